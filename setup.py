@@ -1,0 +1,44 @@
+"""Package vsperf; tool configuration lives in pyproject.toml."""
+
+import shutil
+from pathlib import Path
+
+from setuptools import find_packages, setup
+from setuptools.command.build_py import build_py
+
+HERE = Path(__file__).parent
+
+
+class BuildWithSpecifications(build_py):
+    """Put conf/ and testcases/ into the wheel, where `vsperf.spec.lookup` finds them."""
+
+    def run(self) -> None:
+        super().run()
+        if self.editable_mode:
+            return  # an editable install reads them from the checkout
+        for folder in ("conf", "testcases"):
+            target = Path(self.build_lib) / "vsperf" / "_data" / folder
+            shutil.rmtree(target, ignore_errors=True)
+            shutil.copytree(HERE / folder, target)
+
+
+requirements = (HERE / "requirements.in").read_text().splitlines()
+
+setup(
+    name="vsperf",
+    version="0.1.0",
+    description="Benchmarks virtual switches, and says how far each number can be trusted",
+    long_description=(HERE / "README.md").read_text(),
+    long_description_content_type="text/markdown",
+    license="Apache-2.0",
+    python_requires=">=3.11",
+    packages=find_packages(include=["vsperf", "vsperf.*"]),
+    package_data={"vsperf": ["py.typed"]},
+    install_requires=[line for line in requirements if line and not line.startswith("#")],
+    cmdclass={"build_py": BuildWithSpecifications},
+    entry_points={
+        "console_scripts": ["vsperf = vsperf.cli.main:main"],
+        "vsperf.vswitches": ["sim = vsperf.vswitches.sim:SimulatedSwitch"],
+        "vsperf.trafficgens": ["sim = vsperf.trafficgens.sim:SimulatedGenerator"],
+    },
+)

@@ -1,0 +1,1 @@
+"""From a case to running parts: the plan, and carrying it out."""

@@ -1,0 +1,1 @@
+"""Runs cases: trials are judged here, and only here."""

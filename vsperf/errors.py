@@ -1,0 +1,125 @@
+"""Everything that can go wrong in a way a user can cause or mend, and the exit code it leads to.
+
+An error says what is wrong, where, why, and how to fix it. Whatever else is raised is a bug of
+vsperf and ends with exit code 70.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+class ExitCode(enum.IntEnum):
+    """How a vsperf command ended; `vsperf explain exit-codes` prints this table."""
+
+    OK = 0
+    CRITERION_MISSED = 1
+    BAD_INPUT = 2
+    NOT_READY = 3
+    COMPONENT_FAILED = 4
+    INVALID_RESULT = 5
+    LEFT_BEHIND = 6
+    BUG = 70
+    INTERRUPTED = 130
+    TERMINATED = 143
+
+    @property
+    def meaning(self) -> str:
+        """One sentence for people."""
+        return _MEANINGS[self]
+
+
+_MEANINGS = {
+    ExitCode.OK: "everything ran, and every criterion was met",
+    ExitCode.CRITERION_MISSED: "everything ran; a criterion of `expect:` was missed",
+    ExitCode.BAD_INPUT: "a specification, an option or an argument is wrong; nothing was started",
+    ExitCode.NOT_READY: "the testbed is not ready; `vsperf doctor` says what is missing",
+    ExitCode.COMPONENT_FAILED: "a component (switch, guest, generator) failed",
+    ExitCode.INVALID_RESULT: "it ran, but a number could not be trusted and was not given",
+    ExitCode.LEFT_BEHIND: "something may be left on the machine; run `vsperf clean`",
+    ExitCode.BUG: "a bug in vsperf; please report it with the traceback file that it names",
+    ExitCode.INTERRUPTED: "interrupted by Ctrl-C; what was measured is stored",
+    ExitCode.TERMINATED: "terminated by a signal; what was measured is stored",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A place in something the user wrote; lines and columns count from 1."""
+
+    source: str
+    line: int | None = None
+    column: int | None = None
+    text: str | None = None
+    """The line itself, for showing it with a caret."""
+
+    def __str__(self) -> str:
+        parts = [self.source, *(str(n) for n in (self.line, self.column) if n is not None)]
+        return ":".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong: what, where, why, and how to fix it."""
+
+    what: str
+    where: Location | None = None
+    why: str | None = None
+    fix: str | None = None
+
+
+class VsperfError(Exception):
+    """Base of all errors that are shown without a traceback."""
+
+    exit_code = ExitCode.COMPONENT_FAILED
+
+    def __init__(self, what: str, *, why: str | None = None, fix: str | None = None) -> None:
+        super().__init__(what)
+        self.problems: tuple[Problem, ...] = (Problem(what, None, why, fix),)
+
+
+class SpecError(VsperfError):
+    """What the user wrote is wrong; carries all problems found, not only the first."""
+
+    exit_code = ExitCode.BAD_INPUT
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        found = tuple(problems)
+        super().__init__("; ".join(problem.what for problem in found))
+        self.problems = found
+
+
+class UsageError(VsperfError):
+    """A command cannot do what was asked of it."""
+
+    exit_code = ExitCode.BAD_INPUT
+
+
+class NotReadyError(VsperfError):
+    """The testbed lacks something that the run needs."""
+
+    exit_code = ExitCode.NOT_READY
+
+
+class ComponentError(VsperfError):
+    """A switch, guest or generator failed."""
+
+    exit_code = ExitCode.COMPONENT_FAILED
+
+
+class PathError(ComponentError):
+    """Frames do not arrive where they should; found before any search starts."""
+
+
+class InvalidTrialError(VsperfError):
+    """A trial stayed invalid after all its retries, so no search may build on it."""
+
+    exit_code = ExitCode.INVALID_RESULT
+
+
+class StoreError(VsperfError):
+    """A run folder cannot be read or written."""
+
+    exit_code = ExitCode.BAD_INPUT

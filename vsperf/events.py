@@ -1,0 +1,69 @@
+"""What happens during a run, told to whoever listens; nothing below the CLI prints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from vsperf.record.run import CaseRecord
+from vsperf.record.trial import Purpose, Trial
+from vsperf.spec.case import Case
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted:
+    """A run folder exists and cases follow."""
+
+    run: str
+    folder: str
+    cases: tuple[Case, ...]
+    estimated_s: float
+    simulated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CaseStarted:
+    """A case begins."""
+
+    case: Case
+    number: int
+    total: int
+    estimated_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseEntered:
+    """A case enters a phase: deploy, check path, search, latency, tear down."""
+
+    case: Case
+    phase: str
+
+
+@dataclass(frozen=True, slots=True)
+class TrialStarted:
+    """A trial begins."""
+
+    case: Case
+    purpose: Purpose
+    load_fps: int
+    duration_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class TrialFinished:
+    """A trial is recorded."""
+
+    case: Case
+    trial: Trial
+
+
+@dataclass(frozen=True, slots=True)
+class CaseFinished:
+    """A case is recorded."""
+
+    case: Case
+    record: CaseRecord
+
+
+Event = RunStarted | CaseStarted | PhaseEntered | TrialStarted | TrialFinished | CaseFinished
+Emit = Callable[[Event], None]

@@ -1,0 +1,1 @@
+"""The machine: what it is, and what is changed on it."""

@@ -1,0 +1,1 @@
+"""What was measured: frozen records, their schema and its migrations."""

@@ -1,0 +1,12 @@
+"""The base of all records: frozen, nothing unknown, plain JSON."""
+
+from pydantic import BaseModel, ConfigDict
+
+SCHEMA_VERSION = 1
+"""Raised when a record of an older version could be misread; `schema.py` migrates old ones."""
+
+
+class Record(BaseModel):
+    """A frozen part of what is stored; missing is None and never 0."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)

@@ -1,0 +1,159 @@
+"""What can be said against a trial or a result, and how much it weighs.
+
+Flags are the vocabulary of doubt: each has one meaning, one severity, and one paragraph that
+`vsperf explain FLAG` prints.
+"""
+
+from __future__ import annotations
+
+import enum
+
+
+class Severity(enum.StrEnum):
+    """What a flag does to the trial that carries it."""
+
+    NOTE = "note"
+    """Worth knowing; the numbers stand."""
+    SUSPECT = "suspect"
+    """The numbers stand, but their reader must know this."""
+    INVALID = "invalid"
+    """No search may build on this trial; it is repeated."""
+
+
+class Flag(enum.StrEnum):
+    """One thing that can be said against a trial or a result."""
+
+    severity: Severity
+    meaning: str
+
+    def __new__(cls, name: str, severity: Severity, meaning: str) -> Flag:
+        member = str.__new__(cls, name)
+        member._value_ = name
+        member.severity = severity
+        member.meaning = meaning
+        return member
+
+    # Of a trial: something makes its counters unusable.
+    NOTHING_SENT = (
+        "nothing-sent",
+        Severity.INVALID,
+        "The generator sent no frame although it was asked to. Without traffic there is no loss "
+        "to see, so a search would take a dead generator for a perfect switch.",
+    )
+    NOTHING_RECEIVED = (
+        "nothing-received",
+        Severity.INVALID,
+        "Frames were sent one way and not a single one arrived. That is a broken path or a dead "
+        "switch, not overload.",
+    )
+    OVERSENT = (
+        "oversent",
+        Severity.INVALID,
+        "The generator sent more frames than it was asked to, so the offered load was not the "
+        "load that this trial stands for.",
+    )
+    RX_EXCEEDS_TX = (
+        "rx-exceeds-tx",
+        Severity.INVALID,
+        "More frames arrived than were sent, and no duplicates account for it: frames of another "
+        "trial, foreign frames, or counters read at different times. Loss cannot be computed.",
+    )
+    COUNTERS_MOVING = (
+        "counters-moving",
+        Severity.INVALID,
+        "Counters still changed at the end of the drain time. A count that moves is not a result; "
+        "a longer `trial.drain` helps if frames are just late.",
+    )
+    COUNTERS_IMPOSSIBLE = (
+        "counters-impossible",
+        Severity.INVALID,
+        "A counter is negative or contradicts another one of the same trial.",
+    )
+    GENERATOR_ERROR = (
+        "generator-error",
+        Severity.INVALID,
+        "The generator failed during the trial.",
+    )
+    STRETCHED = (
+        "stretched",
+        Severity.INVALID,
+        "Sending took longer than intended (beyond `trial.stretch_tolerance`), so the offered "
+        "rate was lower than the load that this trial stands for.",
+    )
+    # Of a trial: the counters stand, with a reservation.
+    SHORT_OFFER = (
+        "short-offer",
+        Severity.SUSPECT,
+        "The generator could not send all the frames it was asked to (beyond "
+        "`trial.offered_tolerance`). Unsent frames count as lost, and the limit is the generator, "
+        "not the switch.",
+    )
+    DUPLICATES = (
+        "duplicates",
+        Severity.SUSPECT,
+        "Frames arrived more than once. Loss is computed from distinct frames.",
+    )
+    CORRUPTED = (
+        "corrupted",
+        Severity.SUSPECT,
+        "Frames arrived with a damaged payload; they count as lost.",
+    )
+    REORDERED = (
+        "reordered",
+        Severity.NOTE,
+        "Frames arrived in another order than they were sent. They count as received.",
+    )
+    FOREIGN = (
+        "foreign-frames",
+        Severity.NOTE,
+        "Frames that are not of the test arrived. They are counted apart and never mixed in.",
+    )
+    ONE_SIDED = (
+        "one-sided",
+        Severity.NOTE,
+        "Only one direction lost frames. The search judges the worse direction; a sum over both "
+        "would have hidden half of its loss.",
+    )
+    # Of a result.
+    UPPER_NOT_REPRODUCED = (
+        "upper-not-reproduced",
+        Severity.INVALID,
+        "The load taken for an upper bound passed when it was tried again. Its loss was an "
+        "accident (a stall, a rare random drop), so the interval does not bracket the capacity. "
+        "A search that verifies loss (`mlr` with an exceed ratio, `tst009`) is made for this.",
+    )
+    LOSS_INVERSION = (
+        "loss-inversion",
+        Severity.SUSPECT,
+        "A load passed although a lower one failed. The result keeps to the lower side, as RFC "
+        "9971 asks, and the switch may well do better at some higher load.",
+    )
+    CONSTANT_LOSS = (
+        "constant-loss",
+        Severity.SUSPECT,
+        "Every trial lost the same few frames whatever the load. That is not overload; something "
+        "takes those frames (a protocol daemon, the first frame of a flow).",
+    )
+    UNSTABLE = (
+        "unstable",
+        Severity.SUSPECT,
+        "Equal trials at one load disagreed: some passed, some failed.",
+    )
+    OUT_OF_BUDGET = (
+        "out-of-budget",
+        Severity.SUSPECT,
+        "The time given ended before the search did. The bounds are those found so far; the "
+        "interval is wider than asked, or one-sided.",
+    )
+    AT_MINIMUM = (
+        "none-at-minimum",
+        Severity.SUSPECT,
+        "Even the lowest load of the search failed, so there is no lower bound above zero.",
+    )
+
+
+def worst(flags: tuple[Flag, ...]) -> Severity | None:
+    """Return the gravest severity among `flags`, or None if nothing was said."""
+    order = (Severity.INVALID, Severity.SUSPECT, Severity.NOTE)
+    present = {flag.severity for flag in flags}
+    return next((severity for severity in order if severity in present), None)

@@ -1,0 +1,138 @@
+"""The lines of a run's record file, in the order in which they are written.
+
+`records.jsonl` is the truth of a run: a header, then for each case a start line, its trials and
+its result, then an end line. A case that was interrupted has a start line and no result; when the
+run is resumed it starts anew with another start line, and the earlier trials stay where they are.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, TypeAdapter
+
+from vsperf.record.base import SCHEMA_VERSION, Record
+from vsperf.record.flags import Flag
+from vsperf.record.plan import Plan
+from vsperf.record.result import Compliance, Limit, SearchResult
+from vsperf.record.trial import Trial
+
+
+class Outcome(enum.StrEnum):
+    """How a case ended."""
+
+    PASS = "PASS"
+    FAIL = "FAIL"
+    """A criterion was missed."""
+    INVALID = "INVALID"
+    """It ran, but the number cannot be trusted."""
+    ERROR = "ERROR"
+    """A component failed."""
+    SKIP = "SKIP"
+    """It was not run, for the reason given."""
+    ABORTED = "ABORTED"
+    """It was interrupted."""
+
+
+class PlannedCase(Record):
+    """A case as the header of its run announces it."""
+
+    key: str
+    """Unique within the run: the case's id, and which repetition."""
+    id: str
+    label: str
+    spec: dict[str, Any]
+    """The resolved specification."""
+    origins: dict[str, str]
+    """Dotted path of a value → where it was written."""
+
+
+class RunHeader(Record):
+    """The first line: what will be done, by which software, on which machine."""
+
+    type: Literal["run"] = "run"
+    schema_version: int = SCHEMA_VERSION
+    run: str
+    started_at: str
+    simulated: bool
+    """True where the numbers come from a model."""
+    testbed: str
+    preset: str
+    argv: tuple[str, ...]
+    vsperf_version: str
+    environment: dict[str, Any]
+    """Facts on the machine and the software, as found before the run."""
+    cases: tuple[PlannedCase, ...]
+
+
+class CaseStart(Record):
+    """A case begins; what was recorded for it before is an abandoned attempt."""
+
+    type: Literal["case-start"] = "case-start"
+    case: str
+    attempt: int
+    started_at: str
+    plan: Plan
+
+
+class TrialLine(Record):
+    """One trial of a case."""
+
+    type: Literal["trial"] = "trial"
+    case: str
+    trial: Trial
+
+
+class Check(Record):
+    """One criterion, judged."""
+
+    criterion: str
+    met: bool | None
+    """None when the measurement cannot tell."""
+    found: str
+
+
+class CaseRecord(Record):
+    """A case is over."""
+
+    type: Literal["case"] = "case"
+    case: str
+    outcome: Outcome
+    reason: str
+    """Why it is not PASS; empty if it is."""
+    result: SearchResult | None
+    limit: Limit | None
+    """What limited the first goal."""
+    flags: tuple[Flag, ...]
+    checks: tuple[Check, ...]
+    compliance: tuple[Compliance, ...]
+    warnings: tuple[str, ...]
+    trials: int
+    measured_ns: int
+    """Sum of the time that its trials took; of a model, simulated time."""
+    finished_at: str
+
+
+class RunResume(Record):
+    """An interrupted run goes on."""
+
+    type: Literal["resume"] = "resume"
+    resumed_at: str
+    argv: tuple[str, ...]
+
+
+class RunEnd(Record):
+    """The last line of a run that came to its end."""
+
+    type: Literal["run-end"] = "run-end"
+    finished_at: str
+    exit_code: int
+
+
+Line = Annotated[
+    RunHeader | CaseStart | TrialLine | CaseRecord | RunResume | RunEnd,
+    Field(discriminator="type"),
+]
+LINE: TypeAdapter[Line] = TypeAdapter(Line)
+"""Reads and writes any line."""

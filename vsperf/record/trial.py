@@ -1,0 +1,149 @@
+"""One trial: what was asked, what was counted, and what is to be said against it.
+
+Counters are integers and missing is None. Whatever can be computed is a property, so a stored
+trial holds no number twice.
+"""
+
+from __future__ import annotations
+
+import enum
+from fractions import Fraction
+
+from vsperf.record.base import Record
+from vsperf.record.flags import Flag, Severity, worst
+from vsperf.units import NANOSECONDS
+
+
+class Purpose(enum.StrEnum):
+    """Why a trial was made."""
+
+    WARM_UP = "warm-up"
+    SEARCH = "search"
+    LATENCY = "latency"
+
+
+class Direction(Record):
+    """Counters of one way through the switch, such as phy0 to phy1."""
+
+    name: str
+    intended_frames: int
+    sent_frames: int
+    received_frames: int
+    """Frames of the test that arrived, duplicates and corrupted ones included."""
+    duplicate_frames: int | None = None
+    corrupted_frames: int | None = None
+    reordered_frames: int | None = None
+    foreign_frames: int | None = None
+    latency_histogram: str | None = None
+    """Latencies [ns] as a compressed HdrHistogram V2, base64; None when not measured."""
+
+    @property
+    def good_frames(self) -> int:
+        """Distinct, intact frames that arrived."""
+        return self.received_frames - (self.duplicate_frames or 0) - (self.corrupted_frames or 0)
+
+    @property
+    def unsent_frames(self) -> int:
+        """Frames that should have been sent and were not."""
+        return self.intended_frames - self.sent_frames
+
+    @property
+    def lost_frames(self) -> int:
+        """Intended frames that did not arrive; what was not sent counts as lost."""
+        return self.intended_frames - self.good_frames
+
+    @property
+    def loss_ratio(self) -> Fraction:
+        """Lost share of the intended frames; a direction that intended nothing lost everything."""
+        if self.intended_frames <= 0:
+            return Fraction(1)
+        return Fraction(self.lost_frames, self.intended_frames)
+
+    @property
+    def switch_loss_ratio(self) -> Fraction:
+        """Lost share of what was really sent: the part that is the switch's."""
+        if self.sent_frames <= 0:
+            return Fraction(0)
+        return Fraction(self.sent_frames - self.good_frames, self.sent_frames)
+
+
+class TrialCounts(Record):
+    """What a generator reports of one trial, before anybody has judged it."""
+
+    directions: tuple[Direction, ...]
+    sending_ns: int | None
+    """Time from the first to the last frame sent; None when the generator cannot tell."""
+    elapsed_ns: int
+    """Time that the trial took with all its waits."""
+    settled: bool
+    """Whether the counters had come to rest when they were read."""
+
+
+class Trial(TrialCounts):
+    """A judged trial."""
+
+    index: int
+    """Number of the trial within its case, from 1, repeated ones included."""
+    purpose: Purpose
+    load_fps: int
+    """Intended load per direction [frames/s]."""
+    duration_ns: int
+    """Intended duration of sending."""
+    started_at: str
+    """UTC, ISO 8601."""
+    flags: tuple[Flag, ...] = ()
+    retry_of: int | None = None
+    """Index of the invalid trial that this one repeats."""
+    error: str | None = None
+    """What the generator said when it failed."""
+
+    @property
+    def valid(self) -> bool:
+        """Whether a search may build on this trial."""
+        return worst(self.flags) is not Severity.INVALID
+
+    @property
+    def worst_direction(self) -> Direction:
+        """The direction that lost the greatest share; searches judge a trial by it."""
+        return max(self.directions, key=lambda direction: direction.loss_ratio)
+
+    @property
+    def loss_ratio(self) -> Fraction:
+        """Loss ratio of the worse direction."""
+        return self.worst_direction.loss_ratio
+
+    @property
+    def switch_loss_ratio(self) -> Fraction:
+        """Loss ratio of what was really sent, worse direction."""
+        return max(direction.switch_loss_ratio for direction in self.directions)
+
+    @property
+    def intended_frames(self) -> int:
+        """Sum over directions."""
+        return sum(direction.intended_frames for direction in self.directions)
+
+    @property
+    def sent_frames(self) -> int:
+        """Sum over directions."""
+        return sum(direction.sent_frames for direction in self.directions)
+
+    @property
+    def received_frames(self) -> int:
+        """Sum over directions."""
+        return sum(direction.received_frames for direction in self.directions)
+
+    @property
+    def lost_frames(self) -> int:
+        """Sum over directions, unsent frames included."""
+        return sum(direction.lost_frames for direction in self.directions)
+
+    @property
+    def forwarding_fps(self) -> Fraction:
+        """Frames per second and direction that came through, worse direction."""
+        good = min(direction.good_frames for direction in self.directions)
+        return Fraction(good * NANOSECONDS, self.duration_ns)
+
+
+def intended_frames(load_fps: int, duration_ns: int) -> int:
+    """Return how many frames a load means over a duration: the nearest whole number."""
+    return (2 * load_fps * duration_ns + NANOSECONDS) // (2 * NANOSECONDS)

@@ -1,0 +1,1 @@
+"""Pure search algorithms: they ask for trials until their goal is met."""

@@ -1,0 +1,75 @@
+"""What every search has in common: it asks for trials within a budget and reports an interval."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from vsperf.record.result import SearchResult
+from vsperf.record.trial import Trial
+
+Measure = Callable[[int, int], Trial]
+"""(load per direction [fps], duration [ns]) → a valid trial."""
+
+
+class BudgetExhausted(Exception):
+    """The next trial would not end within the budget; a search returns what it has."""
+
+
+@dataclass
+class Budget:
+    """Time that a search may use, counted from what its trials report to have taken.
+
+    The clock of the trials and not of the wall: a simulated hour costs an hour of budget.
+    """
+
+    limit_ns: int | None = None
+    """None for no limit."""
+    spent_ns: int = 0
+
+    def require(self, needed_ns: int) -> None:
+        """Raise `BudgetExhausted` unless `needed_ns` more fit in."""
+        if self.limit_ns is not None and self.spent_ns + needed_ns > self.limit_ns:
+            raise BudgetExhausted
+
+    def spend(self, used_ns: int) -> None:
+        """Count time that a trial took."""
+        self.spent_ns += used_ns
+
+
+@dataclass
+class Probe:
+    """Where a search makes its trials: keeps them, and stops at the end of the budget."""
+
+    measure: Measure
+    budget: Budget
+    overhead_ns: int = 0
+    """Time that a trial is expected to take beyond its duration."""
+    trials: list[Trial] = field(default_factory=list)
+
+    def __call__(self, load_fps: int, duration_ns: int) -> Trial:
+        """Make one trial, or raise `BudgetExhausted` without making it."""
+        self.budget.require(duration_ns + self.overhead_ns)
+        trial = self.measure(load_fps, duration_ns)
+        self.budget.spend(trial.elapsed_ns)
+        self.trials.append(trial)
+        return trial
+
+
+@dataclass(frozen=True, slots=True)
+class Loads:
+    """The loads a search may offer, per direction [fps], and what stands at the upper end."""
+
+    minimum: int
+    maximum: int
+    line_rate: int
+    """Highest whole rate of the link for this frame size."""
+
+
+class Search(Protocol):
+    """A search algorithm, ready to run; pure but for the trials it asks for."""
+
+    def run(self, probe: Probe) -> SearchResult:
+        """Ask for trials until the goal is met or the budget ends."""
+        ...

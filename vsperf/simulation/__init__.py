@@ -1,0 +1,1 @@
+"""Models of a switch, for testing the searches and for teaching; never a measurement."""

@@ -1,0 +1,1 @@
+"""What the user wrote: frozen models, and the loader that fills them from YAML."""

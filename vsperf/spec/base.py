@@ -1,0 +1,15 @@
+"""The base of everything a user can write: frozen, nothing unknown accepted."""
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Spec(BaseModel):
+    """A frozen part of a specification; an unknown key is an error, never ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class DriverSpec(Spec):
+    """The settings of one driver; `kind` names the driver and so decides which settings exist."""
+
+    kind: str

@@ -1,0 +1,102 @@
+"""A testcase, resolved to one concrete point: everything a run needs to know, frozen."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Self
+
+from pydantic import Field, SerializeAsAny, model_validator
+
+from vsperf.spec.base import DriverSpec, Spec
+from vsperf.spec.expect import Expectation
+from vsperf.spec.search import FixedLoad, Search
+from vsperf.spec.testbed import Testbed
+from vsperf.spec.topology import Topology
+from vsperf.spec.traffic import LatencyTrials, TrafficProfile, TrialPolicy
+
+PROSE = ("name", "title", "description", "tags", "expect")
+"""Sections that do not change what is measured, and so do not change a case's id."""
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}$")]
+
+
+class CaseSpec(Spec):
+    """One concrete measurement: every list expanded, every default filled in."""
+
+    name: Name
+    title: str = ""
+    description: str = ""
+    tags: tuple[str, ...] = ()
+    topology: Topology
+    traffic: TrafficProfile
+    trial: TrialPolicy
+    search: Search
+    latency: LatencyTrials | None = None
+    expect: tuple[Expectation, ...] = ()
+    testbed: Testbed
+    vswitch: SerializeAsAny[DriverSpec]
+    generator: SerializeAsAny[DriverSpec]
+    vnf: SerializeAsAny[DriverSpec] | None = None
+
+    @model_validator(mode="after")
+    def _parts_fit_together(self) -> Self:
+        """Refuse what no part can see alone."""
+        for link in self.topology.links:
+            if link not in self.testbed.links:
+                known = ", ".join(self.testbed.links)
+                raise ValueError(
+                    f"topology {self.topology.name} uses link {link}, "
+                    f"but testbed {self.testbed.name} has {known}"
+                )
+        goals = () if isinstance(self.search, FixedLoad) else tuple(self.search.goals)
+        for expectation in self.expect:
+            metric = expectation.metric
+            if metric not in (*goals, "loss") and expectation.percentile is None:
+                choices = ", ".join((*goals, "loss", "p50", "p99"))
+                raise ValueError(f"expect names the metric {metric!r}; this case has {choices}")
+        return self
+
+    def measured(self) -> dict[str, Any]:
+        """Return what decides the numbers, as plain data.
+
+        Fields at their default are left out: a default means "as before this field existed", so a
+        new optional field does not give every old case a new identity.
+        """
+        return self.model_dump(mode="json", exclude=set(PROSE), exclude_defaults=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A case spec with its identity and the origin of each of its values."""
+
+    spec: CaseSpec
+    point: dict[str, str] = field(default_factory=dict)
+    """The expanded values that tell this case from its sisters, such as frame_size: 64B."""
+    origins: dict[str, str] = field(default_factory=dict)
+    """Dotted path of a value → where it was written."""
+    repeat: int = 1
+    sister_sizes: tuple[int, ...] = ()
+    """Frame sizes [B] of all cases of the same testcase in this run; standards ask for several."""
+
+    @property
+    def id(self) -> str:
+        """Stable name: testcase, point, and a digest of all that decides the numbers."""
+        text = json.dumps(self.spec.measured(), sort_keys=True, separators=(",", ":"))
+        digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+        return f"{self.label}-{digest}"
+
+    @property
+    def key(self) -> str:
+        """The id, and which repetition; unique within a run."""
+        return self.id if self.repeat == 1 else f"{self.id}.{self.repeat}"
+
+    @property
+    def label(self) -> str:
+        """Name and point for people: phy2phy_tput-64B-4096flows."""
+        parts = [self.spec.name]
+        for name, value in self.point.items():
+            parts.append(f"{value}flows" if name == "flows" else value)
+        return re.sub(r"[^A-Za-z0-9._+-]", "_", "-".join(parts))

@@ -1,0 +1,125 @@
+"""What a search looks for and how hard it tries; one model per method, chosen by `kind`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from vsperf.spec.base import Spec
+from vsperf.units import Duration, Rate, Ratio
+
+GoalName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")]
+ZERO = Ratio.parse("0")
+
+
+class Goal(Spec):
+    """One question to the switch: the highest load with at most this loss."""
+
+    loss_ratio: Ratio
+    """Loss that still counts as success: 0 for NDR, 0.5% for a usual PDR."""
+
+
+class MlrGoal(Goal):
+    """A goal of an MLRsearch (RFC 9971); what is not given here is taken from the search."""
+
+    exceed_ratio: Ratio | None = None
+    initial_duration: Duration | None = None
+    final_duration: Duration | None = None
+    duration_sum: Duration | None = None
+    width: Ratio | None = None
+
+
+class LoadRange(Spec):
+    """The loads that a search may try, per direction."""
+
+    min_load: Rate
+    max_load: Rate
+
+
+class MlrSearch(LoadRange):
+    """Multiple loss ratio search: several goals at once, short trials first (RFC 9971)."""
+
+    kind: Literal["mlr"]
+    goals: dict[GoalName, MlrGoal] = Field(min_length=1)
+    exceed_ratio: Ratio
+    """Share of the trial time at a load that may lose more than the goal allows."""
+    initial_duration: Duration
+    final_duration: Duration
+    duration_sum: Duration
+    """Trial time at a load after which its classification is final."""
+    width: Ratio
+    """Relative width of the interval at which the search ends."""
+    verify_upper: int = Field(default=2, ge=0, le=10)
+    """Repeats at an upper bound that rests on a single trial, to tell overload from accident."""
+
+    @model_validator(mode="after")
+    def _shares_make_sense(self) -> Self:
+        for name, goal in self.resolved_goals().items():
+            if goal.exceed_ratio is not None and goal.exceed_ratio.value >= 1:
+                raise ValueError(f"goal {name}: exceed_ratio must be below 100%")
+            if goal.width is not None and not 0 < goal.width.value < 1:
+                raise ValueError(f"goal {name}: width must lie between 0 and 100%")
+            if goal.loss_ratio.value >= 1:
+                raise ValueError(f"goal {name}: loss_ratio must be below 100%")
+            durations = (goal.initial_duration, goal.final_duration, goal.duration_sum)
+            if any(duration is None or duration.ns == 0 for duration in durations):
+                raise ValueError(f"goal {name}: durations must be above zero")
+            if goal.initial_duration > goal.final_duration:  # type: ignore[operator]
+                raise ValueError(f"goal {name}: initial_duration exceeds final_duration")
+        return self
+
+    def resolved_goals(self) -> dict[str, MlrGoal]:
+        """Return the goals with every value filled in."""
+        shared = {
+            field: getattr(self, field) for field in MlrGoal.model_fields if field != "loss_ratio"
+        }
+        return {
+            name: goal.model_copy(
+                update={key: value for key, value in shared.items() if getattr(goal, key) is None}
+            )
+            for name, goal in self.goals.items()
+        }
+
+
+class Rfc2544Search(LoadRange):
+    """Plain bisection on full-length trials: RFC 2544 section 26.1 to the letter."""
+
+    kind: Literal["rfc2544"]
+    goals: dict[GoalName, Goal] = Field(min_length=1)
+    duration: Duration
+    """Length of a trial; the standard asks for 60 s."""
+    resolution: Ratio
+    """Width of the final interval, as a share of the highest load."""
+    verify_upper: int = Field(default=2, ge=0, le=10)
+    """Repeats at the upper bound, to tell overload from accident."""
+
+
+class Tst009Search(LoadRange):
+    """Binary search with loss verification over an array of loads (ETSI GS NFV-TST 009)."""
+
+    kind: Literal["tst009"]
+    goals: dict[GoalName, Goal] = Field(min_length=1)
+    duration: Duration
+    step: Rate
+    """Distance of two loads of the array."""
+    max_repeats: int = Field(ge=0, le=100)
+    """max(r): how often a lossy trial is repeated before its loss is believed."""
+    loss_threshold: int = Field(ge=0)
+    """z: with more frames lost than this, loss is overload and is not verified."""
+
+
+class FixedLoad(Spec):
+    """No search: given loads for a given time (`continuous`)."""
+
+    kind: Literal["fixed"]
+    loads: tuple[Rate, ...] = Field(min_length=1)
+    duration: Duration
+    repeats: int = Field(default=1, ge=1, le=1000)
+    loss_ratio: Ratio = ZERO
+    """Loss up to which a load counts as passed."""
+
+
+Search = Annotated[
+    MlrSearch | Rfc2544Search | Tst009Search | FixedLoad, Field(discriminator="kind")
+]

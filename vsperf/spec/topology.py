@@ -1,0 +1,86 @@
+"""The way of the frames, as data: paths through links and virtual machines.
+
+A topology is a set of paths. A path names, in order, the places that a frame visits; the switch
+lies between each two of them. So `[phy0, vm1, phy1]` is PVP, and two such paths side by side are
+PVPV. The files in `conf/topologies` describe whole families with two placeholders: `vm*` stands
+for all machines in turn, and `vm?` makes one path per machine.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import Any, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from vsperf.spec.base import Spec
+
+Path = tuple[str, ...]
+
+
+class TopologyFamily(Spec):
+    """A named pattern of paths with a number of machines left open."""
+
+    name: str
+    title: str = ""
+    vms: int = Field(default=0, ge=0, le=64)
+    """Machines when the testcase does not say how many."""
+    paths: tuple[Path, ...]
+
+    def with_machines(self, vms: int) -> dict[str, Any]:
+        """Return the concrete topology with `vms` machines, as it would be written by hand."""
+        names = [f"vm{number}" for number in range(1, vms + 1)]
+        paths: list[list[str]] = []
+        for path in self.paths:
+            each = names if "vm?" in path else [""]
+            for name in each:
+                hops = [hop.replace("vm?", name) for hop in path]
+                paths.append([h for hop in hops for h in (names if hop == "vm*" else [hop])])
+        return {"name": self.name if vms == self.vms else f"{self.name}{vms}", "paths": paths}
+
+
+class Topology(Spec):
+    """A concrete graph: every path spelled out."""
+
+    name: str = "custom"
+    paths: tuple[Path, ...] = Field(min_length=1)
+
+    @field_validator("paths")
+    @classmethod
+    def _hops_are_names(cls, paths: tuple[Path, ...]) -> tuple[Path, ...]:
+        for path in paths:
+            if len(path) < 2:
+                raise ValueError("a path visits at least two places, such as [phy0, phy1]")
+            for hop in path:
+                if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", hop):
+                    raise ValueError(f"{hop!r} is not the name of a link or of a machine")
+                if path.count(hop) > 1:
+                    raise ValueError(f"the path visits {hop} twice")
+        return paths
+
+    @model_validator(mode="after")
+    def _machines_are_numbered(self) -> Self:
+        numbers = sorted(int(vm[2:]) for vm in self.machines)
+        if numbers != list(range(1, len(numbers) + 1)):
+            names = ", ".join(self.machines)
+            raise ValueError(f"machines are numbered from vm1 without a gap, not {names}")
+        return self
+
+    @property
+    def machines(self) -> tuple[str, ...]:
+        """The virtual machines, in order of first visit."""
+        hops = dict.fromkeys(hop for path in self.paths for hop in path)
+        return tuple(hop for hop in hops if re.fullmatch(r"vm[1-9]\d*", hop))
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        """The testbed links that the paths use, in order of first visit."""
+        hops = dict.fromkeys(hop for path in self.paths for hop in path)
+        return tuple(hop for hop in hops if hop not in self.machines)
+
+    @property
+    def segments(self) -> tuple[tuple[str, str], ...]:
+        """The passes through the switch, forward direction: each two neighbours of a path."""
+        pairs = (pair for path in self.paths for pair in itertools.pairwise(path))
+        return tuple(dict.fromkeys(pairs))

@@ -1,0 +1,1 @@
+"""Append-only records on disk, and the index that finds them again."""
