@@ -17,7 +17,10 @@ from vsperf.units import NANOSECONDS
 class Purpose(enum.StrEnum):
     """Why a trial was made."""
 
+    PATH_CHECK = "path-check"
+    """A few frames, to see that they arrive at all; judged by no search."""
     WARM_UP = "warm-up"
+    """Ignored: the switch fills its caches."""
     SEARCH = "search"
     LATENCY = "latency"
 
@@ -96,6 +99,8 @@ class Trial(TrialCounts):
     """Index of the invalid trial that this one repeats."""
     error: str | None = None
     """What the generator said when it failed."""
+    reference: str | None = None
+    """What the load refers to, such as `50% of ndr`; None for a load that stands for itself."""
 
     @property
     def valid(self) -> bool:

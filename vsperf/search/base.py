@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -36,6 +37,18 @@ class Budget:
     def spend(self, used_ns: int) -> None:
         """Count time that a trial took."""
         self.spent_ns += used_ns
+
+    @contextmanager
+    def holding_back(self, reserved_ns: int) -> Iterator[None]:
+        """Keep some time for what comes later."""
+        if self.limit_ns is None:
+            yield
+            return
+        self.limit_ns -= reserved_ns
+        try:
+            yield
+        finally:
+            self.limit_ns += reserved_ns
 
 
 @dataclass

@@ -1,0 +1,75 @@
+"""One case from its plan to its record: the whole of vsperf on one screen."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from vsperf.deploy.deployment import deploy
+from vsperf.deploy.planner import CasePlan, Drivers
+from vsperf.engine.checks import check_path
+from vsperf.engine.closing import close_case, close_failed
+from vsperf.engine.latency import latency_ns, measure_latency
+from vsperf.engine.measurer import Measurer
+from vsperf.errors import VsperfError
+from vsperf.events import Emit, PhaseEntered, TrialFinished, TrialStarted
+from vsperf.record.run import CaseRecord, TrialLine
+from vsperf.record.trial import Purpose, Trial
+from vsperf.search.base import Budget, Probe
+from vsperf.search.build import build, loads_of
+from vsperf.spec.case import Case
+from vsperf.store.writer import RunWriter
+from vsperf.trafficgens.base import TrialRequest
+
+
+@dataclass(frozen=True, slots=True)
+class CaseRun:
+    """What running one case needs."""
+
+    case: Case
+    plan: CasePlan
+    drivers: Drivers
+    writer: RunWriter
+    emit: Emit
+    budget: Budget
+
+
+def run_case(run: CaseRun) -> tuple[CaseRecord, VsperfError | None]:
+    """Deploy, check the path, search, measure latency; whatever happens becomes a record."""
+    case, spec, trials = run.case, run.case.spec, list[Trial]()
+    try:
+        with ExitStack() as stack:
+            loads = loads_of(spec)
+            run.emit(PhaseEntered(case, "deploy"))
+            deployment = deploy(spec, run.plan, run.drivers, stack)
+            measurer = Measurer(
+                generator=deployment.generator,
+                switch=deployment.switch,
+                policy=spec.trial,
+                budget=run.budget,
+                begin=lambda *trial: run.emit(TrialStarted(case, *trial)),
+                record=lambda trial: _record(run, trial),
+                trials=trials,
+            )
+            run.emit(PhaseEntered(case, "check the path"))
+            check_path(measurer)
+            if spec.trial.warm_up.ns:
+                run.emit(PhaseEntered(case, "warm up"))
+                measurer.attempt(
+                    TrialRequest(loads.maximum, spec.trial.warm_up.ns), Purpose.WARM_UP
+                )
+            run.emit(PhaseEntered(case, "search"))
+            probe = Probe(measurer.measure, run.budget, spec.trial.overhead_ns)
+            with run.budget.holding_back(latency_ns(spec)):
+                result = build(spec.search, loads).run(probe)
+            run.emit(PhaseEntered(case, "latency"))
+            warnings = measure_latency(spec, result, measurer)
+            run.emit(PhaseEntered(case, "tear down"))
+        return close_case(case, result, trials, warnings), None
+    except VsperfError as error:
+        return close_failed(case, error, trials), error
+
+
+def _record(run: CaseRun, trial: Trial) -> None:
+    run.writer.append(TrialLine(case=run.case.key, trial=trial))
+    run.emit(TrialFinished(run.case, trial))

@@ -1,0 +1,40 @@
+"""The path check: a few frames each way, before any search may take silence for overload."""
+
+from __future__ import annotations
+
+from vsperf.engine.measurer import Measurer
+from vsperf.errors import ComponentError, PathError
+from vsperf.record.trial import Direction, Purpose, Trial
+from vsperf.trafficgens.base import TrialRequest
+
+FRAMES_FPS = 1_000
+DURATION_NS = 100_000_000
+
+
+def check_path(measurer: Measurer) -> None:
+    """Raise `PathError` unless frames arrive in every direction."""
+    request = TrialRequest(FRAMES_FPS, DURATION_NS)
+    trial = measurer.attempt(request, Purpose.PATH_CHECK)
+    for _ in range(measurer.policy.retries):
+        if _arrives(trial):
+            return
+        trial = measurer.attempt(request, Purpose.PATH_CHECK, retry_of=trial.index)
+    if _arrives(trial):
+        return
+    if trial.error is not None:
+        raise ComponentError("the generator failed in the path check", why=trial.error)
+    raise PathError(
+        "the path is broken: " + "; ".join(_story(way) for way in trial.directions),
+        why="a search on a dead path would end at its lowest load and call that a result",
+        fix="`vsperf plan` shows the path; check the ports and flow rules along it",
+    )
+
+
+def _arrives(trial: Trial) -> bool:
+    return bool(trial.directions) and all(
+        way.sent_frames > 0 and way.good_frames > 0 for way in trial.directions
+    )
+
+
+def _story(way: Direction) -> str:
+    return f"{way.name}: {way.sent_frames} frames sent, {way.received_frames} arrived"

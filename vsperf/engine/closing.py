@@ -1,0 +1,63 @@
+"""Closing a case: from what was measured, or from what went wrong, to its final record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from vsperf.engine.criteria import check_all, flags_of, outcome_of
+from vsperf.errors import ExitCode, VsperfError
+from vsperf.record.result import Limit, SearchResult
+from vsperf.record.run import CaseRecord, Outcome
+from vsperf.record.trial import Trial
+from vsperf.search.compliance import compliance_of
+from vsperf.spec.case import Case
+
+
+def close_case(
+    case: Case, result: SearchResult, trials: Sequence[Trial], warnings: tuple[str, ...]
+) -> CaseRecord:
+    """Return the record of a case whose search came to an answer."""
+    checks = check_all(case.spec, result, trials)
+    outcome, reason = outcome_of(result, checks)
+    answers = (*result.goals, *result.loads)
+    limit: Limit | None = answers[0].limit if answers else None
+    return CaseRecord(
+        case=case.key,
+        outcome=outcome,
+        reason=reason,
+        result=result,
+        limit=limit,
+        flags=flags_of(result, trials),
+        checks=checks,
+        compliance=compliance_of(case.spec, case.sister_sizes, result),
+        warnings=warnings,
+        **_totals(trials),
+    )
+
+
+def close_failed(case: Case, error: VsperfError, trials: Sequence[Trial]) -> CaseRecord:
+    """Return the record of a case that ended with an error."""
+    invalid = error.exit_code is ExitCode.INVALID_RESULT
+    why = error.problems[0].why
+    last = trials[-1] if trials else None
+    return CaseRecord(
+        case=case.key,
+        outcome=Outcome.INVALID if invalid else Outcome.ERROR,
+        reason=str(error) if why is None else f"{error}: {why}",
+        result=None,
+        limit=None,
+        flags=last.flags if last is not None and not last.valid else (),
+        checks=(),
+        compliance=(),
+        warnings=(),
+        **_totals(trials),
+    )
+
+
+def _totals(trials: Sequence[Trial]) -> dict[str, object]:
+    return {
+        "trials": len(trials),
+        "measured_ns": sum(trial.elapsed_ns for trial in trials),
+        "finished_at": datetime.now(UTC).isoformat(timespec="milliseconds"),
+    }

@@ -1,0 +1,110 @@
+"""Criteria and outcome: what a finished measurement means for its testcase. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+
+from vsperf.record.flags import Flag, Severity, worst
+from vsperf.record.histogram import percentiles_ns
+from vsperf.record.result import GoalResult, Limit, SearchResult
+from vsperf.record.run import Check, Outcome
+from vsperf.record.trial import Purpose, Trial
+from vsperf.spec.case import CaseSpec
+from vsperf.spec.expect import Expectation
+from vsperf.units import human_fps, human_ns
+
+
+def check_all(spec: CaseSpec, result: SearchResult, trials: Iterable[Trial]) -> tuple[Check, ...]:
+    """Judge every criterion of the case."""
+    latency = tuple(trial for trial in trials if trial.purpose is Purpose.LATENCY and trial.valid)
+    return tuple(_check(expected, spec, result, latency) for expected in spec.expect)
+
+
+def _check(
+    expected: Expectation, spec: CaseSpec, result: SearchResult, latency: tuple[Trial, ...]
+) -> Check:
+    if expected.metric == "loss":
+        return _check_loss(expected, result)
+    if expected.percentile is not None:
+        return _check_latency(expected, latency)
+    goal = next((goal for goal in result.goals if goal.goal == expected.metric), None)
+    return _check_goal(expected, spec, goal)
+
+
+def _check_goal(expected: Expectation, spec: CaseSpec, goal: GoalResult | None) -> Check:
+    assert expected.min is not None  # by the model of expectations
+    speed = min(spec.testbed.links[name].speed for name in spec.topology.links)
+    least = expected.min.frames_per_second(spec.traffic.frame_size, speed)
+    criterion = f"{expected.metric} ≥ {expected.min} ({human_fps(float(least))})"
+    if goal is None or worst(goal.flags) is Severity.INVALID:
+        return Check(criterion=criterion, met=None, found="not measured")
+    found = human_fps(goal.lower_fps) if goal.lower_fps is not None else "none"
+    if (goal.lower_fps or 0) >= least:
+        return Check(criterion=criterion, met=True, found=found)
+    if goal.limit in (Limit.DUT, Limit.UNKNOWN) and (goal.upper_fps or 0) <= least:
+        return Check(criterion=criterion, met=False, found=found)
+    if goal.limit is Limit.DUT:
+        upper = human_fps(goal.upper_fps) if goal.upper_fps is not None else "?"
+        found = f"between {found} and {upper}: the interval is too wide to tell"
+        return Check(criterion=criterion, met=None, found=found)
+    return Check(criterion=criterion, met=None, found=f"≥ {found}, limited by {goal.limit}")
+
+
+def _check_loss(expected: Expectation, result: SearchResult) -> Check:
+    assert expected.max_loss is not None
+    criterion = f"loss ≤ {expected.max_loss}"
+    if not result.loads:
+        return Check(criterion=criterion, met=None, found="no fixed load was measured")
+    loss = max(Fraction(load.worst_loss_ratio) for load in result.loads)
+    found = f"{float(loss):.4%}"
+    if loss > expected.max_loss.value and any(x.limit is Limit.GENERATOR for x in result.loads):
+        return Check(criterion=criterion, met=None, found=f"{found}, limited by generator")
+    return Check(criterion=criterion, met=loss <= expected.max_loss.value, found=found)
+
+
+def _check_latency(expected: Expectation, latency: tuple[Trial, ...]) -> Check:
+    assert expected.max is not None and expected.percentile is not None
+    criterion = f"{expected.metric} ≤ {expected.max}"
+    encoded = [way.latency_histogram for trial in latency for way in trial.directions]
+    found = [
+        percentiles_ns(histogram, (expected.percentile,))[expected.percentile]
+        for histogram in encoded
+        if histogram is not None
+    ]
+    if not found:
+        return Check(criterion=criterion, met=None, found="latency was not measured")
+    greatest = max(found)
+    return Check(criterion=criterion, met=greatest <= expected.max.ns, found=human_ns(greatest))
+
+
+def outcome_of(result: SearchResult, checks: tuple[Check, ...]) -> tuple[Outcome, str]:
+    """Return the outcome of a case that was measured, and why it is not PASS."""
+    for goal in result.goals:
+        doubt = next((flag for flag in goal.flags if flag.severity is Severity.INVALID), None)
+        if doubt is not None:
+            return Outcome.INVALID, f"{goal.goal}: {doubt.value}: {goal.reason}"
+        if goal.lower_fps is None and goal.upper_fps is None:
+            return Outcome.INVALID, f"{goal.goal}: {goal.reason}"
+    missed = [check for check in checks if check.met is False]
+    if missed:
+        return Outcome.FAIL, "; ".join(f"{c.criterion}: found {c.found}" for c in missed)
+    untold = [check for check in checks if check.met is None]
+    if untold:
+        return Outcome.INVALID, "; ".join(f"{c.criterion}: {c.found}" for c in untold)
+    return Outcome.PASS, ""
+
+
+def flags_of(result: SearchResult, trials: Iterable[Trial]) -> tuple[Flag, ...]:
+    """Return all flags that a reader of the result should see, each once.
+
+    Those of the goals, and of the trials whose numbers stand with a reservation. The shortage of
+    a generator above the result is what the limit verdict says already.
+    """
+    flags = {flag: None for goal in result.goals for flag in goal.flags}
+    for trial in trials:
+        if trial.purpose in (Purpose.SEARCH, Purpose.LATENCY):
+            flags |= {flag: None for flag in trial.flags if flag.severity is Severity.SUSPECT}
+    if all(goal.limit is not Limit.GENERATOR for goal in (*result.goals, *result.loads)):
+        flags.pop(Flag.SHORT_OFFER, None)
+    return tuple(sorted(flags, key=list(Flag).index))

@@ -1,0 +1,105 @@
+"""One trial, judged: the only caller of the generator, and the only way a search gets a number.
+
+Retry policy: a trial with an invalid flag is repeated at once, up to `trial.retries` times. Every
+attempt is recorded and counts against the budget. If the last one is invalid too, the case ends;
+a search never sees an invalid trial.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from vsperf.errors import ComponentError, InvalidTrialError
+from vsperf.engine.judge import judge
+from vsperf.record.flags import Flag, Severity
+from vsperf.record.trial import Purpose, Trial, TrialCounts
+from vsperf.search.base import Budget
+from vsperf.spec.traffic import TrialPolicy
+from vsperf.trafficgens.base import GeneratorSession, TrialRequest
+from vsperf.vswitches.base import RunningSwitch
+
+
+@dataclass
+class Measurer:
+    """Makes trials on one deployment and keeps them."""
+
+    generator: GeneratorSession
+    switch: RunningSwitch
+    policy: TrialPolicy
+    budget: Budget
+    begin: Callable[[Purpose, int, int], None] = lambda purpose, load_fps, duration_ns: None
+    """Told before each trial."""
+    record: Callable[[Trial], None] = lambda trial: None
+    """Given each trial as soon as it is judged, invalid ones included."""
+    trials: list[Trial] = field(default_factory=list)
+
+    def measure(
+        self,
+        load_fps: int,
+        duration_ns: int,
+        purpose: Purpose = Purpose.SEARCH,
+        reference: str | None = None,
+    ) -> Trial:
+        """Return a valid trial, repeating invalid ones; raise when none can be had."""
+        request = TrialRequest(load_fps, duration_ns, latency=purpose is Purpose.LATENCY)
+        trial = self.attempt(request, purpose, reference)
+        for _ in range(self.policy.retries):
+            if trial.valid:
+                return trial
+            self.budget.require(duration_ns + self.policy.overhead_ns)
+            trial = self.attempt(request, purpose, reference, retry_of=trial.index)
+        if trial.valid:
+            return trial
+        raise _unbelievable(trial, self.policy.retries)
+
+    def attempt(
+        self,
+        request: TrialRequest,
+        purpose: Purpose,
+        reference: str | None = None,
+        retry_of: int | None = None,
+    ) -> Trial:
+        """Make one trial, judge it, record it, and return it whatever the judgement."""
+        started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self.begin(purpose, request.load_fps, request.duration_ns)
+        error = None
+        try:
+            counts = self.generator.run(request)
+            flags = judge(counts, request.duration_ns, self.policy)
+        except ComponentError as failure:
+            counts = TrialCounts(directions=(), sending_ns=None, elapsed_ns=0, settled=False)
+            flags, error = (Flag.GENERATOR_ERROR,), str(failure)
+        trial = Trial(
+            **dict(counts),
+            index=len(self.trials) + 1,
+            purpose=purpose,
+            load_fps=request.load_fps,
+            duration_ns=request.duration_ns,
+            started_at=started_at,
+            flags=flags,
+            retry_of=retry_of,
+            error=error,
+            reference=reference,
+        )
+        self.trials.append(trial)
+        self.record(trial)
+        if not (trial.valid and purpose is Purpose.SEARCH):
+            self.budget.spend(trial.elapsed_ns)  # a search pays for what it is given itself
+        if (reason := self.switch.failure()) is not None:
+            raise ComponentError(f"the switch failed during trial {trial.index}", why=reason)
+        return trial
+
+
+def _unbelievable(trial: Trial, retries: int) -> Exception:
+    """Return the error for a trial that stayed invalid."""
+    if trial.error is not None:
+        return ComponentError(f"the generator failed in trial {trial.index}", why=trial.error)
+    flag = next(flag for flag in trial.flags if flag.severity is Severity.INVALID)
+    return InvalidTrialError(
+        f"trial {trial.index} at {trial.load_fps} fps stayed invalid after {retries} "
+        f"{'repeat' if retries == 1 else 'repeats'}: {flag.value}",
+        why=flag.meaning,
+        fix=f"`vsperf explain {flag.value}` says more; the run's record holds every attempt",
+    )

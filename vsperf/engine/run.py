@@ -1,0 +1,115 @@
+"""A run: its cases one after the other, each recorded before the next begins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from vsperf.deploy.planner import CasePlan, Drivers, make_plan
+from vsperf.engine.case import CaseRun, run_case
+from vsperf.errors import ExitCode, VsperfError
+from vsperf.events import CaseFinished, CaseStarted, Emit
+from vsperf.plugins import Plugins
+from vsperf.record.run import CaseRecord, CaseStart, Outcome, RunEnd
+from vsperf.search.base import Budget
+from vsperf.search.build import loads_of
+from vsperf.search.estimate import Estimate, estimate
+from vsperf.spec.case import Case
+from vsperf.store.writer import RunWriter
+
+EXIT_CODES = {
+    Outcome.PASS: ExitCode.OK,
+    Outcome.SKIP: ExitCode.OK,
+    Outcome.FAIL: ExitCode.CRITERION_MISSED,
+    Outcome.INVALID: ExitCode.INVALID_RESULT,
+    Outcome.ERROR: ExitCode.COMPONENT_FAILED,
+    Outcome.ABORTED: ExitCode.INTERRUPTED,
+}
+GRAVITY = (
+    ExitCode.LEFT_BEHIND,
+    ExitCode.COMPONENT_FAILED,
+    ExitCode.NOT_READY,
+    ExitCode.BAD_INPUT,
+    ExitCode.INVALID_RESULT,
+    ExitCode.CRITERION_MISSED,
+)
+"""Of several codes the gravest is the run's, in this order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A case that is ready to run."""
+
+    case: Case
+    plan: CasePlan
+    drivers: Drivers
+    estimate: Estimate
+
+
+def plan_cases(cases: Iterable[Case], plugins: Plugins) -> tuple[Planned, ...]:
+    """Plan every case before anything is started, so that a mistake in the last one shows now."""
+    planned = []
+    for case in cases:
+        drivers = Drivers.of(case.spec, plugins)
+        plan = make_plan(case.spec, drivers)
+        planned.append(Planned(case, plan, drivers, estimate_of(case)))
+    return tuple(planned)
+
+
+def estimate_of(case: Case) -> Estimate:
+    """Return how long a case will take, warm-up and latency included."""
+    spec = case.spec
+    return estimate(spec.search, spec.trial, loads_of(spec), spec.latency)
+
+
+def run_cases(
+    planned: Sequence[Planned],
+    writer: RunWriter,
+    emit: Emit,
+    budget_ns: int | None = None,
+    attempts: Mapping[str, int] | None = None,
+) -> ExitCode:
+    """Run the cases, append their records, and return the gravest of their exit codes.
+
+    `attempts` says how often a case of a resumed run was begun before.
+    What a case does not use of its share of the budget is left to those that follow.
+    """
+    codes = []
+    for number, item in enumerate(planned, start=1):
+        share = None if budget_ns is None else budget_ns // (len(planned) - number + 1)
+        emit(CaseStarted(item.case, number, len(planned), item.estimate.seconds))
+        writer.append(
+            CaseStart(
+                case=item.case.key,
+                attempt=(attempts or {}).get(item.case.key, 0) + 1,
+                started_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+                plan=item.plan.plan,
+            )
+        )
+        budget = Budget(limit_ns=share)
+        run = CaseRun(item.case, item.plan, item.drivers, writer, emit, budget)
+        record, error = run_case(run)
+        writer.append(record)
+        emit(CaseFinished(item.case, record))
+        codes.append(exit_code_of(record, error))
+        if budget_ns is not None:
+            budget_ns = max(0, budget_ns - budget.spent_ns)
+    return gravest(codes)
+
+
+def exit_code_of(record: CaseRecord, error: VsperfError | None = None) -> ExitCode:
+    """Return the exit code that one case calls for."""
+    return error.exit_code if error is not None else EXIT_CODES[record.outcome]
+
+
+def gravest(codes: Iterable[ExitCode]) -> ExitCode:
+    """Return the code that stands for all of `codes`."""
+    present = set(codes)
+    return next((code for code in GRAVITY if code in present), ExitCode.OK)
+
+
+def end_run(writer: RunWriter, code: ExitCode) -> None:
+    """Write the last line of a run that came to its end."""
+    finished_at = datetime.now(UTC).isoformat(timespec="milliseconds")
+    writer.append(RunEnd(finished_at=finished_at, exit_code=int(code)))
