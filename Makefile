@@ -1,0 +1,42 @@
+# Set-up, the main job, and the tests. `make` alone says what there is.
+
+python := .venv/bin/python
+scripts := tools/bootstrap .ci/run
+programs := tools/make-reference
+prose := README.md docs vsperf tests conf testcases tools vnfs results/README.md Makefile setup.py
+
+.PHONY: help run test setup setup-dev lint format docs clean-venv
+
+help: ## show the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1 \t\2/p' Makefile | expand -t 20
+
+run: setup ## set up, then measure a virtual switch (today: the simulated testbed)
+	@.venv/bin/vsperf run phy2phy_tput --testbed sim
+
+test: lint ## set up, then all gates and all tests
+	@$(python) -m pytest -n 2
+
+setup: ## install what vsperf needs into .venv
+	@tools/bootstrap
+
+setup-dev: ## install what the tests need, too
+	@tools/bootstrap --dev
+
+lint: setup-dev ## the gates: style, types, layers, spelling, shell scripts
+	@echo "gate: ruff check";           $(python) -m ruff check . $(programs)
+	@echo "gate: ruff format";          $(python) -m ruff format --check . $(programs)
+	@echo "gate: mypy";                 $(python) -m mypy
+	@echo "gate: mypy tools";           $(python) -m mypy --scripts-are-modules $(programs)
+	@echo "gate: import-linter";        .venv/bin/lint-imports
+	@echo "gate: codespell";            .venv/bin/codespell $(prose)
+	@echo "gate: shellcheck";           .venv/bin/shellcheck $(scripts)
+
+format: setup-dev ## put the code into its standard form
+	@$(python) -m ruff check --fix . $(programs)
+	@$(python) -m ruff format . $(programs)
+
+docs: setup-dev ## write the generated pages of docs/reference anew
+	@$(python) tools/make-reference
+
+clean-venv: ## delete .venv; the next target makes it anew
+	rm -rf .venv
