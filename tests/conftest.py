@@ -1,0 +1,99 @@
+"""What all tests share: parts that a test may require, and that integration tests leave no trace.
+
+`VSPERF_CI_REQUIRE` names parts of the machine that must be there, separated by commas, or `all`.
+A test that misses one of them fails; without the variable it is skipped, and says why.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from leave_no_trace import Places, adopt_orphans, left_behind, snapshot
+
+HERE = Path(__file__).parent
+REPOSITORY = HERE.parent
+
+settings.register_profile("vsperf", derandomize=True, deadline=None)
+settings.load_profile("vsperf")
+
+
+def _program(name: str) -> str | None:
+    return None if shutil.which(name) else f"the program {name} is not installed"
+
+
+def _checkout() -> str | None:
+    if _program("git"):
+        return _program("git")
+    return None if (REPOSITORY / ".git").exists() else "this is no git checkout"
+
+
+PARTS: dict[str, Callable[[], str | None]] = {
+    "checkout": _checkout,
+    "make": lambda: _program("make"),
+    "setuptools": lambda: None if find_spec("setuptools") else "setuptools is not installed",
+}
+"""What tests may require: a name, and a probe that says why it is missing, or None."""
+
+Require = Callable[[str], None]
+
+
+def missing(part: str, wanted: str) -> tuple[str, bool] | None:
+    """Return why `part` is missing and whether that is a failure, or None if it is there."""
+    reason = PARTS[part]()
+    if reason is None:
+        return None
+    return f"{part}: {reason}", bool({part, "all"} & set(wanted.split(",")))
+
+
+@pytest.fixture(name="require", scope="session")
+def fixture_require() -> Require:
+    """Return the function with which a test says what it cannot do without."""
+
+    def require(part: str) -> None:
+        found = missing(part, os.environ.get("VSPERF_CI_REQUIRE", ""))
+        if found is None:
+            return
+        reason, fails = found
+        if fails:
+            pytest.fail(f"VSPERF_CI_REQUIRE asks for it, but {reason}", pytrace=False)
+        pytest.skip(reason)
+
+    return require
+
+
+@pytest.fixture(name="repository", scope="session")
+def fixture_repository() -> Path:
+    """Return the folder of the checkout."""
+    return REPOSITORY
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse a misspelt part: it would silently require nothing."""
+    named = set(filter(None, os.environ.get("VSPERF_CI_REQUIRE", "").split(",")))
+    if unknown := named - {*PARTS, "all"}:
+        raise pytest.UsageError(
+            f"VSPERF_CI_REQUIRE names {', '.join(sorted(unknown))}; "
+            f"known parts are all, {', '.join(sorted(PARTS))}"
+        )
+    adopt_orphans()
+
+
+@pytest.fixture(autouse=True)
+def _no_trace(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail an integration test that leaves a process, socket, link or the like behind."""
+    if not request.path.is_relative_to(HERE / "integration"):
+        yield
+        return
+    own: Path = request.getfixturevalue("tmp_path")
+    places = Places()
+    before = snapshot(places, own)
+    yield
+    left = left_behind(before, lambda: snapshot(places, own))
+    if left:
+        pytest.fail("the test left behind:\n  " + "\n  ".join(left), pytrace=False)

@@ -1,0 +1,86 @@
+"""What a test may leave behind on the machine: nothing, and this finds it.
+
+Only traces that can be vsperf's are looked at: descendants of the test process, and names that
+begin with `vsperf` at the places where a run puts things. Other programs on the machine come and
+go unseen.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+MARK = "vsperf"
+"""Every socket folder, hugepage file, namespace and link of a run begins with this."""
+PR_SET_CHILD_SUBREAPER = 36
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where traces are looked for; tests of this module put their own."""
+
+    run: tuple[Path, ...] = (Path("/run"),)
+    """Folders that hold run directories named with the mark."""
+    hugepages: tuple[Path, ...] = tuple(sorted(Path("/dev").glob("hugepages*")))
+    namespaces: Path = Path("/run/netns")
+    links: Path = Path("/sys/class/net")
+
+
+def adopt_orphans() -> None:
+    """Make the kernel hand orphaned descendants to this process, so that they stay findable.
+
+    A daemon that a test forgot would otherwise become a child of init, and look like anybody's.
+    """
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def snapshot(places: Places, own: Path | None = None) -> frozenset[str]:
+    """Return all traces that are there now, each as a line for people.
+
+    `own` is a folder of the test itself, in which only sockets count: files may stay there.
+    """
+    marked = itertools.chain(
+        (f"run directory or socket {path}" for path in _marked(places.run)),
+        (f"hugepage file {path}" for path in _marked(places.hugepages)),
+        (f"network namespace {path.name}" for path in _marked([places.namespaces])),
+        (f"network link {path.name}" for path in _marked([places.links])),
+    )
+    sockets = (f"socket {path}" for path in _sockets(own)) if own else ()
+    return frozenset(itertools.chain(_processes(), marked, sockets))
+
+
+def left_behind(
+    before: frozenset[str], look: Callable[[], frozenset[str]], patience_s: float = 2.0
+) -> list[str]:
+    """Return what appeared since `before` and does not vanish within `patience_s`."""
+    deadline = time.monotonic() + patience_s
+    while (new := look() - before) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return sorted(new)
+
+
+def _processes() -> Iterator[str]:
+    for process in psutil.Process().children(recursive=True):
+        try:
+            if process.status() != psutil.STATUS_ZOMBIE:
+                yield f"process {process.pid}: {' '.join(process.cmdline()) or process.name()}"
+        except psutil.NoSuchProcess:
+            continue
+
+
+def _marked(folders: Iterable[Path]) -> Iterator[Path]:
+    for folder in folders:
+        try:
+            yield from folder.glob(f"{MARK}*")
+        except OSError:
+            continue  # not there, or not ours to see
+
+
+def _sockets(folder: Path) -> Iterator[Path]:
+    return (path for path in folder.rglob("*") if path.is_socket())

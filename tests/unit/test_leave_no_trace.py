@@ -1,0 +1,110 @@
+"""The watch over integration tests sees what a test leaves behind, and only that."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import PARTS, missing
+from leave_no_trace import Places, adopt_orphans, left_behind, snapshot
+
+WAIT = "import sys; sys.stdin.read()"
+
+
+@pytest.fixture(name="places")
+def fixture_places(tmp_path: Path) -> Places:
+    folders = {name: tmp_path / name for name in ("run", "huge", "netns", "net")}
+    for folder in folders.values():
+        folder.mkdir()
+    return Places((folders["run"],), (folders["huge"],), folders["netns"], folders["net"])
+
+
+def test_nothing_left_is_nothing_found(places: Places, tmp_path: Path) -> None:
+    before = snapshot(places, tmp_path)
+    assert left_behind(before, lambda: snapshot(places, tmp_path)) == []
+
+
+def test_a_child_that_still_runs_is_found_and_named(places: Places) -> None:
+    before = snapshot(places)
+    with subprocess.Popen(
+        [sys.executable, "-c", WAIT, "straggler"], stdin=subprocess.PIPE
+    ) as child:
+        left = left_behind(before, lambda: snapshot(places), patience_s=0)
+    assert len(left) == 1
+    assert left[0].startswith(f"process {child.pid}:")
+    assert "straggler" in left[0]
+
+
+def test_a_child_that_ended_is_no_trace(places: Places) -> None:
+    before = snapshot(places)
+    subprocess.run([sys.executable, "-c", ""], check=True)
+    assert left_behind(before, lambda: snapshot(places), patience_s=0) == []
+
+
+def test_a_daemon_whose_parent_is_gone_is_still_found(places: Places) -> None:
+    adopt_orphans()
+    before = snapshot(places)
+    read_end, write_end = os.pipe()
+    parent = (
+        "import subprocess, sys; subprocess.Popen("
+        f"[sys.executable, '-c', {WAIT!r}, 'daemon'], start_new_session=True)"
+    )
+    with os.fdopen(write_end, "w"):
+        subprocess.run([sys.executable, "-c", parent], stdin=read_end, check=True)
+        left = left_behind(before, lambda: snapshot(places), patience_s=0)
+    os.close(read_end)
+    assert [line for line in left if "daemon" in line]
+    assert left_behind(before, lambda: snapshot(places), patience_s=10) == []
+
+
+@pytest.mark.parametrize(
+    ("folder", "words"),
+    [
+        ("run", "run directory or socket"),
+        ("huge", "hugepage file"),
+        ("netns", "network namespace"),
+        ("net", "network link"),
+    ],
+)
+def test_a_marked_name_is_found_and_a_foreign_one_is_not(
+    places: Places, tmp_path: Path, folder: str, words: str
+) -> None:
+    before = snapshot(places)
+    (tmp_path / folder / "vsperf-k7f3").touch()
+    (tmp_path / folder / "docker0").touch()
+    left = left_behind(before, lambda: snapshot(places), patience_s=0)
+    assert len(left) == 1
+    assert left[0].startswith(words)
+    assert "vsperf-k7f3" in left[0]
+
+
+def test_a_socket_in_the_folder_of_the_test_is_found_but_a_file_is_not(
+    places: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "results"
+    own.mkdir()
+    before = snapshot(places, own)
+    (own / "records.jsonl").touch()
+    monkeypatch.chdir(own)  # the path of a socket must be short
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind("monitor.sock")
+    assert left_behind(before, lambda: snapshot(places, own), patience_s=0) == [
+        f"socket {own / 'monitor.sock'}"
+    ]
+
+
+def test_a_missing_part_fails_only_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(PARTS, "moon", lambda: "it has set")
+    assert missing("moon", "") == ("moon: it has set", False)
+    assert missing("moon", "sun") == ("moon: it has set", False)
+    assert missing("moon", "sun,moon") == ("moon: it has set", True)
+    assert missing("moon", "all") == ("moon: it has set", True)
+
+
+def test_a_part_that_is_there_is_not_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(PARTS, "sun", lambda: None)
+    assert missing("sun", "all") is None
