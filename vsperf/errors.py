@@ -75,9 +75,16 @@ class VsperfError(Exception):
 
     exit_code = ExitCode.COMPONENT_FAILED
 
-    def __init__(self, what: str, *, why: str | None = None, fix: str | None = None) -> None:
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: Location | None = None,
+        why: str | None = None,
+        fix: str | None = None,
+    ) -> None:
         super().__init__(what)
-        self.problems: tuple[Problem, ...] = (Problem(what, None, why, fix),)
+        self.problems: tuple[Problem, ...] = (Problem(what, where, why, fix),)
 
 
 class SpecError(VsperfError):
@@ -123,3 +130,9 @@ class StoreError(VsperfError):
     """A run folder cannot be read or written."""
 
     exit_code = ExitCode.BAD_INPUT
+
+
+class RecordingError(StoreError):
+    """What was measured cannot be written down, so a run has to stop."""
+
+    exit_code = ExitCode.COMPONENT_FAILED

@@ -1,1 +1,1 @@
-"""Append-only records on disk, and the index that finds them again."""
+"""Records on disk: append-only files that are the truth, and an index that can be thrown away."""

@@ -1,0 +1,355 @@
+from __future__ import annotations
+
+import json
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from record_samples import (
+    case_lines,
+    case_start,
+    header,
+    making,
+    run_lines,
+    trial_line,
+)
+
+from vsperf.errors import NotReadyError, RecordingError, StoreError, UsageError
+from vsperf.record.run import LINE, RunHeader
+from vsperf.store.folders import RECORDS, make_folder, point_latest, resolve, run_folders
+from vsperf.store.reader import RunState, read_run
+from vsperf.store.writer import TORN, RunWriter
+
+TESTCASES = ("phy2phy_tput",)
+
+
+def write_run(results: Path, trials: int = 3, cases: int = 2) -> Path:
+    """Write a finished run and return its folder."""
+    with RunWriter.create(results, TESTCASES, making(cases=cases)) as writer:
+        for line in run_lines(header(writer.run, cases=cases), trials):
+            writer.append(line)
+    return writer.folder
+
+
+def interrupted_run(results: Path) -> Path:
+    """Write a run whose second case was interrupted after a trial."""
+    with RunWriter.create(results, TESTCASES, making()) as writer:
+        first, second = (case.key for case in header().cases)
+        for line in (*case_lines(first), case_start(second), trial_line(second)):
+            writer.append(line)
+    return writer.folder
+
+
+def test_a_run_id_is_date_testcase_and_four_letters_that_cannot_be_misread(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path, ["phy2phy_tput", "phy2phy_tput"])
+    form = r"\d{4}-\d\d-\d\d-phy2phy_tput-[34679acdefghjkmnpqrtuvwxy]{4}"
+    assert re.fullmatch(form, folder.name)
+
+
+def test_a_run_of_different_testcases_is_called_several(tmp_path: Path) -> None:
+    assert "-several-" in make_folder(tmp_path, ["phy2phy_tput", "pvp_tput"]).name
+
+
+def test_many_runs_started_at_once_all_get_folders_of_their_own(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(16) as pool:
+        folders = list(pool.map(lambda _: make_folder(tmp_path, TESTCASES), range(300)))
+    assert len(set(folders)) == 300
+
+
+def test_what_is_written_is_read_back_equal(tmp_path: Path) -> None:
+    folder = write_run(tmp_path)
+    content = (folder / RECORDS).read_bytes().splitlines()
+    expected = [header(folder.name), *run_lines(header(folder.name))]
+    assert [LINE.validate_json(line) for line in content] == expected
+
+
+def test_a_line_is_in_the_file_as_soon_as_append_returns(tmp_path: Path) -> None:
+    with RunWriter.create(tmp_path, TESTCASES, making()) as writer:
+        for number, line in enumerate(run_lines(header()), start=2):
+            writer.append(line)
+            assert writer.path.read_bytes().count(b"\n") == number
+
+
+def test_latest_points_to_the_run_last_begun_or_resumed(tmp_path: Path) -> None:
+    first = interrupted_run(tmp_path)
+    second = write_run(tmp_path)
+    assert (tmp_path / "latest").resolve() == second
+    RunWriter.resume(first).close()
+    assert (tmp_path / "latest").resolve() == first
+
+
+def test_a_file_called_latest_that_somebody_made_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "latest").write_text("mine")
+    write_run(tmp_path)
+    assert (tmp_path / "latest").read_text() == "mine"
+
+
+def test_a_second_writer_is_refused_and_told_which_run_is_being_written(tmp_path: Path) -> None:
+    writer = RunWriter.create(tmp_path, TESTCASES, making())
+    with writer, pytest.raises(NotReadyError, match=f"{writer.run} is being written"):
+        RunWriter.resume(writer.folder)
+    RunWriter.resume(writer.folder).close()
+
+
+def test_a_reader_sees_that_a_run_is_being_written(tmp_path: Path) -> None:
+    with RunWriter.create(tmp_path, TESTCASES, making()) as writer:
+        assert read_run(writer.folder).state is RunState.RUNNING
+    assert read_run(writer.folder).state is RunState.INTERRUPTED
+
+
+def test_a_header_that_cannot_be_made_leaves_no_folder_behind(tmp_path: Path) -> None:
+    def fail(run: str) -> RunHeader:
+        raise UsageError(f"no header for {run}")
+
+    with pytest.raises(UsageError, match="no header"):
+        RunWriter.create(tmp_path, TESTCASES, fail)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_results_path_that_is_a_file_is_a_plain_error(tmp_path: Path) -> None:
+    (tmp_path / "results").write_text("")
+    with pytest.raises(RecordingError, match="no run folder can be made"):
+        RunWriter.create(tmp_path / "results", TESTCASES, making())
+
+
+def test_a_deleted_folder_is_noticed_and_not_written_into_the_void(tmp_path: Path) -> None:
+    with RunWriter.create(tmp_path, TESTCASES, making()) as writer:
+        writer.path.unlink()
+        writer.folder.rmdir()
+        with pytest.raises(RecordingError) as caught:
+            writer.append(case_start("x"))
+    assert "was deleted" in (caught.value.problems[0].why or "")
+
+
+def test_a_full_disk_keeps_whole_lines_only_and_the_run_goes_on_when_there_is_room(
+    tmp_path: Path,
+) -> None:
+    key = header().cases[0].key
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        with RunWriter.create(tmp_path, TESTCASES, making()) as writer:
+            writer.append(case_start(key))
+            size = writer.path.stat().st_size
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size + 100, limits[1]))
+            with pytest.raises(RecordingError, match="cannot be written"):
+                writer.append(trial_line(key))
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+            assert writer.path.stat().st_size == size
+            writer.append(trial_line(key, 2))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, ignored)
+    run = read_run(writer.folder)
+    assert not run.torn
+    assert [trial.index for trial in run.cases[0].trials] == [2]
+
+
+def test_arguments_that_are_no_text_are_recorded_readably(tmp_path: Path) -> None:
+    raw = os.fsdecode(b"--results=/tmp/\xff")
+    with RunWriter.create(tmp_path, TESTCASES, making(argv=("vsperf", raw))) as writer:
+        pass
+    assert read_run(writer.folder).header.argv == ("vsperf", "--results=/tmp/\\udcff")
+
+
+def test_resuming_keeps_a_torn_line_aside_and_goes_on(tmp_path: Path) -> None:
+    folder = interrupted_run(tmp_path)
+    second = header().cases[1].key
+    with (folder / RECORDS).open("ab") as file:
+        file.write(b'{"type":"trial","case":"phy2')
+    with RunWriter.resume(folder) as writer:
+        assert writer.before is not None
+        assert writer.before.torn
+        assert writer.before.state is RunState.INTERRUPTED
+        assert [case.key for case in writer.before.unfinished()] == [second]
+        for line in case_lines(second, attempt=2):
+            writer.append(line)
+    assert (folder / TORN).read_bytes() == b'{"type":"trial","case":"phy2\n'
+    run = read_run(folder)
+    assert not run.torn
+    assert run.unfinished() == ()
+
+
+def test_a_second_torn_line_joins_the_first_one(tmp_path: Path) -> None:
+    folder = interrupted_run(tmp_path)
+    for torn in (b'{"first', b"\0\0\0"):
+        with (folder / RECORDS).open("ab") as file:
+            file.write(torn)
+        RunWriter.resume(folder).close()
+    assert (folder / TORN).read_bytes() == b'{"first\n\0\0\0\n'
+
+
+def test_a_run_of_another_record_version_is_not_resumed_and_not_touched(tmp_path: Path) -> None:
+    folder = interrupted_run(tmp_path)
+    path = folder / RECORDS
+    path.write_bytes(path.read_bytes().replace(b'"schema_version":1', b'"schema_version":2'))
+    content = path.read_bytes()
+    with pytest.raises(StoreError, match="newer vsperf"):
+        RunWriter.resume(folder)
+    assert path.read_bytes() == content
+
+
+def test_resuming_what_is_not_there_is_a_plain_error(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="holds no run"):
+        RunWriter.resume(tmp_path / "2026-11-20-phy2phy_tput-k7f3")
+
+
+def test_resuming_a_damaged_run_is_refused_before_anything_is_changed(tmp_path: Path) -> None:
+    folder = interrupted_run(tmp_path)
+    path = folder / RECORDS
+    content = path.read_bytes().replace(b'"type":"case",', b'"type":"cake",', 1) + b"{torn"
+    path.write_bytes(content)
+    with pytest.raises(StoreError, match="cannot be read"):
+        RunWriter.resume(folder)
+    assert path.read_bytes() == content
+
+
+def offsets_of_the_last_two_lines(content: bytes) -> range:
+    start = content.rfind(b"\n", 0, content.rfind(b"\n", 0, len(content) - 1)) + 1
+    return range(start, len(content) + 1)
+
+
+def test_a_file_cut_at_any_byte_of_its_last_two_lines_can_be_read_and_resumed(
+    tmp_path: Path,
+) -> None:
+    whole = (interrupted_run(tmp_path / "whole") / RECORDS).read_bytes()
+    second = header().cases[1].key
+    folder = tmp_path / "2026-11-20-phy2phy_tput-cutt"
+    folder.mkdir()
+    path = folder / RECORDS
+    for offset in offsets_of_the_last_two_lines(whole):
+        path.write_bytes(whole[:offset])
+        (folder / TORN).unlink(missing_ok=True)
+        kept = whole[:offset].rfind(b"\n") + 1
+        assert read_run(folder).torn is (kept != offset)
+        assert path.read_bytes() == whole[:offset], "reading must not change the file"
+        with RunWriter.resume(folder) as writer:
+            writer.append(case_start(second, attempt=2))
+        aside = (folder / TORN).read_bytes() if (folder / TORN).exists() else b""
+        assert aside == (whole[kept:offset] + b"\n" if kept != offset else b"")
+        assert path.read_bytes().startswith(whole[:kept])
+        run = read_run(folder)
+        assert not run.torn
+        assert [case.key for case in run.unfinished()] == [second]
+
+
+@settings(max_examples=60, deadline=None)
+@given(junk=st.binary(min_size=1, max_size=200))
+def test_whatever_lies_behind_the_last_whole_line_is_never_fatal_and_never_lost(
+    tmp_path_factory: pytest.TempPathFactory, junk: bytes
+) -> None:
+    folder = interrupted_run(tmp_path_factory.mktemp("junk"))
+    tail = junk.replace(b"\n", b"?")
+    good = (folder / RECORDS).read_bytes()
+    (folder / RECORDS).write_bytes(good + tail)
+    assert read_run(folder).torn
+    RunWriter.resume(folder).close()
+    assert (folder / RECORDS).read_bytes() == good
+    assert (folder / TORN).read_bytes() == tail + b"\n"
+
+
+CHILD = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[2])
+from record_samples import case_start, header, making, trial_line
+from vsperf.store.writer import RunWriter
+
+with RunWriter.create(Path(sys.argv[1]), ("phy2phy_tput",), making()) as writer:
+    key = header().cases[0].key
+    writer.append(case_start(key))
+    print(writer.folder, flush=True)
+    index = 0
+    while True:
+        index += 1
+        writer.append(trial_line(key, index))
+        print(index, flush=True)
+"""
+
+
+def test_after_kill_9_every_line_that_append_returned_for_is_there(tmp_path: Path) -> None:
+    here = str(Path(__file__).parent)
+    for lines_before_kill in (1, 2, 5, 17, 60, 200):
+        with subprocess.Popen(
+            [sys.executable, "-c", CHILD, str(tmp_path), here], stdout=subprocess.PIPE, text=True
+        ) as child:
+            assert child.stdout is not None
+            folder = Path(child.stdout.readline().strip())
+            for _ in range(lines_before_kill):
+                child.stdout.readline()
+            child.send_signal(signal.SIGKILL)
+            acknowledged = [int(line) for line in child.stdout if line.endswith("\n")]
+        returned_for = acknowledged[-1] if acknowledged else lines_before_kill
+        with RunWriter.resume(folder) as writer:  # the kernel has freed the lock
+            assert writer.before is not None
+            indices = [trial.index for trial in writer.before.cases[0].trials]
+        assert indices == list(range(1, len(indices) + 1))
+        assert len(indices) >= returned_for
+
+
+def test_runs_are_found_by_path_name_beginning_ending_and_latest(tmp_path: Path) -> None:
+    names = ("2026-11-20-phy2phy_tput-k7f3", "2026-11-20-pvp_tput-aaaa", "2026-11-21-pvp_tput-k7f4")
+    for name in names:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / RECORDS).write_text(header(name).model_dump_json() + "\n")
+    point_latest(tmp_path / names[1])
+    meant = {
+        names[0]: 0,
+        "2026-11-20-ph": 0,
+        "k7f3": 0,
+        "2026-11-21": 2,
+        "latest": 1,
+        str(tmp_path / names[2]): 2,
+        str(tmp_path / names[2] / RECORDS): 2,
+    }
+    for text, number in meant.items():
+        assert resolve(tmp_path, text) == tmp_path / names[number], text
+
+
+def test_without_a_link_latest_is_the_run_written_last(tmp_path: Path) -> None:
+    old, new = write_run(tmp_path), write_run(tmp_path)
+    os.utime(old / RECORDS, (1, 1))
+    (tmp_path / "latest").unlink()
+    assert resolve(tmp_path, "latest") == new
+
+
+def test_a_beginning_that_fits_several_runs_lists_them(tmp_path: Path) -> None:
+    folders = {write_run(tmp_path).name, write_run(tmp_path).name}
+    with pytest.raises(UsageError, match="fits 2 runs") as caught:
+        resolve(tmp_path, "20")
+    assert all(name in str(caught.value) for name in folders)
+
+
+def test_a_mistyped_run_is_answered_with_the_nearest_one(tmp_path: Path) -> None:
+    folder = write_run(tmp_path)
+    with pytest.raises(UsageError) as caught:
+        resolve(tmp_path, folder.name.replace("phy2phy", "phy2fy"))
+    assert folder.name in (caught.value.problems[0].fix or "")
+
+
+@pytest.mark.parametrize("text", ["", "latest", "x", "/nowhere/at/all", "../x", "\0/"])
+def test_a_run_that_does_not_exist_is_a_plain_error(tmp_path: Path, text: str) -> None:
+    with pytest.raises(UsageError):
+        resolve(tmp_path, text)
+
+
+def test_other_folders_beside_the_runs_are_not_taken_for_runs(tmp_path: Path) -> None:
+    folder = write_run(tmp_path)
+    (tmp_path / "notes").mkdir()
+    (tmp_path / ".hidden").mkdir()
+    assert run_folders(tmp_path) == (folder,)
+
+
+def test_records_are_plain_json_lines(tmp_path: Path) -> None:
+    content = (write_run(tmp_path) / RECORDS).read_text().splitlines()
+    types = [json.loads(line)["type"] for line in content]
+    one_case = ["case-start", "trial", "trial", "trial", "case"]
+    assert types == ["run", *one_case, *one_case, "run-end"]

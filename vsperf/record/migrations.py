@@ -1,0 +1,66 @@
+"""How records of older versions are read: one small step from each version to the next.
+
+A record file says in its header which version it is written in, and keeps that version for ever.
+Any change of a record's fields, an added one included, raises `SCHEMA_VERSION` and adds the step
+that lifts lines of the version before. Steps work on plain data, so they stay true when the
+models move on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from vsperf.errors import Location, StoreError
+from vsperf.record.base import SCHEMA_VERSION
+
+Step = Callable[[dict[str, Any]], dict[str, Any]]
+"""One line of version n → the same line of version n + 1."""
+
+MIGRATIONS: Mapping[int, Step] = MappingProxyType({})
+"""Version → the step that leaves it. Version 1 is the first, so there is none yet."""
+
+
+def version_of(
+    header: object,
+    where: Location,
+    *,
+    migrations: Mapping[int, Step] = MIGRATIONS,
+    current: int = SCHEMA_VERSION,
+) -> int:
+    """Return the version that a header line names, or refuse one that cannot be read."""
+    if not isinstance(header, dict) or header.get("type") != "run":
+        raise StoreError(
+            "the record file does not begin with the header of a run",
+            where=where,
+            why="its first line was damaged, or the file is something else",
+        )
+    version = header.get("schema_version")
+    if not isinstance(version, int) or isinstance(version, bool):
+        raise StoreError("the header does not say which version it is written in", where=where)
+    if version > current:
+        raise StoreError(
+            f"the run was recorded by a newer vsperf (records version {version})",
+            where=where,
+            why=f"this vsperf reads versions up to {current} and would misread it",
+            fix="upgrade: pip install --upgrade vsperf",
+        )
+    if any(step not in migrations for step in range(version, current)):
+        raise StoreError(f"records version {version} never existed", where=where)
+    return version
+
+
+def migrate(
+    line: dict[str, Any],
+    version: int,
+    *,
+    migrations: Mapping[int, Step] = MIGRATIONS,
+    current: int = SCHEMA_VERSION,
+) -> dict[str, Any]:
+    """Return `line`, written in `version`, as it would be written today."""
+    for step in range(version, current):
+        line = migrations[step](line)
+    if line.get("type") == "run":
+        line = {**line, "schema_version": current}
+    return line

@@ -1,0 +1,149 @@
+"""Run folders: how they are named, made, listed, and found again by a few letters."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import secrets
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+
+from vsperf.errors import RecordingError, StoreError, UsageError
+
+RECORDS = "records.jsonl"
+"""The file in each run folder that holds its records."""
+LATEST = "latest"
+"""The link beside the run folders that points to the one last worked on."""
+LETTERS = "34679acdefghjkmnpqrtuvwxy"
+"""What the end of a run id is made of: nothing that looks like something else when read aloud."""
+RUN_ID = re.compile(r"\d{4}-\d\d-\d\d-.+-[0-9a-z]{4}")
+SHOWN = 8
+
+
+def make_folder(results: Path, testcases: Iterable[str]) -> Path:
+    """Make the folder of a new run, such as 2026-11-20-phy2phy_tput-k7f3; the date is UTC.
+
+    Making a directory either works or finds it there already, so two processes never get the
+    same one.
+    """
+    names = list(dict.fromkeys(testcases))
+    name = names[0] if len(names) == 1 else "several"
+    day = datetime.now(UTC).date().isoformat()
+    try:
+        results.mkdir(parents=True, exist_ok=True)
+        for _ in range(1000):
+            suffix = "".join(secrets.choice(LETTERS) for _ in range(4))
+            folder = results / f"{day}-{name}-{suffix}"
+            try:
+                folder.mkdir()
+            except FileExistsError:
+                continue
+            return folder
+    except OSError as error:
+        raise RecordingError(
+            f"no run folder can be made in {results}",
+            why=error.strerror,
+            fix="choose a directory that can be written to with `--results DIR`",
+        ) from error
+    raise RecordingError(f"no free run id was found in {results}", fix="use `--results DIR`")
+
+
+def point_latest(folder: Path) -> None:
+    """Let `latest` point to `folder`; it never points nowhere meanwhile.
+
+    The link is a convenience, so a file system without links, or a file of that name that
+    somebody else made, is no reason to fail.
+    """
+    link = folder.parent / LATEST
+    if link.exists() and not link.is_symlink():
+        return
+    temporary = folder.parent / f".{LATEST}-{folder.name}"
+    try:
+        temporary.unlink(missing_ok=True)
+        temporary.symlink_to(folder.name)
+        temporary.replace(link)
+    except OSError:
+        return
+
+
+def run_folders(results: Path) -> tuple[Path, ...]:
+    """Return all run folders in `results` by name, those of runs killed at birth included."""
+    try:
+        with os.scandir(results) as entries:
+            names = [
+                entry.name
+                for entry in entries
+                if not entry.name.startswith(".")
+                and entry.is_dir(follow_symlinks=False)
+                and (RUN_ID.fullmatch(entry.name) or Path(entry.path, RECORDS).is_file())
+            ]
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise StoreError(f"{results} cannot be listed", why=error.strerror) from error
+    return tuple(results / name for name in sorted(names))
+
+
+def resolve(results: Path, text: str) -> Path:
+    """Return the run folder that `text` means.
+
+    It may be a path, `latest`, a whole run id, the last four letters of one, or any beginning
+    that fits only one.
+    """
+    folder = _as_path(results, text)
+    if folder is not None:
+        return folder
+    folders = {folder.name: folder for folder in run_folders(results)}
+    if not folders:
+        raise UsageError(
+            f"there is no run in {results}",
+            fix="`vsperf run` makes one; `--results DIR` looks elsewhere",
+        )
+    if text == LATEST:
+        return max(folders.values(), key=_last_written)
+    if text in folders:
+        return folders[text]
+    fitting = [n for n in folders if text and (n.startswith(text) or n.endswith(f"-{text}"))]
+    if len(fitting) == 1:
+        return folders[fitting[0]]
+    raise _no_single_run(results, text, fitting, list(folders))
+
+
+def _as_path(results: Path, text: str) -> Path | None:
+    path = Path(text).expanduser() if text.startswith("~") else Path(text)
+    if "/" in text:
+        folder = path.parent if path.name == RECORDS else path
+        if not (folder / RECORDS).is_file():
+            raise UsageError(
+                f"{text} is not a run folder",
+                why=f"it holds no {RECORDS}" if folder.is_dir() else "there is no such folder",
+                fix="`vsperf results` lists the runs that can be shown",
+            )
+        return folder.resolve()
+    if text == LATEST and (results / LATEST / RECORDS).is_file():
+        return (results / LATEST).resolve()
+    return None
+
+
+def _last_written(folder: Path) -> float:
+    try:
+        return (folder / RECORDS).stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _no_single_run(results: Path, text: str, fitting: list[str], known: list[str]) -> UsageError:
+    if fitting:
+        shown = ", ".join(fitting[:SHOWN])
+        more = f" and {len(fitting) - SHOWN} more" if len(fitting) > SHOWN else ""
+        return UsageError(
+            f"{text!r} fits {len(fitting)} runs: {shown}{more}",
+            fix="give more letters, or the last four",
+        )
+    close = difflib.get_close_matches(text, known, n=3, cutoff=0.5)
+    return UsageError(
+        f"there is no run {text!r} in {results}",
+        fix=f"did you mean {' or '.join(close)}?" if close else "`vsperf results` lists all runs",
+    )

@@ -1,0 +1,249 @@
+"""Reads a run folder back. Reading never changes anything and does not need the run to be over."""
+
+from __future__ import annotations
+
+import enum
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from vsperf.errors import Location, StoreError
+from vsperf.record.base import SCHEMA_VERSION
+from vsperf.record.migrations import migrate, version_of
+from vsperf.record.run import (
+    LINE,
+    CaseRecord,
+    CaseStart,
+    Line,
+    Outcome,
+    PlannedCase,
+    RunEnd,
+    RunHeader,
+    RunResume,
+    TrialLine,
+)
+from vsperf.record.trial import Trial
+from vsperf.store import lines
+from vsperf.store.folders import RECORDS
+from vsperf.store.locks import is_locked
+
+
+class RunState(enum.StrEnum):
+    """Where a run stands."""
+
+    RUNNING = "running"
+    """A process is writing it."""
+    FINISHED = "finished"
+    """It came to its end, whatever the outcome."""
+    INTERRUPTED = "interrupted"
+    """It stopped without an end; it can be resumed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One try at a case."""
+
+    start: CaseStart | None
+    """None for a case that was over before it began, such as a skipped one."""
+    trials: tuple[Trial, ...]
+    record: CaseRecord | None
+    """None when the attempt was interrupted."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCase:
+    """A planned case and all that is recorded of it."""
+
+    planned: PlannedCase
+    attempts: tuple[Attempt, ...]
+
+    @property
+    def record(self) -> CaseRecord | None:
+        """How the last attempt ended; None if it did not, or if there was none."""
+        return self.attempts[-1].record if self.attempts else None
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """Trials of the last attempt."""
+        return self.attempts[-1].trials if self.attempts else ()
+
+    @property
+    def abandoned(self) -> tuple[Attempt, ...]:
+        """Attempts that another one replaced."""
+        return self.attempts[:-1]
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing is left to do for it; an aborted case is tried again on resume."""
+        return self.record is not None and self.record.outcome is not Outcome.ABORTED
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRun:
+    """All that a run folder holds."""
+
+    folder: Path
+    header: RunHeader
+    """As today's vsperf would write it, whatever version the file is in."""
+    schema_version: int
+    """Version that the file is written in."""
+    cases: tuple[StoredCase, ...]
+    """In planned order."""
+    resumes: tuple[RunResume, ...]
+    end: RunEnd | None
+    """None if the run, or its last resumption, did not come to its end."""
+    torn: bool
+    """Whether the last line was cut off; nothing of it is counted."""
+    being_written: bool
+
+    @property
+    def run(self) -> str:
+        """The run's id."""
+        return self.header.run
+
+    @property
+    def state(self) -> RunState:
+        """Where the run stands."""
+        if self.being_written:
+            return RunState.RUNNING
+        return RunState.INTERRUPTED if self.end is None else RunState.FINISHED
+
+    def unfinished(self) -> tuple[PlannedCase, ...]:
+        """Return the planned cases that still have to be run, in planned order."""
+        return tuple(case.planned for case in self.cases if not case.over)
+
+    def case(self, key: str) -> StoredCase | None:
+        """Return the case of that key, if it was planned."""
+        return next((case for case in self.cases if case.planned.key == key), None)
+
+
+def read_run(folder: Path) -> StoredRun:
+    """Read the run in `folder`; a torn last line is tolerated, a bad one before it is not."""
+    path = folder / RECORDS
+    being_written = is_locked(path)
+    found = lines.read(path)
+    if not found.whole:
+        raise StoreError(
+            f"{folder.name} holds no measurement",
+            where=Location(str(path), 1),
+            why="the run was killed before its header was written",
+            fix=f"the folder can be deleted: {folder}",
+        )
+    version = header_version(path, found.whole[0])
+    parsed = parse_lines(path, found.whole, version)
+    header = next(parsed)
+    if not isinstance(header, RunHeader):
+        raise StoreError("the first line is not a header", where=Location(str(path), 1))
+    collector = _Collector(path, {case.key: [] for case in header.cases})
+    for number, line in enumerate(parsed, start=2):
+        collector.add(number, line)
+    return StoredRun(
+        folder=folder,
+        header=header,
+        schema_version=version,
+        cases=tuple(
+            StoredCase(case, tuple(attempt.frozen() for attempt in collector.attempts[case.key]))
+            for case in header.cases
+        ),
+        resumes=tuple(collector.resumes),
+        end=collector.end,
+        torn=bool(found.torn),
+        being_written=being_written,
+    )
+
+
+def header_version(path: Path, first_line: bytes) -> int:
+    """Return the version that the file at `path` is written in, from its first line."""
+    where = Location(str(path), 1)
+    try:
+        header = json.loads(first_line)
+    except (ValueError, RecursionError):
+        header = None
+    return version_of(header, where)
+
+
+def parse_lines(
+    path: Path, whole: tuple[bytes, ...], version: int, first: int = 1
+) -> Iterator[Line]:
+    """Parse lines of a file written in `version`; `first` is the number of the first of them."""
+    for number, content in enumerate(whole, start=first):
+        try:
+            text = content if version == SCHEMA_VERSION else _migrated(content, version)
+            yield LINE.validate_json(text, strict=True)
+        except (ValidationError, ValueError, RecursionError) as error:
+            raise StoreError(
+                "a record cannot be read",
+                where=Location(str(path), number),
+                why=_reason(error),
+                fix="restore the file from a copy; vsperf itself never changes a written line",
+            ) from error
+
+
+def _migrated(content: bytes, version: int) -> bytes:
+    return json.dumps(migrate(json.loads(content), version)).encode()
+
+
+def _reason(error: Exception) -> str:
+    if not isinstance(error, ValidationError):
+        return str(error)
+    first = error.errors(include_url=False, include_input=False)[0]
+    place = ".".join(str(part) for part in first["loc"])
+    return f"{place}: {first['msg']}" if place else first["msg"]
+
+
+@dataclass(slots=True)
+class _OpenAttempt:
+    start: CaseStart | None
+    trials: list[Trial] = field(default_factory=list)
+    record: CaseRecord | None = None
+
+    def frozen(self) -> Attempt:
+        return Attempt(self.start, tuple(self.trials), self.record)
+
+
+@dataclass(slots=True)
+class _Collector:
+    """Sorts lines to their cases and refuses an order that no run can have written."""
+
+    path: Path
+    attempts: dict[str, list[_OpenAttempt]]
+    resumes: list[RunResume] = field(default_factory=list)
+    end: RunEnd | None = None
+
+    def add(self, number: int, line: Line) -> None:
+        match line:
+            case CaseStart():
+                self._of(number, line.case).append(_OpenAttempt(line))
+            case TrialLine():
+                attempts = self._of(number, line.case)
+                if not attempts or attempts[-1].record is not None:
+                    raise self._disorder(number, f"a trial of {line.case}, which is not running")
+                attempts[-1].trials.append(line.trial)
+            case CaseRecord():
+                attempts = self._of(number, line.case)
+                if not attempts or attempts[-1].record is not None:
+                    attempts.append(_OpenAttempt(None))
+                attempts[-1].record = line
+            case RunResume():
+                self.resumes.append(line)
+                self.end = None
+            case RunEnd():
+                self.end = line
+            case RunHeader():
+                raise self._disorder(number, "a second header")
+
+    def _of(self, number: int, key: str) -> list[_OpenAttempt]:
+        if key not in self.attempts:
+            raise self._disorder(number, f"the case {key}, which the header does not announce")
+        return self.attempts[key]
+
+    def _disorder(self, number: int, what: str) -> StoreError:
+        return StoreError(
+            "the records contradict each other",
+            where=Location(str(self.path), number),
+            why=f"the line holds {what}",
+            fix="restore the file from a copy; vsperf itself never changes a written line",
+        )
