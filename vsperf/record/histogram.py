@@ -1,0 +1,134 @@
+"""Stored latency histograms: written, read back, merged, and asked for percentiles.
+
+A histogram travels as text (HdrHistogram V2, base64) from the generator to the record. It keeps
+every latency to one part in a thousand, so percentiles of several trials come from merged
+histograms and never from averaged percentiles. What was not measured is None, here as everywhere.
+"""
+
+from __future__ import annotations
+
+import binascii
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, overload
+
+from vsperf.errors import StoreError
+
+if TYPE_CHECKING:
+    from hdrh.histogram import HdrHistogram
+
+LOWEST_NS = 1
+HIGHEST_NS = 100_000_000_000
+"""100 s; a longer latency is stored as this one."""
+SIGNIFICANT_DIGITS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class LatencySummary:
+    """What a histogram holds in four numbers."""
+
+    count: int
+    """Latencies recorded; as a rule fewer than frames received."""
+    minimum_ns: int
+    mean_ns: float
+    maximum_ns: int
+
+
+def encode(latencies_ns: Iterable[int]) -> str | None:
+    """Return the histogram of `latencies_ns` as text, or None if there are none."""
+    histogram = _empty()
+    for latency_ns in latencies_ns:
+        histogram.record_value(min(max(latency_ns, LOWEST_NS), HIGHEST_NS))
+    return _text(histogram)
+
+
+def merge(encoded: Iterable[str | None]) -> str | None:
+    """Return one histogram of all latencies in `encoded`; what is None adds nothing."""
+    total = _empty()
+    for text in encoded:
+        if text is not None:
+            total.add(_read(text))
+    return _text(total)
+
+
+@overload
+def percentiles_ns(encoded: str, percentiles: Iterable[float]) -> dict[float, int]: ...
+
+
+@overload
+def percentiles_ns(encoded: None, percentiles: Iterable[float]) -> None: ...
+
+
+@overload
+def percentiles_ns(
+    encoded: str | None, percentiles: Iterable[float]
+) -> dict[float, int] | None: ...
+
+
+def percentiles_ns(encoded: str | None, percentiles: Iterable[float]) -> dict[float, int] | None:
+    """Return percentile → the latency [ns] that this share of the frames did not exceed."""
+    if encoded is None:
+        return None
+    histogram = _read(encoded)
+    return {wanted: int(histogram.get_value_at_percentile(wanted)) for wanted in percentiles}
+
+
+@overload
+def summary(encoded: str) -> LatencySummary: ...
+
+
+@overload
+def summary(encoded: None) -> None: ...
+
+
+@overload
+def summary(encoded: str | None) -> LatencySummary | None: ...
+
+
+def summary(encoded: str | None) -> LatencySummary | None:
+    """Return count, least, mean and greatest latency."""
+    if encoded is None:
+        return None
+    histogram = _read(encoded)
+    return LatencySummary(
+        count=int(histogram.get_total_count()),
+        minimum_ns=int(histogram.get_min_value()),
+        mean_ns=float(histogram.get_mean_value()),
+        maximum_ns=int(histogram.get_max_value()),
+    )
+
+
+def _empty() -> HdrHistogram:
+    from hdrh.histogram import HdrHistogram
+
+    return HdrHistogram(LOWEST_NS, HIGHEST_NS, SIGNIFICANT_DIGITS)
+
+
+def _text(histogram: Any) -> str | None:
+    if not histogram.get_total_count():
+        return None
+    return str(histogram.encode().decode("ascii"))
+
+
+def _read(encoded: str) -> HdrHistogram:
+    from hdrh.codec import HdrCookieException, HdrLengthException
+    from hdrh.histogram import HdrHistogram
+
+    damage = (
+        HdrCookieException,
+        HdrLengthException,
+        binascii.Error,
+        zlib.error,
+        ValueError,
+        IndexError,
+        OverflowError,
+    )
+    try:
+        return HdrHistogram.decode(encoded)
+    except damage as error:
+        raise StoreError(
+            "a stored latency histogram cannot be read",
+            why=f"it is no HdrHistogram V2 in base64 ({error or type(error).__name__})",
+            fix="the record was damaged or written by hand; measure the case again",
+        ) from error

@@ -1,0 +1,116 @@
+"""What a model of a switch is: a frozen specification that turns offered frames into arrived ones.
+
+A model is told the conditions of one direction of one trial and answers in whole frames. It has no
+memory; what happened earlier in the session is part of the conditions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated
+
+from pydantic import AfterValidator
+
+from vsperf.record.trial import intended_frames
+from vsperf.simulation.chance import Chance
+from vsperf.simulation.truth import Truth, overload
+from vsperf.spec.base import Spec
+from vsperf.units import NANOSECONDS, Ratio
+
+WIDEST_SPREAD = Ratio.parse("10%")
+
+
+def _above_zero(share: Ratio) -> Ratio:
+    if not share.value:
+        raise ValueError("this share must be above 0")
+    return share
+
+
+def _moderate(spread: Ratio) -> Ratio:
+    if spread > WIDEST_SPREAD:
+        raise ValueError(f"a spread is at most {WIDEST_SPREAD}; four of them may add up")
+    return spread
+
+
+PositiveShare = Annotated[Ratio, AfterValidator(_above_zero)]
+Spread = Annotated[Ratio, AfterValidator(_moderate)]
+"""A standard deviation, as a share of the capacity."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """One direction of one trial, as the switch sees it."""
+
+    capacity_fps: int
+    """What the switch could forward in this direction if it were ideal."""
+    sent_frames: int
+    sending_ns: int
+    forward: bool
+    """Whether the frames enter by the link that comes first in the topology."""
+    ordinal: int = 1
+    """Number of the trial since the switch was started, from 1; path check and warm-up count."""
+    traffic_before_ns: int = 0
+    """Time for which traffic was sent in earlier trials."""
+    seed: int = 1
+
+    @property
+    def offered_fps(self) -> Fraction:
+        """Rate at which the frames were really sent."""
+        return Fraction(self.sent_frames * NANOSECONDS, max(1, self.sending_ns))
+
+    @property
+    def of_start(self) -> Chance:
+        """Chance that falls once, when the switch starts."""
+        return Chance.of(self.seed, "start")
+
+    @property
+    def of_trial(self) -> Chance:
+        """Chance that falls once per trial, for both directions alike."""
+        return Chance.of(self.seed, "trial", self.ordinal)
+
+    @property
+    def of_direction(self) -> Chance:
+        """Chance that falls once per trial and direction."""
+        way = "forward" if self.forward else "reverse"
+        return Chance.of(self.seed, "trial", self.ordinal, way)
+
+
+@dataclass(frozen=True, slots=True)
+class Forwarded:
+    """What a switch made of the frames of one direction."""
+
+    distinct_frames: int
+    """Sent frames that arrived at least once."""
+    capacity_fps: int | None
+    """Capacity at work in this trial, None for no limit; latency follows from it."""
+    extra_copies: int = 0
+    """Frames that arrived once more."""
+
+
+def through(sent_frames: int, capacity_fps: int, sending_ns: int) -> int:
+    """Return how many of `sent_frames` pass a capacity during the time of sending."""
+    return min(sent_frames, intended_frames(capacity_fps, sending_ns))
+
+
+def share_of(frames: int, share: Fraction) -> int:
+    """Return that share of `frames`, rounded up: a fault that is asked for shows."""
+    return -(-frames * share.numerator // share.denominator)
+
+
+class Behaviour(Spec):
+    """Base of all models: forwards up to its capacity, and drops what is beyond."""
+
+    def forward(self, conditions: Conditions) -> Forwarded:
+        """Return what arrives of the frames sent."""
+        return self.limited(conditions, conditions.sent_frames, conditions.capacity_fps)
+
+    def truth(self, capacity_fps: int, loss_ratio: Fraction, forward: bool, seed: int) -> Truth:
+        """Return where trials of a second or longer turn from passing to failing."""
+        return overload(capacity_fps, capacity_fps, loss_ratio)
+
+    @staticmethod
+    def limited(conditions: Conditions, frames: int, capacity_fps: int) -> Forwarded:
+        """Return how many of `frames`, those that no other fault took, pass the capacity."""
+        distinct = through(frames, capacity_fps, conditions.sending_ns)
+        return Forwarded(max(0, distinct), capacity_fps)

@@ -1,0 +1,92 @@
+"""A simulated switch as a value: what it is made of, its address, and its true capacity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from pydantic import Field, ValidationError
+
+from vsperf.errors import UsageError
+from vsperf.simulation.base import Behaviour
+from vsperf.simulation.cost import CycleCost
+from vsperf.simulation.knee import SoftKnee
+from vsperf.simulation.models import AnyBehaviour
+from vsperf.simulation.truth import Truth
+from vsperf.spec.base import Spec
+from vsperf.spec.traffic import Directions
+from vsperf.units import FrameSize, LinkSpeed, Rate
+
+ENDPOINT_KIND = "sim"
+
+
+class SwitchSettings(Spec):
+    """What a user can set of a simulated switch."""
+
+    cost: CycleCost = CycleCost()
+    """What a frame costs; capacity follows from it."""
+    capacity: Rate | None = None
+    """Capacity per direction, instead of what the cost says; not as a share of a line."""
+    behaviour: AnyBehaviour = SoftKnee(kind="soft-knee")
+    """The model of what becomes of the frames."""
+
+
+class SwitchModel(SwitchSettings):
+    """All that a simulated generator has to know of the switch behind its ports."""
+
+    ports: tuple[str, ...] = Field(min_length=1)
+    """Links in the order of the topology, which tells forward from reverse."""
+    passes: int = Field(default=1, ge=1)
+    """How often a frame goes through the switch on its way."""
+
+    @property
+    def model(self) -> Behaviour:
+        """The behaviour, as what all behaviours have in common."""
+        return self.behaviour
+
+    def capacity_fps(self, size: FrameSize, flows: int, directions: int) -> int:
+        """Return the capacity per direction before any behaviour."""
+        if self.capacity is None:
+            return self.cost.capacity_fps(size, flows, directions, self.passes)
+        return max(1, int(self.capacity.frames_per_second(size, LinkSpeed(1))))
+
+    def is_forward(self, enters: str, leaves: str) -> bool:
+        """Return whether the way from link `enters` to link `leaves` is the forward one."""
+        return self.ports.index(enters) < self.ports.index(leaves)
+
+    def address(self) -> str:
+        """Return the model as the address of its endpoints: one line of JSON."""
+        return self.model_dump_json()
+
+    @classmethod
+    def at(cls, address: str) -> SwitchModel:
+        """Return the model that an endpoint's address holds."""
+        try:
+            return cls.model_validate_json(address)
+        except ValidationError as error:
+            raise UsageError(
+                "the address of a simulated endpoint describes no simulated switch",
+                why=f"{error.error_count()} of its values cannot be read",
+                fix="let the sim switch of this version of vsperf make the endpoints",
+            ) from error
+
+    def true_capacity_fps(
+        self, traffic: Offer, loss_ratio: Fraction = Fraction(0), seed: int = 1
+    ) -> tuple[Truth, ...]:
+        """Return the truth per direction: forward, reverse, or both in this order.
+
+        `seed` is the generator's: with some models it decides what this start is like.
+        """
+        ways = {"both": (True, False), "forward": (True,), "reverse": (False,)}[traffic.direction]
+        capacity = self.capacity_fps(traffic.frame_size, traffic.flows, len(ways))
+        return tuple(self.model.truth(capacity, loss_ratio, way, seed) for way in ways)
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """Traffic of which the true capacity is asked."""
+
+    frame_size: FrameSize
+    flows: int = 1
+    """Per direction."""
+    direction: Directions = "both"

@@ -1,0 +1,131 @@
+"""The simulated generator: makes trials on a simulated path, in virtual time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from vsperf.errors import ComponentError, UsageError
+from vsperf.record.plan import Endpoint, Step
+from vsperf.record.trial import TrialCounts
+from vsperf.simulation.generator import Fault, GeneratorSettings
+from vsperf.simulation.path import SimulatedPath, Way
+from vsperf.simulation.switch import ENDPOINT_KIND, SwitchModel
+from vsperf.spec.base import DriverSpec
+from vsperf.spec.case import CaseSpec
+from vsperf.trafficgens.base import TrialRequest
+
+
+class SimulatedGeneratorSpec(GeneratorSettings, DriverSpec):
+    """Settings of the simulated generator."""
+
+    kind: Literal["sim"]
+
+
+@dataclass
+class SimulatedSession:
+    """A generator that is connected to a simulated path."""
+
+    path: SimulatedPath
+    closed: bool = False
+
+    def run(self, request: TrialRequest) -> TrialCounts:
+        if self.closed:
+            raise ComponentError("the simulated generator is no longer connected")
+        if request.load_fps <= 0 or request.duration_ns <= 0:
+            raise ComponentError(
+                f"a trial of {request.load_fps} fps for {request.duration_ns} ns cannot be made",
+                why="load and duration must be above zero",
+            )
+        return self.path.run(request.load_fps, request.duration_ns, request.latency)
+
+
+class SimulatedGenerator:
+    """Sends nothing: it computes what would arrive."""
+
+    kind: ClassVar[str] = "sim"
+    summary: ClassVar[str] = "trials on a simulated switch, in virtual time"
+    Spec: ClassVar[type[DriverSpec]] = SimulatedGeneratorSpec
+
+    def plan(self, case: CaseSpec, endpoints: tuple[Endpoint, ...]) -> tuple[Step, ...]:
+        spec = _spec_of(case)
+        _switch_behind(endpoints)
+        action = f"simulate a generator with seed {spec.seed}"
+        if spec.max_rate is not None:
+            action += f" that sends at most {spec.max_rate} per direction"
+        if spec.fault is not Fault.NONE:
+            action += f" and the fault `{spec.fault}`"
+        return (Step(component="generator", action=action),)
+
+    @contextmanager
+    def start(
+        self,
+        case: CaseSpec,
+        endpoints: tuple[Endpoint, ...],
+        directions: tuple[tuple[str, str], ...],
+    ) -> Iterator[SimulatedSession]:
+        path = SimulatedPath(
+            switch=_switch_behind(endpoints),
+            generator=_spec_of(case),
+            traffic=case.traffic,
+            ways=_ways(case, endpoints, directions),
+            overhead_ns=case.trial.overhead_ns,
+        )
+        session = SimulatedSession(path)
+        try:
+            yield session
+        finally:
+            session.closed = True
+
+
+def _spec_of(case: CaseSpec) -> SimulatedGeneratorSpec:
+    if not isinstance(case.generator, SimulatedGeneratorSpec):
+        raise UsageError(
+            f"the simulated generator was given settings of kind {case.generator.kind!r}",
+            fix="--set generator.kind=sim",
+        )
+    return case.generator
+
+
+def _switch_behind(endpoints: tuple[Endpoint, ...]) -> SwitchModel:
+    """Return the one switch that all endpoints belong to."""
+    for endpoint in endpoints:
+        if endpoint.kind != ENDPOINT_KIND:
+            raise UsageError(
+                f"the simulated generator cannot send to {endpoint.link}, which is a "
+                f"{endpoint.kind} port",
+                why="it computes what a simulated switch would do, and sends no frames",
+                fix="take a real generator, or the simulated switch: --set vswitch.kind=sim",
+            )
+    addresses = {endpoint.address for endpoint in endpoints}
+    if len(addresses) != 1:
+        raise UsageError(
+            f"the simulated generator is joined to {len(addresses)} switches",
+            why="all its ports must lead to one simulated switch",
+            fix="choose a topology whose links end at one switch, such as p2p",
+        )
+    return SwitchModel.at(addresses.pop())
+
+
+def _ways(
+    case: CaseSpec, endpoints: tuple[Endpoint, ...], directions: tuple[tuple[str, str], ...]
+) -> tuple[Way, ...]:
+    known = {endpoint.link for endpoint in endpoints}
+    for way in directions:
+        for link in way:
+            if link not in known:
+                raise UsageError(
+                    f"the simulated generator has no endpoint on link {link!r}",
+                    why=f"traffic goes from {way[0]} to {way[1]}, but the switch has a port on "
+                    + ", ".join(sorted(known)),
+                    fix="use links in the topology that the switch has ports on",
+                )
+    if not directions:
+        raise UsageError(
+            "the simulated generator was given no direction to send in",
+            fix="choose a topology whose paths begin and end at links, such as p2p",
+        )
+    speeds = case.testbed.links
+    return tuple(Way(enters, leaves, speeds[enters].speed) for enters, leaves in directions)
