@@ -1,0 +1,213 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from record_samples import case_lines, case_record, header, run_lines, trial_line
+
+from vsperf.errors import Location, StoreError
+from vsperf.record.base import SCHEMA_VERSION
+from vsperf.record.migrations import MIGRATIONS, migrate, version_of
+from vsperf.record.run import LINE, Line, RunResume
+from vsperf.record.schema import line_schemas, record_schema, schema_text
+from vsperf.store.folders import RECORDS
+from vsperf.store.reader import read_run
+from vsperf.store.validation import validate_file
+
+ROOT = Path(__file__).parents[2]
+PUBLISHED = ROOT / "docs" / "reference" / "schema" / f"records-{SCHEMA_VERSION}.json"
+SAMPLES = sorted((ROOT / "tests" / "golden" / "records").glob("version-*/*"))
+HERE = Location("records.jsonl", 1)
+
+
+def every_line() -> list[Line]:
+    resume = RunResume(
+        resumed_at="2026-11-20T11:00:00Z", argv=("vsperf", "run", "--resume", "k7f3")
+    )
+    return [header(), *run_lines(header()), resume]
+
+
+def plain(line: Line) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(LINE.dump_json(line))
+    return data
+
+
+def test_the_published_schema_is_that_of_the_models() -> None:
+    publish = (
+        "python -c 'from vsperf.record.schema import schema_text; print(schema_text(), end=\"\")'"
+    )
+    assert PUBLISHED.read_text() == schema_text(), (
+        f"the records changed; run: {publish} > {PUBLISHED.relative_to(ROOT)} "
+        "(and raise SCHEMA_VERSION if this version was released)"
+    )
+
+
+def test_the_schema_is_valid_json_schema_and_names_its_version_without_a_host() -> None:
+    schema = record_schema()
+    Draft202012Validator.check_schema(schema)
+    assert schema["$id"] == f"urn:vsperf:records:{SCHEMA_VERSION}"
+
+
+def test_every_object_of_the_schema_requires_its_fields_and_forbids_others() -> None:
+    for name, definition in record_schema()["$defs"].items():
+        if definition["type"] == "object":
+            assert definition["additionalProperties"] is False, name
+            assert definition["required"] == list(definition["properties"]), name
+        assert definition["description"], name
+
+
+def test_what_vsperf_writes_follows_the_published_schema() -> None:
+    validator = Draft202012Validator(json.loads(PUBLISHED.read_text()))
+    for line in every_line():
+        validator.validate(plain(line))
+
+
+def test_the_quick_schemas_and_the_published_one_agree_on_good_and_bad_lines() -> None:
+    whole = Draft202012Validator(record_schema())
+    quick = {kind: Draft202012Validator(schema) for kind, schema in line_schemas().items()}
+    for line in every_line():
+        data = plain(line)
+        broken = [{**data, "unknown": 1}]
+        broken += [{k: v for k, v in data.items() if k != gone} for gone in data if gone != "type"]
+        broken += [{**data, field: ["wrong", {}]} for field in data if field != "type"]
+        for candidate in (data, *broken):
+            accepted = candidate is data
+            assert whole.is_valid(candidate) is accepted, candidate
+            assert quick[data["type"]].is_valid(candidate) is accepted, candidate
+
+
+def write(folder: Path, lines: list[Line]) -> Path:
+    folder.mkdir()
+    path = folder / RECORDS
+    path.write_bytes(b"".join(LINE.dump_json(line) + b"\n" for line in lines))
+    return path
+
+
+def test_a_written_file_is_valid(tmp_path: Path) -> None:
+    path = write(tmp_path / "run", every_line())
+    assert validate_file(path) == len(every_line())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        (b'"settled":true', b'"settled":"yes"', "trial.settled: 'yes' is not of type 'boolean'"),
+        (b'"settled":true,', b"", "trial: 'settled' is a required property"),
+        (b'"settled":true', b'"settled":true,"x":1', "'x' was unexpected"),
+        (b'"purpose":"search"', b'"purpose":"fun"', "'fun' is not one of"),
+        (b'"type":"trial"', b'"type":"trail"', "there is no record of type 'trail'"),
+        (b'"type":"trial"', b'"type":"trial', "the line is not JSON"),
+    ],
+)
+def test_a_line_that_breaks_the_schema_is_named_with_its_number(
+    tmp_path: Path, old: bytes, new: bytes, why: str
+) -> None:
+    path = write(tmp_path / "run", every_line())
+    path.write_bytes(path.read_bytes().replace(old, new, 1))
+    with pytest.raises(StoreError) as caught:
+        validate_file(path)
+    problem = caught.value.problems[0]
+    assert why in (problem.why or "")
+    assert problem.where == Location(str(path), 3)
+
+
+def test_a_cut_off_line_is_not_valid(tmp_path: Path) -> None:
+    path = write(tmp_path / "run", every_line())
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(StoreError) as caught:
+        validate_file(path)
+    assert caught.value.problems[0].why == "the line was cut off"
+
+
+def test_lines_in_an_order_that_no_run_writes_are_not_valid(tmp_path: Path) -> None:
+    first = header().cases[0].key
+    start, trial, *_ = case_lines(first)
+    path = write(tmp_path / "run", [header(), trial, start])
+    with pytest.raises(StoreError) as caught:
+        validate_file(path)
+    assert "not running" in (caught.value.problems[0].why or "")
+
+
+def test_validating_does_not_slow_down_commands_that_do_not_validate() -> None:
+    program = "import sys, vsperf.store.validation; sys.exit('jsonschema' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: f"{path.parent.name}-{path.name}")
+def test_sample_files_of_every_version_keep_loading(sample: Path) -> None:
+    run = read_run(sample)
+    assert f"version-{run.schema_version}" == sample.parent.name
+    assert any(case.trials for case in run.cases)
+
+
+def test_there_is_a_sample_of_every_version() -> None:
+    versions = {path.parent.name for path in SAMPLES}
+    assert versions == {f"version-{number}" for number in (*MIGRATIONS, SCHEMA_VERSION)}
+
+
+def test_a_sample_of_this_version_follows_the_published_schema() -> None:
+    for sample in SAMPLES:
+        if sample.parent.name == f"version-{SCHEMA_VERSION}" and not read_run(sample).torn:
+            assert validate_file(sample / RECORDS)
+
+
+# Version 1 is the first, so there is nothing real to migrate yet. The mechanism is tried with two
+# made-up earlier versions: 0 called the load `rate_pps`, and -1 counted it in thousands.
+def thousands_to_units(line: dict[str, Any]) -> dict[str, Any]:
+    return {**line, "rate_pps": line["rate_kpps"] * 1000} if "rate_kpps" in line else line
+
+
+def rate_to_load(line: dict[str, Any]) -> dict[str, Any]:
+    return {**line, "load_fps": line["rate_pps"]} if "rate_pps" in line else line
+
+
+STEPS = {-1: thousands_to_units, 0: rate_to_load}
+
+
+def test_old_lines_are_lifted_one_version_at_a_time() -> None:
+    old = {"type": "trial", "rate_kpps": 5}
+    assert migrate(old, -1, migrations=STEPS, current=1)["load_fps"] == 5000
+    assert old == {"type": "trial", "rate_kpps": 5}, "the line itself stays as it was read"
+
+
+def test_a_migrated_header_says_the_version_it_was_lifted_to() -> None:
+    lifted = migrate({"type": "run", "schema_version": 0}, 0, migrations=STEPS, current=1)
+    assert lifted["schema_version"] == 1
+
+
+def test_lines_of_this_version_pass_unchanged() -> None:
+    line = plain(case_record("x"))
+    assert migrate(line, SCHEMA_VERSION) == line
+
+
+def test_an_older_version_is_accepted_if_there_is_a_way_up_from_it() -> None:
+    old = {"type": "run", "schema_version": -1}
+    assert version_of(old, HERE, migrations=STEPS, current=1) == -1
+    with pytest.raises(StoreError, match="never existed"):
+        version_of({"type": "run", "schema_version": -2}, HERE, migrations=STEPS, current=1)
+
+
+def test_a_newer_version_is_refused_with_a_hint_to_upgrade() -> None:
+    newer = {"type": "run", "schema_version": SCHEMA_VERSION + 1}
+    with pytest.raises(StoreError, match="newer vsperf") as caught:
+        version_of(newer, HERE)
+    assert "upgrade" in (caught.value.problems[0].fix or "")
+
+
+@pytest.mark.parametrize(
+    "first", [None, [], 3, {}, {"type": "trial"}, {"type": "run"}, plain(trial_line("x"))]
+)
+def test_a_file_that_does_not_begin_with_a_header_is_refused(first: object) -> None:
+    with pytest.raises(StoreError):
+        version_of(first, HERE)
+
+
+@pytest.mark.parametrize("version", ["1", True, 1.0, None])
+def test_a_version_that_is_no_number_is_refused(version: object) -> None:
+    with pytest.raises(StoreError, match="does not say which version"):
+        version_of({"type": "run", "schema_version": version}, HERE)

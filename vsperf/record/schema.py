@@ -1,0 +1,78 @@
+"""The published schema of a record file: JSON Schema 2020-12 of one line, made from the models."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from vsperf.record.base import SCHEMA_VERSION
+from vsperf.record.run import LINE
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+TITLE = f"vsperf record, version {SCHEMA_VERSION}"
+
+
+def record_schema() -> dict[str, Any]:
+    """Return the schema of one line of a record file.
+
+    Every field is required, the empty ones too: a writer that forgets a counter is caught, and
+    nobody has to guess what a missing field means. A schema of one version never changes once it
+    is released; see `vsperf.record.migrations`.
+    """
+    schema = LINE.json_schema(mode="serialization")
+    definitions = schema.pop("$defs")
+    for definition in definitions.values():
+        _tidy(definition)
+    definitions["RunHeader"]["properties"]["schema_version"] = {"const": SCHEMA_VERSION}
+    return {
+        "$schema": DIALECT,
+        "$id": f"urn:vsperf:records:{SCHEMA_VERSION}",
+        "title": TITLE,
+        "description": "One line of the file records.jsonl in a run folder. The first line is a "
+        "RunHeader, and only the first. Missing is null and never 0; numbers without another unit "
+        "in their name are counts.",
+        **schema,
+        "$defs": definitions,
+    }
+
+
+def line_schemas() -> dict[str, dict[str, Any]]:
+    """Return the schema of each type of line, with references replaced by what they mean.
+
+    The same constraints as `record_schema`, only quicker to check: the type of a line picks its
+    schema, and nothing has to be looked up.
+    """
+    schema = record_schema()
+    definitions = schema["$defs"]
+    mapping: dict[str, str] = schema["discriminator"]["mapping"]
+    return {
+        kind: {"$schema": DIALECT, **_inlined({"$ref": reference}, definitions)}
+        for kind, reference in mapping.items()
+    }
+
+
+def schema_text() -> str:
+    """Return the schema as the published file holds it."""
+    return json.dumps(record_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+def _tidy(definition: dict[str, Any]) -> None:
+    """Require all fields, and leave out what pydantic adds for readers of Python only."""
+    properties = definition.get("properties", {})
+    if properties:
+        definition["required"] = list(properties)
+    for field in properties.values():
+        field.pop("title", None)
+        field.pop("default", None)
+
+
+def _inlined(node: Any, definitions: dict[str, Any]) -> Any:
+    if isinstance(node, list):
+        return [_inlined(item, definitions) for item in node]
+    if not isinstance(node, dict):
+        return node
+    if "$ref" in node:
+        name = node["$ref"].removeprefix("#/$defs/")
+        rest = {key: value for key, value in node.items() if key != "$ref"}
+        return _inlined({**definitions[name], **rest}, definitions)
+    return {key: _inlined(value, definitions) for key, value in node.items()}
