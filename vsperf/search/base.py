@@ -78,6 +78,10 @@ class Loads:
     maximum: int
     line_rate: int
     """Highest whole rate of the link for this frame size."""
+    step: int | None = None
+    """Distance of two loads, where the method searches an array of them."""
+    fixed: tuple[int, ...] = ()
+    """The loads to offer, where nothing is searched."""
 
 
 class Search(Protocol):

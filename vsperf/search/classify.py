@@ -1,0 +1,176 @@
+"""What the trials at one load say about it, and where the bounds of a goal lie.
+
+The rule is the load classification of RFC 9971, in exact fractions: a load is an upper bound when
+the goal cannot be met any more however the missing time would turn out, a lower bound when it
+cannot be missed any more, and undecided in between. A trial counts with its intended duration;
+the waits around it do not count, for nothing was measured in them. Since sums do not depend on
+their order, neither does a classification.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+from vsperf.record.flags import Flag
+from vsperf.record.trial import Trial
+
+
+class Bound(enum.Enum):
+    """What a load is to a goal."""
+
+    LOWER = "lower"
+    UPPER = "upper"
+    UNDECIDED = "undecided"
+
+
+Failed = Callable[[Trial, Fraction], bool]
+"""(trial, allowed loss ratio) → whether the trial lost too much."""
+
+
+def failed(trial: Trial, loss_ratio: Fraction) -> bool:
+    """Whether the worse direction lost more than allowed, unsent frames included.
+
+    A trial whose load was not really offered fails as well, even if what is missing would fit into
+    the allowed loss: nothing is known about a load that was never there.
+    """
+    return trial.loss_ratio > loss_ratio or Flag.SHORT_OFFER in trial.flags
+
+
+def failed_in_switch(trial: Trial, loss_ratio: Fraction) -> bool:
+    """Whether the switch lost more than allowed of what it was really sent."""
+    return trial.switch_loss_ratio > loss_ratio
+
+
+class Rule(Protocol):
+    """How a goal makes one judgement of all trials at a load."""
+
+    @property
+    def loss_ratio(self) -> Fraction:
+        """Loss that the goal allows."""
+        ...
+
+    def bound(self, trials: Sequence[Trial], fails: Failed = failed) -> Bound:
+        """Return what the load of `trials` is to the goal."""
+        ...
+
+    def throughput_fps(self, trials: Sequence[Trial]) -> int:
+        """Return the frames per second and direction that came through at a lower bound."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Classification:
+    """The judgement on a load, with the two shares of time that it rests on."""
+
+    bound: Bound
+    optimistic: Fraction
+    """Share of lossy time if all time still missing were loss-free."""
+    pessimistic: Fraction
+    """Share of lossy time if all time still missing were lossy."""
+    on_edge: bool
+    """Whether a share equals the allowed one exactly, so that rounding could tip it."""
+
+
+@dataclass(frozen=True, slots=True)
+class DurationRule:
+    """A goal in the terms of RFC 9971; with one full trial as the sum, it is that of RFC 2544."""
+
+    loss_ratio: Fraction
+    exceed_ratio: Fraction
+    """Share of the time at a load that may be lossy, below 1."""
+    final_ns: int
+    """Duration from which on a trial counts as full-length."""
+    sum_ns: int
+    """Full-length time after which a load is decided."""
+
+    def classify(self, trials: Iterable[Trial], fails: Failed = failed) -> Classification:
+        """Weigh the time of lossy trials at a load against that of the others.
+
+        Short trials that passed excuse lossy short ones only, in the proportion of the exceed
+        ratio; they never count as evidence for the load.
+        """
+        full_low = full_high = short_low = short_high = 0
+        for trial in trials:
+            high = fails(trial, self.loss_ratio)
+            if trial.duration_ns >= self.final_ns:
+                full_high += trial.duration_ns * high
+                full_low += trial.duration_ns * (not high)
+            else:
+                short_high += trial.duration_ns * high
+                short_low += trial.duration_ns * (not high)
+        excused = short_low * self.exceed_ratio / (1 - self.exceed_ratio)
+        lossy = full_high + max(Fraction(0), short_high - excused)
+        known = lossy + full_low
+        whole = max(known, Fraction(self.sum_ns))
+        optimistic, pessimistic = lossy / whole, (lossy + whole - known) / whole
+        if optimistic > self.exceed_ratio:
+            bound = Bound.UPPER
+        elif pessimistic <= self.exceed_ratio:
+            bound = Bound.LOWER
+        else:
+            bound = Bound.UNDECIDED
+        on_edge = self.exceed_ratio in (optimistic, pessimistic)
+        return Classification(bound, optimistic, pessimistic, on_edge)
+
+    def bound(self, trials: Sequence[Trial], fails: Failed = failed) -> Bound:
+        return self.classify(trials, fails).bound
+
+    def throughput_fps(self, trials: Sequence[Trial]) -> int:
+        """Return the conditional throughput: the load less the loss at the allowed quantile.
+
+        Full-length trials are sorted by loss, and time that is missing to the duration sum counts
+        as lost altogether; the loss that (1 - exceed ratio) of the time stays within is taken.
+        """
+        full = sorted((t for t in trials if t.duration_ns >= self.final_ns), key=_loss)
+        known = sum(trial.duration_ns for trial in full)
+        remaining = max(known, self.sum_ns) * (1 - self.exceed_ratio)
+        for trial in full:
+            remaining -= trial.duration_ns
+            if remaining <= 0:
+                return int(trial.load_fps * (1 - trial.loss_ratio))
+        return 0
+
+
+def _loss(trial: Trial) -> Fraction:
+    return trial.loss_ratio
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The relevant bounds of a goal, as loads per direction [fps]."""
+
+    lower: int | None
+    """Highest lower bound below the upper one."""
+    upper: int | None
+    """Lowest upper bound."""
+    inverted: bool
+    """Whether a load above the upper bound is a lower bound as well."""
+
+
+def by_load(trials: Iterable[Trial]) -> dict[int, list[Trial]]:
+    """Group trials by their load, lowest first."""
+    groups: dict[int, list[Trial]] = {}
+    for trial in trials:
+        groups.setdefault(trial.load_fps, []).append(trial)
+    return dict(sorted(groups.items()))
+
+
+def bounds_of(rule: Rule, trials: Iterable[Trial]) -> Bounds:
+    """Return the relevant bounds; a contradiction is resolved towards the lower loads."""
+    lower = upper = None
+    inverted = False
+    for load, group in by_load(trials).items():
+        match rule.bound(group):
+            case Bound.UPPER:
+                upper = load if upper is None else upper
+            case Bound.LOWER if upper is None:
+                lower = load
+            case Bound.LOWER:
+                inverted = True
+            case Bound.UNDECIDED:
+                pass
+    return Bounds(lower, upper, inverted)

@@ -1,0 +1,66 @@
+"""How long a case will take: the very search, run against an ideal switch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from vsperf.record.trial import Direction, Purpose, Trial, intended_frames
+from vsperf.search.base import Budget, Loads, Probe
+from vsperf.search.build import build
+from vsperf.spec.search import Search
+from vsperf.spec.traffic import LatencyTrials, TrialPolicy
+from vsperf.units import NANOSECONDS
+
+PRESUMED_CAPACITY = Fraction(3, 5)
+"""Where in the range of loads the capacity is presumed; the trials needed depend on it little."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a case is expected to need, if the switch is steady and no trial must be repeated."""
+
+    trials: int
+    seconds: float
+
+
+def estimate(
+    spec: Search, policy: TrialPolicy, loads: Loads, latency: LatencyTrials | None
+) -> Estimate:
+    """Return the trials and the time of a case: warm-up, search and latency trials."""
+    capacity = loads.minimum + int((loads.maximum - loads.minimum) * PRESUMED_CAPACITY)
+    overhead = policy.overhead_ns
+    durations = [policy.warm_up.ns] if policy.warm_up.ns else []
+
+    def measure(load_fps: int, duration_ns: int) -> Trial:
+        return _ideal_trial(load_fps, duration_ns, capacity)
+
+    probe = Probe(measure, Budget())
+    build(spec, loads).run(probe)
+    durations += [trial.duration_ns for trial in probe.trials]
+    if latency is not None:
+        durations += [latency.duration.ns] * len(latency.loads)
+    total = sum(durations) + len(durations) * overhead
+    return Estimate(len(durations), total / NANOSECONDS)
+
+
+def _ideal_trial(load_fps: int, duration_ns: int, capacity_fps: int) -> Trial:
+    """Return the trial of a switch that forwards whatever is within its capacity."""
+    sent = intended_frames(load_fps, duration_ns)
+    direction = Direction(
+        name="ideal",
+        intended_frames=sent,
+        sent_frames=sent,
+        received_frames=min(sent, intended_frames(capacity_fps, duration_ns)),
+    )
+    return Trial(
+        directions=(direction,),
+        sending_ns=duration_ns,
+        elapsed_ns=duration_ns,
+        settled=True,
+        index=1,
+        purpose=Purpose.SEARCH,
+        load_fps=load_fps,
+        duration_ns=duration_ns,
+        started_at="",
+    )

@@ -1,0 +1,69 @@
+"""Fixed loads: nothing is searched, every load is offered as often as asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from vsperf.record.result import Limit, LoadResult, SearchResult
+from vsperf.record.trial import Trial
+from vsperf.search.base import BudgetExhausted, Loads, Probe
+from vsperf.search.classify import failed, failed_in_switch
+from vsperf.search.verdict import percent
+
+
+@dataclass(frozen=True, slots=True)
+class FixedLoads:
+    """The measurement, ready to run."""
+
+    loads: Loads
+    duration_ns: int
+    repeats: int
+    loss_ratio: Fraction
+    """Loss up to which a trial passes."""
+
+    def run(self, probe: Probe) -> SearchResult:
+        """Offer each load in turn; a load that the time did not suffice for is left out."""
+        results: list[LoadResult] = []
+        complete = True
+        for load in self.loads.fixed:
+            trials: list[Trial] = []
+            try:
+                while len(trials) < self.repeats:
+                    trials.append(probe(load, self.duration_ns))
+            except BudgetExhausted:
+                complete = False
+            if trials:
+                results.append(self._result(load, trials))
+            if not complete:
+                break
+        return SearchResult(loads=tuple(results), complete=complete)
+
+    def _result(self, load: int, trials: Sequence[Trial]) -> LoadResult:
+        lossy = [trial for trial in trials if failed(trial, self.loss_ratio)]
+        limit, reason = self._limit(load, lossy)
+        if len(trials) < self.repeats:
+            reason += f"; the time ended after {len(trials)} of {self.repeats} trials"
+            limit = Limit.BUDGET if not lossy else limit
+        return LoadResult(
+            load_fps=load,
+            trials=len(trials),
+            passed=len(trials) - len(lossy),
+            worst_loss_ratio=str(max(trial.loss_ratio for trial in trials)),
+            throughput_fps=int(min(trial.forwarding_fps for trial in trials)),
+            limit=limit,
+            reason=reason,
+        )
+
+    def _limit(self, load: int, lossy: Sequence[Trial]) -> tuple[Limit, str]:
+        by_switch = [trial for trial in lossy if failed_in_switch(trial, self.loss_ratio)]
+        if by_switch:
+            worst = percent(max(trial.switch_loss_ratio for trial in by_switch))
+            return Limit.DUT, f"the switch lost up to {worst} of what was sent"
+        if lossy:
+            worst = percent(max(trial.loss_ratio for trial in lossy))
+            return Limit.GENERATOR, f"up to {worst} is missing, and the generator is short of it"
+        if load >= self.loads.line_rate:
+            return Limit.LINK, "the line rate passed"
+        return Limit.SETTING, "the load given passed"

@@ -1,0 +1,194 @@
+"""Multiple loss ratio search (RFC 9971): the MLRsearch library, wrapped.
+
+The library decides which load to try for how long; everything else is settled here. It is given
+whole nanoseconds for seconds, since its own sums of fractions of a second would round. It is told
+what was intended, so that unsent frames count as lost. It sees the worse direction alone, as it
+knows no directions. Its warm-up is off (the engine has one), and so is its limit on wall time (the
+budget of the probe is the limit). Bounds are computed anew from the trials, by `classify`; that is
+how a search that was cut short still has an answer, and how the library is checked.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from MLRsearch import (
+    AbstractMeasurer,
+    Config,
+    MeasurementResult,
+    MultipleLossRatioSearch,
+    SearchGoal,
+)
+
+from vsperf.errors import ComponentError
+from vsperf.record.flags import Flag
+from vsperf.record.result import SearchResult
+from vsperf.record.trial import Trial
+from vsperf.search.base import BudgetExhausted, Loads, Probe
+from vsperf.search.classify import Bound, DurationRule
+from vsperf.search.verdict import Question, answer
+from vsperf.search.verify import verify_upper
+
+
+@dataclass(frozen=True, slots=True)
+class MlrGoal:
+    """A goal as the search needs it."""
+
+    rule: DurationRule
+    initial_ns: int
+    """Duration of the shortest trials."""
+    width: Fraction
+    """Relative width of the final interval."""
+
+    def for_library(self) -> SearchGoal:
+        """Return the goal in the library's terms.
+
+        `fail_fast` is off: it would end the search of all goals when one fails everywhere.
+        """
+        return SearchGoal(
+            loss_ratio=float(self.rule.loss_ratio),
+            exceed_ratio=float(self.rule.exceed_ratio),
+            relative_width=float(self.width),
+            initial_trial_duration=float(self.initial_ns),
+            final_trial_duration=float(self.rule.final_ns),
+            duration_sum=float(self.rule.sum_ns),
+            fail_fast=False,
+        )
+
+    def narrow(self, lower: int, upper: int) -> bool:
+        """Whether an interval is narrow enough; rounding to whole frames may widen it by one."""
+        return upper - lower <= self.width * upper + 1
+
+
+@dataclass
+class _Measurer(AbstractMeasurer):  # type: ignore[misc]  # the library has no types
+    """Answers the library's questions with trials of the probe."""
+
+    probe: Probe
+    loads: Loads
+    loosest: Fraction
+    """Greatest loss that any goal allows."""
+    asked: list[tuple[float, Trial]] = field(default_factory=list)
+    """Each trial with the load that the library had asked for."""
+    measuring: bool = False
+    """True while a trial is under way, so also after one that raised."""
+
+    def measure(self, intended_duration: float, intended_load: float) -> MeasurementResult:
+        """Make a trial at the nearest whole load, and tell what its worse direction lost.
+
+        A duration is rounded up, lest the sum of trials should miss its target by a nanosecond.
+        """
+        self.measuring = True
+        load = min(max(round(intended_load), self.loads.minimum), self.loads.maximum)
+        trial = self.probe(load, math.ceil(intended_duration))
+        self.measuring = False
+        self.asked.append((intended_load, trial))
+        intended, bad = self._counts(trial)
+        return MeasurementResult(
+            intended_duration=float(trial.duration_ns),
+            intended_load=intended_load,
+            intended_count=intended,
+            offered_count=intended,
+            forwarding_count=intended - bad,
+        )
+
+    def _counts(self, trial: Trial) -> tuple[int, int]:
+        """Return intended and missing frames, unsent ones included.
+
+        A trial whose load was not offered must fail every goal, as it does in `classify.failed`.
+        """
+        direction = trial.worst_direction
+        intended, bad = direction.intended_frames, direction.lost_frames
+        if Flag.SHORT_OFFER in trial.flags:
+            bad = max(bad, math.floor(self.loosest * intended) + 1)
+        return intended, bad
+
+
+@dataclass(frozen=True, slots=True)
+class MultipleLossRatio:
+    """The search, ready to run."""
+
+    goals: Mapping[str, MlrGoal]
+    loads: Loads
+    verify_upper: int
+
+    def run(self, probe: Probe) -> SearchResult:
+        """Let the library search, check its bounds, then try single-trial upper bounds again."""
+        loosest = max(goal.rule.loss_ratio for goal in self.goals.values())
+        measurer = _Measurer(probe, self.loads, loosest)
+        try:
+            self._check(self._search(measurer), measurer)
+            complete = True
+        except BudgetExhausted:
+            complete = False
+        verified = {
+            name: verify_upper(goal.rule, probe, goal.rule.final_ns, self.verify_upper)
+            for name, goal in self.goals.items()
+        }
+        goals = tuple(
+            answer(
+                Question(name, goal.rule, self.loads, goal.narrow, *verified[name], complete),
+                probe.trials,
+            )
+            for name, goal in self.goals.items()
+        )
+        cut_short = any(unverified for _, unverified in verified.values())
+        return SearchResult(goals=goals, complete=complete and not cut_short)
+
+    def _search(self, measurer: _Measurer) -> Mapping[SearchGoal, Any]:
+        config = Config()
+        config.goals = dict.fromkeys(goal.for_library() for goal in self.goals.values())
+        config.max_load = float(self.loads.maximum)
+        config.min_load = float(self.loads.minimum)
+        config.warmup_duration = None
+        config.search_duration_max = math.inf
+        try:
+            search = MultipleLossRatioSearch(config=config)
+            found: Mapping[SearchGoal, Any] = search.search(measurer, debug=lambda text: None)
+        except RuntimeError as error:
+            if measurer.measuring:
+                raise
+            raise ComponentError(
+                "the MLRsearch library gave up",
+                why=str(error),
+                fix="`search.kind: rfc2544` needs no library; please report this with the record",
+            ) from error
+        return found
+
+    def _check(self, found: Mapping[SearchGoal, Any], measurer: _Measurer) -> None:
+        """Hold the library's bounds against our own classification of the same trials."""
+        groups: dict[float, list[Trial]] = {}
+        for load, trial in measurer.asked:
+            groups.setdefault(load, []).append(trial)
+        for name, goal in self.goals.items():
+            result = found[goal.for_library()]
+            theirs = tuple(
+                None if bound is None else float(bound)
+                for bound in (result.relevant_lower_bound, result.relevant_upper_bound)
+            )
+            ours, on_edge = _bounds(goal.rule, groups)
+            if ours != theirs and not on_edge:
+                raise AssertionError(f"MLRsearch bounds {name} by {theirs}, its trials by {ours}")
+
+
+def _bounds(
+    rule: DurationRule, groups: Mapping[float, list[Trial]]
+) -> tuple[tuple[float | None, float | None], bool]:
+    """Return the relevant bounds, and whether a load lies exactly on the edge of a decision.
+
+    There the library's floating-point sums may fall to the other side, and ours stand.
+    """
+    lower = upper = None
+    on_edge = False
+    for load in sorted(groups):
+        verdict = rule.classify(groups[load])
+        on_edge = on_edge or verdict.on_edge
+        if verdict.bound is Bound.UPPER:
+            upper = load
+            break
+        lower = load if verdict.bound is Bound.LOWER else lower
+    return (lower, upper), on_edge

@@ -1,0 +1,207 @@
+"""From trials to the answer of a goal: the interval, what limits it, and what speaks against it.
+
+All searches end here, so a bound and a limit mean the same whichever method found them. The chain
+of questions is the order of `_limit`: was the lowest load passed, is there an upper bound, was it
+the switch that failed there, did a repeat confirm it, did the time suffice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from vsperf.record.flags import Flag
+from vsperf.record.result import GoalResult, Limit
+from vsperf.record.trial import Trial
+from vsperf.search.base import Loads
+from vsperf.search.classify import (
+    Bound,
+    Bounds,
+    Rule,
+    bounds_of,
+    by_load,
+    failed,
+    failed_in_switch,
+)
+from vsperf.units import human_fps
+
+FEW_FRAMES = 16
+"""Loss of up to so many frames may be something that eats single frames."""
+ALIKE_LOADS = 3
+"""On so many loads a loss must be the same to be called constant, the highest being at least"""
+ALIKE_SPAN = 2
+"""so many times the lowest: loss in proportion to the load would differ."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A goal as a search pursued it."""
+
+    goal: str
+    rule: Rule
+    loads: Loads
+    narrow: Callable[[int, int], bool]
+    """(lower, upper) → whether the search may end there."""
+    verified: bool | None = None
+    """Whether the upper bound stood when it was tried again; None when it was not tried again."""
+    unverified: bool = False
+    """Whether the time ended before the upper bound could be tried again."""
+    complete: bool = True
+    """False when the time ended during the search, whether or not this goal was reached."""
+
+
+def answer(question: Question, trials: Sequence[Trial]) -> GoalResult:
+    """Return the result of a goal from all trials of its search."""
+    groups = by_load(trials)
+    bounds = bounds_of(question.rule, trials)
+    short = bounds.upper is not None and limited_by_generator(question.rule, groups[bounds.upper])
+    limit, reason = _limit(question, groups, bounds, short=short)
+    lower = bounds.lower
+    return GoalResult(
+        goal=question.goal,
+        loss_ratio=str(question.rule.loss_ratio),
+        lower_fps=lower,
+        upper_fps=None if short else bounds.upper,
+        throughput_fps=None if lower is None else question.rule.throughput_fps(groups[lower]),
+        limit=limit,
+        reason=reason,
+        flags=_flags(question, trials, bounds, limit),
+    )
+
+
+def finished(question: Question, bounds: Bounds) -> bool:
+    """Whether the bounds are final: narrow enough, or at an end of the loads."""
+    if bounds.upper is None:
+        return bounds.lower == question.loads.maximum
+    if bounds.lower is None:
+        return bounds.upper == question.loads.minimum
+    return question.narrow(bounds.lower, bounds.upper)
+
+
+def limited_by_generator(rule: Rule, trials: Sequence[Trial]) -> bool:
+    """Whether an upper bound would be none if only the switch's own loss counted."""
+    return rule.bound(trials, failed_in_switch) is not Bound.UPPER
+
+
+def lossy_trials(rule: Rule, trials: Sequence[Trial]) -> list[Trial]:
+    """Return the trials that a goal rejects."""
+    return [trial for trial in trials if failed(trial, rule.loss_ratio)]
+
+
+Groups = dict[int, list[Trial]]
+
+
+def _limit(question: Question, groups: Groups, bounds: Bounds, *, short: bool) -> tuple[Limit, str]:
+    """Return what limits the result, with one sentence on it."""
+    rule, upper = question.rule, bounds.upper
+    reached = finished(question, bounds)
+    if not reached and not question.complete:
+        return Limit.BUDGET, _ended_early(bounds)
+    if upper is None:
+        return _unbounded(question, bounds)
+    if short:
+        return Limit.GENERATOR, _not_sent(rule, groups[upper], at_minimum=bounds.lower is None)
+    if question.verified is False:
+        return Limit.UNKNOWN, f"the loss at {human_fps(upper)} was not seen again in a repeat"
+    if not reached:
+        return Limit.UNKNOWN, "later trials took back a bound that earlier ones had given"
+    reason = _lost_in_switch(rule, groups[upper], at_minimum=bounds.lower is None)
+    if question.unverified:
+        reason += "; the time ended before that load could be tried again"
+    return Limit.DUT, reason
+
+
+def _unbounded(question: Question, bounds: Bounds) -> tuple[Limit, str]:
+    loads, lower = question.loads, bounds.lower
+    if lower is None or lower != loads.maximum:
+        return Limit.UNKNOWN, "no load was decided against"
+    if lower >= loads.line_rate:
+        return Limit.LINK, f"the line rate, {human_fps(lower)}, passed"
+    return Limit.SETTING, f"the highest load allowed, {human_fps(lower)}, passed"
+
+
+def _ended_early(bounds: Bounds) -> str:
+    if bounds.upper is None and bounds.lower is None:
+        return "the time ended before any load was decided"
+    if bounds.upper is None:
+        return "the time ended before any load had failed"
+    if bounds.lower is None:
+        return "the time ended before any load had passed"
+    return "the time ended before the interval was narrow enough"
+
+
+def _not_sent(rule: Rule, trials: Sequence[Trial], *, at_minimum: bool) -> str:
+    """Name the trial of the smallest shortfall."""
+    trial = min(lossy_trials(rule, trials), key=_loss)
+    short = max(trial.directions, key=lambda direction: direction.unsent_frames)
+    share = percent(Fraction(short.sent_frames, short.intended_frames))
+    where = f"{'even at the lowest load, ' if at_minimum else 'at '}{human_fps(trial.load_fps)}"
+    return f"{where}{',' if at_minimum else ''} the generator sent only {share} of the frames"
+
+
+def _lost_in_switch(rule: Rule, trials: Sequence[Trial], *, at_minimum: bool) -> str:
+    """Name the mildest trial in which the switch lost too much: all others are worse."""
+    own = [trial for trial in trials if failed_in_switch(trial, rule.loss_ratio)]
+    trial = min(own, key=lambda trial: trial.switch_loss_ratio)
+    worse = max(trial.directions, key=lambda direction: direction.switch_loss_ratio)
+    lost = worse.sent_frames - worse.good_frames
+    allowed = percent(rule.loss_ratio) if rule.loss_ratio else "none"
+    where = "even at the lowest load," if at_minimum else "at"
+    return (
+        f"{where} {human_fps(trial.load_fps)}{',' if at_minimum else ''} the switch lost {lost} of "
+        f"{worse.sent_frames} frames ({percent(worse.switch_loss_ratio)}; allowed: {allowed})"
+    )
+
+
+def _flags(
+    question: Question, trials: Sequence[Trial], bounds: Bounds, limit: Limit
+) -> tuple[Flag, ...]:
+    rule, lowest = question.rule, question.loads.minimum
+    at_bounds = [t for t in trials if t.load_fps in (bounds.lower, bounds.upper)]
+    at_minimum = bounds.lower is None and bounds.upper == lowest
+    said = {
+        Flag.UPPER_NOT_REPRODUCED: question.verified is False,
+        Flag.LOSS_INVERSION: bounds.inverted,
+        Flag.CONSTANT_LOSS: bounds.lower is None and constant_loss(trials),
+        Flag.UNSTABLE: _disagree(rule, at_bounds),
+        Flag.OUT_OF_BUDGET: limit is Limit.BUDGET or question.unverified,
+        Flag.AT_MINIMUM: at_minimum,
+    }
+    return tuple(flag for flag, applies in said.items() if applies)
+
+
+def constant_loss(trials: Sequence[Trial]) -> bool:
+    """Whether the same few frames are missing at low and at high load.
+
+    Overload at the top hides a constant loss, so the loads are read from the lowest upwards as
+    long as the loss stays what it is there.
+    """
+    alike: list[int] = []
+    expected: int | None = None
+    for load, group in by_load(trials).items():
+        counts = {trial.worst_direction.lost_frames for trial in group}
+        expected = min(counts) if expected is None else expected
+        if counts != {expected}:
+            break
+        alike.append(load)
+    few = expected is not None and 0 < expected <= FEW_FRAMES
+    return few and len(alike) >= ALIKE_LOADS and alike[-1] >= ALIKE_SPAN * alike[0]
+
+
+def _disagree(rule: Rule, trials: Sequence[Trial]) -> bool:
+    """Whether trials of one load and one duration came to both outcomes."""
+    outcomes: dict[tuple[int, int], set[bool]] = {}
+    for trial in trials:
+        equal = outcomes.setdefault((trial.load_fps, trial.duration_ns), set())
+        equal.add(failed(trial, rule.loss_ratio))
+    return any(len(seen) > 1 for seen in outcomes.values())
+
+
+def _loss(trial: Trial) -> Fraction:
+    return trial.loss_ratio
+
+
+def percent(ratio: Fraction) -> str:
+    """Write a ratio for people, with enough digits that a small one is not shown as zero."""
+    return f"{float(ratio) * 100:.4g}%"
