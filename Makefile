@@ -14,7 +14,7 @@ run: setup ## set up, then measure a virtual switch (today: the simulated testbe
 	@.venv/bin/vsperf run phy2phy_tput --testbed sim
 
 test: lint ## set up, then all gates and all tests
-	@$(python) -m pytest -n 2
+	@$(python) -m pytest -n 2 --dist loadgroup
 
 setup: ## install what vsperf needs into .venv
 	@tools/bootstrap

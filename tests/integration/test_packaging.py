@@ -1,0 +1,149 @@
+"""Installed in any way that users install it, vsperf brings all it needs and works anywhere.
+
+Each way gets an environment of its own that holds exactly what requirements.in asks for, with all
+that these packages ask for in turn. Nothing is fetched: the packages are linked from here. So a
+requirement that is missing in the list is missing in the environment, too.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import venv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import Distribution, distribution
+from pathlib import Path
+
+import pytest
+from conftest import Require
+from packaging.requirements import Requirement
+
+pytestmark = pytest.mark.xdist_group("packaging")
+
+BUILD_SDIST = (
+    "import sys; from setuptools import build_meta as b; print(b.build_sdist(sys.argv[1]))"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """An environment with vsperf in it."""
+
+    way: str
+    folder: Path
+    source: Path
+
+    @property
+    def packages(self) -> Path:
+        return _site_packages(self.folder)
+
+    def run(self, *argv: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+        return _run([str(self.folder / "bin" / argv[0]), *argv[1:]], cwd)
+
+
+def _run(argv: list[str], cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run without the settings that this process was given for Python, pip and vsperf."""
+    foreign = ("PYTHON", "PIP_", "VSPERF_", "VIRTUAL_ENV", "XDG_")
+    environ = {key: value for key, value in os.environ.items() if not key.startswith(foreign)}
+    environ |= {"HOME": str(cwd), "PIP_CONFIG_FILE": os.devnull, "COLUMNS": "200"}
+    done = subprocess.run(argv, cwd=cwd, env=environ, text=True, capture_output=True, check=False)
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
+
+
+def _site_packages(folder: Path) -> Path:
+    (packages,) = folder.glob("lib/python3*/site-packages")
+    return packages
+
+
+def _with_all_they_need(names: set[str]) -> Iterator[Distribution]:
+    todo, seen = sorted(names), set[str]()
+    while todo:
+        name = todo.pop().lower()
+        if name in seen:
+            continue
+        seen.add(name)
+        found = distribution(name)
+        yield found
+        needs = [Requirement(text) for text in found.requires or ()]
+        todo += [n.name for n in needs if n.marker is None or n.marker.evaluate({"extra": ""})]
+
+
+def _direct_requirements(repository: Path) -> set[str]:
+    lines = (repository / "requirements.in").read_text().splitlines()
+    return {Requirement(line).name for line in lines if line and not line.startswith("#")}
+
+
+def _empty_environment(folder: Path, repository: Path) -> None:
+    venv.create(folder, symlinks=True, with_pip=False)
+    packages = _site_packages(folder)
+    for found in _with_all_they_need(_direct_requirements(repository)):
+        tops = {path.parts[0] for path in found.files or () if ".." not in path.parts}
+        for top in tops - {"__pycache__"}:
+            if not (packages / top).exists():
+                (packages / top).symlink_to(Path(str(found.locate_file(top))))
+
+
+@pytest.fixture(name="source", scope="module")
+def fixture_source(
+    repository: Path, tmp_path_factory: pytest.TempPathFactory, require: Require
+) -> Path:
+    """Return a copy of the checkout, without what git ignores, in a folder with a space."""
+    require("checkout")
+    require("setuptools")
+    argv = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(argv, cwd=repository, check=True, capture_output=True, text=True)
+    target = tmp_path_factory.mktemp("packaging") / "the source"
+    for name in filter(None, listed.stdout.split("\0")):
+        if (repository / name).is_file():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(repository / name, target / name)
+    return target
+
+
+@pytest.fixture(name="installed", scope="module", params=["sdist", "tree", "editable"])
+def fixture_installed(
+    request: pytest.FixtureRequest, source: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Installed:
+    """Return an environment in which vsperf was installed in one of the ways."""
+    way: str = request.param
+    folder = tmp_path_factory.mktemp("environment") / way
+    _empty_environment(folder, source)
+    what = ["."]
+    if way == "sdist":
+        done = _run([sys.executable, "-c", BUILD_SDIST, str(folder)], source)
+        what = [str(folder / done.stdout.splitlines()[-1])]
+    elif way == "editable":
+        what = ["--editable", "."]
+    pip = [sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python"), "install"]
+    done = _run([*pip, "--quiet", "--no-index", "--no-build-isolation", *what], source)
+    assert done.returncode == 0, done.stderr
+    return Installed(way, folder, source)
+
+
+def test_the_program_starts_in_an_unrelated_directory(installed: Installed, tmp_path: Path) -> None:
+    done = installed.run("vsperf", "--version", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "0.1.0" in done.stdout
+
+
+def yaml_files(home: Path, folder: str) -> set[Path]:
+    return {path.relative_to(home) for path in home.glob(f"{folder}/**/*.yaml")}
+
+
+def test_every_specification_of_the_checkout_is_installed(installed: Installed) -> None:
+    home = installed.source
+    if installed.way != "editable":
+        home = installed.packages / "vsperf" / "_data"
+    for folder in ("conf", "testcases"):
+        expected = yaml_files(installed.source, folder)
+        assert expected, "the checkout has specifications"
+        assert yaml_files(home, folder) == expected
+
+
+def test_types_are_announced_to_type_checkers(installed: Installed) -> None:
+    home = installed.source if installed.way == "editable" else installed.packages
+    assert (home / "vsperf" / "py.typed").is_file()
