@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from vsperf.spec.base import Spec
 from vsperf.units import Duration, Rate, Ratio
 
 GoalName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")]
 ZERO = Ratio.parse("0")
+
+
+def _above_zero(duration: Duration) -> Duration:
+    if duration.ns == 0:
+        raise ValueError("a trial must last longer than nothing")
+    return duration
+
+
+TrialDuration = Annotated[Duration, AfterValidator(_above_zero)]
 
 
 class Goal(Spec):
@@ -67,6 +76,8 @@ class MlrSearch(LoadRange):
                 raise ValueError(f"goal {name}: durations must be above zero")
             if goal.initial_duration > goal.final_duration:  # type: ignore[operator]
                 raise ValueError(f"goal {name}: initial_duration exceeds final_duration")
+            if goal.final_duration > goal.duration_sum:  # type: ignore[operator]
+                raise ValueError(f"goal {name}: final_duration exceeds duration_sum")
         return self
 
     def resolved_goals(self) -> dict[str, MlrGoal]:
@@ -87,7 +98,7 @@ class Rfc2544Search(LoadRange):
 
     kind: Literal["rfc2544"]
     goals: dict[GoalName, Goal] = Field(min_length=1)
-    duration: Duration
+    duration: TrialDuration
     """Length of a trial; the standard asks for 60 s."""
     resolution: Ratio
     """Width of the final interval, as a share of the highest load."""
@@ -100,7 +111,7 @@ class Tst009Search(LoadRange):
 
     kind: Literal["tst009"]
     goals: dict[GoalName, Goal] = Field(min_length=1)
-    duration: Duration
+    duration: TrialDuration
     step: Rate
     """Distance of two loads of the array."""
     max_repeats: int = Field(ge=0, le=100)
@@ -114,7 +125,7 @@ class FixedLoad(Spec):
 
     kind: Literal["fixed"]
     loads: tuple[Rate, ...] = Field(min_length=1)
-    duration: Duration
+    duration: TrialDuration
     repeats: int = Field(default=1, ge=1, le=1000)
     loss_ratio: Ratio = ZERO
     """Loss up to which a load counts as passed."""
