@@ -8,6 +8,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from vsperf.errors import UsageError
+from vsperf.spec.base import DriverSpec
 
 GROUPS = {"vswitch": "vsperf.vswitches", "generator": "vsperf.trafficgens", "vnf": "vsperf.vnfs"}
 """Section of a specification → entry point group of the drivers that it can name."""
@@ -44,6 +45,13 @@ class Plugins:
     def drivers(self, section: str) -> Mapping[str, Any]:
         """Return the drivers of a section by kind."""
         return {p.kind: p.driver for p in self.all if p.section == section and p.driver}
+
+    def specs(self) -> Mapping[str, Mapping[str, type[DriverSpec]]]:
+        """Return the settings model of every driver, by section and kind."""
+        return {
+            section: {kind: driver.Spec for kind, driver in self.drivers(section).items()}
+            for section in GROUPS
+        }
 
     def driver(self, section: str, kind: str) -> Any:
         """Return one driver; a missing one is a usage error that names the reason."""

@@ -42,6 +42,9 @@ class PlannedCase(Record):
     """Unique within the run: the case's id, and which repetition."""
     id: str
     label: str
+    point: dict[str, str]
+    """The expanded values that tell this case from its sisters, such as frame_size: 64B."""
+    repeat: int
     spec: dict[str, Any]
     """The resolved specification."""
     origins: dict[str, str]

@@ -1,0 +1,1 @@
+"""One module per command, each with a `command`; imported only when it is called."""

@@ -1,0 +1,102 @@
+"""`vsperf explain`: the vocabulary of results, from the same definitions that produce them."""
+
+from __future__ import annotations
+
+import difflib
+import json
+
+import click
+
+from vsperf.errors import ExitCode, UsageError
+from vsperf.record.flags import Flag, Severity
+from vsperf.record.result import Level, Limit, Standard
+from vsperf.record.run import Outcome
+
+SEVERITIES = {
+    Severity.NOTE: "the numbers stand",
+    Severity.SUSPECT: "the numbers stand, with a reservation",
+    Severity.INVALID: "the numbers are not used",
+}
+LIMITS = {
+    Limit.DUT: "The switch lost frames that were really sent: this is its capacity.",
+    Limit.GENERATOR: "The generator could not send more. The switch may do better.",
+    Limit.LINK: "The line rate was reached without loss. The switch may do better.",
+    Limit.HOST: "The machine itself stalled, so the loss says nothing on the switch.",
+    Limit.SETTING: "The highest load that the settings allow (`search.max_load`) passed.",
+    Limit.BUDGET: "The time given ended before the limit was found.",
+    Limit.UNKNOWN: "The trials contradict each other; the flags say how.",
+}
+OUTCOMES = {
+    Outcome.PASS: "It was measured, and every criterion of `expect:` was met.",
+    Outcome.FAIL: "It was measured, and a criterion was missed.",
+    Outcome.INVALID: "It ran, but its number cannot be trusted, or cannot answer a criterion.",
+    Outcome.ERROR: "A component failed before there was a number.",
+    Outcome.SKIP: "It was not run, for the reason given.",
+    Outcome.ABORTED: "It was interrupted; `vsperf run --resume RUN` runs it again.",
+}
+STANDARDS = {
+    Standard.RFC2544: "Benchmarking methodology: constant loads, 60 s trials, no loss at all.",
+    Standard.RFC9971: "MLRsearch: several loss ratios in one search, from short trials to long.",
+    Standard.TST009: "ETSI GS NFV-TST 009: binary search with loss verification.",
+}
+LEVELS = {
+    Level.UNCONDITIONAL: "Every must and should of the standard is met.",
+    Level.CONDITIONAL: "Every must is met; the deviations list the shoulds that are not.",
+    Level.NOT: "The deviations change what the number means.",
+}
+
+
+def topics() -> dict[str, dict[str, str]]:
+    """Return every term with its explanation, by subject."""
+    return {
+        "exit-codes": {str(int(code)): code.meaning for code in ExitCode},
+        "outcomes": {outcome.value: text for outcome, text in OUTCOMES.items()},
+        "limits": {limit.value: text for limit, text in LIMITS.items()},
+        "flags": {
+            flag.value: f"[{flag.severity}: {SEVERITIES[flag.severity]}] {flag.meaning}"
+            for flag in Flag
+        },
+        "standards": {standard.value: text for standard, text in STANDARDS.items()},
+        "compliance": {level.value: text for level, text in LEVELS.items()},
+    }
+
+
+def complete_topic(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Complete subjects and terms."""
+    names = [name for subject, terms in topics().items() for name in (subject, *terms)]
+    return [name for name in names if name.startswith(incomplete)]
+
+
+@click.command(
+    epilog="Examples:\n\n\b\n  vsperf explain                 # all subjects\n"
+    "  vsperf explain exit-codes\n  vsperf explain 5\n  vsperf explain rx-exceeds-tx\n"
+)
+@click.argument("topic", required=False, shell_complete=complete_topic)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(topic: str | None, as_json: bool) -> None:
+    """Explain TOPIC: a subject, or one exit code, flag, limit, outcome or standard."""
+    found = _find(topic)
+    if as_json:
+        click.echo(json.dumps(found, indent=2))
+        return
+    for subject, terms in found.items():
+        click.echo(click.style(subject.replace("-", " ").capitalize(), bold=True))
+        for term, text in terms.items():
+            click.echo(f"  {click.style(term, fg='cyan')}")
+            click.echo(click.wrap_text(text, 88, "      ", "      "))
+
+
+def _find(topic: str | None) -> dict[str, dict[str, str]]:
+    everything = topics()
+    if topic is None:
+        return everything
+    if topic in everything:
+        return {topic: everything[topic]}
+    for subject, terms in everything.items():
+        for term, text in terms.items():
+            if term.lower() == topic.lower():
+                return {subject: {term: text}}
+    names = [name for subject, terms in everything.items() for name in (subject, *terms)]
+    close = difflib.get_close_matches(topic, names, n=3, cutoff=0.5)
+    fix = f"did you mean {' or '.join(close)}?" if close else f"subjects: {', '.join(everything)}"
+    raise UsageError(f"there is nothing to explain under {topic!r}", fix=fix)

@@ -1,0 +1,80 @@
+"""`vsperf plan`: everything a run would do, as a value that is only printed."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Sequence
+
+import click
+
+from vsperf.cli.drawing import draw
+from vsperf.cli.selection import json_option, load, selects_cases
+from vsperf.cli.tables import console, simulated_banner
+from vsperf.engine.run import Planned, plan_cases
+from vsperf.errors import ExitCode
+from vsperf.plugins import Plugins
+from vsperf.search.build import loads_of
+from vsperf.spec.loader import Request
+from vsperf.units import human_fps, human_seconds
+
+
+@click.command(
+    epilog="Examples:\n\n\b\n  vsperf plan phy2phy_tput --testbed sim\n"
+    "  vsperf plan 'phy2phy_*' --testbed sim --preset rfc2544-strict\n"
+    "  vsperf plan phy2phy_tput --testbed sim --json\n"
+)
+@selects_cases
+@json_option
+def command(request: Request, as_json: bool) -> int:
+    """Print the topology, each step, and the time that the selected testcases would take."""
+    plugins = Plugins.load()
+    loaded = load(request, plugins)
+    print_plans(plan_cases(loaded.cases, plugins), as_json)
+    return ExitCode.OK
+
+
+def print_plans(planned: Sequence[Planned], as_json: bool) -> None:
+    """Print the plans; steps that are the same for several cases are printed once."""
+    if as_json:
+        click.echo(json.dumps([_as_json(item) for item in planned], indent=2))
+        return
+    out = console()
+    if any(item.case.spec.testbed.simulated for item in planned):
+        out.print(simulated_banner())
+    before = None
+    for item in planned:
+        case, plan = item.case, item.plan.plan
+        if plan != before:
+            out.print(draw(case.spec.topology, case.spec.vswitch.kind), markup=False)
+            for number, step in enumerate(plan.steps, start=1):
+                out.print(f"{number:3d}. {step.component}: {step.action}", markup=False)
+                if step.argv is not None:
+                    out.print(f"     {shlex.join(step.argv)}", markup=False, style="cyan")
+            for note in plan.notes:
+                out.print(f"   ! {note}", markup=False, style="yellow")
+            before = plan
+        loads = loads_of(case.spec)
+        out.print(
+            f"{case.label}: {case.spec.search.kind} search from {human_fps(loads.minimum)} "
+            f"to {human_fps(loads.maximum)} per direction, about {item.estimate.trials} trials, "
+            f"{human_seconds(item.estimate.seconds)}",
+            markup=False,
+        )
+    seconds = sum(item.estimate.seconds for item in planned)
+    trials = sum(item.estimate.trials for item in planned)
+    out.print(
+        f"{len(planned)} {'case' if len(planned) == 1 else 'cases'}, about {trials} trials, "
+        f"{human_seconds(seconds)} of traffic and waits",
+        style="bold",
+    )
+
+
+def _as_json(item: Planned) -> dict[str, object]:
+    return {
+        "case": item.case.key,
+        "label": item.case.label,
+        "estimate": {"trials": item.estimate.trials, "seconds": item.estimate.seconds},
+        "plan": item.plan.plan.model_dump(mode="json"),
+        "spec": item.case.spec.model_dump(mode="json"),
+    }

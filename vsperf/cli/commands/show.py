@@ -1,0 +1,210 @@
+"""`vsperf show`: a testcase with the origin of every value, a stored run, or one of its cases."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+from rich.table import Table
+from rich.text import Text
+
+from vsperf.cli.progress import trial_line
+from vsperf.cli.selection import (
+    complete_testcase,
+    json_option,
+    library,
+    load,
+    overrides_cases,
+    results_option,
+)
+from vsperf.cli.summary import CaseRow, latency_rows
+from vsperf.cli.tables import console, simulated_banner, summary
+from vsperf.errors import ExitCode, UsageError
+from vsperf.plugins import Plugins
+from vsperf.spec.loader import Request
+from vsperf.store.folders import resolve, run_folders
+from vsperf.store.reader import RunState, StoredCase, StoredRun, read_run
+from vsperf.units import human_ns
+
+
+def complete_subject(
+    ctx: click.Context, param: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Complete testcases and runs."""
+    results = Path(ctx.params.get("results") or "results")
+    runs = ["latest", *(folder.name for folder in run_folders(results))]
+    found = [CompletionItem(name, help="run") for name in runs if name.startswith(incomplete)]
+    return complete_testcase(ctx, param, incomplete) + found
+
+
+@click.command(
+    epilog="Examples:\n\n\b\n"
+    "  vsperf show phy2phy_tput --testbed sim     # resolved, with the origin of each value\n"
+    "  vsperf show latest                         # the last run\n"
+    "  vsperf show latest 64B                     # every trial of one of its cases\n"
+    "  vsperf show k7f3 --json\n"
+)
+@click.argument("subject", shell_complete=complete_subject)
+@click.argument("case", required=False)
+@overrides_cases
+@results_option
+@json_option
+def command(
+    subject: str,
+    case: str | None,
+    request: Request,
+    results: Path,
+    as_json: bool,
+) -> int:
+    """Show SUBJECT: a testcase (resolved), or a run, or with CASE one case of a run."""
+    if _is_testcase(subject):
+        _show_testcase(replace(request, names=(subject,)), as_json)
+        return ExitCode.OK
+    stored = read_run(resolve(results, subject))
+    if case is not None:
+        _show_case(stored, _pick(stored, case), as_json)
+    elif as_json:
+        click.echo(json.dumps(run_as_json(stored), indent=2))
+    else:
+        print_run(stored)
+    return ExitCode.OK
+
+
+def _is_testcase(subject: str) -> bool:
+    if subject.endswith((".yaml", ".yml")):
+        return True
+    return subject in library().testcases()
+
+
+def _show_testcase(request: Request, as_json: bool) -> None:
+    plugins = Plugins.load()
+    loaded = load(request, plugins)
+    first = loaded.cases[0]
+    if as_json:
+        rows = [
+            {
+                "case": case.key,
+                "label": case.label,
+                "spec": case.spec.model_dump(mode="json"),
+                "origins": case.origins,
+            }
+            for case in loaded.cases
+        ]
+        click.echo(json.dumps(rows, indent=2))
+        return
+    out = console()
+    if loaded.simulated:
+        out.print(simulated_banner())
+    out.print(Text(f"{first.spec.name}: {first.spec.title}", style="bold"))
+    if first.spec.description:
+        out.print(first.spec.description.strip(), markup=False)
+    labels = ", ".join(case.label for case in loaded.cases)
+    out.print(f"testbed {loaded.testbed}, preset {loaded.preset}; cases: {labels}", markup=False)
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for column in ("setting", "value", "from"):
+        table.add_column(column, overflow="fold")
+    for path, value in _leaves(first.spec.model_dump(mode="json")):
+        if path.partition(".")[0] in ("name", "title", "description"):
+            continue
+        table.add_row(Text(path), Text(value), Text(_origin(first.origins, path), style="dim"))
+    out.print(table)
+    if len(loaded.cases) > 1:
+        out.print(f"values of the first of {len(loaded.cases)} cases", style="dim")
+
+
+def _origin(origins: dict[str, str], path: str) -> str:
+    """Return where a value came from; a list is written as a whole, so its parent may know."""
+    while path:
+        if path in origins:
+            return origins[path]
+        path = path.rpartition(".")[0]
+    return ""
+
+
+def _leaves(value: Any, path: str = "") -> list[tuple[str, str]]:
+    if isinstance(value, dict) and value:
+        return [
+            leaf
+            for key, item in value.items()
+            for leaf in _leaves(item, f"{path}.{key}" if path else key)
+        ]
+    return [(path, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))]
+
+
+def rows_of(stored: StoredRun) -> list[CaseRow]:
+    """Return the summary rows of a stored run."""
+    return [CaseRow(case.planned, case.record, latency_rows(case.trials)) for case in stored.cases]
+
+
+def run_as_json(stored: StoredRun) -> dict[str, Any]:
+    """Return a stored run as plain data."""
+    header = stored.header.model_dump(mode="json", exclude={"cases", "type"})
+    return {
+        **header,
+        "state": stored.state,
+        "folder": str(stored.folder),
+        "exit_code": stored.end.exit_code if stored.end else None,
+        "cases": [row.as_json() for row in rows_of(stored)],
+    }
+
+
+def print_run(stored: StoredRun) -> None:
+    """Print a stored run: its table, and what to do when it is not finished."""
+    out = console()
+    header = stored.header
+    out.print(
+        f"{stored.run}: testbed {header.testbed}, preset {header.preset}, {stored.state}, "
+        f"started {header.started_at}",
+        markup=False,
+        soft_wrap=True,
+    )
+    out.print(summary(rows_of(stored), header.simulated, out.width))
+    if stored.state is RunState.INTERRUPTED:
+        left = len(stored.unfinished())
+        out.print(
+            f"{left} of {len(stored.cases)} cases not finished; "
+            f"go on with: vsperf run --resume {stored.run}",
+            style="yellow",
+        )
+    if stored.torn:
+        out.print("the last record was cut off; it is not counted", style="yellow")
+    out.print(f"records: {stored.folder / 'records.jsonl'}", style="dim", soft_wrap=True)
+
+
+def _pick(stored: StoredRun, text: str) -> StoredCase:
+    exact = [c for c in stored.cases if text in (c.planned.key, c.planned.id, c.planned.label)]
+    fitting = exact or [c for c in stored.cases if text in c.planned.key]
+    if len(fitting) == 1:
+        return fitting[0]
+    keys = ", ".join(case.planned.key for case in (fitting or stored.cases))
+    what = f"{text!r} fits {len(fitting)} cases" if fitting else f"there is no case {text!r}"
+    raise UsageError(f"{what} of {stored.run}", fix=f"choose one of: {keys}")
+
+
+def _show_case(stored: StoredRun, case: StoredCase, as_json: bool) -> None:
+    row = CaseRow(case.planned, case.record, latency_rows(case.trials))
+    if as_json:
+        trials = [trial.model_dump(mode="json") for trial in case.trials]
+        planned = case.planned.model_dump(mode="json")
+        document = {**row.as_json(), "planned": planned, "all_trials": trials}
+        click.echo(json.dumps(document, indent=2))
+        return
+    out = console()
+    out.print(summary([row], stored.header.simulated, out.width))
+    for goal in row.goals:
+        out.print(f"{goal.goal}: {goal.reason}", markup=False)
+    for fixed in row.loads:
+        out.print(f"{fixed.load_fps} fps: {fixed.reason}", markup=False)
+    for latency in row.latency:
+        values = ", ".join(f"p{p:g} {human_ns(ns)}" for p, ns in latency.percentiles_ns.items())
+        out.print(f"latency at {latency.reference}: {values}", markup=False)
+    out.print("trials", style="bold")
+    for trial in case.trials:
+        out.print(trial_line(trial), markup=False, soft_wrap=True)
+    if case.abandoned:
+        count = sum(len(attempt.trials) for attempt in case.abandoned)
+        out.print(f"{count} trials of interrupted attempts are kept in the records", style="dim")

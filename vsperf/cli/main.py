@@ -1,0 +1,140 @@
+"""The entry point: commands are imported when they are called, errors become exit codes."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import click
+
+from vsperf import __version__
+from vsperf.errors import ExitCode, VsperfError
+
+COMMANDS = {
+    "run": "Run testcases and store what was measured",
+    "plan": "Print what a run would do, without doing it",
+    "list": "List testcases, testbeds, presets or topologies",
+    "show": "Show a testcase, a run or one of its cases",
+    "results": "List stored runs and results",
+    "doctor": "Check this machine; changes nothing",
+    "clean": "Remove what a killed run left behind",
+    "schema": "Print the JSON Schema of testcases or records",
+    "plugins": "List drivers, and those that cannot be loaded",
+    "explain": "Explain an exit code, flag, limit or outcome",
+    "completion": "Print the completion script for your shell",
+}
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, treated like Ctrl-C but for its exit code."""
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands by name and imports one only to run it."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"vsperf.cli.commands.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            import difflib
+
+            close = difflib.get_close_matches(args[0], COMMANDS, n=1)
+            if close:
+                error.message += f" Did you mean '{close[0]}'?"
+            raise
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.command(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Examples:\n\n\b\n  vsperf run phy2phy_tput --testbed sim\n"
+    "  vsperf plan phy2phy_tput --testbed sim\n  vsperf show latest\n",
+)
+@click.version_option(__version__, prog_name="vsperf")
+def cli() -> None:
+    """Benchmark virtual switches, with numbers that can be defended.
+
+    Each number comes with the interval it lies in, the part that limited it, and the standard
+    it complies with.
+    """
+
+
+def main() -> None:
+    """Run the command line and exit with the documented code."""
+    signal.signal(signal.SIGTERM, _terminate)
+    sys.exit(run_cli(sys.argv[1:]))
+
+
+def run_cli(arguments: list[str]) -> int:
+    """Run one command line and return its exit code; prints errors to stderr."""
+    try:
+        result: Any = cli.main(arguments, prog_name="vsperf", standalone_mode=False)
+        sys.stdout.flush()
+    except BaseException as error:
+        return _exit_code(error)
+    return int(result) if isinstance(result, int) else ExitCode.OK
+
+
+def _exit_code(error: BaseException) -> int:
+    """Say what went wrong, and return the exit code for it."""
+    match error:
+        case click.exceptions.Exit():
+            return error.exit_code
+        case click.ClickException():
+            error.show()
+            return ExitCode.BAD_INPUT
+        case Terminated():
+            return ExitCode.TERMINATED
+        case KeyboardInterrupt() | click.Abort():
+            return ExitCode.INTERRUPTED
+        case BrokenPipeError():  # the reader of our output has left, as `vsperf list | head` does
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return ExitCode.OK
+        case VsperfError():
+            from vsperf.cli.problems import print_problems
+
+            print_problems(error.problems)
+            return error.exit_code
+        case Exception():
+            return _report_bug(error)
+        case _:
+            raise error
+
+
+def _terminate(signum: int, frame: FrameType | None) -> None:
+    raise Terminated
+
+
+def _report_bug(error: Exception) -> int:
+    text = "".join(traceback.format_exception(error))
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="vsperf-bug-", suffix=".txt", delete=False, encoding="utf-8"
+    ) as file:
+        file.write(f"vsperf {__version__} {' '.join(sys.argv[1:])}\n{text}")
+    last = text.strip().splitlines()[-1]
+    click.echo(f"bug in vsperf: {last}", err=True)
+    click.echo(f"  the traceback is in {Path(file.name)}; please report it", err=True)
+    return ExitCode.BUG

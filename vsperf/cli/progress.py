@@ -1,0 +1,256 @@
+"""Progress of a run: a live view on a terminal, one line per trial elsewhere."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import deque
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from fractions import Fraction
+from types import TracebackType
+from typing import Literal, Self
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from vsperf.cli.tables import interval
+from vsperf.events import (
+    CaseFinished,
+    CaseStarted,
+    Event,
+    PhaseEntered,
+    RunStarted,
+    TrialFinished,
+    TrialStarted,
+)
+from vsperf.record.trial import Purpose, Trial
+from vsperf.spec.case import Case
+from vsperf.spec.search import FixedLoad
+from vsperf.units import human_fps, human_seconds
+
+Mode = Literal["auto", "live", "plain", "json", "quiet"]
+LAST_TRIALS = 6
+
+
+class Progress(AbstractContextManager["Progress"]):
+    """Listens to events and shows them; stdout is left to the result."""
+
+    def __call__(self, event: Event) -> None:
+        """Take in one event."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop showing."""
+
+
+def make_progress(mode: Mode, console: Console) -> Progress:
+    """Return the progress display for `mode`; `auto` is live on a terminal, else plain."""
+    if mode == "auto":
+        mode = "live" if console.is_terminal else "plain"
+    match mode:
+        case "live":
+            return LiveProgress(console)
+        case "plain":
+            return PlainProgress(console)
+        case "json":
+            return JsonProgress(console)
+        case _:
+            return Progress()
+
+
+class PlainProgress(Progress):
+    """One line per case and trial."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+
+    def __call__(self, event: Event) -> None:
+        line = plain_line(event)
+        if line:
+            self.console.print(line, soft_wrap=True, markup=False)
+
+
+class JsonProgress(Progress):
+    """One JSON object per event, for programs that watch."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+
+    def __call__(self, event: Event) -> None:
+        match event:
+            case RunStarted():
+                row = {"run": event.run, "folder": event.folder, "cases": len(event.cases)}
+            case TrialFinished():
+                row = {"case": event.case.key, **event.trial.model_dump(mode="json")}
+                for direction in row["directions"]:
+                    direction.pop("latency_histogram")  # kilobytes, and in the record anyway
+            case CaseFinished():
+                row = event.record.model_dump(mode="json")
+            case PhaseEntered():
+                row = {"case": event.case.key, "phase": event.phase}
+            case CaseStarted():
+                row = {"case": event.case.key, "number": event.number, "of": event.total}
+            case _:
+                row = {"case": event.case.key, "load_fps": event.load_fps}
+        row = {"event": type(event).__name__, **row}
+        self.console.out(json.dumps(row), highlight=False)
+
+
+def plain_line(event: Event) -> str:
+    """Return an event as one line of text; empty for what plain output leaves out."""
+    match event:
+        case RunStarted():
+            label = "SIMULATED " if event.simulated else ""
+            return (
+                f"{label}run {event.run}: {len(event.cases)} "
+                f"{'case' if len(event.cases) == 1 else 'cases'}, "
+                f"about {human_seconds(event.estimated_s)} of traffic, in {event.folder}"
+            )
+        case CaseStarted():
+            return (
+                f"[{event.number}/{event.total}] {event.case.label}, "
+                f"about {human_seconds(event.estimated_s)}"
+            )
+        case TrialFinished():
+            return "  " + trial_line(event.trial)
+        case CaseFinished():
+            return "  " + case_line(event)
+        case _:
+            return ""
+
+
+def trial_line(trial: Trial) -> str:
+    """Return a trial as one line: what was asked, what was lost, what is to be said."""
+    head = f"#{trial.index:<3} {trial.purpose:<10} {human_fps(trial.load_fps):>12}"
+    took = f"{trial.duration_ns / 1e9:g} s"
+    if trial.error is not None:
+        return f"{head} {took:>6}  failed: {trial.error}"
+    loss = trial.loss_ratio
+    lost = f"lost {trial.lost_frames}" + ("" if loss == 0 else f" ({_percent(loss)})")
+    flags = ", ".join(flag.value for flag in trial.flags)
+    again = f" (repeats #{trial.retry_of})" if trial.retry_of else ""
+    return f"{head} {took:>6}  {lost}{again}" + (f"  [{flags}]" if flags else "")
+
+
+def case_line(event: CaseFinished) -> str:
+    """Return how a case ended, as one line."""
+    record = event.record
+    goals = record.result.goals if record.result else ()
+    found = ", ".join(f"{goal.goal} {interval(goal)}" for goal in goals)
+    parts = [record.outcome.value, found, f"limit: {record.limit}" if record.limit else ""]
+    return "  ".join(part for part in (*parts, record.reason) if part)
+
+
+def _percent(loss: Fraction) -> str:
+    value = float(loss)
+    return f"{value:.4%}" if value >= 1e-5 else f"{value:.1e}"
+
+
+@dataclass
+class _View:
+    """What the live view knows of the case that runs."""
+
+    case: Case
+    number: int
+    total: int
+    estimated_s: float
+    started: float = field(default_factory=time.monotonic)
+    phase: str = ""
+    now: str = ""
+    trials: deque[Trial] = field(default_factory=lambda: deque(maxlen=LAST_TRIALS))
+    measured_ns: int = 0
+    judged: list[Trial] = field(default_factory=list)
+
+
+class LiveProgress(Progress):
+    """The case, its brackets, and the last trials; finished cases scroll up as lines."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self.view: _View | None = None
+        self.live = Live(
+            console=console, get_renderable=self._render, refresh_per_second=8, transient=True
+        )
+
+    def __enter__(self) -> Self:
+        self.live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.view = None
+        self.live.stop()
+
+    def __call__(self, event: Event) -> None:
+        match event:
+            case RunStarted():
+                self.console.print(plain_line(event), markup=False)
+            case CaseStarted():
+                self.view = _View(event.case, event.number, event.total, event.estimated_s)
+            case PhaseEntered() if self.view:
+                self.view.phase, self.view.now = event.phase, ""
+            case TrialStarted() if self.view:
+                load, seconds = human_fps(event.load_fps), event.duration_ns / 1e9
+                self.view.now = f"{event.purpose} {load} for {seconds:g} s"
+            case TrialFinished() if self.view:
+                self.view.trials.append(event.trial)
+                self.view.measured_ns += event.trial.elapsed_ns
+                if event.trial.purpose is Purpose.SEARCH and event.trial.valid:
+                    self.view.judged.append(event.trial)
+            case CaseFinished():
+                self.view = None
+                self.console.print(f"{event.case.label}: {case_line(event)}", markup=False)
+
+    def _render(self) -> RenderableType:
+        view = self.view
+        if view is None:
+            return Text("")
+        spent = view.measured_ns / 1e9
+        left = max(0.0, view.estimated_s - spent)
+        head = Text(f"[{view.number}/{view.total}] {view.case.label}", style="bold")
+        head.append(f"  {view.phase}", style="cyan")
+        head.append(
+            f"  {human_seconds(time.monotonic() - view.started)} elapsed, "
+            f"about {human_seconds(left)} of traffic left",
+            style="dim",
+        )
+        lines: list[RenderableType] = [head]
+        lines += [Text(f"  {name}: {text}") for name, text in brackets(view.case, view.judged)]
+        lines += [
+            Text("  " + trial_line(trial), style="" if trial.valid else "magenta")
+            for trial in view.trials
+        ]
+        lines.append(Text(f"  … {view.now}" if view.now else "", style="dim"))
+        return Group(*lines)
+
+
+def brackets(case: Case, trials: list[Trial]) -> list[tuple[str, str]]:
+    """Return where each goal stands: a first look at the trials, not yet the search's verdict."""
+    search = case.spec.search
+    if isinstance(search, FixedLoad):
+        return []
+    rows = []
+    for name, goal in search.goals.items():
+        failed = [t.load_fps for t in trials if t.loss_ratio > goal.loss_ratio.value]
+        upper = min(failed, default=None)
+        passed = [
+            t.load_fps
+            for t in trials
+            if t.loss_ratio <= goal.loss_ratio.value and (upper is None or t.load_fps < upper)
+        ]
+        low = human_fps(max(passed)) if passed else "?"
+        rows.append((name.upper(), f"[{low} … {human_fps(upper) if upper else '?'}]"))
+    return rows

@@ -1,0 +1,136 @@
+"""Options and arguments that several commands share, and what they select."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable
+from dataclasses import fields as dataclass_fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from click.shell_completion import CompletionItem
+
+from vsperf.plugins import Plugins
+from vsperf.spec.loader import Loaded, Request, load_cases, settable_paths
+from vsperf.spec.lookup import Library
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def library() -> Library:
+    """Return the folders in which specifications are looked up, for this process."""
+    return Library.find(os.environ, Path.cwd())
+
+
+def load(request: Request, plugins: Plugins) -> Loaded:
+    """Load the cases that the command line asks for."""
+    return load_cases(request, library(), plugins.specs())
+
+
+def complete_testcase(
+    ctx: click.Context, param: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Complete names of testcases, with their titles."""
+    return [
+        CompletionItem(name, help=entry.title)
+        for name, entry in library().testcases().items()
+        if name.startswith(incomplete)
+    ]
+
+
+def complete_testbed(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Complete names of testbeds."""
+    return [name for name in library().testbeds() if name.startswith(incomplete)]
+
+
+def complete_preset(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Complete names of presets."""
+    return [name for name in library().presets() if name.startswith(incomplete)]
+
+
+def complete_setting(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Complete the paths that `--set` takes."""
+    paths = settable_paths(Plugins.load().specs())
+    return [f"{path}=" for path in paths if path.startswith(incomplete)]
+
+
+def selects_cases(command: F) -> F:
+    """Add the arguments and options that choose cases; the command gets them as a `request`."""
+    return _with_request(command, (*_selectors(), *_overrides()))
+
+
+def overrides_cases(command: F) -> F:
+    """Add only the options that change how cases resolve; the `request` names none."""
+    return _with_request(command, _overrides())
+
+
+def _with_request(command: F, options: tuple[Callable[[F], F], ...]) -> F:
+    @functools.wraps(command)
+    def collecting(**values: Any) -> Any:
+        fields = {f.name: values.pop(f.name) for f in dataclass_fields(Request) if f.name in values}
+        return command(request=Request(**{"names": (), **fields}), **values)
+
+    for option in reversed(options):
+        collecting = option(collecting)  # type: ignore[type-var,assignment]
+    return collecting  # type: ignore[return-value]
+
+
+def _selectors() -> tuple[Callable[[F], F], ...]:
+    return (
+        click.argument("names", nargs=-1, metavar="NAME...", shell_complete=complete_testcase),
+        click.option("--tag", "tags", multiple=True, help="Also select testcases with this tag."),
+        click.option(
+            "--repeat",
+            type=click.IntRange(1, 1000),
+            default=1,
+            help="Run the selection this many times.",
+        ),
+    )
+
+
+def _overrides() -> tuple[Callable[[F], F], ...]:
+    return (
+        click.option(
+            "--testbed", metavar="NAME", shell_complete=complete_testbed, help="Where to run."
+        ),
+        click.option(
+            "--preset",
+            metavar="NAME",
+            shell_complete=complete_preset,
+            help="How thoroughly: quick, standard, rfc2544-strict, tst009, or one of your own.",
+        ),
+        click.option(
+            "--conf",
+            multiple=True,
+            metavar="FILE",
+            type=click.Path(path_type=Path),
+            help="Settings from a YAML file; overrides the testcase.",
+        ),
+        click.option(
+            "--set",
+            "sets",
+            multiple=True,
+            metavar="PATH=VALUE",
+            shell_complete=complete_setting,
+            help="One setting, such as traffic.frame_size=64B; overrides everything else.",
+        ),
+    )
+
+
+def results_option(command: F) -> F:
+    """Add the option that says where runs are stored."""
+    return click.option(
+        "--results",
+        type=click.Path(path_type=Path, file_okay=False),
+        envvar="VSPERF_RESULTS",
+        default=Path("results"),
+        show_default=True,
+        help="Folder of the runs; also $VSPERF_RESULTS.",
+    )(command)
+
+
+def json_option(command: F) -> F:
+    """Add the option for machine-readable output."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)

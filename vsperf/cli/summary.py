@@ -1,0 +1,134 @@
+"""What a run found, as rows of plain values: computed once, shown by tables and by JSON alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from vsperf.record.histogram import merge, percentiles_ns
+from vsperf.record.result import GoalResult, Limit, LoadResult
+from vsperf.record.run import CaseRecord, PlannedCase
+from vsperf.record.trial import Purpose, Trial
+from vsperf.units import FrameSize, LinkSpeed
+
+PERCENTILES = (50.0, 99.0, 99.9)
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyRow:
+    """Latency percentiles [ns] of all directions together at one load."""
+
+    reference: str
+    load_fps: int
+    percentiles_ns: dict[float, int]
+    lost_frames: int
+
+
+@dataclass(frozen=True, slots=True)
+class CaseRow:
+    """Everything that the summary says of one case."""
+
+    planned: PlannedCase
+    record: CaseRecord | None
+    """None while the case has no result."""
+    latency: tuple[LatencyRow, ...]
+
+    @property
+    def frame_size(self) -> FrameSize:
+        """Frame size of the case."""
+        return FrameSize.parse(self.planned.spec["traffic"]["frame_size"])
+
+    @property
+    def link(self) -> LinkSpeed:
+        """The slowest link that the case uses."""
+        links = self.planned.spec["testbed"]["links"]
+        hops = {hop for path in self.planned.spec["topology"]["paths"] for hop in path}
+        return min(LinkSpeed.parse(links[name]["speed"]) for name in links if name in hops)
+
+    @property
+    def goals(self) -> tuple[GoalResult, ...]:
+        """Answers of the search."""
+        result = self.record.result if self.record else None
+        return result.goals if result else ()
+
+    @property
+    def loads(self) -> tuple[LoadResult, ...]:
+        """Answers of fixed loads."""
+        result = self.record.result if self.record else None
+        return result.loads if result else ()
+
+    @property
+    def headline_fps(self) -> int | None:
+        """The rate that shares and bit rates of the row refer to: the first answer's."""
+        if self.goals:
+            return self.goals[0].lower_fps
+        return self.loads[0].throughput_fps if self.loads else None
+
+    @property
+    def line_share(self) -> Fraction | None:
+        """Headline rate as a share of the line rate."""
+        rate = self.headline_fps
+        return None if rate is None else rate / self.link.frames_per_second(self.frame_size)
+
+    def bps(self, layer: int) -> int | None:
+        """Headline rate in bits per second and direction: layer 1 with gaps, layer 2 without."""
+        size = self.frame_size.on_wire if layer == 1 else self.frame_size.bytes
+        return None if self.headline_fps is None else self.headline_fps * 8 * size
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the row as plain data, units in the names, missing as None."""
+        share = self.line_share
+        return {
+            "case": self.planned.key,
+            "label": self.planned.label,
+            "testcase": self.planned.spec["name"],
+            "frame_size_bytes": self.frame_size.bytes,
+            "outcome": self.record.outcome if self.record else None,
+            "reason": self.record.reason if self.record else None,
+            "limit": self.record.limit if self.record else None,
+            "goals": [goal.model_dump(mode="json") for goal in self.goals],
+            "loads": [load.model_dump(mode="json") for load in self.loads],
+            "line_rate_share": None if share is None else float(share),
+            "l1_bps": self.bps(1),
+            "l2_bps": self.bps(2),
+            "latency": [
+                {
+                    "reference": row.reference,
+                    "load_fps": row.load_fps,
+                    "lost_frames": row.lost_frames,
+                    **{f"p{p:g}_ns".replace(".", "_"): v for p, v in row.percentiles_ns.items()},
+                }
+                for row in self.latency
+            ],
+            "trials": self.record.trials if self.record else None,
+            "measured_ns": self.record.measured_ns if self.record else None,
+            "flags": list(self.record.flags) if self.record else [],
+            "checks": [c.model_dump(mode="json") for c in self.record.checks]
+            if self.record
+            else [],
+            "compliance": [c.model_dump(mode="json") for c in self.record.compliance]
+            if self.record
+            else [],
+        }
+
+
+def latency_rows(trials: Sequence[Trial]) -> tuple[LatencyRow, ...]:
+    """Return the latency of each reference load, directions merged."""
+    rows = []
+    for trial in trials:
+        if trial.purpose is not Purpose.LATENCY or not trial.valid:
+            continue
+        histograms = [way.latency_histogram for way in trial.directions if way.latency_histogram]
+        merged = merge(histograms)
+        if merged is not None:
+            percentiles = percentiles_ns(merged, PERCENTILES)
+            reference = trial.reference or str(trial.load_fps)
+            rows.append(LatencyRow(reference, trial.load_fps, percentiles, trial.lost_frames))
+    return tuple(rows)
+
+
+def limited(goal: GoalResult) -> bool:
+    """Whether the result is only a lower limit of what the switch can do."""
+    return goal.upper_fps is None and goal.lower_fps is not None and goal.limit is not Limit.DUT

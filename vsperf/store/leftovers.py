@@ -1,0 +1,59 @@
+"""What a killed vsperf leaves in a results folder that is no measurement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from vsperf.store.folders import LATEST, RECORDS, run_folders
+from vsperf.store.locks import is_locked
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """Something that can be removed without losing a measurement."""
+
+    path: Path
+    what: str
+
+    def remove(self) -> None:
+        """Remove it; raises OSError where that cannot be done."""
+        if self.path.is_dir() and not self.path.is_symlink():
+            for inner in self.path.iterdir():
+                inner.unlink()
+            self.path.rmdir()
+        else:
+            self.path.unlink(missing_ok=True)
+
+
+def leftovers(results: Path) -> tuple[Leftover, ...]:
+    """Return what can be removed from `results`; runs with a measurement are never among it."""
+    if not results.is_dir():
+        return ()
+    return (*_links(results), *_stillborn(results))
+
+
+def _links(results: Path) -> Iterator[Leftover]:
+    for path in sorted(results.glob(f".{LATEST}-*")):
+        yield Leftover(path, "half-made link")
+    link = results / LATEST
+    if link.is_symlink() and not link.exists():
+        yield Leftover(link, "link to a run that is gone")
+
+
+def _stillborn(results: Path) -> Iterator[Leftover]:
+    """Yield folders of runs that were killed before their first line was whole."""
+    for folder in run_folders(results):
+        records = folder / RECORDS
+        inside = {path.name for path in folder.iterdir()}
+        if inside - {RECORDS} or is_locked(records):
+            continue
+        if not records.exists() or b"\n" not in _beginning(records):
+            yield Leftover(folder, "run that was killed before it measured anything")
+
+
+def _beginning(path: Path) -> bytes:
+    """Return as much of the file as can tell whether a first line is whole."""
+    with path.open("rb") as file:
+        return file.readline()
