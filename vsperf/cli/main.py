@@ -58,9 +58,10 @@ class LazyGroup(click.Group):
             import difflib
 
             close = difflib.get_close_matches(args[0], COMMANDS, n=1)
-            if close:
-                error.message += f" Did you mean '{close[0]}'?"
-            raise
+            if not close or "Did you mean" in error.message:
+                raise
+            hint = f"{error.message} Did you mean '{close[0]}'?"
+            raise click.UsageError(hint, ctx) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -106,10 +107,9 @@ def _exit_code(error: BaseException) -> int:
         case click.ClickException():
             error.show()
             return ExitCode.BAD_INPUT
-        case Terminated():
-            return ExitCode.TERMINATED
         case KeyboardInterrupt() | click.Abort():
-            return ExitCode.INTERRUPTED
+            terminated = isinstance(error, Terminated)
+            return ExitCode.TERMINATED if terminated else ExitCode.INTERRUPTED
         case BrokenPipeError():  # the reader of our output has left, as `vsperf list | head` does
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return ExitCode.OK

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from types import TracebackType
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -86,6 +86,7 @@ class JsonProgress(Progress):
         self.console = console
 
     def __call__(self, event: Event) -> None:
+        row: dict[str, Any]
         match event:
             case RunStarted():
                 row = {"run": event.run, "folder": event.folder, "cases": len(event.cases)}

@@ -73,7 +73,7 @@ def _with_request(command: F, options: tuple[Callable[[F], F], ...]) -> F:
         return command(request=Request(**{"names": (), **fields}), **values)
 
     for option in reversed(options):
-        collecting = option(collecting)  # type: ignore[type-var,assignment]
+        collecting = option(collecting)
     return collecting  # type: ignore[return-value]
 
 

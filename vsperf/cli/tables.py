@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
@@ -159,14 +160,12 @@ def _through(load: LoadResult) -> str:
 
 
 def _loss(ratio: str) -> str:
-    from fractions import Fraction
-
     value = float(Fraction(ratio))
     return "0" if value == 0 else f"{value:.4%}" if value >= 1e-5 else f"{value:.1e}"
 
 
-def _lines(texts: object) -> str:
-    return "\n".join(texts) or "–"  # type: ignore[call-overload,no-any-return]
+def _lines(texts: Iterable[str]) -> str:
+    return "\n".join(texts) or "–"
 
 
 def _gigabits(bps: int | None) -> str:

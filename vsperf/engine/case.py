@@ -36,7 +36,7 @@ class CaseRun:
 
 def run_case(run: CaseRun) -> tuple[CaseRecord, VsperfError | None]:
     """Deploy, check the path, search, measure latency; whatever happens becomes a record."""
-    case, spec, trials = run.case, run.case.spec, list[Trial]()
+    case, spec, trials = run.case, run.case.seeded_spec, list[Trial]()
     try:
         with ExitStack() as stack:
             loads = loads_of(spec)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from vsperf.engine.criteria import check_all, flags_of, outcome_of
 from vsperf.errors import ExitCode, VsperfError
-from vsperf.record.result import Limit, SearchResult
+from vsperf.record.result import SearchResult
 from vsperf.record.run import CaseRecord, Outcome
 from vsperf.record.trial import Trial
 from vsperf.search.compliance import compliance_of
@@ -20,14 +20,13 @@ def close_case(
     """Return the record of a case whose search came to an answer."""
     checks = check_all(case.spec, result, trials)
     outcome, reason = outcome_of(result, checks)
-    answers = (*result.goals, *result.loads)
-    limit: Limit | None = answers[0].limit if answers else None
+    limits = [*(goal.limit for goal in result.goals), *(load.limit for load in result.loads)]
     return CaseRecord(
         case=case.key,
         outcome=outcome,
         reason=reason,
         result=result,
-        limit=limit,
+        limit=next(iter(limits), None),
         flags=flags_of(result, trials),
         checks=checks,
         compliance=compliance_of(case.spec, case.sister_sizes, result),

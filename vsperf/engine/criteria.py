@@ -105,6 +105,7 @@ def flags_of(result: SearchResult, trials: Iterable[Trial]) -> tuple[Flag, ...]:
     for trial in trials:
         if trial.purpose in (Purpose.SEARCH, Purpose.LATENCY):
             flags |= {flag: None for flag in trial.flags if flag.severity is Severity.SUSPECT}
-    if all(goal.limit is not Limit.GENERATOR for goal in (*result.goals, *result.loads)):
+    limits = [*(goal.limit for goal in result.goals), *(load.limit for load in result.loads)]
+    if Limit.GENERATOR not in limits:
         flags.pop(Flag.SHORT_OFFER, None)
     return tuple(sorted(flags, key=list(Flag).index))

@@ -25,7 +25,7 @@ def measure_latency(spec: CaseSpec, result: SearchResult, measurer: Measurer) ->
     bound = next((goal.lower_fps for goal in result.goals if goal.goal == wanted.goal), None)
     if bound is None:
         return (f"latency not measured: there is no lower bound of {wanted.goal} to refer to",)
-    warnings = []
+    warnings: list[str] = []
     for share in wanted.loads:
         load_fps = max(1, round(bound * share.value))
         reference = f"{share} of {wanted.goal}"

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from vsperf.errors import ComponentError, InvalidTrialError
 from vsperf.engine.judge import judge
+from vsperf.errors import ComponentError, InvalidTrialError
 from vsperf.record.flags import Flag, Severity
 from vsperf.record.trial import Purpose, Trial, TrialCounts
 from vsperf.search.base import Budget

@@ -94,6 +94,18 @@ class Case:
         return self.id if self.repeat == 1 else f"{self.id}.{self.repeat}"
 
     @property
+    def seeded_spec(self) -> CaseSpec:
+        """The spec as this repetition runs it: a driver with a seed gets another one each time.
+
+        Repetitions are one case, so the recorded spec and the id stay the same.
+        """
+        seed = getattr(self.spec.generator, "seed", None)
+        if seed is None or self.repeat == 1:
+            return self.spec
+        moved = self.spec.generator.model_copy(update={"seed": seed + self.repeat - 1})
+        return self.spec.model_copy(update={"generator": moved})
+
+    @property
     def label(self) -> str:
         """Name and point for people: phy2phy_tput-64B-4096flows."""
         parts = [self.spec.name]

@@ -16,6 +16,7 @@ from vsperf.cli.commands.show import print_run, run_as_json
 from vsperf.cli.progress import Progress, make_progress
 from vsperf.cli.selection import json_option, load, results_option, selects_cases
 from vsperf.cli.tables import console
+from vsperf.engine.resume import restore_cases
 from vsperf.engine.run import (
     EXIT_CODES,
     Planned,
@@ -29,7 +30,7 @@ from vsperf.events import RunStarted
 from vsperf.host.facts import environment
 from vsperf.plugins import Plugins
 from vsperf.record.run import PlannedCase, RunHeader, RunResume
-from vsperf.spec.loader import Loaded, Request, restore_case
+from vsperf.spec.loader import Loaded, Request
 from vsperf.store.folders import resolve
 from vsperf.store.reader import StoredRun, read_run
 from vsperf.store.validation import validate_file
@@ -37,7 +38,7 @@ from vsperf.store.writer import RunWriter
 from vsperf.units import Duration, UnitError, human_seconds
 
 
-class DurationType(click.ParamType):
+class DurationType(click.ParamType[Duration]):
     """A duration with its unit, such as 30m."""
 
     name = "duration"
@@ -180,9 +181,7 @@ def _resume(
     with RunWriter.resume(folder) as writer:
         before = writer.before
         assert before is not None
-        cases = [
-            restore_case(case, before.header.cases, plugins.specs()) for case in before.unfinished()
-        ]
+        cases = restore_cases(before.unfinished(), before.header.cases, plugins.specs())
         if not cases and before.end is not None:
             raise UsageError(
                 f"{before.run} is finished; there is nothing to resume",

@@ -1,0 +1,111 @@
+"""Criteria are judged on the certain side of the interval; where there is none, they say so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from vsperf.engine.criteria import check_all, outcome_of
+from vsperf.record.flags import Flag
+from vsperf.record.result import GoalResult, Limit, LoadResult, SearchResult
+from vsperf.record.run import Outcome
+from vsperf.spec.case import CaseSpec
+from vsperf.spec.expect import Expectation
+from vsperf.spec.traffic import TrafficProfile
+from vsperf.units import FrameSize
+
+
+def spec(*criteria: dict[str, Any]) -> CaseSpec:
+    """A case of 64 B frames on a 10 Gbit/s link with these criteria and nothing else."""
+    from vsperf.spec.testbed import Link, Testbed
+    from vsperf.spec.topology import Topology
+    from vsperf.units import LinkSpeed
+
+    link = Link(speed=LinkSpeed.parse("10G"))
+    return CaseSpec.model_construct(
+        testbed=Testbed(name="t", links={"phy0": link, "phy1": link}),
+        topology=Topology(paths=(("phy0", "phy1"),)),
+        traffic=TrafficProfile(frame_size=FrameSize(64)),
+        expect=tuple(Expectation.model_validate(criterion) for criterion in criteria),
+    )
+
+
+def ndr(
+    lower: int | None, upper: int | None, limit: Limit = Limit.DUT, *flags: Flag
+) -> SearchResult:
+    goal = GoalResult(
+        goal="ndr",
+        loss_ratio="0",
+        lower_fps=lower,
+        upper_fps=upper,
+        throughput_fps=lower,
+        limit=limit,
+        reason="because",
+        flags=flags,
+    )
+    return SearchResult(goals=(goal,))
+
+
+AT_LEAST_5M = {"metric": "ndr", "min": "5Mfps"}
+
+
+@pytest.mark.parametrize(
+    ("result", "met"),
+    [
+        (ndr(5_000_000, 5_050_000), True),
+        (ndr(4_900_000, 4_950_000), False),
+        (ndr(4_990_000, 5_010_000), None),
+        (ndr(4_900_000, None, Limit.GENERATOR), None),
+        (ndr(6_000_000, None, Limit.GENERATOR), True),
+        (ndr(None, 9_001), False),
+        (ndr(5_000_000, 5_050_000, Limit.UNKNOWN, Flag.UPPER_NOT_REPRODUCED), None),
+        (SearchResult(), None),
+    ],
+)
+def test_a_rate_is_reached_missed_or_left_open(result: SearchResult, met: bool | None) -> None:
+    (check,) = check_all(spec(AT_LEAST_5M), result, ())
+    assert check.met is met
+
+
+def test_a_share_of_the_line_rate_is_a_rate_too() -> None:
+    half = {"metric": "ndr", "min": "50%"}
+    assert check_all(spec(half), ndr(7_440_477, 7_500_000), ())[0].met is True
+    assert check_all(spec(half), ndr(7_400_000, 7_440_476), ())[0].met is False
+
+
+def test_loss_of_a_fixed_load_is_judged_by_the_worst_trial() -> None:
+    def result(ratio: str, limit: Limit) -> SearchResult:
+        load = LoadResult(
+            load_fps=1, trials=3, passed=2, worst_loss_ratio=ratio, throughput_fps=1, limit=limit,
+            reason="",
+        )  # fmt: skip
+        return SearchResult(loads=(load,))
+
+    wanted = spec({"metric": "loss", "max_loss": "1%"})
+    assert check_all(wanted, result("1/100", Limit.DUT), ())[0].met is True
+    assert check_all(wanted, result("1/50", Limit.DUT), ())[0].met is False
+    assert check_all(wanted, result("1/50", Limit.GENERATOR), ())[0].met is None
+
+
+def test_latency_that_was_not_measured_cannot_meet_a_criterion() -> None:
+    wanted = spec({"metric": "p99", "max": "100us"})
+    assert check_all(wanted, ndr(1, 2), ())[0].met is None
+
+
+def outcome(result: SearchResult, *criteria: dict[str, Any]) -> Outcome:
+    return outcome_of(result, check_all(spec(*criteria), result, ()))[0]
+
+
+def test_the_outcome_follows_from_doubts_first_then_from_criteria() -> None:
+    assert outcome(ndr(5_000_000, 5_050_000)) is Outcome.PASS
+    assert outcome(ndr(5_000_000, 5_050_000), AT_LEAST_5M) is Outcome.PASS
+    assert outcome(ndr(4_000_000, 4_050_000), AT_LEAST_5M) is Outcome.FAIL
+    assert outcome(ndr(4_000_000, None, Limit.GENERATOR), AT_LEAST_5M) is Outcome.INVALID
+    doubtful = ndr(4_000_000, 4_050_000, Limit.UNKNOWN, Flag.UPPER_NOT_REPRODUCED)
+    assert outcome(doubtful, AT_LEAST_5M) is Outcome.INVALID
+    assert outcome(ndr(None, None, Limit.BUDGET)) is Outcome.INVALID
+
+
+def test_no_lower_bound_is_an_answer_and_not_a_doubt() -> None:
+    assert outcome(ndr(None, 9_001, Limit.DUT, Flag.AT_MINIMUM)) is Outcome.PASS
