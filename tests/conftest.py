@@ -18,6 +18,8 @@ from leave_no_trace import Places, adopt_orphans, left_behind, snapshot
 
 HERE = Path(__file__).parent
 REPOSITORY = HERE.parent
+GIT = ("git", "-c", "safe.directory=*")
+"""git, also in a checkout of another owner: a container often runs as root in a user's folder."""
 
 settings.register_profile("vsperf", derandomize=True, deadline=None)
 settings.load_profile("vsperf")

@@ -18,7 +18,7 @@ from importlib.metadata import Distribution, distribution
 from pathlib import Path
 
 import pytest
-from conftest import Require
+from conftest import GIT, Require
 from packaging.requirements import Requirement
 
 pytestmark = pytest.mark.xdist_group("packaging")
@@ -94,7 +94,7 @@ def fixture_source(
     """Return a copy of the checkout, without what git ignores, in a folder with a space."""
     require("checkout")
     require("setuptools")
-    argv = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    argv = [*GIT, "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(argv, cwd=repository, check=True, capture_output=True, text=True)
     target = tmp_path_factory.mktemp("packaging") / "the source"
     for name in filter(None, listed.stdout.split("\0")):

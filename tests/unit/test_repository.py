@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from conftest import REPOSITORY, Require
+from conftest import GIT, REPOSITORY, Require
 from packaging.requirements import Requirement
 
 from vsperf.errors import ExitCode
@@ -37,7 +37,7 @@ def relative(path: Path) -> str:
 
 def tracked() -> list[Path]:
     """Return all files of the project: those that git knows, or would add."""
-    argv = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    argv = [*GIT, "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     done = subprocess.run(argv, cwd=REPOSITORY, check=True, capture_output=True, text=True)
     return [path for name in done.stdout.split("\0") if (path := REPOSITORY / name).is_file()]
 
