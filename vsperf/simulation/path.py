@@ -27,8 +27,10 @@ class Way:
 
     enters: str
     leaves: str
-    link: LinkSpeed
-    """Of the link that it enters by."""
+    entry: LinkSpeed
+    """Speed of the link that it enters by."""
+    exit: LinkSpeed
+    """Speed of the link that it leaves by."""
 
     @property
     def name(self) -> str:
@@ -95,9 +97,12 @@ class SimulatedPath:
 
     def _conditions(self, way: Way, intended: int, duration_ns: int) -> Conditions:
         size, flows = self.traffic.frame_size, int(self.traffic.flows)
+        capacity_fps = self.switch.capacity_fps(size, flows, len(self.ways))
+        if way.exit < way.entry:
+            capacity_fps = min(capacity_fps, int(way.exit.frames_per_second(size)))
         return Conditions(
-            capacity_fps=self.switch.capacity_fps(size, flows, len(self.ways)),
-            sent_frames=self.generator.sent_frames(intended, duration_ns, size, way.link),
+            capacity_fps=capacity_fps,
+            sent_frames=self.generator.sent_frames(intended, duration_ns, size, way.entry),
             sending_ns=self.generator.sending_ns(duration_ns),
             forward=self.switch.is_forward(way.enters, way.leaves),
             ordinal=self.trials,

@@ -127,5 +127,8 @@ def _ways(
             "the simulated generator was given no direction to send in",
             fix="choose a topology whose paths begin and end at links, such as p2p",
         )
-    speeds = case.testbed.links
-    return tuple(Way(enters, leaves, speeds[enters].speed) for enters, leaves in directions)
+    speed = {name: link.speed for name, link in case.testbed.links.items()}
+    return tuple(
+        Way(enters, leaves, entry=speed[enters], exit=speed[leaves])
+        for enters, leaves in directions
+    )

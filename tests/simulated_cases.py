@@ -1,0 +1,96 @@
+"""Cases on the simulated testbed, for tests that need no YAML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from vsperf.record.trial import TrialCounts
+from vsperf.simulation.switch import SwitchModel
+from vsperf.spec.case import CaseSpec
+from vsperf.trafficgens.base import TrialRequest
+from vsperf.trafficgens.sim import SimulatedGenerator, SimulatedSession
+from vsperf.vswitches.sim import SimulatedSwitch
+
+SECOND = 1_000_000_000
+WAYS = {
+    "both": (("phy0", "phy1"), ("phy1", "phy0")),
+    "forward": (("phy0", "phy1"),),
+    "reverse": (("phy1", "phy0"),),
+}
+CAPACITY_FPS = 1_000_000
+KINDS = (
+    "soft-knee",
+    "ideal",
+    "noisy",
+    "random-loss",
+    "inversion",
+    "asymmetric",
+    "never-lossy",
+    "always-lossy",
+    "one-frame-loss",
+    "duplicating",
+    "warm-up",
+    "dies",
+)
+
+
+def simulated_case(
+    switch: Mapping[str, Any] | None = None,
+    generator: Mapping[str, Any] | None = None,
+    traffic: Mapping[str, Any] | None = None,
+    **sections: Any,
+) -> CaseSpec:
+    """Return a case between two 10G links, with the given settings on top of the defaults."""
+    links = {"phy0": {"speed": "10G"}, "phy1": {"speed": "10G"}}
+    policy = {
+        "warm_up": "0s",
+        "learning": False,
+        "settle": "10ms",
+        "drain": "100ms",
+        "pause": "1ms",
+        "retries": 1,
+        "offered_tolerance": "0.1%",
+        "stretch_tolerance": "1%",
+    }
+    content = {
+        "name": "simulated",
+        "topology": {"name": "p2p", "paths": [["phy0", "phy1"]]},
+        "traffic": {"frame_size": "64B", **(traffic or {})},
+        "trial": policy,
+        "search": {"kind": "fixed", "loads": ["100%"], "duration": "1s"},
+        "testbed": {"name": "sim", "simulated": True, "links": links},
+        "vswitch": SimulatedSwitch.Spec.model_validate({"kind": "sim", **(switch or {})}),
+        "generator": SimulatedGenerator.Spec.model_validate({"kind": "sim", **(generator or {})}),
+    }
+    return CaseSpec.model_validate(content | sections)
+
+
+def behaving(kind: str, **settings: Any) -> dict[str, Any]:
+    """Return switch settings for a behaviour, with a capacity of `CAPACITY_FPS` each way."""
+    return {
+        "capacity": f"{CAPACITY_FPS}fps",
+        "behaviour": {"kind": kind, **settings},
+    }
+
+
+@contextmanager
+def session(case: CaseSpec) -> Iterator[SimulatedSession]:
+    """Deploy the case's switch and generator."""
+    switch, generator = SimulatedSwitch(), SimulatedGenerator()
+    plan = switch.plan(case)
+    ways = WAYS[case.traffic.direction]
+    with switch.start(case, plan), generator.start(case, plan.endpoints, ways) as running:
+        yield running
+
+
+def trials(case: CaseSpec, *loads_fps: int, duration_ns: int = SECOND) -> list[TrialCounts]:
+    """Return a trial for each load, all in one session."""
+    with session(case) as running:
+        return [running.run(TrialRequest(load, duration_ns)) for load in loads_fps]
+
+
+def switch_of(case: CaseSpec) -> SwitchModel:
+    """Return the switch that the case's endpoints describe."""
+    return SwitchModel.at(SimulatedSwitch().plan(case).endpoints[0].address)

@@ -1,0 +1,228 @@
+"""The simulated generator: its limits, its faults, its clock and its latencies."""
+
+import time
+
+import pytest
+from pydantic import ValidationError
+from simulated_cases import SECOND, behaving, session, simulated_case, trials
+
+from vsperf.errors import ComponentError, UsageError
+from vsperf.record.histogram import percentiles_ns, summary
+from vsperf.record.plan import Endpoint
+from vsperf.record.trial import intended_frames
+from vsperf.simulation.generator import GeneratorSettings
+from vsperf.spec.base import DriverSpec
+from vsperf.trafficgens.base import TrialRequest
+from vsperf.trafficgens.sim import SimulatedGenerator
+from vsperf.vswitches.sim import SimulatedSwitch
+
+LINE_FPS = 14_880_952
+SANE = behaving("never-lossy")
+IDEAL = behaving("ideal")
+
+
+def test_a_sound_generator_sends_every_frame_in_the_time_asked() -> None:
+    (trial,) = trials(simulated_case(SANE), 1_234_567, duration_ns=700_000_001)
+    for way in trial.directions:
+        assert way.sent_frames == way.intended_frames == intended_frames(1_234_567, 700_000_001)
+    assert trial.sending_ns == 700_000_001
+    assert trial.settled
+
+
+@pytest.mark.parametrize("duration_ns", [1, 333_333_333, SECOND, 60 * SECOND])
+def test_the_highest_whole_rate_of_the_line_is_sent_in_full(duration_ns: int) -> None:
+    (trial,) = trials(simulated_case(SANE), LINE_FPS, duration_ns=duration_ns)
+    assert trial.directions[0].unsent_frames == 0
+
+
+def test_no_generator_sends_more_than_the_line_carries() -> None:
+    (trial,) = trials(simulated_case(SANE), 20_000_000)
+    assert trial.directions[0].sent_frames == LINE_FPS
+
+
+@pytest.mark.parametrize(
+    ("max_rate", "sent"), [("83%", 12_351_190), ("5Mpps", 5_000_000), ("1Gbit/s L1", 1_488_095)]
+)
+def test_a_limited_generator_sends_no_more_and_the_rest_counts_as_unsent(
+    max_rate: str, sent: int
+) -> None:
+    (trial,) = trials(simulated_case(SANE, {"max_rate": max_rate}), LINE_FPS)
+    way = trial.directions[0]
+    assert (way.sent_frames, way.received_frames) == (sent, sent)
+    assert way.unsent_frames == LINE_FPS - sent
+    assert way.switch_loss_ratio == 0
+
+
+def test_a_limited_generator_is_sound_below_its_limit() -> None:
+    (trial,) = trials(simulated_case(SANE, {"max_rate": "83%"}), 12_000_000)
+    assert trial.directions[0].unsent_frames == 0
+
+
+def test_a_generator_that_raises_does_so_in_every_trial() -> None:
+    with session(simulated_case(SANE, {"fault": "raises"})) as running:
+        for _ in range(3):
+            with pytest.raises(ComponentError, match="failed in its trial"):
+                running.run(TrialRequest(1_000, SECOND))
+
+
+def test_a_generator_can_raise_in_one_trial_and_recover() -> None:
+    case = simulated_case(SANE, {"fault": "raises", "raises_in_trial": 2})
+    with session(case) as running:
+        first = running.run(TrialRequest(1_000, SECOND))
+        with pytest.raises(ComponentError):
+            running.run(TrialRequest(1_000, SECOND))
+        assert running.run(TrialRequest(1_000, SECOND)) == first
+
+
+def test_counters_read_too_early_miss_frames_and_are_reported_as_moving() -> None:
+    (trial,) = trials(simulated_case(SANE, {"fault": "early-counters"}), 1_000_000)
+    assert not trial.settled
+    assert trial.directions[0].received_frames == 999_000
+
+
+def test_frames_counted_too_late_appear_in_the_next_trial() -> None:
+    case = simulated_case(SANE, {"fault": "late-counters"})
+    high, low, after = trials(case, 1_000_000, 100_000, 100_000)
+    received = [trial.directions[0].received_frames for trial in (high, low, after)]
+    assert received == [999_000, 100_000 - 100 + 1_000, 100_000 - 100 + 100]
+    assert low.directions[0].good_frames > low.directions[0].sent_frames
+    assert high.settled
+
+
+def test_an_eager_generator_sends_more_than_it_was_asked_to() -> None:
+    (trial,) = trials(simulated_case(SANE, {"fault": "oversends"}), 1_000_000)
+    assert trial.directions[0].sent_frames == 1_010_000
+
+
+def test_a_dead_generator_sends_nothing_and_says_nothing() -> None:
+    (trial,) = trials(simulated_case(SANE, {"fault": "dead"}), 1_000_000)
+    way = trial.directions[0]
+    assert (way.intended_frames, way.sent_frames, way.received_frames) == (1_000_000, 0, 0)
+    assert trial.settled
+
+
+def test_a_stretching_generator_sends_all_frames_over_a_longer_time() -> None:
+    (trial,) = trials(simulated_case(IDEAL, {"fault": "stretches"}), 1_050_000)
+    assert trial.sending_ns == 1_100_000_000
+    assert trial.directions[0].unsent_frames == 0
+    assert trial.directions[0].lost_frames == 0, "the load that really arrived was lower"
+
+
+def test_a_trial_takes_its_sending_and_the_waits_of_the_policy() -> None:
+    (trial,) = trials(simulated_case(SANE), 1_000)
+    assert trial.elapsed_ns == SECOND + 111_000_000
+
+
+def test_simulated_hours_do_not_take_real_time_unless_asked() -> None:
+    begin = time.monotonic()
+    trials(simulated_case(SANE), 1_000_000, duration_ns=24 * 3600 * SECOND)
+    assert time.monotonic() - begin < 5
+    case = simulated_case(SANE, {"realtime": 0.05})
+    begin = time.monotonic()
+    trials(case, 1_000_000, duration_ns=2 * SECOND)
+    assert time.monotonic() - begin >= 0.1
+
+
+def test_waiting_changes_no_number() -> None:
+    settings = {"seed": 3, "realtime": 0.001}
+    assert trials(simulated_case(behaving("noisy"), settings), 1_000_000) == trials(
+        simulated_case(behaving("noisy"), {"seed": 3}), 1_000_000
+    )
+
+
+def test_a_repetition_of_a_case_can_have_other_chance() -> None:
+    settings = GeneratorSettings(seed=5)
+    assert [settings.for_repeat(repeat).seed for repeat in (1, 2, 3)] == [5, 6, 7]
+
+
+def test_latency_is_measured_only_when_asked_for() -> None:
+    with session(simulated_case(IDEAL)) as running:
+        without = running.run(TrialRequest(500_000, SECOND))
+        given = running.run(TrialRequest(500_000, SECOND, latency=True))
+    assert [way.latency_histogram for way in without.directions] == [None, None]
+    assert all(way.latency_histogram for way in given.directions)
+
+
+def test_latency_has_a_tail_and_grows_as_the_load_nears_the_capacity() -> None:
+    tails, medians = [], []
+    with session(simulated_case(IDEAL)) as running:
+        for load in (100_000, 500_000, 900_000, 990_000, 1_200_000):
+            trial = running.run(TrialRequest(load, SECOND, latency=True))
+            found = percentiles_ns(trial.directions[0].latency_histogram, (50, 99))
+            assert found is not None
+            assert found[99] > found[50] > 0
+            medians.append(found[50])
+            tails.append(found[99])
+    assert medians == sorted(medians)
+    assert tails == sorted(tails)
+
+
+def test_latency_is_sampled_from_the_frames_that_arrived_and_none_without_any() -> None:
+    with session(simulated_case(behaving("dies", in_trial=2))) as running:
+        few = running.run(TrialRequest(100, SECOND, latency=True)).directions[0]
+        none = running.run(TrialRequest(100, SECOND, latency=True)).directions[0]
+    found = summary(few.latency_histogram)
+    assert found is not None
+    assert found.count == 100
+    assert none.latency_histogram is None
+
+
+def test_ports_of_a_real_switch_are_refused_with_a_way_out() -> None:
+    case = simulated_case()
+    foreign = (Endpoint(link="phy0", kind="vhost-user", address="/run/x/phy0.sock"),)
+    with pytest.raises(UsageError) as caught:
+        SimulatedGenerator().plan(case, foreign)
+    assert "vhost-user" in str(caught.value)
+    assert caught.value.problems[0].fix is not None
+
+
+def test_ports_of_two_different_switches_are_refused() -> None:
+    one = SimulatedSwitch().plan(simulated_case()).endpoints[0]
+    other = SimulatedSwitch().plan(simulated_case(IDEAL)).endpoints[1]
+    with pytest.raises(UsageError, match="2 switches"):
+        SimulatedGenerator().plan(simulated_case(), (one, other))
+
+
+def test_an_address_that_is_no_switch_is_refused() -> None:
+    junk = (Endpoint(link="phy0", kind="sim", address='{"ports": 7}'),)
+    with pytest.raises(UsageError, match="describes no simulated switch"):
+        SimulatedGenerator().plan(simulated_case(), junk)
+
+
+def test_settings_of_another_kind_are_refused() -> None:
+    foreign = DriverSpec(kind="real")
+    sound = simulated_case()
+    with pytest.raises(UsageError, match="'real'"):
+        SimulatedSwitch().plan(sound.model_copy(update={"vswitch": foreign}))
+    case = sound.model_copy(update={"generator": foreign})
+    with pytest.raises(UsageError, match="'real'"):
+        SimulatedGenerator().plan(case, SimulatedSwitch().plan(sound).endpoints)
+
+
+def test_a_topology_without_links_has_no_place_for_the_generator() -> None:
+    case = simulated_case(topology={"name": "v2v", "paths": [["vm1", "vm2"]]})
+    with pytest.raises(UsageError, match="no port in topology v2v"):
+        SimulatedSwitch().plan(case)
+
+
+@pytest.mark.parametrize(
+    ("settings", "hint"),
+    [
+        ({"capacity": "50%"}, "write it as 5Mpps"),
+        ({"behaviour": {"kind": "noisy", "spread": "11%"}}, "at most 10%"),
+        ({"behaviour": {"kind": "always-lossy", "lost": "0"}}, "above 0"),
+        ({"behaviour": {"kind": "ideal", "spread": "1%"}}, "Extra inputs"),
+        ({"behaviour": {"probability": "1%"}}, "kind"),
+    ],
+)
+def test_settings_that_make_no_switch_are_refused(settings: dict[str, object], hint: str) -> None:
+    with pytest.raises(ValidationError, match=hint):
+        simulated_case(settings)
+
+
+def test_each_behaviour_gives_a_case_an_identity_of_its_own() -> None:
+    texts = {
+        str(simulated_case({"behaviour": {"kind": kind}}).measured()["vswitch"])
+        for kind in ("ideal", "never-lossy", "one-frame-loss")
+    }
+    assert len(texts) == 3
