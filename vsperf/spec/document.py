@@ -1,0 +1,107 @@
+"""The document that all files are parts of, as a model that knows the installed drivers.
+
+The drivers are handed in as data: a specification must be readable without loading any of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Union
+
+from pydantic import Field, create_model
+
+from vsperf.spec.base import DriverSpec, Spec
+from vsperf.spec.case import CaseSpec
+from vsperf.spec.shape import paths
+
+Drivers = Mapping[str, Mapping[str, type[DriverSpec]]]
+"""Section → kind → the settings of that driver."""
+
+DRIVER_SECTIONS = ("vswitch", "generator", "vnf")
+SWEEPABLE = ("traffic.frame_size", "traffic.flows", "traffic.direction")
+"""Settings that may be lists; a testcase then has a case for each combination."""
+SELECTION = "use"
+PRESET_HEADER = "preset"
+
+
+class Selection(Spec):
+    """Which preset and which testbed are meant when the command line does not say."""
+
+    preset: str | None = None
+    testbed: str | None = None
+
+
+def document_model(drivers: Drivers) -> type[CaseSpec]:
+    """Return `CaseSpec` with the driver sections narrowed to the drivers that exist."""
+    fields: dict[str, Any] = {}
+    for section in DRIVER_SECTIONS:
+        settings = tuple(drivers.get(section, {}).values())
+        if not settings:
+            continue
+        annotation: Any = settings[0]
+        if len(settings) > 1:
+            annotation = Annotated[Union[settings], Field(discriminator="kind")]  # noqa: UP007
+        optional = not CaseSpec.model_fields[section].is_required()
+        fields[section] = (annotation | None, None) if optional else (annotation, ...)
+    return create_model("Document", __base__=CaseSpec, **fields)
+
+
+def settable_paths(drivers: Drivers) -> list[str]:
+    """Return every path that `--set` may name; NAME stands for a name of the user's choice."""
+    found = [path for path in paths(document_model(drivers)) if not path.startswith("topology")]
+    chosen = [f"{SELECTION}.{key}" for key in Selection.model_fields]
+    topology = ["topology", "topology.name", "topology.vms", "topology.paths"]
+    return sorted({*found, *chosen, *topology} - {"name"})
+
+
+def document_schema(drivers: Drivers) -> dict[str, Any]:
+    """Return the JSON Schema of a testcase file.
+
+    A file is one layer of several, so no section and no key of a section is required in it.
+    """
+    schema = _partial(document_model(drivers).model_json_schema())
+    properties = schema["properties"]
+    for path in SWEEPABLE:
+        section, key = path.split(".")
+        inner = schema["$defs"][properties[section]["$ref"].rsplit("/", 1)[1]]["properties"]
+        single = inner[key]
+        several = {"type": "array", "items": single, "minItems": 1, "uniqueItems": True}
+        inner[key] = {"anyOf": [single, several], "description": single.get("description", "")}
+    family = {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string"},
+            "vms": {"type": "integer", "minimum": 0, "maximum": 64},
+        },
+        "additionalProperties": False,
+    }
+    named = {"type": "string", "examples": ["p2p", "pvp", "pvvp3"]}
+    properties["topology"] = {"anyOf": [named, family, properties["topology"]]}
+    properties[SELECTION] = _partial(Selection.model_json_schema())
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "vsperf testcase",
+        "description": "A testcase file; presets, testbeds and --conf files have the same sections",
+        **{key: value for key, value in schema.items() if key not in ("title", "description")},
+    }
+
+
+def _partial(schema: Any) -> Any:
+    """Drop what only a complete document can satisfy."""
+    if isinstance(schema, list):
+        return [_partial(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept = {}
+    for key, value in schema.items():
+        if key == "required" and isinstance(value, list):
+            continue
+        if key in ("discriminator", "minProperties") and not _is_property_named(value):
+            continue
+        kept["anyOf" if key == "oneOf" else key] = _partial(value)
+    return kept
+
+
+def _is_property_named(value: Any) -> bool:
+    """Whether this is a setting that happens to have the name of a keyword."""
+    return isinstance(value, dict) and ("type" in value or "anyOf" in value or "$ref" in value)

@@ -1,0 +1,79 @@
+"""From a document with lists to concrete points: the cross product, in the order written."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+from vsperf.errors import Problem
+from vsperf.spec.case import CaseSpec
+from vsperf.spec.document import SWEEPABLE
+from vsperf.spec.suggest import quoted
+from vsperf.spec.tree import Listing, Node, Section, find, put
+
+MOST_CASES = 2000
+
+
+def axes(document: Section) -> tuple[dict[str, Listing], list[Problem]]:
+    """Return the lists that make several cases, in the order of `SWEEPABLE`."""
+    found, problems = {}, []
+    for path in SWEEPABLE:
+        node = find(document, path)
+        if isinstance(node, Listing):
+            found[path] = node
+            if not node.items:
+                fix = "write at least one value"
+                problems.append(
+                    Problem(f"`{path}` is an empty list", node.mark.location, None, fix)
+                )
+    number = math.prod(len(axis.items) for axis in found.values())
+    if number > MOST_CASES:
+        largest = max(found.values(), key=lambda axis: len(axis.items))
+        what = f"the lists make {number} cases, more than {MOST_CASES}"
+        problems.append(Problem(what, largest.mark.location, None, "split the testcase"))
+    return found, problems
+
+
+def points(document: Section, found: dict[str, Listing]) -> list[Section]:
+    """Return one document for each combination."""
+    documents = []
+    for choice in itertools.product(*(axis.items for axis in found.values())):
+        single = document
+        for path, node in zip(found, choice, strict=True):
+            single = put(single, path, node)
+        documents.append(single)
+    return documents
+
+
+def point_of(spec: CaseSpec, found: dict[str, Listing]) -> dict[str, str]:
+    """Return the swept values of a case in their canonical form."""
+    return {path.split(".")[1]: str(_value(spec, path)) for path in found}
+
+
+def _value(spec: CaseSpec, path: str) -> object:
+    section, key = path.split(".")
+    return getattr(getattr(spec, section), key)
+
+
+def repeated_values(specs: list[CaseSpec], found: dict[str, Listing]) -> list[Problem]:
+    """Note values that stand twice in a list, however they are written."""
+    problems = []
+    stride = len(specs)
+    for path, axis in found.items():
+        # Specs come in the order of the cross product: one value of this axis each `stride`.
+        stride //= len(axis.items)
+        first: dict[str, Node] = {}
+        for index, item in enumerate(axis.items):
+            value = str(_value(specs[index * stride], path))
+            if value in first:
+                before = first[value].mark
+                problems.append(
+                    Problem(
+                        f"`{path}` holds {quoted(value)} twice",
+                        item.mark.location,
+                        f"the first is in line {before.line}, column {before.column}",
+                        "keep one of the two",
+                    )
+                )
+            first.setdefault(value, item)
+    return problems

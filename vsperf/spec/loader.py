@@ -1,0 +1,240 @@
+"""From what the user asked for to frozen cases, or to every problem on the way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from vsperf.errors import Location, Problem, SpecError
+from vsperf.spec.case import Case, CaseSpec
+from vsperf.spec.document import Drivers, document_model, settable_paths
+from vsperf.spec.expand import MOST_CASES, axes, point_of, points, repeated_values
+from vsperf.spec.layers import LayerReader, Layers, merged, names
+from vsperf.spec.lookup import Found, Library
+from vsperf.spec.rules import (
+    case_problems,
+    driver_problems,
+    expectations_for,
+    unused_expectations,
+)
+from vsperf.spec.select import select
+from vsperf.spec.suggest import listed
+from vsperf.spec.topologies import TopologyError, resolve_topology
+from vsperf.spec.tree import Entry, Listing, Mark, Node, Section, origins
+from vsperf.spec.validation import Context, drop_removed, validate
+
+MOST_REPEATS = 1000
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a command line asks for."""
+
+    names: tuple[str, ...] = ()
+    """Testcases: names, patterns, `tag:…`, or files."""
+    tags: tuple[str, ...] = ()
+    """Narrow the names down to testcases that carry all of these."""
+    testbed: str | None = None
+    preset: str | None = None
+    conf: tuple[Path, ...] = ()
+    sets: tuple[str, ...] = ()
+    repeat: int = 1
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """The cases of a request, in the order in which they run."""
+
+    cases: tuple[Case, ...]
+    preset: str
+    """The preset that was used; joined by commas when testcases choose different ones."""
+    testbed: str
+    simulated: bool
+    """Whether the testbed is a model."""
+
+
+def load_cases(request: Request, library: Library, drivers: Drivers) -> tuple[Case, ...]:
+    """Return the cases of a request; raise `SpecError` with all problems."""
+    return load(request, library, drivers).cases
+
+
+def load(request: Request, library: Library, drivers: Drivers) -> Loaded:
+    """Return the cases of a request and what was chosen for them; raise `SpecError`."""
+    reader = LayerReader(library)
+    chosen: tuple[Found, ...] = ()
+    try:
+        chosen = select(request.names, library, request.tags)
+    except SpecError as error:
+        reader.problems += error.problems
+    if not 1 <= request.repeat <= MOST_REPEATS:
+        what = f"a case can be repeated 1 to {MOST_REPEATS} times"
+        reader.problems.append(Problem(what, Location(f"--repeat {request.repeat}")))
+    loader = _Loader(request, reader, drivers)
+    resolved = [loader.testcase(found) for found in chosen]
+    if not chosen:
+        loader.chosen_layers(None, None, {})
+    problems = [*reader.problems, *loader.problems, *_same_names(chosen)]
+    testbeds = sorted({testcase.testbed for testcase in resolved if testcase.testbed})
+    if len(testbeds) > 1:
+        why = f"the testcases choose {listed(testbeds)}"
+        problems.append(Problem("a run has one testbed", None, why, "choose one by `--testbed`"))
+    if problems:
+        raise SpecError(dict.fromkeys(problems))
+    cases = tuple(
+        replace(case, repeat=repeat)
+        for testcase in resolved
+        for repeat in range(1, request.repeat + 1)
+        for case in testcase.cases
+    )
+    presets = dict.fromkeys(testcase.preset for testcase in resolved if testcase.preset)
+    return Loaded(cases, ", ".join(presets), cases[0].spec.testbed.name, _simulated(cases))
+
+
+def _simulated(cases: tuple[Case, ...]) -> bool:
+    return any(case.spec.testbed.simulated for case in cases)
+
+
+def _same_names(chosen: tuple[Found, ...]) -> list[Problem]:
+    seen: dict[str, Path] = {}
+    problems = []
+    for found in chosen:
+        if found.name in seen:
+            why = f"{seen[found.name]} and {found.path}"
+            what = f"two testcases of one run are called {found.name}"
+            problems.append(Problem(what, None, why, "run them one after the other"))
+        seen[found.name] = found.path
+    return problems
+
+
+@dataclass(frozen=True)
+class _Resolved:
+    """What became of one testcase."""
+
+    cases: tuple[Case, ...] = ()
+    preset: str | None = None
+    testbed: str | None = None
+
+
+class _Loader:
+    """Holds what all testcases of a request have in common."""
+
+    def __init__(self, request: Request, reader: LayerReader, drivers: Drivers) -> None:
+        self.request = request
+        self.reader = reader
+        self.drivers = drivers
+        self.problems: list[Problem] = []
+        self._model = document_model(drivers)
+        self._paths = tuple(settable_paths(drivers))
+        self._below = reader.defaults()
+        self._above = [*reader.conf_files(request.conf), *reader.options(request.sets)]
+
+    def testcase(self, found: Found) -> _Resolved:
+        """Return the cases of one testcase file, none after noting a problem."""
+        layer = self.reader.file(found.path, brief=found.path.name)
+        if layer:
+            self.reader.check_name(layer, "name", found.path)
+        upper = [layer, *self._above]
+        selection, marks = self.reader.selection([*self._below, *upper])
+        preset = self.request.preset or selection.preset
+        testbed = self.request.testbed or selection.testbed
+        if testbed is None:
+            self.problems.append(self._no_testbed())
+        presets, machines = self.chosen_layers(preset, testbed, marks)
+        layers = [*self._below, *presets, *machines, *upper]
+        if not any(layers):
+            return _Resolved()
+        return _Resolved(self._cases(layers), preset, testbed)
+
+    def chosen_layers(
+        self, preset: str | None, testbed: str | None, marks: dict[str, Mark]
+    ) -> tuple[Layers, Layers]:
+        """Return the layers of a preset and of a testbed; the command line's choice wins."""
+        presets: Layers = []
+        machines: Layers = [None]
+        if self.request.preset:
+            asked = Location(f"--preset {self.request.preset}")
+            presets = self.reader.presets(self.request.preset, asked)
+        elif preset:
+            presets = self.reader.presets(preset, marks["preset"].location)
+        if self.request.testbed:
+            asked = Location(f"--testbed {self.request.testbed}")
+            machines = self.reader.testbed(self.request.testbed, asked)
+        elif testbed:
+            machines = self.reader.testbed(testbed, marks["testbed"].location)
+        self.reader.check_no_selection(presets, "preset")
+        self.reader.check_no_selection(machines, "testbed")
+        return presets, machines
+
+    def _no_testbed(self) -> Problem:
+        known = self.reader.library.files("testbeds")
+        return Problem(
+            "no testbed was chosen",
+            why="a result belongs to a testbed, and a simulated one is never the silent default",
+            fix="give `--testbed NAME`, such as `--testbed sim`, or `use: {testbed: NAME}` in a "
+            f"--conf file; found: {listed(known)}",
+        )
+
+    def _cases(self, layers: Layers) -> tuple[Case, ...]:
+        document = merged(layers)
+        incomplete = None in layers
+        try:
+            topology = document.get("topology")
+            if topology is not None:
+                resolved = resolve_topology(topology, self.reader.library)
+                document = document.having("topology", resolved)
+        except (TopologyError, SpecError) as error:
+            self.problems += error.problems
+            document, incomplete = document.without("topology"), True
+        wrong_drivers = driver_problems(document, self.drivers)
+        self.problems += wrong_drivers.values()
+        document = document.without(*wrong_drivers)
+        context = Context(self._paths, names(layers), incomplete or bool(wrong_drivers))
+        found, problems = axes(document)
+        if problems:
+            self.problems += problems
+            return ()
+        return self._points(document, found, context, layers)
+
+    def _points(
+        self, document: Section, found: dict[str, Listing], context: Context, layers: Layers
+    ) -> tuple[Case, ...]:
+        trees, specs, problems = points(document, found), [], []
+        for tree in trees:
+            spec, wrong = validate(tree, self._model, context)
+            if spec is not None:
+                specs.append(spec)
+                problems += case_problems(spec, tree)
+            problems += wrong
+            if len(problems) > MOST_CASES:
+                break
+        if not problems and not context.incomplete:
+            order = {id(source): rank for rank, source in enumerate(_sources(layers))}
+            problems += repeated_values(list(specs), found)
+            problems += unused_expectations(list(specs), document, order)
+        if problems or context.incomplete:
+            self.problems += problems
+            return ()
+        sizes = tuple(dict.fromkeys(spec.traffic.frame_size.bytes for spec in specs))
+        return tuple(
+            _case(spec, tree, point_of(spec, found), sizes)
+            for spec, tree in zip(specs, trees, strict=True)
+        )
+
+
+def _sources(layers: Layers) -> list[object]:
+    return [layer.mark.source for layer in layers if layer]
+
+
+def _case(spec: CaseSpec, tree: Section, point: dict[str, str], sizes: tuple[int, ...]) -> Case:
+    kept = expectations_for(spec)
+    values = {name: getattr(spec, name) for name in CaseSpec.model_fields}
+    values["expect"] = tuple(spec.expect[index] for index in kept)
+    # Rebuilt as the plain model, so that cases compare equal whichever drivers are installed.
+    concrete = CaseSpec.model_construct(spec.model_fields_set, **values)
+    expect = tree.entries.get("expect")
+    if expect and isinstance(expect.node, Listing):
+        items: tuple[Node, ...] = tuple(expect.node.items[index] for index in kept)
+        node = replace(expect.node, items=items)
+        tree = replace(tree, entries={**tree.entries, "expect": Entry(expect.key, node)})
+    where = origins(concrete.model_dump(mode="json"), drop_removed(tree, CaseSpec))
+    return Case(concrete, point, where, 1, sizes)

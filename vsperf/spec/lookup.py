@@ -1,0 +1,179 @@
+"""Where testcases, presets, testbeds and topologies are looked up: one order for all of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from vsperf.errors import Problem, SpecError
+from vsperf.spec.files import read_section
+from vsperf.spec.tree import Listing, Section, Source, find, plain
+
+SUFFIXES = (".yaml", ".yml")
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A place that may hold `conf/` and `testcases/`."""
+
+    path: Path
+    role: str
+    """Why it is searched: `$VSPERF_PATH`, `current directory`, `user`, `built-in`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file that has a name of its own: the first of that name in the order of the folders."""
+
+    name: str
+    path: Path
+    folder: Folder
+    shadowed: tuple[Path, ...] = ()
+    """Files of the same name in later folders."""
+    clashing: tuple[Path, ...] = ()
+    """Files of the same name in the same folder: an error as soon as the name is used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A found file with its head, as lists show it."""
+
+    found: Found
+    title: str = ""
+    tags: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = field(default=())
+    """Why the file cannot be used; lists show it anyway."""
+
+    @property
+    def name(self) -> str:
+        """The name it is called by."""
+        return self.found.name
+
+    @property
+    def path(self) -> Path:
+        """The file that holds it."""
+        return self.found.path
+
+
+def search_folders(environ: Mapping[str, str], cwd: Path) -> tuple[Folder, ...]:
+    """Return the folders that are searched, in order; the first file of a name wins.
+
+    1. each folder of `$VSPERF_PATH`, separated as in `$PATH`
+    2. the current directory
+    3. the user's `$XDG_CONFIG_HOME/vsperf` (`~/.config/vsperf` when that is not set)
+    4. built-in: what the package brings along, or the checkout that it is run from
+
+    Each may hold `conf/` (`defaults.yaml`, `presets/`, `testbeds/`, `topologies/`) and
+    `testcases/`. A folder that appears twice counts once; one that has neither is left out.
+    """
+    listed = [part for part in environ.get("VSPERF_PATH", "").split(os.pathsep) if part]
+    candidates = [Folder(cwd / Path(part).expanduser(), "$VSPERF_PATH") for part in listed]
+    candidates.append(Folder(cwd, "current directory"))
+    home = environ.get("XDG_CONFIG_HOME") or (
+        f"{environ['HOME']}/.config" if environ.get("HOME") else ""
+    )
+    if home:
+        candidates.append(Folder(cwd / home / "vsperf", "user"))
+    package = Path(__file__).resolve().parents[1]
+    data = package / "_data"
+    candidates.append(Folder(data if data.is_dir() else package.parent, "built-in"))
+    kept: dict[Path, Folder] = {}
+    for folder in candidates:
+        if any(_is_folder(folder.path / name) for name in ("conf", "testcases")):
+            kept.setdefault(folder.path.resolve(), folder)
+    return tuple(kept.values())
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """All named files of all folders; reads names at once and contents only when asked."""
+
+    folders: tuple[Folder, ...]
+    cwd: Path
+    """Paths that the user types count from here, and errors name files relative to it."""
+
+    @classmethod
+    def find(cls, environ: Mapping[str, str], cwd: Path) -> Library:
+        """Return the library that `search_folders` describes."""
+        return cls(search_folders(environ, cwd), cwd)
+
+    def shown(self, path: Path) -> str:
+        """Return the path as an error names it: relative where that is possible."""
+        return str(path.relative_to(self.cwd) if path.is_relative_to(self.cwd) else path)
+
+    def defaults(self) -> Path | None:
+        """Return the `conf/defaults.yaml` that counts."""
+        files = (folder.path / "conf" / "defaults.yaml" for folder in self.folders)
+        return next((file for file in files if file.exists()), None)
+
+    def files(self, kind: str) -> dict[str, Found]:
+        """Return the files of a kind (testcases, testbeds, presets, topologies) by name."""
+        found: dict[str, Found] = {}
+        for folder in self.folders:
+            here: dict[str, list[Path]] = {}
+            for path in _files_below(folder.path, kind):
+                here.setdefault(path.stem, []).append(path)
+            for name, (first, *others) in here.items():
+                above = found.get(name)
+                if above is None:
+                    found[name] = Found(name, first, folder, (), tuple(others))
+                else:
+                    shadowed = (*above.shadowed, first, *others)
+                    found[name] = Found(name, above.path, above.folder, shadowed, above.clashing)
+        return dict(sorted(found.items()))
+
+    def testcases(self) -> dict[str, Entry]:
+        """Return all testcases with their heads; a broken one carries its problems."""
+        return self._entries("testcases", "")
+
+    def testbeds(self) -> dict[str, Entry]:
+        """Return all testbeds with their heads."""
+        return self._entries("testbeds", "testbed")
+
+    def presets(self) -> dict[str, Entry]:
+        """Return all presets with their heads."""
+        return self._entries("presets", "preset")
+
+    def topologies(self) -> dict[str, Entry]:
+        """Return all topology families with their heads."""
+        return self._entries("topologies", "")
+
+    def _entries(self, kind: str, head: str) -> dict[str, Entry]:
+        return {name: self.head(found, head) for name, found in self.files(kind).items()}
+
+    def head(self, found: Found, section: str = "") -> Entry:
+        """Read title and tags of a file; they stand at its top, or in `section`."""
+        try:
+            root = read_section(found.path, Source(self.shown(found.path), found.path.name))
+        except SpecError as error:
+            return Entry(found, problems=error.problems)
+        top = find(root, section) if section else root
+        if not isinstance(top, Section):
+            return Entry(found)
+        title, tags = top.get("title"), top.get("tags")
+        words = plain(tags) if isinstance(tags, Listing) else []
+        return Entry(
+            found,
+            title=str(plain(title) or "") if title else "",
+            tags=tuple(word for word in words if isinstance(word, str)),
+        )
+
+
+def _files_below(folder: Path, kind: str) -> Iterator[Path]:
+    """Yield the YAML files of a kind in a fixed order; testcases may lie in subfolders."""
+    top = folder / kind if kind == "testcases" else folder / "conf" / kind
+    pattern = "**/*" if kind == "testcases" else "*"
+    try:
+        paths = sorted(top.glob(pattern))
+    except OSError:
+        return
+    yield from (path for path in paths if path.suffix in SUFFIXES)

@@ -1,0 +1,62 @@
+"""Words for errors: how a value is quoted, and which known name a mistyped one is near to."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Any
+
+LONGEST_SHOWN = 48
+
+
+def quoted(value: object) -> str:
+    """Quote a value in an error: shortened, and never with control characters."""
+    if value is None:
+        return "an empty value"
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = repr(value) if isinstance(value, str) else str(value)
+    return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 3] + "..."
+
+
+def described(value: Any) -> str:
+    """Say what a value is, with its type: people mistake types more often than values."""
+    match value:
+        case None:
+            return "empty"
+        case bool():
+            return f"{quoted(value)}, a truth value"
+        case int() | float():
+            return f"the number {quoted(value)}"
+        case str():
+            return f"the text {quoted(value)}"
+        case dict():
+            return "a mapping"
+        case _:
+            return "a list"
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """Return the known name that `word` was probably meant to be."""
+    if len(word) > 64:
+        return None
+    names = list(known)
+    folded = {name.lower().replace("-", "_"): name for name in names}
+    key = word.lower().replace("-", "_")
+    if key in folded:
+        return folded[key]
+    found = difflib.get_close_matches(key, folded, n=1, cutoff=0.6)
+    return folded[found[0]] if found else None
+
+
+def did_you_mean(word: str, known: Iterable[str], otherwise: str | None = None) -> str | None:
+    """Return the suggestion as a sentence, or `otherwise` when no known name is near."""
+    found = nearest(word, known)
+    return f"did you mean `{found}`?" if found else otherwise
+
+
+def listed(names: Iterable[str], limit: int = 12) -> str:
+    """Join names for an error; long lists are cut."""
+    every = list(names)
+    shown = ", ".join(every[:limit])
+    return f"{shown}, … ({len(every)} in all)" if len(every) > limit else shown or "none"
