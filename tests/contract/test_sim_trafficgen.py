@@ -1,0 +1,31 @@
+"""The simulated generator keeps the promises of all generator drivers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from simulated_cases import WAYS, simulated_case
+from trafficgen_contract import Rig, TrafficGeneratorContract
+
+from vsperf.spec.case import CaseSpec
+from vsperf.trafficgens.base import TrafficGenerator
+from vsperf.trafficgens.sim import SimulatedGenerator
+from vsperf.vswitches.sim import SimulatedSwitch
+
+
+class TestSimulatedGenerator(TrafficGeneratorContract):
+    @pytest.fixture
+    def driver(self) -> TrafficGenerator:
+        return SimulatedGenerator()
+
+    @pytest.fixture(params=["both", "forward", "reverse"])
+    def case(self, request: pytest.FixtureRequest) -> CaseSpec:
+        return simulated_case(traffic={"direction": request.param})
+
+    @pytest.fixture
+    def rig(self, case: CaseSpec) -> Iterator[Rig]:
+        switch = SimulatedSwitch()
+        plan = switch.plan(case)
+        with switch.start(case, plan):
+            yield Rig(plan.endpoints, WAYS[case.traffic.direction])

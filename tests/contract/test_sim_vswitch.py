@@ -1,0 +1,21 @@
+"""The simulated switch keeps the promises of all switch drivers, with every behaviour."""
+
+from __future__ import annotations
+
+import pytest
+from simulated_cases import KINDS, simulated_case
+from vswitch_contract import VSwitchContract
+
+from vsperf.spec.case import CaseSpec
+from vsperf.vswitches.base import VSwitch
+from vsperf.vswitches.sim import SimulatedSwitch
+
+
+class TestSimulatedSwitch(VSwitchContract):
+    @pytest.fixture
+    def driver(self) -> VSwitch:
+        return SimulatedSwitch()
+
+    @pytest.fixture(params=KINDS)
+    def case(self, request: pytest.FixtureRequest) -> CaseSpec:
+        return simulated_case({"behaviour": {"kind": request.param}})

@@ -1,0 +1,236 @@
+"""What every traffic generator driver promises; a driver joins by subclassing with three fixtures.
+
+    class TestMyGenerator(TrafficGeneratorContract):
+        @pytest.fixture
+        def driver(self) -> TrafficGenerator: ...   # the driver
+        @pytest.fixture
+        def case(self) -> CaseSpec: ...             # a case that it can send for on this machine
+        @pytest.fixture
+        def rig(self, case) -> Iterator[Rig]: ...   # ports of a sound switch that is running
+
+The load is light, so that any generator and any switch can carry it on any machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from leave_no_trace import Places, left_behind, snapshot
+from witness import witness
+
+from vsperf.errors import ComponentError, VsperfError
+from vsperf.record.histogram import summary
+from vsperf.record.plan import Endpoint
+from vsperf.record.trial import TrialCounts, intended_frames
+from vsperf.spec.base import DriverSpec
+from vsperf.spec.case import CaseSpec
+from vsperf.trafficgens.base import GeneratorSession, TrafficGenerator, TrialRequest
+
+LIGHT = TrialRequest(load_fps=1_000, duration_ns=500_000_000)
+WITH_LATENCY = TrialRequest(load_fps=1_000, duration_ns=500_000_000, latency=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Rig:
+    """Ports to send to, and the ways between them."""
+
+    endpoints: tuple[Endpoint, ...]
+    directions: tuple[tuple[str, str], ...]
+
+
+class TrafficGeneratorContract:
+    """Checks that hold for any generator."""
+
+    @pytest.fixture
+    def driver(self) -> TrafficGenerator:
+        raise NotImplementedError
+
+    @pytest.fixture
+    def case(self) -> CaseSpec:
+        raise NotImplementedError
+
+    @pytest.fixture
+    def rig(self, case: CaseSpec) -> Iterator[Rig]:
+        raise NotImplementedError
+
+    @pytest.fixture
+    def session(
+        self, driver: TrafficGenerator, case: CaseSpec, rig: Rig
+    ) -> Iterator[GeneratorSession]:
+        with driver.start(case, rig.endpoints, rig.directions) as session:
+            yield session
+
+    def test_it_says_what_it_is(self, driver: TrafficGenerator) -> None:
+        assert driver.kind
+        assert driver.summary and "\n" not in driver.summary
+
+    def test_its_settings_are_complete_with_nothing_but_the_kind(
+        self, driver: TrafficGenerator
+    ) -> None:
+        spec = driver.Spec.model_validate({"kind": driver.kind})
+        assert spec.kind == driver.kind
+        assert spec.model_dump(exclude_defaults=True) == {"kind": driver.kind}
+
+    def test_planning_touches_nothing_and_is_repeatable(
+        self, driver: TrafficGenerator, case: CaseSpec, rig: Rig
+    ) -> None:
+        first = driver.plan(case, rig.endpoints)  # imports what has to be imported
+        with witness() as seen:
+            second = driver.plan(case, rig.endpoints)
+        assert seen == []
+        assert first == second
+
+    def test_the_plan_says_who_does_what(
+        self, driver: TrafficGenerator, case: CaseSpec, rig: Rig
+    ) -> None:
+        steps = driver.plan(case, rig.endpoints)
+        assert steps
+        assert {step.component for step in steps} == {"generator"}
+        assert all(step.action for step in steps)
+
+    def test_a_port_that_it_cannot_speak_to_is_refused_with_a_way_out(
+        self, driver: TrafficGenerator, case: CaseSpec, rig: Rig
+    ) -> None:
+        foreign = tuple(
+            endpoint.model_copy(update={"kind": "carrier-pigeon"}) for endpoint in rig.endpoints
+        )
+        with pytest.raises(VsperfError, match="carrier-pigeon") as planned:
+            driver.plan(case, foreign)
+        assert planned.value.problems[0].fix
+        with (
+            pytest.raises(VsperfError, match="carrier-pigeon"),
+            driver.start(case, foreign, rig.directions),
+        ):
+            pytest.fail("a session was given")
+
+    def test_a_direction_over_a_link_without_endpoint_is_refused(
+        self, driver: TrafficGenerator, case: CaseSpec, rig: Rig
+    ) -> None:
+        with (
+            pytest.raises(VsperfError, match="nowhere"),
+            driver.start(case, rig.endpoints, (("nowhere", rig.directions[0][1]),)),
+        ):
+            pytest.fail("a session was given")
+
+    def test_no_direction_at_all_is_refused(
+        self, driver: TrafficGenerator, case: CaseSpec, rig: Rig
+    ) -> None:
+        with pytest.raises(VsperfError), driver.start(case, rig.endpoints, ()):
+            pytest.fail("a session was given")
+
+    def test_settings_of_another_driver_are_refused(
+        self, driver: TrafficGenerator, case: CaseSpec, rig: Rig
+    ) -> None:
+        foreign = case.model_copy(update={"generator": DriverSpec(kind="something-else")})
+        with pytest.raises(VsperfError, match="something-else"):
+            driver.plan(foreign, rig.endpoints)
+
+    def test_each_direction_is_counted_under_a_name_of_its_own(
+        self, session: GeneratorSession, rig: Rig
+    ) -> None:
+        names = [way.name for way in session.run(LIGHT).directions]
+        assert len(names) == len(rig.directions)
+        for name, (enters, leaves) in zip(names, rig.directions, strict=True):
+            assert name == f"{enters} to {leaves}"
+
+    def test_counters_are_whole_and_add_up(self, session: GeneratorSession) -> None:
+        for way in session.run(LIGHT).directions:
+            for name, count in way.model_dump(exclude={"name", "latency_histogram"}).items():
+                assert count is None or type(count) is int, name
+            assert way.intended_frames == intended_frames(LIGHT.load_fps, LIGHT.duration_ns)
+            assert 0 <= way.sent_frames <= way.intended_frames
+            assert 0 <= way.good_frames <= way.sent_frames
+            assert way.sent_frames + way.unsent_frames == way.intended_frames
+
+    def test_a_light_load_is_honoured_and_arrives(
+        self, session: GeneratorSession, case: CaseSpec
+    ) -> None:
+        counts = session.run(LIGHT)
+        for way in counts.directions:
+            tolerated = case.trial.offered_tolerance.value * way.intended_frames
+            assert way.unsent_frames <= tolerated
+            assert way.lost_frames <= tolerated
+        assert counts.settled
+
+    def test_an_absurd_load_is_sent_or_its_shortfall_is_visible(
+        self, session: GeneratorSession
+    ) -> None:
+        request = TrialRequest(load_fps=1_000_000_000, duration_ns=10_000_000)
+        for way in session.run(request).directions:
+            assert way.intended_frames == 10_000_000
+            assert 0 < way.sent_frames < way.intended_frames
+
+    def test_times_are_those_of_the_request(
+        self, session: GeneratorSession, case: CaseSpec
+    ) -> None:
+        counts = session.run(LIGHT)
+        longest_ns = LIGHT.duration_ns * (1 + case.trial.stretch_tolerance.value)
+        assert counts.sending_ns is None or 0 < counts.sending_ns <= longest_ns
+        assert counts.elapsed_ns >= (counts.sending_ns or 0)
+
+    def test_each_trial_is_counted_from_zero(self, session: GeneratorSession) -> None:
+        first, second = session.run(LIGHT), session.run(LIGHT)
+        assert _intended(first) == _intended(second)
+        assert all(way.received_frames <= way.sent_frames for way in second.directions)
+
+    def test_latency_is_measured_when_asked_for_and_only_then(
+        self, session: GeneratorSession
+    ) -> None:
+        for way in session.run(LIGHT).directions:
+            assert way.latency_histogram is None
+        for way in session.run(WITH_LATENCY).directions:
+            found = summary(way.latency_histogram)
+            assert found is not None
+            assert 0 < found.minimum_ns <= found.mean_ns <= found.maximum_ns
+            assert 0 < found.count <= way.received_frames
+
+    def test_a_trial_of_nothing_is_an_error_and_the_session_goes_on(
+        self, session: GeneratorSession
+    ) -> None:
+        for request in (TrialRequest(0, LIGHT.duration_ns), TrialRequest(LIGHT.load_fps, 0)):
+            with pytest.raises(ComponentError):
+                session.run(request)
+        assert session.run(LIGHT).directions
+
+    def test_a_session_that_has_ended_makes_no_trials(
+        self, driver: TrafficGenerator, case: CaseSpec, rig: Rig
+    ) -> None:
+        with driver.start(case, rig.endpoints, rig.directions) as session:
+            session.run(LIGHT)
+        with pytest.raises(ComponentError):
+            session.run(LIGHT)
+
+    def test_it_can_be_started_again(
+        self, driver: TrafficGenerator, case: CaseSpec, rig: Rig
+    ) -> None:
+        for _ in range(2):
+            with driver.start(case, rig.endpoints, rig.directions) as session:
+                assert session.run(LIGHT).directions[0].received_frames > 0
+
+    def test_it_leaves_nothing_behind_even_when_the_measurement_fails(
+        self, driver: TrafficGenerator, case: CaseSpec, rig: Rig, tmp_path: Path
+    ) -> None:
+        with _nothing_left(tmp_path), driver.start(case, rig.endpoints, rig.directions) as session:
+            session.run(LIGHT)
+        with (
+            _nothing_left(tmp_path),
+            pytest.raises(ZeroDivisionError),
+            driver.start(case, rig.endpoints, rig.directions),
+        ):
+            raise ZeroDivisionError
+
+
+def _intended(counts: TrialCounts) -> list[int]:
+    return [way.intended_frames for way in counts.directions]
+
+
+@contextmanager
+def _nothing_left(folder: Path) -> Iterator[None]:
+    places = Places()
+    before = snapshot(places, folder)
+    yield
+    assert left_behind(before, lambda: snapshot(places, folder)) == []
