@@ -9,10 +9,12 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Union
 
 from pydantic import Field, create_model
+from pydantic.json_schema import GenerateJsonSchema
 
 from vsperf.spec.base import DriverSpec, Spec
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.shape import paths
+from vsperf.units import Quantity
 
 Drivers = Mapping[str, Mapping[str, type[DriverSpec]]]
 """Section → kind → the settings of that driver."""
@@ -22,6 +24,13 @@ SWEEPABLE = ("traffic.frame_size", "traffic.flows", "traffic.direction")
 """Settings that may be lists; a testcase then has a case for each combination."""
 SELECTION = "use"
 PRESET_HEADER = "preset"
+
+
+class _QuantitiesAsText(GenerateJsonSchema):
+    """Writes the default of a quantity as people write it, and not as it is held in memory."""
+
+    def encode_default(self, dft: Any) -> Any:
+        return str(dft) if isinstance(dft, Quantity) else super().encode_default(dft)
 
 
 class Selection(Spec):
@@ -59,7 +68,8 @@ def document_schema(drivers: Drivers) -> dict[str, Any]:
 
     A file is one layer of several, so no section and no key of a section is required in it.
     """
-    schema = _partial(document_model(drivers).model_json_schema())
+    model = document_model(drivers)
+    schema = _partial(model.model_json_schema(schema_generator=_QuantitiesAsText))
     properties = schema["properties"]
     for path in SWEEPABLE:
         section, key = path.split(".")

@@ -1,0 +1,118 @@
+"""The pages that tell people what to type are tried by typing it.
+
+In a `console` block a line that begins with `$ ` is run as it stands, and the lines below it are
+what it prints: `…` stands for anything within a line, and a line with nothing else for any lines.
+Each command must succeed, unless the next one is `echo $?`. A `yaml` block whose first line is a
+comment with a path is written to that file. All of a page happens in one folder, in order.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from conftest import REPOSITORY
+
+DOCS = REPOSITORY / "docs"
+PAGES = (DOCS / "tutorial.md", *sorted((DOCS / "how-to").glob("*.md")))
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One command of a page and the output that the page shows."""
+
+    command: str
+    shown: tuple[str, ...]
+    may_fail: bool
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file that the page asks its reader to write."""
+
+    path: str
+    text: str
+
+
+def things_to_do(page: str) -> Iterator[Step | File]:
+    for kind, body in BLOCK.findall(page):
+        if kind == "console":
+            yield from steps(body)
+        elif kind == "yaml" and (found := re.match(r"# (\S+\.ya?ml)\n", body)):
+            yield File(found[1], body)
+
+
+def steps(body: str) -> Iterator[Step]:
+    lines = body.splitlines()
+    starts = [number for number, line in enumerate(lines) if line.startswith("$ ")]
+    for start, end in itertools.pairwise([*starts, len(lines)]):
+        may_fail = end < len(lines) and lines[end] == "$ echo $?"
+        yield Step(lines[start][2:], tuple(lines[start + 1 : end]), may_fail)
+
+
+def pattern(shown: tuple[str, ...]) -> str:
+    """Return a regular expression of what a page shows; how much space there is does not matter."""
+    parts = []
+    for line in shown:
+        if line.strip() == "…":
+            parts.append(r"(?:.*\n)*?")
+            continue
+        words = [re.escape(word).replace("…", ".*") for word in line.split()]
+        parts.append(r"[ ]*" + r"[ ]+".join(words) + r"[ ]*\n")
+    return "".join(parts)
+
+
+def run(command: str, folder: Path, code: int) -> subprocess.CompletedProcess[str]:
+    keep = {"LANG", "LC_ALL", "TMPDIR"}
+    environ = {key: value for key, value in os.environ.items() if key in keep}
+    programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environ |= {"PATH": programs, "HOME": str(folder), "COLUMNS": "120", "LC_ALL": "C.UTF-8"}
+    return subprocess.run(
+        ["bash", "-c", f"(exit {code})\n{command}"],
+        cwd=folder,
+        env=environ,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_what_a_page_tells_to_type_does_what_it_says(page: Path, tmp_path: Path) -> None:
+    code = 0
+    for thing in things_to_do(page.read_text()):
+        if isinstance(thing, File):
+            target = tmp_path / thing.path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(thing.text)
+            continue
+        done = run(thing.command, tmp_path, code)
+        code = done.returncode
+        assert thing.may_fail or code == 0, f"$ {thing.command}\n{done.stdout}"
+        if thing.shown:
+            fits = re.fullmatch(pattern(thing.shown), done.stdout)
+            assert fits, f"$ {thing.command}\nprints\n{done.stdout}\nnot\n" + "\n".join(thing.shown)
+
+
+def test_the_tutorial_has_commands_to_try() -> None:
+    tutorial = PAGES[0].read_text()
+    assert sum(isinstance(thing, Step) for thing in things_to_do(tutorial)) >= 10
+
+
+def test_shown_output_is_compared_and_dots_stand_for_the_rest() -> None:
+    fits = re.compile(pattern(("run …-k7f3  done", "…", "end")))
+    assert fits.fullmatch("run 2026-k7f3 done\nsome\nmore\nend\n")
+    assert fits.fullmatch("run x-k7f3     done  \nend\n")
+    assert not fits.fullmatch("run x-k7f4 done\nend\n")
+    assert not fits.fullmatch("run x-k7f3 done\nnot the end\n")
