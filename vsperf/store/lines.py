@@ -37,8 +37,13 @@ def split(content: bytes) -> Lines:
 
 def read(path: Path) -> Lines:
     """Read and split a record file."""
+    return split(content_of(path))
+
+
+def content_of(path: Path) -> bytes:
+    """Return what lies in a record file."""
     try:
-        return split(path.read_bytes())
+        return path.read_bytes()
     except FileNotFoundError as error:
         raise StoreError(
             f"{path.parent} holds no run",

@@ -1,0 +1,268 @@
+"""Takes a run's record file into the index: all of it, or what was appended since last time."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vsperf.errors import StoreError
+from vsperf.record.run import (
+    LINE,
+    CaseRecord,
+    CaseStart,
+    Line,
+    PlannedCase,
+    RunEnd,
+    RunHeader,
+    RunResume,
+    TrialLine,
+)
+from vsperf.record.trial import Trial
+from vsperf.store import lines
+from vsperf.store.folders import RECORDS
+from vsperf.store.reader import header_version, parse_lines
+from vsperf.units import Count, FrameSize, UnitError
+
+TABLES = """
+CREATE TABLE runs (
+    run TEXT PRIMARY KEY, inode INTEGER, size INTEGER, mtime_ns INTEGER,
+    read_bytes INTEGER, read_lines INTEGER, read_crc INTEGER, version INTEGER, problem TEXT,
+    started_at TEXT, testbed TEXT, preset TEXT, simulated INTEGER, vsperf_version TEXT,
+    cases INTEGER, exit_code INTEGER
+) WITHOUT ROWID;
+CREATE TABLE cases (
+    run TEXT, key TEXT, position INTEGER, id TEXT, label TEXT, testcase TEXT, tags TEXT,
+    frame_size INTEGER, flows INTEGER, repeat INTEGER, attempt INTEGER,
+    outcome TEXT, record TEXT,
+    PRIMARY KEY (run, key)
+) WITHOUT ROWID;
+CREATE TABLE trials (
+    run TEXT, key TEXT, attempt INTEGER, number INTEGER, purpose TEXT,
+    load_fps INTEGER, duration_ns INTEGER, intended_frames INTEGER, sent_frames INTEGER,
+    received_frames INTEGER, lost_frames INTEGER, valid INTEGER, flags TEXT,
+    PRIMARY KEY (run, key, attempt, number)
+) WITHOUT ROWID;
+"""
+"""An attempt of 0 is none yet. A trial's number counts within its attempt, from 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What tells, without opening it, that a file is as it was when it was read."""
+
+    inode: int
+    size: int
+    mtime_ns: int
+
+    @classmethod
+    def of(cls, folder: Path) -> Stamp:
+        """Return the stamp of a run's record file; that of a missing file is all zero."""
+        try:
+            status = (folder / RECORDS).stat()
+        except OSError:
+            return cls(0, 0, 0)
+        return cls(status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+def stamps(database: sqlite3.Connection) -> dict[str, Stamp]:
+    """Return the stamps of all indexed runs as they were when they were read."""
+    rows = database.execute("SELECT run, inode, size, mtime_ns FROM runs")
+    return {run: Stamp(*rest) for run, *rest in rows}
+
+
+def forget(database: sqlite3.Connection, run: str) -> None:
+    """Remove a run from the index."""
+    for table in ("runs", "cases", "trials"):
+        database.execute(f"DELETE FROM {table} WHERE run = ?", (run,))  # noqa: S608
+
+
+def ingest(database: sqlite3.Connection, folder: Path, stamp: Stamp) -> None:
+    """Bring the rows of one run up to date; a run that cannot be read gets the reason instead."""
+    try:
+        _read(database, folder)
+    except StoreError as error:
+        forget(database, folder.name)
+        found = error.problems[0]
+        parts = (str(found.where) if found.where else None, found.what, found.why)
+        problem = ": ".join(part for part in parts if part)
+        _insert(database, "runs", {"run": folder.name, "problem": problem})
+    database.execute(
+        "UPDATE runs SET inode = ?, size = ?, mtime_ns = ? WHERE run = ?",
+        (stamp.inode, stamp.size, stamp.mtime_ns, folder.name),
+    )
+
+
+def _read(database: sqlite3.Connection, folder: Path) -> None:
+    run, path = folder.name, folder / RECORDS
+    content = lines.content_of(path)
+    known = database.execute(
+        "SELECT read_bytes, read_lines, read_crc, version FROM runs "
+        "WHERE run = ? AND problem IS NULL",
+        (run,),
+    ).fetchone()
+    if known is not None and zlib.crc32(content[: known[0]]) == known[2]:
+        read_bytes, read_lines, crc, version = known
+        found = lines.split(content[read_bytes:])
+    else:
+        forget(database, run)
+        read_bytes, read_lines, crc = 0, 0, 0
+        found = lines.split(content)
+        if not found.whole:
+            raise StoreError("it was killed before its header was written")
+        version = header_version(path, found.whole[0])
+        _insert(database, "runs", {"run": run, "version": version})
+    parsed = parse_lines(path, found.whole, version, first=read_lines + 1)
+    _Rows(database, run).add(parsed)
+    end = read_bytes + found.whole_bytes
+    database.execute(
+        "UPDATE runs SET read_bytes = ?, read_lines = ?, read_crc = ? WHERE run = ?",
+        (end, read_lines + len(found.whole), zlib.crc32(content[read_bytes:end], crc), run),
+    )
+
+
+class _Rows:
+    """Turns the lines of one run into rows."""
+
+    def __init__(self, database: sqlite3.Connection, run: str) -> None:
+        self._database = database
+        self._run = run
+        self._attempts: dict[str, int] = dict(
+            database.execute("SELECT key, attempt FROM cases WHERE run = ?", (run,))
+        )
+        self._counts: dict[str, int] = dict(
+            database.execute(
+                "SELECT key, COUNT(*) FROM trials JOIN cases USING (run, key, attempt) "
+                "WHERE run = ? GROUP BY key",
+                (run,),
+            )
+        )
+        self._trials: list[tuple[Any, ...]] = []
+
+    def add(self, parsed: Iterable[Line]) -> None:
+        """Add lines in the order in which they stand in the file."""
+        for line in parsed:
+            self._add(line)
+        marks = ", ".join("?" * 13)
+        self._database.executemany(
+            f"INSERT OR REPLACE INTO trials VALUES ({marks})",  # noqa: S608
+            self._trials,
+        )
+
+    def _add(self, line: Line) -> None:
+        match line:
+            case TrialLine():
+                self._trials.append(self._trial(line.case, line.trial))
+            case CaseStart():
+                self._start(line.case)
+            case CaseRecord():
+                self._end(line)
+            case RunHeader():
+                self._header(line)
+            case RunResume():
+                self._end_run(None)
+            case RunEnd():
+                self._end_run(line.exit_code)
+
+    def _header(self, header: RunHeader) -> None:
+        self._database.execute(
+            "UPDATE runs SET started_at = ?, testbed = ?, preset = ?, simulated = ?, "
+            "vsperf_version = ?, cases = ? WHERE run = ?",
+            (
+                header.started_at,
+                header.testbed,
+                header.preset,
+                header.simulated,
+                header.vsperf_version,
+                len(header.cases),
+                self._run,
+            ),
+        )
+        for position, case in enumerate(header.cases, start=1):
+            self._attempts[case.key] = 0
+            _insert(self._database, "cases", _case_values(self._run, position, case))
+
+    def _attempt(self, key: str) -> int:
+        if key not in self._attempts:
+            raise StoreError(f"it holds the case {key}, which its header does not announce")
+        return self._attempts[key]
+
+    def _start(self, key: str) -> None:
+        self._attempts[key] = self._attempt(key) + 1
+        self._counts[key] = 0
+        self._database.execute(
+            "UPDATE cases SET attempt = ?, outcome = NULL, record = NULL WHERE run = ? AND key = ?",
+            (self._attempts[key], self._run, key),
+        )
+
+    def _end(self, record: CaseRecord) -> None:
+        self._attempt(record.case)
+        self._database.execute(
+            "UPDATE cases SET outcome = ?, record = ? WHERE run = ? AND key = ?",
+            (record.outcome.value, LINE.dump_json(record).decode(), self._run, record.case),
+        )
+
+    def _end_run(self, exit_code: int | None) -> None:
+        self._database.execute(
+            "UPDATE runs SET exit_code = ? WHERE run = ?", (exit_code, self._run)
+        )
+
+    def _trial(self, key: str, trial: Trial) -> tuple[Any, ...]:
+        attempt = self._attempt(key)
+        self._counts[key] = self._counts.get(key, 0) + 1
+        return (
+            self._run,
+            key,
+            attempt,
+            self._counts[key],
+            trial.purpose.value,
+            trial.load_fps,
+            trial.duration_ns,
+            trial.intended_frames,
+            trial.sent_frames,
+            trial.received_frames,
+            trial.lost_frames,
+            trial.valid,
+            " ".join(flag.value for flag in trial.flags),
+        )
+
+
+def _case_values(run: str, position: int, case: PlannedCase) -> dict[str, Any]:
+    spec = case.spec
+    traffic = spec.get("traffic")
+    traffic = traffic if isinstance(traffic, dict) else {}
+    tags = spec.get("tags")
+    return {
+        "run": run,
+        "key": case.key,
+        "position": position,
+        "id": case.id,
+        "label": case.label,
+        "testcase": str(spec.get("name", case.label)),
+        "tags": json.dumps(tags if isinstance(tags, list) else []),
+        "frame_size": _quantity(FrameSize, traffic.get("frame_size")),
+        "flows": _quantity(Count, traffic.get("flows")),
+        "repeat": case.repeat,
+        "attempt": 0,
+    }
+
+
+def _quantity(kind: type[FrameSize] | type[Count], text: object) -> int | None:
+    try:
+        value = kind.parse(text)
+    except UnitError:
+        return None
+    return value.bytes if isinstance(value, FrameSize) else value.value
+
+
+def _insert(database: sqlite3.Connection, table: str, values: dict[str, Any]) -> None:
+    names = ", ".join(values)
+    marks = ", ".join("?" * len(values))
+    database.execute(
+        f"INSERT OR REPLACE INTO {table} ({names}) VALUES ({marks})",  # noqa: S608
+        tuple(values.values()),
+    )

@@ -1,0 +1,216 @@
+"""What the index can be asked for, and what it answers."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from vsperf.errors import UsageError
+from vsperf.record.result import GoalResult, Limit
+from vsperf.record.run import CaseRecord, Outcome
+from vsperf.store.folders import RECORDS
+from vsperf.store.locks import is_locked
+from vsperf.store.reader import RunState
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which runs or cases are wanted; what is not given does not matter.
+
+    A run fits if one of its cases does.
+    """
+
+    run: str | None = None
+    """A whole run id; `Index.resolve` makes one from a few letters."""
+    testcase: str | None = None
+    """Glob on the testcase's name or the case's label, such as phy2phy_*."""
+    outcome: Outcome | None = None
+    testbed: str | None = None
+    preset: str | None = None
+    tag: str | None = None
+    simulated: bool | None = None
+    since: str | None = None
+    """Runs begun on this day or later (UTC), such as 2026-11-01; a time may follow."""
+    limit: int | None = None
+
+    def conditions(self) -> tuple[str, list[Any]]:
+        """Return an SQL condition on `runs` joined with `cases`, and its values."""
+        parts, values = ["r.problem IS NULL"], list[Any]()
+        equal = {
+            "r.run": self.run,
+            "c.outcome": self.outcome.value if self.outcome else None,
+            "r.testbed": self.testbed,
+            "r.preset": self.preset,
+            "r.simulated": self.simulated,
+        }
+        for column, value in equal.items():
+            if value is not None:
+                parts.append(f"{column} = ?")
+                values.append(value)
+        if self.testcase is not None:
+            glob = self.testcase.replace("[!", "[^")
+            parts.append("(c.testcase GLOB ? OR c.label GLOB ? OR c.key GLOB ?)")
+            values += [glob, glob, glob]
+        if self.tag is not None:
+            parts.append("EXISTS (SELECT 1 FROM json_each(c.tags) WHERE value = ?)")
+            values.append(self.tag)
+        if self.since is not None:
+            parts.append("r.started_at >= ?")
+            values.append(_date(self.since))
+        return " AND ".join(parts), values
+
+
+@dataclass(frozen=True, slots=True)
+class RunEntry:
+    """A run, in one row."""
+
+    run: str
+    folder: Path
+    state: RunState
+    started_at: str
+    testbed: str
+    preset: str
+    simulated: bool
+    vsperf_version: str
+    cases: int
+    outcomes: dict[str, int]
+    """How many cases ended how, in the order of `Outcome`; cases without an end are left out."""
+    exit_code: int | None
+    """None while the run has not come to its end."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the entry as plain data."""
+        return {**asdict(self), "folder": str(self.folder), "state": self.state.value}
+
+
+@dataclass(frozen=True, slots=True)
+class CaseEntry:
+    """A case, in one row."""
+
+    run: str
+    started_at: str
+    """When its run was begun."""
+    testbed: str
+    preset: str
+    simulated: bool
+    key: str
+    id: str
+    label: str
+    testcase: str
+    tags: tuple[str, ...]
+    frame_size: int | None
+    """Bytes, FCS included."""
+    flows: int | None
+    repeat: int
+    attempt: int
+    """How often it was begun."""
+    record: CaseRecord | None
+    """None if it has not come to an end."""
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """How it ended."""
+        return self.record.outcome if self.record else None
+
+    @property
+    def goals(self) -> tuple[GoalResult, ...]:
+        """The intervals found, in the order of the specification."""
+        return self.record.result.goals if self.record and self.record.result else ()
+
+    @property
+    def lower_fps(self) -> int | None:
+        """Lower bound of the first goal, per direction."""
+        return self.goals[0].lower_fps if self.goals else None
+
+    @property
+    def upper_fps(self) -> int | None:
+        """Upper bound of the first goal, per direction."""
+        return self.goals[0].upper_fps if self.goals else None
+
+    @property
+    def limit(self) -> Limit | None:
+        """What limited the first goal."""
+        return self.record.limit if self.record else None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the entry as plain data; what is not known is null."""
+        fields = ("run", "started_at", "testbed", "preset", "simulated", "key", "id", "label")
+        more = ("testcase", "tags", "frame_size", "flows", "repeat", "attempt")
+        record = (
+            self.record.model_dump(mode="json", exclude={"type", "case"}) if self.record else {}
+        )
+        missing = dict.fromkeys(name for name in CaseRecord.model_fields if name not in record)
+        del missing["type"], missing["case"]
+        return {**{name: getattr(self, name) for name in (*fields, *more)}, **missing, **record}
+
+
+def find_runs(database: sqlite3.Connection, results: Path, wanted: Filter) -> Iterator[RunEntry]:
+    """Yield the runs that fit, newest first."""
+    where, values = wanted.conditions()
+    rows = database.execute(
+        "SELECT r.run, r.started_at, r.testbed, r.preset, r.simulated, r.vsperf_version, "  # noqa: S608
+        "r.cases, r.exit_code, (SELECT json_group_array(outcome) FROM cases "
+        "WHERE run = r.run AND outcome IS NOT NULL) "
+        f"FROM runs r LEFT JOIN cases c USING (run) WHERE {where} "
+        "GROUP BY r.run ORDER BY r.started_at DESC, r.run DESC LIMIT ?",
+        (*values, _limit(wanted)),
+    )
+    for run, started_at, testbed, preset, simulated, version, cases, exit_code, ended in rows:
+        outcomes = json.loads(ended)
+        yield RunEntry(
+            run=run,
+            folder=results / run,
+            state=_state(results / run, exit_code),
+            started_at=started_at,
+            testbed=testbed,
+            preset=preset,
+            simulated=bool(simulated),
+            vsperf_version=version,
+            cases=cases,
+            outcomes={o.value: outcomes.count(o.value) for o in Outcome if o.value in outcomes},
+            exit_code=exit_code,
+        )
+
+
+def find_cases(database: sqlite3.Connection, wanted: Filter) -> Iterator[CaseEntry]:
+    """Yield the cases that fit: newest run first, in planned order within a run."""
+    where, values = wanted.conditions()
+    rows = database.execute(
+        "SELECT r.run, r.started_at, r.testbed, r.preset, r.simulated, c.key, c.id, c.label, "  # noqa: S608
+        "c.testcase, c.tags, c.frame_size, c.flows, c.repeat, c.attempt, c.record "
+        f"FROM runs r JOIN cases c USING (run) WHERE {where} "
+        "ORDER BY r.started_at DESC, r.run DESC, c.position LIMIT ?",
+        (*values, _limit(wanted)),
+    )
+    for row in rows:
+        values = list(row)
+        values[4] = bool(values[4])
+        values[9] = tuple(json.loads(values[9]))
+        values[14] = CaseRecord.model_validate_json(values[14]) if values[14] else None
+        yield CaseEntry(*values)
+
+
+def _state(folder: Path, exit_code: int | None) -> RunState:
+    if exit_code is not None:
+        return RunState.FINISHED
+    return RunState.RUNNING if is_locked(folder / RECORDS) else RunState.INTERRUPTED
+
+
+def _limit(wanted: Filter) -> int:
+    return -1 if wanted.limit is None else wanted.limit
+
+
+def _date(text: str) -> str:
+    """Return a day or time in the form of the records, so that the two compare as text."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise UsageError(
+            f"{text!r} is not a day", fix="write it like 2026-11-01 or 2026-11-01T15:00"
+        ) from None
+    return moment.replace(tzinfo=None).isoformat()
