@@ -93,7 +93,12 @@ class Bench:
 
 
 def is_right(bench: Bench, goal: GoalResult) -> bool:
-    """Whether an answer brackets the truth, or says why it does not."""
+    """Whether an answer brackets the truth, or says why it does not.
+
+    Where accidents happen a switch may lose frames in all repeats, so its upper end may be too low.
+    """
+    if any(truth.accidents for truth in bench.truths(goal)):
+        return bench.never_fails_below(goal)
     if goal.limit is Limit.DUT:
         return bench.brackets(goal, goal.upper_fps) or Flag.LOSS_INVERSION in goal.flags
     if goal.limit is Limit.LINK:
@@ -113,6 +118,29 @@ def test_the_interval_brackets_the_capacity_or_the_verdict_says_why_not(
     bench = Bench(behaviour, capacity, seed=seed)
     for goal in bench.search(method).goals:
         assert is_right(bench, goal), (goal, bench.truths(goal))
+
+
+def test_rare_accidents_do_not_disturb_a_search_that_lets_half_of_the_time_exceed() -> None:
+    for seed in range(1, 31):
+        bench = Bench("random-loss", 10**6, seed=seed)
+        for goal in bench.search("mlr").goals:
+            assert goal.limit is Limit.DUT
+            assert bench.brackets(goal, goal.upper_fps)
+
+
+@pytest.mark.parametrize(("method", "unnoticed"), [("rfc2544", 2), ("tst009", 1)])
+def test_rare_accidents_pass_for_overload_hardly_ever(method: str, unnoticed: int) -> None:
+    """Each trial has an accident with a chance of nearly 10 %; every repeat must have one too."""
+    wrong = flagged = 0
+    for seed in range(1, 31):
+        bench = Bench("random-loss", 10**6, seed=seed)
+        ndr = goal_of(bench.search(method), "ndr")
+        if Flag.UPPER_NOT_REPRODUCED in ndr.flags:
+            flagged += 1
+        else:
+            wrong += not bench.brackets(ndr, ndr.upper_fps)
+    assert wrong <= unnoticed
+    assert bool(flagged) == (method == "rfc2544")
 
 
 @pytest.mark.parametrize("method", METHODS)

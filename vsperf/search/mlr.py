@@ -140,12 +140,13 @@ class MultipleLossRatio:
         return SearchResult(goals=goals, complete=complete and not cut_short)
 
     def _search(self, measurer: _Measurer) -> Mapping[SearchGoal, Any]:
-        config = Config()
-        config.goals = dict.fromkeys(goal.for_library() for goal in self.goals.values())
-        config.max_load = float(self.loads.maximum)
-        config.min_load = float(self.loads.minimum)
-        config.warmup_duration = None
-        config.search_duration_max = math.inf
+        config = Config(
+            goals=dict.fromkeys(goal.for_library() for goal in self.goals.values()),
+            min_load=float(self.loads.minimum),
+            max_load=float(self.loads.maximum),
+            search_duration_max=math.inf,
+            warmup_duration=None,
+        )
         try:
             search = MultipleLossRatioSearch(config=config)
             found: Mapping[SearchGoal, Any] = search.search(measurer, debug=lambda text: None)
