@@ -11,7 +11,7 @@ import functools
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal, InvalidOperation, localcontext
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
@@ -253,9 +253,9 @@ class LinkSpeed(Quantity):
     def parse(cls, value: object) -> Self:
         if isinstance(value, cls):
             return value
-        unit = r"\s*(?P<scale>[kKMGT])(?:b|bps|bit/s|bits/s)?"
+        unit = r"\s*(?:(?P<scale>[kKMGT])(?:b|bps|bit/s|bits/s)?|(?:bps|bit/s|bits/s))"
         found = _match(_NUMBER + unit, value, "a link speed", cls.EXAMPLES)
-        return cls(_whole(_number(found) * _DECIMAL[found["scale"]], "a link speed"))
+        return cls(_whole(_number(found) * _DECIMAL[found["scale"] or ""], "a link speed"))
 
     def frames_per_second(self, size: FrameSize) -> Fraction:
         """Return the theoretical frame rate of one direction, as an exact fraction."""
@@ -397,7 +397,9 @@ class CpuSet(Quantity):
     def of(cls, cpus: Iterable[int]) -> Self:
         """Return the set of `cpus`, sorted and without repetition."""
         numbers = tuple(sorted(set(cpus)))
-        if numbers and not 0 <= numbers[0] <= numbers[-1] < cls.LIMIT:
+        if not numbers:
+            raise UnitError("a CPU set holds at least one CPU")
+        if not 0 <= numbers[0] <= numbers[-1] < cls.LIMIT:
             raise UnitError(f"CPU numbers lie between 0 and {cls.LIMIT - 1}")
         return cls(numbers)
 
@@ -444,7 +446,8 @@ def _decimal_text(value: Fraction) -> str:
             denominator //= prime
     if denominator != 1:
         return f"{float(value):.12g}"
-    text = f"{Decimal(value.numerator) / Decimal(value.denominator):f}"
+    with localcontext(prec=100):  # the default of 28 digits would round
+        text = f"{Decimal(value.numerator) / Decimal(value.denominator):f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 

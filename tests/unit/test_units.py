@@ -1,0 +1,236 @@
+"""Quantities are exact, print canonically, and refuse what they cannot mean."""
+
+from __future__ import annotations
+
+import csv
+from decimal import ROUND_HALF_EVEN, Decimal, localcontext
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from vsperf.units import (
+    Count,
+    CpuSet,
+    Duration,
+    FrameSize,
+    LinkSpeed,
+    Quantity,
+    Rate,
+    Ratio,
+    UnitError,
+    human_bps,
+    human_fps,
+    human_ns,
+    human_seconds,
+)
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+QUANTITIES: tuple[type[Quantity], ...] = (
+    FrameSize, Duration, Count, LinkSpeed, Ratio, Rate, CpuSet,
+)  # fmt: skip
+
+
+def golden_rows(name: str) -> list[dict[str, str]]:
+    lines = (GOLDEN / name).read_text().splitlines()
+    return list(csv.DictReader(line for line in lines if not line.startswith("#")))
+
+
+def line_rates() -> list[tuple[str, str, str]]:
+    rows = golden_rows("frame_rates.csv")
+    return [(row["size"], speed, row[speed]) for row in rows for speed in row if speed != "size"]
+
+
+def printed(rate: Fraction) -> str:
+    with localcontext(prec=60):
+        exact = Decimal(rate.numerator) / Decimal(rate.denominator)
+        return str(exact.quantize(Decimal("0.01"), rounding=ROUND_HALF_EVEN))
+
+
+def test_the_golden_table_holds_all_sizes_and_speeds() -> None:
+    assert len(line_rates()) == 21 * 8
+
+
+@pytest.mark.parametrize(("size", "speed", "expected"), line_rates())
+def test_line_rate_is_the_exact_fraction_and_rounds_to_the_table(
+    size: str, speed: str, expected: str
+) -> None:
+    rate = LinkSpeed.parse(speed).frames_per_second(FrameSize.parse(size))
+    bits_per_second = int(speed.removesuffix("G")) * 10**9
+    assert rate == Fraction(bits_per_second, 8 * (int(size) + 20))
+    assert printed(rate) == expected
+    assert (
+        Rate.parse("100%").frames_per_second(FrameSize.parse(size), LinkSpeed.parse(speed)) == rate
+    )
+
+
+@pytest.mark.parametrize("row", golden_rows("published_frame_rates.csv"), ids=str)
+def test_line_rate_floors_to_what_the_standards_print_except_for_their_misprints(
+    row: dict[str, str],
+) -> None:
+    rate = LinkSpeed.parse(row["speed"]).frames_per_second(FrameSize.parse(row["size"]))
+    floored = rate.numerator // rate.denominator
+    if row["remark"]:
+        assert floored != int(row["printed"])
+        assert row["remark"].endswith(f"floors to {floored}")
+    else:
+        assert floored == int(row["printed"])
+
+
+def test_a_frame_has_one_size_with_fcs_and_two_others_by_property() -> None:
+    size = FrameSize.parse("64B")
+    assert (size.bytes, size.in_memory, size.on_wire) == (64, 60, 84)
+
+
+def decimals(places: int = 20) -> st.SearchStrategy[str]:
+    whole = st.integers(0, 10**12).map(str)
+    part = st.text("0123456789", min_size=1, max_size=places)
+    return st.one_of(whole, st.builds("{}.{}".format, whole, part))
+
+
+RATE_UNITS = ("fps", "pps", "kfps", "Mpps", "Gfps", "bps L1", "Gbit/s L2", "Mbps_l1", "kbits/s l2")
+rates = st.one_of(
+    st.builds("{}{}".format, decimals(), st.sampled_from(RATE_UNITS)),
+    st.builds("{}.{}%".format, st.integers(0, 99), st.text("0123456789", min_size=1, max_size=40)),
+)
+quantities: st.SearchStrategy[Quantity] = st.one_of(
+    st.integers(64, 9216).map(FrameSize),
+    st.integers(0, 10**18).map(Duration),
+    st.integers(1, 10**15).map(Count),
+    st.integers(1, 10**15).map(LinkSpeed),
+    st.builds("0.{}".format, st.text("0123456789", min_size=1, max_size=40)).map(Ratio.parse),
+    rates.map(Rate.parse),
+    st.sets(st.integers(0, CpuSet.LIMIT - 1), min_size=1).map(CpuSet.of),
+)
+
+
+@given(quantities)
+def test_every_quantity_is_read_back_from_its_own_text(quantity: Quantity) -> None:
+    assert type(quantity).parse(str(quantity)) == quantity
+
+
+@given(quantities)
+def test_pydantic_writes_a_quantity_as_text_and_reads_it_back(quantity: Quantity) -> None:
+    class Holder(BaseModel):
+        held: type(quantity)  # type: ignore[valid-type]
+
+    holder = Holder(held=quantity)
+    assert holder.model_dump(mode="json") == {"held": str(quantity)}
+    assert Holder.model_validate_json(holder.model_dump_json()) == holder
+
+
+@given(st.sampled_from(QUANTITIES), st.one_of(st.text(), st.integers(), st.floats(), st.none()))
+def test_whatever_is_parsed_gives_a_quantity_or_a_unit_error(
+    kind: type[Quantity], value: object
+) -> None:
+    try:
+        parsed = kind.parse(value)
+    except UnitError as error:
+        assert str(error)
+    else:
+        assert kind.parse(parsed) == parsed
+
+
+@given(st.sets(st.integers(0, 255), min_size=1))
+def test_a_cpu_set_is_the_same_set_as_its_mask(cpus: set[int]) -> None:
+    cpu_set = CpuSet.of(cpus)
+    assert CpuSet.parse(cpu_set.mask) == cpu_set
+    assert list(cpu_set) == sorted(cpus)
+
+
+@pytest.mark.parametrize(
+    ("kind", "one", "other"),
+    [
+        (FrameSize, "64B", 64),
+        (FrameSize, "1518 bytes", "1518"),
+        (Duration, "90s", "1m30s"),
+        (Duration, "1h", "60min"),
+        (Duration, "0.5s", "500ms"),
+        (Duration, "1µs", "1000ns"),
+        (Duration, 0, "0s"),
+        (Count, "1M", 1_000_000),
+        (Count, "16.8M", "16_800_000"),
+        (Count, 1e6, "1000k"),
+        (LinkSpeed, "10G", "10000Mbit/s"),
+        (Ratio, "0.5%", 0.005),
+        (Ratio, "1e-5", "0.001%"),
+        (Rate, "14.88Mpps", "14880kfps"),
+        (Rate, "5Gbit/s L2", "5000 Mbps l2"),
+        (CpuSet, "2,4-7", "0xf4"),
+        (CpuSet, [7, 6, 5, 4, 2], "2,4-7"),
+        (CpuSet, 3, "3"),
+    ],
+)
+def test_two_ways_of_writing_the_same_are_equal_and_print_alike(
+    kind: type[Quantity], one: object, other: object
+) -> None:
+    assert kind.parse(one) == kind.parse(other)
+    assert hash(kind.parse(one)) == hash(kind.parse(other))
+    assert str(kind.parse(one)) == str(kind.parse(other))
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "message"),
+    [
+        (FrameSize, "63", "a frame of 63 B (FCS included) is outside 64B to 9216B"),
+        (FrameSize, "64.5", "a frame size must be a whole number, 64.5 is not"),
+        (FrameSize, "64C", "'64C' is not a frame size"),
+        (FrameSize, True, "True is not a frame size"),
+        (FrameSize, {}, "a mapping is not a frame size"),
+        (Duration, 10, "10 has no unit; did you mean 10s?"),
+        (Duration, "10", "'10' is not a duration"),
+        (Duration, "-1s", "'-1s' is not a duration"),
+        (Duration, "0.1ns", "a duration in nanoseconds must be a whole number"),
+        (Count, "0", "a count must be at least 1"),
+        (Count, "1.5", "a count must be a whole number"),
+        (LinkSpeed, "10", "'10' is not a link speed"),
+        (LinkSpeed, "0G", "a link speed must be above zero"),
+        (Ratio, "101%", "a ratio lies between 0 and 1 (0% and 100%), 101% does not"),
+        (Ratio, -0.1, "-0.1 is not a ratio"),
+        (Rate, 100, "100 has no unit; write 100fps, 100% or the like"),
+        (Rate, "101%", "a load above 100% of the line rate cannot be offered"),
+        (Rate, "5Gbit/s", "'5Gbit/s' does not say which bits it counts"),
+        (Rate, "1e99fps", "1e99 is far outside any real quantity"),
+        (CpuSet, "7-4", "the CPU range 7-4 runs backwards"),
+        (CpuSet, "9000", "CPU numbers lie between 0 and 8191"),
+        (CpuSet, [], "a CPU set holds at least one CPU"),
+        (CpuSet, "0x0", "a CPU set holds at least one CPU"),
+        (CpuSet, [1, "2"], "a list of CPUs holds CPU numbers only"),
+        (CpuSet, True, "True is not a CPU set"),
+    ],
+)
+def test_what_is_no_such_quantity_is_refused_with_words(
+    kind: type[Quantity], value: object, message: str
+) -> None:
+    with pytest.raises(UnitError) as caught:
+        kind.parse(value)
+    assert message in str(caught.value)
+
+
+def test_a_bit_rate_says_its_layer_and_layers_differ_by_the_gap() -> None:
+    size, link = FrameSize(64), LinkSpeed.parse("10G")
+    layer_1 = Rate.parse("8.4Gbit/s L1").frames_per_second(size, link)
+    layer_2 = Rate.parse("8.4Gbit/s L2").frames_per_second(size, link)
+    assert layer_1 == 12_500_000
+    assert layer_2 / layer_1 == Fraction(84, 64)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (human_fps(14_880_952.4), "14.88 Mfps"),
+        (human_fps(999), "999.0 fps"),
+        (human_bps(10e9), "10.00 Gbit/s"),
+        (human_ns(950), "950 ns"),
+        (human_ns(12_345), "12.35 µs"),
+        (human_ns(2_000_000), "2.000 ms"),
+        (human_seconds(3.25), "3.2 s"),
+        (human_seconds(200), "3 min 20 s"),
+        (human_seconds(7500), "2 h 05 min"),
+    ],
+)
+def test_people_read_four_digits_and_a_prefix(text: str, shown: str) -> None:
+    assert text == shown
