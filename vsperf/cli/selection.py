@@ -13,7 +13,9 @@ import click
 from click.shell_completion import CompletionItem
 
 from vsperf.plugins import Plugins
-from vsperf.spec.loader import Loaded, Request, load_cases, settable_paths
+from vsperf.spec import loader
+from vsperf.spec.document import settable_paths
+from vsperf.spec.loader import Loaded, Request
 from vsperf.spec.lookup import Library
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -26,7 +28,7 @@ def library() -> Library:
 
 def load(request: Request, plugins: Plugins) -> Loaded:
     """Load the cases that the command line asks for."""
-    return load_cases(request, library(), plugins.specs())
+    return loader.load(request, library(), plugins.specs())
 
 
 def complete_testcase(

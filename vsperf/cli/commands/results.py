@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -10,11 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from vsperf.cli.selection import complete_testcase, json_option, results_option
-from vsperf.cli.tables import OUTCOME_STYLES, console
+from vsperf.cli.tables import OUTCOME_STYLES, console, interval
 from vsperf.errors import ExitCode
 from vsperf.record.run import Outcome
 from vsperf.store.index import CaseEntry, Filter, Index, RunEntry
-from vsperf.units import human_fps
 
 
 @click.command(
@@ -34,6 +34,7 @@ from vsperf.units import human_fps
     help="Only cases that ended so.",
 )
 @click.option("--testbed", metavar="NAME", help="Only this testbed.")
+@click.option("--tag", help="Only testcases with this tag.")
 @click.option("--since", metavar="DATE", help="Only runs from this day on, such as 2026-11-01.")
 @click.option("--limit", type=click.IntRange(1), default=50, show_default=True)
 @results_option
@@ -44,6 +45,7 @@ def command(
     testcase: str | None,
     outcome: str | None,
     testbed: str | None,
+    tag: str | None,
     since: str | None,
     limit: int,
     results: Path,
@@ -53,6 +55,7 @@ def command(
 
     RUN is an id, the last letters of one, a path, or `latest`.
     """
+    wants_cases = cases or run is not None or outcome is not None
     with Index.open(results) as index:
         broken = index.refresh()
         wanted = Filter(
@@ -60,15 +63,17 @@ def command(
             testcase=testcase,
             outcome=Outcome(outcome) if outcome else None,
             testbed=testbed,
+            tag=tag,
             since=since,
             limit=limit,
         )
-        by_case = cases or run is not None or outcome is not None
-        found = index.cases(wanted) if by_case else index.runs(wanted)
+        found_cases = index.cases(wanted) if wants_cases else ()
+        found_runs = () if wants_cases else index.runs(wanted)
     if as_json:
-        click.echo(json.dumps([entry.as_json() for entry in found], indent=2))
-    elif found:
-        console().print(_table(found))
+        rows = [case.as_json() for case in found_cases] + [entry.as_json() for entry in found_runs]
+        click.echo(json.dumps(rows, indent=2))
+    elif found_cases or found_runs:
+        console().print(_cases(found_cases) if wants_cases else _runs(found_runs))
     else:
         click.echo(f"nothing stored in {results} fits")
     for problem in broken:
@@ -76,33 +81,43 @@ def command(
     return ExitCode.OK
 
 
-def _table(entries: tuple[CaseEntry, ...] | tuple[RunEntry, ...]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    if isinstance(entries[0], RunEntry):
-        for column in ("run", "testbed", "preset", "cases", "outcomes", "state"):
-            table.add_column(column)
-        for entry in entries:
-            assert isinstance(entry, RunEntry)
-            bed = f"{entry.testbed} (simulated)" if entry.simulated else entry.testbed
-            outcomes = ", ".join(f"{count} {name}" for name, count in entry.outcomes.items())
-            table.add_row(
-                Text(entry.run, "cyan"), bed, entry.preset, str(entry.cases), outcomes, entry.state
-            )
-        return table
-    for column in ("run", "case", "NDR ≥", "limit", "testbed", "outcome"):
-        table.add_column(column)
+def _runs(entries: Sequence[RunEntry]) -> Table:
+    table = _table("run", "testbed", "preset", "cases", "outcomes", "state")
     for entry in entries:
-        assert isinstance(entry, CaseEntry)
-        bed = f"{entry.testbed} (simulated)" if entry.simulated else entry.testbed
-        lower = "–" if entry.lower_fps is None else human_fps(entry.lower_fps)
-        ended = entry.outcome
-        style = OUTCOME_STYLES[ended] if ended else "dim"
+        outcomes = ", ".join(f"{count} {name}" for name, count in entry.outcomes.items())
+        table.add_row(
+            Text(entry.run, "cyan"),
+            _testbed(entry),
+            entry.preset,
+            str(entry.cases),
+            outcomes or "–",
+            entry.state,
+        )
+    return table
+
+
+def _cases(entries: Sequence[CaseEntry]) -> Table:
+    table = _table("run", "case", "result, per direction", "limit", "testbed", "outcome")
+    for entry in entries:
+        found = [f"{goal.goal} {interval(goal)}" for goal in entry.goals]
+        outcome = entry.outcome
         table.add_row(
             Text(entry.run, "cyan"),
             entry.label,
-            lower,
+            "\n".join(found) or "–",
             entry.limit or "–",
-            bed,
-            Text(ended.value if ended else "not run", style),
+            _testbed(entry),
+            Text(outcome.value, OUTCOME_STYLES[outcome]) if outcome else Text("not run", "dim"),
         )
     return table
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table
+
+
+def _testbed(entry: RunEntry | CaseEntry) -> str:
+    return f"{entry.testbed} (SIMULATED)" if entry.simulated else entry.testbed

@@ -28,7 +28,7 @@ def command(kind: str) -> int:
         schema = record_schema()
     else:
         from vsperf.plugins import Plugins
-        from vsperf.spec.loader import document_schema
+        from vsperf.spec.document import document_schema
 
         schema = document_schema(Plugins.load().specs())
     click.echo(json.dumps(schema, indent=2, ensure_ascii=False))
