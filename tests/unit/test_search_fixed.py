@@ -1,0 +1,70 @@
+"""Fixed loads: every one is offered as often as asked, and each gets its own verdict."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from search_models import LINE_RATE, SEARCH, Measure, probe_of, switch
+
+from vsperf.record.result import Limit, SearchResult
+from vsperf.search.base import Loads, Probe
+from vsperf.search.build import build
+from vsperf.units import NANOSECONDS
+
+LOADS = Loads(500_000, LINE_RATE, LINE_RATE, fixed=(500_000, 2_000_000, LINE_RATE))
+
+
+def _run(probe: Probe, **changes: Any) -> SearchResult:
+    fields = {"kind": "fixed", "loads": ["1fps"], "duration": "10s", "repeats": 3}
+    return build(SEARCH.validate_python({**fields, **changes}), LOADS).run(probe)
+
+
+def _limits(measure: Measure) -> list[Limit]:
+    return [load.limit for load in _run(probe_of(measure)).loads]
+
+
+def test_each_load_is_offered_as_often_as_asked_and_in_the_order_given() -> None:
+    probe = probe_of(switch(10**6))
+    result = _run(probe)
+    assert [each.load_fps for each in probe.trials] == [
+        load for load in LOADS.fixed for _ in range(3)
+    ]
+    assert {each.duration_ns for each in probe.trials} == {10 * NANOSECONDS}
+    assert [load.load_fps for load in result.loads] == list(LOADS.fixed)
+    assert result.goals == ()
+    assert result.complete
+
+
+def test_loss_and_throughput_are_those_of_the_worst_trial_and_direction() -> None:
+    below, above, _ = _run(probe_of(switch(10**6, reverse_fps=10**6 // 2))).loads
+    assert (below.passed, below.worst_loss_ratio, below.throughput_fps) == (3, "0", 500_000)
+    assert (above.passed, above.worst_loss_ratio, above.throughput_fps) == (0, "3/4", 500_000)
+
+
+def test_what_limits_a_load_is_named() -> None:
+    assert _limits(switch(10**6)) == [Limit.SETTING, Limit.DUT, Limit.DUT]
+    assert _limits(switch(LINE_RATE)) == [Limit.SETTING, Limit.SETTING, Limit.LINK]
+    assert _limits(switch(LINE_RATE, sends_fps=10**6)) == [
+        Limit.SETTING,
+        Limit.GENERATOR,
+        Limit.GENERATOR,
+    ]
+
+
+def test_allowed_loss_lets_a_load_pass() -> None:
+    result = _run(probe_of(switch(10**6)), loss_ratio="50%")
+    assert [load.passed for load in result.loads] == [3, 3, 0]
+
+
+def test_when_the_budget_ends_only_what_was_measured_is_reported() -> None:
+    probe = probe_of(switch(10**6), budget_s=4 * 19)
+    result = _run(probe)
+    assert not result.complete
+    assert [load.trials for load in result.loads] == [3, 1]
+    assert "the time ended after 1 of 3 trials" in result.loads[1].reason
+    assert probe.budget.spent_ns <= 4 * 19 * NANOSECONDS
+
+
+def test_a_load_that_passed_as_far_as_it_was_measured_is_limited_by_the_budget() -> None:
+    (load,) = _run(probe_of(switch(10**6), budget_s=19)).loads
+    assert (load.trials, load.passed, load.limit) == (1, 1, Limit.BUDGET)
