@@ -335,8 +335,26 @@ def test_a_mistyped_run_is_answered_with_the_nearest_one(tmp_path: Path) -> None
     assert folder.name in (caught.value.problems[0].fix or "")
 
 
-@pytest.mark.parametrize("text", ["", "latest", "x", "/nowhere/at/all", "../x", "\0/"])
-def test_a_run_that_does_not_exist_is_a_plain_error(tmp_path: Path, text: str) -> None:
+def test_a_run_folder_in_the_current_directory_is_found_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write_run(tmp_path / "elsewhere")
+    write_run(tmp_path / "results")
+    monkeypatch.chdir(folder.parent)
+    assert resolve(tmp_path / "results", folder.name) == folder
+
+
+NO_RUNS = ["", "latest!", "x", "*", ".", "../x", "/nowhere/at/all", "~/x", "~nobody-at-all/x"]
+NO_NAMES = ["\0", "\0/", "\udcff/", "x" * 5000, "x" * 5000 + "/"]
+
+
+@pytest.mark.parametrize("filled", [True, False])
+@pytest.mark.parametrize("text", [*NO_RUNS, *NO_NAMES])
+def test_a_run_that_does_not_exist_is_a_plain_error(
+    tmp_path: Path, text: str, filled: bool
+) -> None:
+    if filled:
+        write_run(tmp_path)
     with pytest.raises(UsageError):
         resolve(tmp_path, text)
 

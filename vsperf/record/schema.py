@@ -57,13 +57,16 @@ def schema_text() -> str:
 
 
 def _tidy(definition: dict[str, Any]) -> None:
-    """Require all fields, and leave out what pydantic adds for readers of Python only."""
+    """Require all fields, and write the rest as briefly as a person would."""
     properties = definition.get("properties", {})
     if properties:
         definition["required"] = list(properties)
     for field in properties.values():
         field.pop("title", None)
         field.pop("default", None)
+        choices = field.get("anyOf", [{}])
+        if all(list(choice) == ["type"] for choice in choices):
+            field["type"] = [choice["type"] for choice in field.pop("anyOf")]
 
 
 def _inlined(node: Any, definitions: dict[str, Any]) -> Any:

@@ -96,6 +96,8 @@ def resolve(results: Path, text: str) -> Path:
     if folder is not None:
         return folder
     folders = {folder.name: folder for folder in run_folders(results)}
+    if text and text not in folders and _holds_records(Path(text)):
+        return Path(text).resolve()
     if not folders:
         raise UsageError(
             f"there is no run in {results}",
@@ -112,19 +114,26 @@ def resolve(results: Path, text: str) -> Path:
 
 
 def _as_path(results: Path, text: str) -> Path | None:
-    path = Path(text).expanduser() if text.startswith("~") else Path(text)
     if "/" in text:
+        path = Path(text)
         folder = path.parent if path.name == RECORDS else path
-        if not (folder / RECORDS).is_file():
+        if not _holds_records(folder):
             raise UsageError(
-                f"{text} is not a run folder",
-                why=f"it holds no {RECORDS}" if folder.is_dir() else "there is no such folder",
+                f"{text!r} is not a run folder",
+                why=f"it holds no {RECORDS}, or does not exist",
                 fix="`vsperf results` lists the runs that can be shown",
             )
         return folder.resolve()
-    if text == LATEST and (results / LATEST / RECORDS).is_file():
+    if text == LATEST and _holds_records(results / LATEST):
         return (results / LATEST).resolve()
     return None
+
+
+def _holds_records(folder: Path) -> bool:
+    try:
+        return (folder / RECORDS).is_file()
+    except (OSError, ValueError):  # no path at all, such as one that is far too long
+        return False
 
 
 def _last_written(folder: Path) -> float:
