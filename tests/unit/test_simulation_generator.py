@@ -10,7 +10,6 @@ from vsperf.errors import ComponentError, UsageError
 from vsperf.record.histogram import percentiles_ns, summary
 from vsperf.record.plan import Endpoint
 from vsperf.record.trial import intended_frames
-from vsperf.simulation.generator import GeneratorSettings
 from vsperf.spec.base import DriverSpec
 from vsperf.trafficgens.base import TrialRequest
 from vsperf.trafficgens.sim import SimulatedGenerator
@@ -128,11 +127,6 @@ def test_waiting_changes_no_number() -> None:
     assert trials(simulated_case(behaving("noisy"), settings), 1_000_000) == trials(
         simulated_case(behaving("noisy"), {"seed": 3}), 1_000_000
     )
-
-
-def test_a_repetition_of_a_case_can_have_other_chance() -> None:
-    settings = GeneratorSettings(seed=5)
-    assert [settings.for_repeat(repeat).seed for repeat in (1, 2, 3)] == [5, 6, 7]
 
 
 def test_latency_is_measured_only_when_asked_for() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 from fractions import Fraction
-from typing import Self
 
 from pydantic import Field
 
@@ -46,15 +45,11 @@ class GeneratorSettings(Spec):
     raises_in_trial: int | None = Field(default=None, ge=1)
     """With fault `raises`: the one trial in which it fails; every trial when not given."""
     seed: int = 1
-    """All chance of a run follows from this number."""
+    """All chance of a run follows from this number; repetitions of a case count it up."""
     realtime: float = Field(default=0, ge=0, le=1000, allow_inf_nan=False)
     """Seconds to wait for each simulated second of sending; 0 for none."""
     sees_duplicates: bool = True
     """Whether it can tell a duplicate from a first arrival."""
-
-    def for_repeat(self, repeat: int) -> Self:
-        """Return the settings for a repetition of the case, counted from 1: other chance."""
-        return self.model_copy(update={"seed": self.seed + repeat - 1})
 
     def sent_frames(self, intended: int, duration_ns: int, size: FrameSize, link: LinkSpeed) -> int:
         """Return how many of the `intended` frames it sends in one direction."""
