@@ -7,6 +7,7 @@ import importlib.machinery
 import importlib.util
 import re
 import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -59,6 +60,7 @@ def load_tool(name: str) -> ModuleType:
     spec = importlib.util.spec_from_loader(loader.name, loader)
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules[loader.name] = module  # where its dataclasses look for their annotations
     loader.exec_module(module)
     return module
 
