@@ -1,3 +1,5 @@
+"""The published schema is that of the models, and files of every version keep loading."""
+
 from __future__ import annotations
 
 import json

@@ -1,3 +1,5 @@
+"""The index says what the records say, whatever state it is found in."""
+
 from __future__ import annotations
 
 import os

@@ -1,3 +1,5 @@
+"""A run reads back as it was written; damage is either tolerated and said, or refused by line."""
+
 from __future__ import annotations
 
 import os

@@ -1,3 +1,5 @@
+"""What is recorded is on disk, whole, whatever happens to the process, the disk or the folder."""
+
 from __future__ import annotations
 
 import json
