@@ -7,6 +7,7 @@ requirement that is missing in the list is missing in the environment, too.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -39,6 +40,13 @@ class Installed:
     @property
     def packages(self) -> Path:
         return _site_packages(self.folder)
+
+    @property
+    def home(self) -> Path:
+        """Where the specifications that come with vsperf must be."""
+        if self.way == "editable":
+            return self.source
+        return self.packages / "vsperf" / "_data"
 
     def run(self, *argv: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         return _run([str(self.folder / "bin" / argv[0]), *argv[1:]], cwd)
@@ -130,20 +138,43 @@ def test_the_program_starts_in_an_unrelated_directory(installed: Installed, tmp_
     assert "0.1.0" in done.stdout
 
 
+def test_it_lists_its_own_testcases_and_says_where_they_are(
+    installed: Installed, tmp_path: Path
+) -> None:
+    done = installed.run("vsperf", "list", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["folders"] == [{"path": str(installed.home), "role": "built-in"}]
+    assert "phy2phy_tput" in {row["name"] for row in found["testcases"]}
+
+
+def test_a_run_goes_from_yaml_to_a_stored_result(installed: Installed, tmp_path: Path) -> None:
+    argv = ("vsperf", "run", "phy2phy_smoke", "--testbed", "sim", "--json")
+    done = installed.run(*argv, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["simulated"] is True
+    assert Path(found["folder"], "records.jsonl").is_relative_to("results")
+    assert (tmp_path / found["folder"] / "records.jsonl").is_file()
+
+
+def test_its_requirements_are_complete_and_agree_with_each_other(installed: Installed) -> None:
+    python = str(installed.folder / "bin" / "python")
+    done = _run([sys.executable, "-m", "pip", "--python", python, "check"], installed.folder)
+    assert done.returncode == 0, done.stdout
+
+
 def yaml_files(home: Path, folder: str) -> set[Path]:
     return {path.relative_to(home) for path in home.glob(f"{folder}/**/*.yaml")}
 
 
 def test_every_specification_of_the_checkout_is_installed(installed: Installed) -> None:
-    home = installed.source
-    if installed.way != "editable":
-        home = installed.packages / "vsperf" / "_data"
     for folder in ("conf", "testcases"):
         expected = yaml_files(installed.source, folder)
         assert expected, "the checkout has specifications"
-        assert yaml_files(home, folder) == expected
+        assert yaml_files(installed.home, folder) == expected
 
 
 def test_types_are_announced_to_type_checkers(installed: Installed) -> None:
-    home = installed.source if installed.way == "editable" else installed.packages
-    assert (home / "vsperf" / "py.typed").is_file()
+    top = installed.source if installed.way == "editable" else installed.packages
+    assert (top / "vsperf" / "py.typed").is_file()
