@@ -71,7 +71,7 @@ def repeated_values(specs: list[CaseSpec], found: dict[str, Listing]) -> list[Pr
                     Problem(
                         f"`{path}` holds {quoted(value)} twice",
                         item.mark.location,
-                        f"the first is in line {before.line}, column {before.column}",
+                        f"the first is at {before.words}",
                         "keep one of the two",
                     )
                 )

@@ -92,6 +92,8 @@ class LayerReader:
                 break
             self.check_name(layer, f"{PRESET_HEADER}.name", found.path)
             header = self._header(layer)
+            if header is None:
+                layers.insert(0, None)  # what it extends cannot be known
             wanted = header.extends if header else None
             extends = find(layer, f"{PRESET_HEADER}.extends")
             asked = extends.mark.location if extends else asked
@@ -130,8 +132,8 @@ class LayerReader:
             self.problems.append(Problem(what, asked, why, "rename one of the files"))
         return found
 
-    def selection(self, layers: Layers) -> tuple[Selection, dict[str, Mark]]:
-        """Return what the `use:` sections choose together, and where they say so."""
+    def selection(self, layers: Layers) -> tuple[Selection | None, dict[str, Mark]]:
+        """Return what the `use:` sections choose together, None if wrong, and where they do."""
         parts = [Section({SELECTION: e}, (e.key,)) for e in _uses(layers)]
         if not parts:
             return Selection(), {}
@@ -140,10 +142,10 @@ class LayerReader:
             where = tree.mark.location if tree else None
             what = f"`{SELECTION}:` holds `preset:` and `testbed:`"
             self.problems.append(Problem(what, where))
-            return Selection(), {}
+            return None, {}
         chosen, problems = validate(tree, Selection, Context(), SELECTION)
         self.problems += problems
-        return chosen or Selection(), {key: entry.node.mark for key, entry in tree.entries.items()}
+        return chosen, {key: entry.node.mark for key, entry in tree.entries.items()}
 
     def check_no_selection(self, layers: Layers, what: str) -> None:
         """Note a problem where a layer that was itself chosen chooses again."""

@@ -73,7 +73,7 @@ def load(request: Request, library: Library, drivers: Drivers) -> Loaded:
     resolved = [loader.testcase(found) for found in chosen]
     if not chosen:
         loader.chosen_layers(None, None, {})
-    problems = [*reader.problems, *loader.problems, *_same_names(chosen)]
+    problems = [*reader.problems, *loader.problems, *_same_names(chosen, library)]
     testbeds = sorted({testcase.testbed for testcase in resolved if testcase.testbed})
     if len(testbeds) > 1:
         why = f"the testcases choose {listed(testbeds)}"
@@ -94,12 +94,12 @@ def _simulated(cases: tuple[Case, ...]) -> bool:
     return any(case.spec.testbed.simulated for case in cases)
 
 
-def _same_names(chosen: tuple[Found, ...]) -> list[Problem]:
+def _same_names(chosen: tuple[Found, ...], library: Library) -> list[Problem]:
     seen: dict[str, Path] = {}
     problems = []
     for found in chosen:
         if found.name in seen:
-            why = f"{seen[found.name]} and {found.path}"
+            why = f"{library.shown(seen[found.name])} and {library.shown(found.path)}"
             what = f"two testcases of one run are called {found.name}"
             problems.append(Problem(what, None, why, "run them one after the other"))
         seen[found.name] = found.path
@@ -135,12 +135,13 @@ class _Loader:
             self.reader.check_name(layer, "name", found.path)
         upper = [layer, *self._above]
         selection, marks = self.reader.selection([*self._below, *upper])
-        preset = self.request.preset or selection.preset
-        testbed = self.request.testbed or selection.testbed
-        if testbed is None:
+        preset = self.request.preset or (selection.preset if selection else None)
+        testbed = self.request.testbed or (selection.testbed if selection else None)
+        if testbed is None and selection:
             self.problems.append(self._no_testbed())
         presets, machines = self.chosen_layers(preset, testbed, marks)
-        layers = [*self._below, *presets, *machines, *upper]
+        unknown: Layers = [] if selection else [None]
+        layers = [*self._below, *unknown, *presets, *machines, *upper]
         if not any(layers):
             return _Resolved()
         return _Resolved(self._cases(layers), preset, testbed)

@@ -61,7 +61,10 @@ def _latency_goal(spec: CaseSpec, document: Section) -> list[Problem]:
     place = node.mark.location if node else None
     if isinstance(spec.search, FixedLoad):
         what = "latency trials need the goal of a search, and a fixed load has none"
-        return [Problem(what, place, None, "remove them: `latency: null`")]
+        kind = find(document, "search.kind")
+        why = f"they are asked for in {node.mark.origin}" if node else None
+        where = kind.mark.location if kind else place
+        return [Problem(what, where, why, "write `latency: null`, or give `--set latency=null`")]
     if spec.latency.goal in spec.search.goals:
         return []
     fix = did_you_mean(spec.latency.goal, spec.search.goals, f"goals: {listed(spec.search.goals)}")

@@ -38,7 +38,11 @@ _EXPLAINED = (
     ("expected escape sequence", "the escape is not complete", "use single quotes"),
     ("undefined tag handle", "tags are not allowed", "write the plain value"),
     ("found duplicate anchor", "the anchor is defined twice", "rename one of the two"),
-    ("but found '<document start>'", "the file holds more than one document", "drop `---`"),
+    (
+        "but found '<document start>'",
+        "there is one document, and `---` begins another",
+        "drop `---`",
+    ),
     ("sequence entries are not allowed", "a list item cannot begin here", "begin a new line"),
     ("directive", "the line that begins with `%` is not understood", "remove it or quote the text"),
 )

@@ -51,6 +51,12 @@ class Mark:
         )
 
     @property
+    def words(self) -> str:
+        """The place within its source, for a message that already says which source."""
+        column = f"column {self.column}"
+        return f"line {self.line}, {column}" if self.source.numbered else column
+
+    @property
     def origin(self) -> str:
         """The place as a record names it, such as `preset quick (quick.yaml:7)`."""
         source = self.source

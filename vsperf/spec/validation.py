@@ -34,6 +34,9 @@ class Context:
     """True when a layer could not be read, so what is missing may stand in it."""
 
 
+NOTHING = Shape()
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where the path of a validator's error leads in the tree."""
@@ -45,6 +48,8 @@ class Place:
     entry: Entry | None = None
     missing: str | None = None
     """The key that the mapping lacks, if that is where the path ends."""
+    union: Shape = NOTHING
+    """The parent before its `kind` narrowed it down."""
 
     @property
     def dotted(self) -> str:
@@ -91,8 +96,10 @@ def locate(steps: Iterable[str | int], tree: Node, model: type[BaseModel]) -> Pl
     entry: Entry | None = None
     path: list[str] = []
     here: Shape = shape(model)
+    union = around = here
     for step in steps:
         if len(here.models) > 1:
+            union = here
             # The validator names the chosen member of a union; the document does not.
             chosen = [m for m in here.models if step in kinds(m) or step == m.__name__]
             if chosen:
@@ -100,7 +107,9 @@ def locate(steps: Iterable[str | int], tree: Node, model: type[BaseModel]) -> Pl
                 continue
         if isinstance(node, Section) and str(step) in node.entries:
             entry = node.entries[str(step)]
+            around = union if len(union.models) > 1 else here
             node, parent, here = entry.node, here, shape(here.field(str(step)))
+            union = here
         elif isinstance(node, Listing) and isinstance(step, int) and step < len(node.items):
             node, parent, here, entry = node.items[step], here, shape(here.items), None
         elif isinstance(node, Section) and step != "[key]":
@@ -108,7 +117,7 @@ def locate(steps: Iterable[str | int], tree: Node, model: type[BaseModel]) -> Pl
         else:
             break
         path.append(str(step))
-    return Place(tuple(path), node, parent, entry)
+    return Place(tuple(path), node, parent, entry, None, around)
 
 
 def _problems(
@@ -122,6 +131,11 @@ def _problems(
         for detail, place in located
         if detail["type"].startswith("union_tag") or place.path[-1:] == ("kind",)
     }
+    meant = {
+        (place.path[:-1], nearest(place.path[-1], place.parent.keys()))
+        for detail, place in located[: MOST_PROBLEMS * 2]
+        if detail["type"] == "extra_forbidden" and place.path
+    }
     for detail, place in located:
         kind = detail["type"]
         about_kind = kind.startswith("union_tag") or place.path[-1:] == ("kind",)
@@ -130,6 +144,8 @@ def _problems(
         root_rule = kind == "value_error" and not place.path
         if context.incomplete and (kind in ("missing", "union_tag_not_found") or root_rule):
             continue
+        if place.missing and (place.path, place.missing) in meant:
+            continue  # it is there, mistyped, and that is told already
         if len(found) >= MOST_PROBLEMS:
             more += 1
             continue
@@ -174,21 +190,30 @@ def _missing(missing: str, place: Place, mark: Mark, context: Context) -> Proble
     if isinstance(place.node, Section) and place.node.replaced:
         below = place.node.replaced.origin
         why = f"`kind` differs from that in {below}, so nothing of it carries over"
-    here = f"add `{missing.rsplit('.', 1)[-1]}:` here, or " if mark.source.numbered else ""
-    fix = f"{here}give `--set {missing}=…`"
+    if missing == "name":
+        return Problem("`name` is missing", mark.location, None, "add `name:` and the file's name")
+    here = f"add `{missing.rsplit('.', 1)[-1]}:` here" if mark.source.numbered else None
+    option = f"give `--set {missing}=…`" if context.paths else None
+    fix = ", or ".join(filter(None, (here, option)))
     return Problem(f"`{missing}` is missing", mark.location, why, fix)
 
 
 def _unknown(place: Place, mark: Mark, context: Context, prefix: str) -> Problem:
     key = place.path[-1]
-    known = place.parent.keys()
     inside = ".".join(filter(None, (prefix, *place.path[:-1])))
     where = f"in `{inside}`" if inside else "as a section"
+    known = [*place.parent.keys(), *(() if inside or not context.paths else ("use",))]
+    others = [model for model in place.union.models if key in model.model_fields]
+    why = None
     exact = [path for path in context.paths if path.endswith(f".{key}") and ANY_NAME not in path]
     fix = f"did you mean `{exact[0]}`?" if exact and not inside else None
-    fix = fix or did_you_mean(key, known) or _elsewhere(key, inside, context.paths)
+    if others:
+        owners = listed(kind for model in others for kind in kinds(model))
+        why = f"it belongs to kind {owners}; this is another one"
+    else:
+        fix = fix or did_you_mean(key, known) or _elsewhere(key, inside, context.paths)
     fix = fix or f"known here: {listed(known, 20)}"
-    return Problem(f"{quoted(key)} is not known {where}", mark.location, None, fix)
+    return Problem(f"{quoted(key)} is not known {where}", mark.location, why, fix)
 
 
 def _elsewhere(key: str, inside: str, paths: Iterable[str]) -> str | None:

@@ -94,9 +94,9 @@ class _Builder:
         match event:
             case yaml.DocumentStartEvent():
                 self._documents += 1
-                if self._documents > 1:
+                if self._documents > 1 or (event.explicit and not self.source.numbered):
                     self.last = self.mark(event.start_mark)
-                    self._stop("the file holds more than one document", "keep one, drop `---`")
+                    self._stop("there is one document, and `---` begins another", "drop `---`")
             case yaml.AliasEvent():
                 self._alias(event)
             case yaml.ScalarEvent():
@@ -207,14 +207,10 @@ class _Builder:
             self._refuse_key(
                 node,
                 f"the key {quoted(node.value)} stands here a second time",
-                f"keep one of the two; the first is at {_place(first)}",
+                f"keep one of the two; the first is at {first.words}",
             )
         else:
             frame.key, frame.key_refused = (node.value, node.mark), False
 
     def _refuse_key(self, node: Node, what: str, fix: str | None = None) -> None:
         self.problems.append(Problem(what, node.mark.location, None, fix))
-
-
-def _place(mark: Mark) -> str:
-    return f"line {mark.line}" if mark.source.numbered else f"column {mark.column}"

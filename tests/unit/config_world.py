@@ -1,0 +1,116 @@
+"""What the configuration tests share: drivers of their own, and the project's real library."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from vsperf.errors import Problem, SpecError
+from vsperf.spec.base import DriverSpec, Spec
+from vsperf.spec.document import Drivers
+from vsperf.spec.loader import Loaded, Request, load
+from vsperf.spec.lookup import Folder, Library
+from vsperf.units import CpuSet, Rate
+
+CHECKOUT = Path(__file__).parents[2]
+
+
+class Steady(Spec):
+    """A behaviour without surprises."""
+
+    kind: Literal["steady"]
+    capacity: Rate = Rate.parse("5Mfps")
+
+
+class Lossy(Spec):
+    """A behaviour with another set of settings."""
+
+    kind: Literal["lossy"]
+    probability: float = Field(default=0.1, ge=0, le=1)
+
+
+class Switch(DriverSpec):
+    """A switch with a union inside, as the simulated one has."""
+
+    kind: Literal["sim"]
+    seed: int = 1
+    behaviour: Annotated[Steady | Lossy, Field(discriminator="kind")] = Steady(kind="steady")
+
+
+class OtherSwitch(DriverSpec):
+    """A second kind, so that the kind decides which settings exist."""
+
+    kind: Literal["other"]
+    cpus: CpuSet
+
+
+class Generator(DriverSpec):
+    """The only generator."""
+
+    kind: Literal["sim"]
+    seed: int = 1
+    max_rate: Rate | None = None
+
+
+class Guest(DriverSpec):
+    """The only guest."""
+
+    kind: Literal["loop"]
+    queues: int = Field(default=1, ge=1)
+
+
+DRIVERS: Drivers = {
+    "vswitch": {"sim": Switch, "other": OtherSwitch},
+    "generator": {"sim": Generator},
+    "vnf": {"loop": Guest},
+}
+
+
+def library(cwd: Path, *first: Path) -> Library:
+    """Return a library of `first` and the checkout, and nothing of the machine it runs on."""
+    folders = [Folder(path, "$VSPERF_PATH") for path in first]
+    return Library((*folders, Folder(CHECKOUT, "built-in")), cwd)
+
+
+def write(folder: Path, files: dict[str, str]) -> Path:
+    """Write files below a folder and return it."""
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+MINIMAL = "name: mine\ntopology: p2p\ntraffic: {frame_size: 64}\n"
+
+
+def loaded(folder: Path, text: str = MINIMAL, request: Request | None = None) -> Loaded:
+    """Load the testcase `mine` with `text` on the simulated testbed."""
+    write(folder, {"testcases/mine.yaml": text})
+    return load(request or Request(("mine",), testbed="sim"), library(folder, folder), DRIVERS)
+
+
+def problems(library: Library, request: Request) -> tuple[Problem, ...]:
+    """Return what is wrong with a request, none if it loads."""
+    try:
+        load(request, library, DRIVERS)
+    except SpecError as error:
+        return error.problems
+    return ()
+
+
+def shown(problem: Problem) -> str:
+    """Render a problem on lines of its own, with files by their name alone."""
+    lines = []
+    if problem.where:
+        where = problem.where
+        source = where.source if where.source.startswith("--") else Path(where.source).name
+        place = [source, *(str(n) for n in (where.line, where.column) if n is not None)]
+        lines.append(f"{':'.join(place)}: {problem.what}")
+    else:
+        lines.append(problem.what)
+    lines += [f"  why: {problem.why}"] if problem.why else []
+    lines += [f"  fix: {problem.fix}"] if problem.fix else []
+    return "\n".join(lines)
