@@ -1,0 +1,78 @@
+"""The set-up script says what is wrong before it touches anything."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from conftest import REPOSITORY
+
+
+def bootstrap(checkout: Path, *argv: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    (checkout / "tools").mkdir(exist_ok=True)
+    script = checkout / "tools" / "bootstrap"
+    script.write_bytes((REPOSITORY / "tools" / "bootstrap").read_bytes())
+    for name in ("requirements.txt", "requirements-dev.txt", "setup.py"):
+        (checkout / name).write_bytes((REPOSITORY / name).read_bytes())
+    return subprocess.run(
+        ["sh", str(script), *argv],
+        env={**os.environ, **environ},
+        cwd="/",
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+
+
+def test_it_explains_itself(tmp_path: Path) -> None:
+    done = bootstrap(tmp_path, "--help")
+    assert done.returncode == 0
+    assert "tools/bootstrap --dev" in done.stdout
+    assert not (tmp_path / ".venv").exists()
+
+
+def test_an_unknown_option_is_refused(tmp_path: Path) -> None:
+    done = bootstrap(tmp_path, "--devel")
+    assert done.returncode == 3
+    assert "unknown option --devel; there is only --dev" in done.stderr
+    assert not (tmp_path / ".venv").exists()
+
+
+def test_an_interpreter_that_does_not_suit_is_named_and_nothing_is_made(tmp_path: Path) -> None:
+    done = bootstrap(tmp_path, PYTHON="/bin/false")
+    assert done.returncode == 3
+    assert "PYTHON=/bin/false is not Python 3.11 or newer" in done.stderr
+    assert not (tmp_path / ".venv").exists()
+
+
+def test_a_finished_set_up_is_left_alone_and_another_one_is_not(tmp_path: Path) -> None:
+    checkout = tmp_path / "a check out"
+    checkout.mkdir()
+    bootstrap(checkout, "--help")
+    finish(checkout)
+    done = bootstrap(checkout, PYTHON="/bin/false")
+    assert (done.returncode, done.stdout) == (0, "bootstrap: nothing to do, .venv is complete\n")
+    with (checkout / "requirements.txt").open("a") as file:
+        file.write("another==1\n")
+    script = checkout / "tools" / "bootstrap"
+    again = subprocess.run(
+        ["sh", str(script)],
+        env={**os.environ, "PYTHON": "/bin/false"},
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    assert again.returncode == 3, "the stamp of other requirements must not count"
+
+
+def finish(checkout: Path) -> None:
+    """Leave what a successful set-up leaves, with a stand-in for the interpreter."""
+    python = checkout / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text("#!/bin/sh\nexit 0\n")
+    python.chmod(0o755)
+    files = ("requirements.txt", "setup.py", "tools/bootstrap")
+    state = f"checkout {checkout.resolve()}\nlevel run\n"
+    state += "".join((checkout / name).read_text() for name in files)
+    (checkout / ".venv" / "stamp-run").write_text(state)
