@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from vsperf.record.flags import Severity, worst
 from vsperf.record.histogram import merge, percentiles_ns
 from vsperf.record.result import GoalResult, Limit, LoadResult
 from vsperf.record.run import CaseRecord, PlannedCase
@@ -61,9 +62,13 @@ class CaseRow:
 
     @property
     def headline_fps(self) -> int | None:
-        """The rate that shares and bit rates of the row refer to: the first answer's."""
+        """The rate that shares and bit rates of the row refer to: the first answer's.
+
+        None where that answer is not to be believed.
+        """
         if self.goals:
-            return self.goals[0].lower_fps
+            doubted = worst(self.goals[0].flags) is Severity.INVALID
+            return None if doubted else self.goals[0].lower_fps
         return self.loads[0].throughput_fps if self.loads else None
 
     @property

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from vsperf.cli.summary import CaseRow, LatencyRow
-from vsperf.record.flags import Severity
+from vsperf.record.flags import Severity, worst
 from vsperf.record.result import Compliance, GoalResult, Level, LoadResult
 from vsperf.record.run import Outcome
 from vsperf.units import human_fps, human_ns, human_seconds
@@ -143,7 +143,7 @@ def _goal_cell(row: CaseRow, name: str) -> str:
 
 def interval(goal: GoalResult) -> str:
     """Write the answer to a goal: the interval, a lower limit, or none; never one bare number."""
-    if any(flag.severity is Severity.INVALID for flag in goal.flags):
+    if worst(goal.flags) is Severity.INVALID:
         return "invalid"
     if goal.lower_fps is None:
         return f"none < {human_fps(goal.upper_fps)}" if goal.upper_fps is not None else "unknown"

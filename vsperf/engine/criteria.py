@@ -80,6 +80,9 @@ def _check_latency(expected: Expectation, latency: tuple[Trial, ...]) -> Check:
 
 def outcome_of(result: SearchResult, checks: tuple[Check, ...]) -> tuple[Outcome, str]:
     """Return the outcome of a case that was measured, and why it is not PASS."""
+    for load in result.loads:
+        if load.limit is Limit.UNKNOWN:
+            return Outcome.INVALID, load.reason
     for goal in result.goals:
         doubt = next((flag for flag in goal.flags if flag.severity is Severity.INVALID), None)
         if doubt is not None:
@@ -93,6 +96,34 @@ def outcome_of(result: SearchResult, checks: tuple[Check, ...]) -> tuple[Outcome
     if untold:
         return Outcome.INVALID, "; ".join(f"{c.criterion}: {c.found}" for c in untold)
     return Outcome.PASS, ""
+
+
+def believed(result: SearchResult, trials: Iterable[Trial]) -> SearchResult:
+    """Return the result, with doubt put on all of it if frames were counted in the wrong trial.
+
+    The surplus of one trial was missed by another, whose loss then looks like the switch's. So
+    the whole case is tainted, also when repeating the one trial went well.
+    """
+    mixed = [
+        trial
+        for trial in trials
+        if trial.purpose is Purpose.SEARCH and Flag.RX_EXCEEDS_TX in trial.flags
+    ]
+    if not mixed:
+        return result
+    doubt = {
+        "limit": Limit.UNKNOWN,
+        "reason": f"in trial {mixed[0].index} more frames arrived than were sent, so other trials "
+        "may have missed frames that did arrive; a longer `trial.drain` may help",
+    }
+    return SearchResult(
+        goals=tuple(
+            goal.model_copy(update={**doubt, "flags": (Flag.RX_EXCEEDS_TX, *goal.flags)})
+            for goal in result.goals
+        ),
+        loads=tuple(load.model_copy(update=doubt) for load in result.loads),
+        complete=result.complete,
+    )
 
 
 def flags_of(result: SearchResult, trials: Iterable[Trial]) -> tuple[Flag, ...]:

@@ -1,0 +1,153 @@
+"""kill -9 at any moment: no recorded trial is lost, and the run can be brought to its end.
+
+The program says on stderr when a trial is recorded, so the test knows at each kill what must be in
+the file. What a resumed run finds is compared with a run that nobody disturbed; only times differ.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vsperf.store.folders import RECORDS, run_folders
+from vsperf.store.reader import StoredRun, read_run
+
+KILLS = 50
+PARTS = 2
+"""So that two workers share the kills."""
+SELECTION = (
+    "phy2phy_tput",
+    "--testbed=sim",
+    "--set=traffic.frame_size=[64,128]",
+    "--set=vswitch.behaviour.kind=random-loss",
+    "--set=generator.realtime=0.005",
+)
+EVENTS = 80
+"""About as many as an undisturbed run tells of; a moment is counted in them, not in seconds."""
+START_S = 0.6
+"""About as long as it takes to the first event."""
+TIMES = ("started_at", "finished_at")
+
+
+def vsperf(results: Path, *arguments: str) -> subprocess.Popen[bytes]:
+    argv = [sys.executable, "-m", "vsperf", "run", *arguments, f"--results={results}"]
+    environ = {key: value for key, value in os.environ.items() if not key.startswith("VSPERF")}
+    return subprocess.Popen(
+        [*argv, "--progress=json"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env=environ,
+    )
+
+
+def kill_sometime(process: subprocess.Popen[bytes], chance: random.Random) -> list[dict[str, Any]]:
+    """Kill a program at a random moment, and return the trials that it had called recorded.
+
+    One kill in ten comes before the program has said anything.
+    """
+    assert process.stderr is not None
+    said = b""
+    if chance.random() < 0.1:
+        time.sleep(chance.uniform(0, START_S))
+    else:
+        for _ in range(chance.randrange(1, EVENTS)):
+            said += process.stderr.readline()
+        time.sleep(chance.uniform(0, 0.02))
+    process.kill()
+    said += process.stderr.read()
+    process.stderr.close()
+    process.wait()
+    whole = said.decode().split("\n")[:-1]
+    events = [json.loads(line) for line in whole if line.startswith("{")]
+    return [event for event in events if event["event"] == "TrialFinished"]
+
+
+def trials_on_disk(run: StoredRun) -> list[dict[str, Any]]:
+    return [
+        {"case": case.planned.key, **trial.model_dump(mode="json")}
+        for case in run.cases
+        for attempt in case.attempts
+        for trial in attempt.trials
+    ]
+
+
+def without_times(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: without_times(v) for k, v in value.items() if k not in TIMES}
+    if isinstance(value, list):
+        return [without_times(item) for item in value]
+    return value
+
+
+def found(run: StoredRun) -> Any:
+    """Return all that a run found, times left out."""
+    return [
+        {
+            "record": case.record and without_times(case.record.model_dump(mode="json")),
+            "trials": without_times([trial.model_dump(mode="json") for trial in case.trials]),
+        }
+        for case in run.cases
+    ]
+
+
+def assert_recorded(said: list[dict[str, Any]], run: StoredRun) -> None:
+    """Every trial that was called recorded is in the file as it was told."""
+    on_disk = trials_on_disk(run)
+    for trial in on_disk:
+        for direction in trial["directions"]:
+            direction.pop("latency_histogram")
+    for event in said:
+        assert {key: value for key, value in event.items() if key != "event"} in on_disk
+
+
+@pytest.fixture(name="undisturbed", scope="module")
+def fixture_undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    results = tmp_path_factory.mktemp("undisturbed")
+    process = vsperf(results, *SELECTION)
+    process.communicate()
+    assert process.returncode == 0
+    return found(read_run(run_folders(results)[0]))
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_killed_runs_lose_nothing_and_end_like_undisturbed_ones(
+    part: int, tmp_path: Path, undisturbed: Any
+) -> None:
+    chance = random.Random(f"kill {part}")
+    in_mid_run = 0
+    for kill in range(KILLS // PARTS):
+        results = tmp_path / str(kill)
+        said = kill_sometime(vsperf(results, *SELECTION), chance)
+        folders = run_folders(results)
+        if not folders or not (folders[0] / RECORDS).exists():
+            assert not said  # killed before there was anything to record
+            continue
+        if b"\n" not in (folders[0] / RECORDS).read_bytes():
+            assert not said
+            continue
+        run = read_run(folders[0])
+        assert_recorded(said, run)
+        in_mid_run += run.end is None
+        if run.end is None and chance.random() < 0.3:
+            again = vsperf(results, "--resume=latest")
+            said += kill_sometime(again, chance)
+            run = read_run(folders[0])
+            assert_recorded(said, run)
+        if run.end is None:
+            resumed = vsperf(results, "--resume=latest")
+            _, errors = resumed.communicate()
+            assert resumed.returncode == 0, errors.decode()
+            run = read_run(folders[0])
+            assert_recorded(said, run)
+        assert run.end is not None
+        assert run.end.exit_code == 0
+        assert found(run) == undisturbed
+    assert in_mid_run >= KILLS // PARTS // 3, "the kills missed what they should have hit"
