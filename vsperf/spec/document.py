@@ -57,7 +57,12 @@ def document_model(drivers: Drivers) -> type[CaseSpec]:
 
 def settable_paths(drivers: Drivers) -> list[str]:
     """Return every path that `--set` may name; NAME stands for a name of the user's choice."""
-    found = [path for path in paths(document_model(drivers)) if not path.startswith("topology")]
+    return paths_of(document_model(drivers))
+
+
+def paths_of(model: type[CaseSpec]) -> list[str]:
+    """Return the paths of a model that `document_model` made."""
+    found = [path for path in paths(model) if not path.startswith("topology")]
     chosen = [f"{SELECTION}.{key}" for key in Selection.model_fields]
     topology = ["topology", "topology.name", "topology.vms", "topology.paths"]
     return sorted({*found, *chosen, *topology} - {"name"})
@@ -109,7 +114,16 @@ def _partial(schema: Any) -> Any:
         if key in ("discriminator", "minProperties") and not _is_property_named(value):
             continue
         kept["anyOf" if key == "oneOf" else key] = _partial(value)
+        if key == "additionalProperties" and isinstance(value, dict):
+            kept[key] = _or_null(kept[key])
+        elif key == "patternProperties":
+            kept[key] = {pattern: _or_null(inner) for pattern, inner in kept[key].items()}
     return kept
+
+
+def _or_null(schema: Any) -> dict[str, Any]:
+    """Allow null, which takes out an entry of a lower layer."""
+    return {"anyOf": [schema, {"type": "null"}]}
 
 
 def _is_property_named(value: Any) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from vsperf.errors import Location, Problem, SpecError
 from vsperf.spec.case import Case, CaseSpec
-from vsperf.spec.document import Drivers, document_model, settable_paths
+from vsperf.spec.document import Drivers, document_model, paths_of
 from vsperf.spec.expand import MOST_CASES, axes, point_of, points, repeated_values
 from vsperf.spec.layers import LayerReader, Layers, merged, names
 from vsperf.spec.lookup import Found, Library
@@ -124,7 +124,7 @@ class _Loader:
         self.drivers = drivers
         self.problems: list[Problem] = []
         self._model = document_model(drivers)
-        self._paths = tuple(settable_paths(drivers))
+        self._paths = tuple(paths_of(self._model))
         self._below = reader.defaults()
         self._above = [*reader.conf_files(request.conf), *reader.options(request.sets)]
 

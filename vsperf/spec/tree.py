@@ -71,7 +71,7 @@ class Scalar:
     value: str | int | float | bool | None
     mark: Mark
     removed: bool = False
-    """True for a null that was laid over a mapping, to take it out."""
+    """True for a null that was written as such: it takes out an entry of a lower layer."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,20 +136,18 @@ def plain(node: Node) -> Any:
 
 
 def merge(lower: Node | None, upper: Node) -> Node:
-    """Lay `upper` over `lower`.
-
-    A mapping whose `kind` differs takes the place of the lower one whole: the settings of one
-    search or driver mean nothing to another. A null over a mapping takes it out.
-    """
-    if isinstance(upper, Scalar) and upper.value is None and isinstance(lower, Section):
-        return replace(upper, removed=True)
+    """Lay `upper` over `lower`."""
     if isinstance(lower, Section) and isinstance(upper, Section):
         return merge_sections(lower, upper)
     return upper
 
 
 def merge_sections(lower: Section, upper: Section) -> Section:
-    """Lay a mapping over another."""
+    """Lay a mapping over another.
+
+    One whose `kind` differs takes the place of the lower one whole: the settings of one search or
+    driver mean nothing to another.
+    """
     below, above = lower.get("kind"), upper.get("kind")
     if isinstance(below, Scalar) and isinstance(above, Scalar) and below.value != above.value:
         return replace(upper, replaced=lower.mark)

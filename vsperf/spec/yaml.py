@@ -146,7 +146,7 @@ class _Builder:
         if isinstance(value, str) and not is_plain_text(value):
             self._problem("the text holds a control character", "remove its escape")
             value = ""
-        node = Scalar(value, self.last)
+        node = Scalar(value, self.last, removed=value is None and event.value != "")
         if event.anchor:
             self._anchors[event.anchor] = node, 1
         self._add(node)

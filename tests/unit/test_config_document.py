@@ -1,0 +1,114 @@
+"""The schema and the settable paths describe exactly what the loader accepts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from config_world import CHECKOUT, DRIVERS, MINIMAL, library, problems, write
+from jsonschema import Draft202012Validator
+
+from vsperf.spec.document import document_schema, settable_paths
+from vsperf.spec.loader import Request
+
+SCHEMA = document_schema(DRIVERS)
+
+
+def accepted(document: Any) -> bool:
+    return bool(Draft202012Validator(SCHEMA).is_valid(document))
+
+
+def test_the_schema_is_a_valid_schema() -> None:
+    Draft202012Validator.check_schema(SCHEMA)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [*sorted((CHECKOUT / "testcases").rglob("*.yaml")), CHECKOUT / "conf/defaults.yaml"],
+    ids=lambda path: path.stem,
+)
+def test_the_schema_accepts_the_files_of_the_project(path: Path) -> None:
+    assert accepted(yaml.safe_load(path.read_text()))
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"name": "part"},
+        {"topology": "pvvp3"},
+        {"topology": {"name": "pvvp", "vms": 3}},
+        {"topology": {"paths": [["phy0", "phy1"]]}},
+        {"traffic": {"frame_size": ["64B", 128], "flows": [1, "1M"], "direction": ["both"]}},
+        {"search": {"width": "1%"}},
+        {"vswitch": {"behaviour": {"kind": "lossy"}}},
+        {"use": {"preset": "quick"}},
+        {"latency": None},
+    ],
+    ids=str,
+)
+def test_the_schema_accepts_a_part_of_a_document(document: Any) -> None:
+    assert accepted(document)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"trafic": {}},
+        {"traffic": {"size": 64}},
+        {"traffic": {"frame_size": []}},
+        {"topology": 3},
+        {"topology": {"name": "pvp", "machines": 1}},
+        {"search": {"kind": "mrl"}},
+        {"search": {"kind": "fixed", "width": "1%"}},
+        {"vswitch": {"kind": "vpp"}},
+        {"trial": {"learning": "yes"}},
+    ],
+    ids=str,
+)
+def test_the_schema_refuses_what_the_loader_refuses(document: Any) -> None:
+    assert not accepted(document)
+
+
+def test_paths_name_settings_of_all_kinds_and_drivers() -> None:
+    found = settable_paths(DRIVERS)
+    assert {
+        "traffic.frame_size",
+        "trial.drain",
+        "search.kind",
+        "search.width",
+        "search.resolution",
+        "search.goals.NAME.loss_ratio",
+        "testbed.links.NAME.speed",
+        "vswitch.behaviour.probability",
+        "vswitch.cpus",
+        "generator.max_rate",
+        "vnf.queues",
+        "topology",
+        "topology.vms",
+        "use.testbed",
+        "latency.loads",
+    } <= set(found)
+    assert found == sorted(set(found))
+
+
+@pytest.mark.parametrize("path", settable_paths(DRIVERS))
+def test_every_listed_path_is_known_to_the_loader(tmp_path: Path, path: str) -> None:
+    write(tmp_path, {"testcases/mine.yaml": MINIMAL})
+    setting = f"{path.replace('NAME', 'phy0' if 'links' in path else 'ndr')}=junk"
+    # A setting of another kind is known where that kind is chosen.
+    kinds = {"cpus": "vswitch.kind=other", "probability": "vswitch.behaviour.kind=lossy"}
+    searches = {
+        "resolution": "rfc2544", "step": "tst009", "max_repeats": "tst009",
+        "loss_threshold": "tst009", "loads": "fixed", "repeats": "fixed", "loss_ratio": "fixed",
+    }  # fmt: skip
+    last = path.rsplit(".", 1)[-1]
+    sets = [kinds[last]] if path.startswith("vswitch") and last in kinds else []
+    if path.startswith("search.") and path.count(".") == 1 and last in searches:
+        sets = [f"search.kind={searches[last]}"]
+    elif path == "search.duration":
+        sets = ["search.kind=fixed"]
+    request = Request(("mine",), testbed="sim", sets=(*sets, setting))
+    told = [problem.what for problem in problems(library(tmp_path, tmp_path), request)]
+    assert not [what for what in told if f"{last!r} is not known" in what]

@@ -1,0 +1,280 @@
+"""Layers merge by one rule, in one order, and every value remembers where it was written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from config_world import CHECKOUT, DRIVERS, MINIMAL, library, loaded, write
+
+from vsperf.errors import SpecError
+from vsperf.spec.loader import Request, load, load_cases
+from vsperf.spec.search import FixedLoad, MlrSearch, Rfc2544Search, Tst009Search
+from vsperf.spec.tree import BUILT_IN
+from vsperf.units import Count, Duration, Rate, Ratio
+
+
+def drain(loaded_from: Path, *layers: str) -> tuple[str, str]:
+    """Return the drain time, and its origin, when each of `layers` sets one of its own."""
+    defaults = (CHECKOUT / "conf/defaults.yaml").read_text()
+    assert "{preset: quick}" in defaults
+    write(
+        loaded_from,
+        {
+            "conf/defaults.yaml": defaults.replace("{preset: quick}", "{preset: mine}"),
+            "conf/presets/base.yaml": "preset: {name: base, extends: bare}\n"
+            + ("trial: {drain: 2s}\n" if "base preset" in layers else ""),
+            "conf/presets/bare.yaml": (CHECKOUT / "conf/presets/quick.yaml")
+            .read_text()
+            .replace("name: quick", "name: bare")
+            .replace("drain: 100ms, ", ""),
+            "conf/presets/mine.yaml": "preset: {name: mine, extends: base}\n"
+            + ("trial: {drain: 3s}\n" if "preset" in layers else ""),
+            "conf/testbeds/lab.yaml": (CHECKOUT / "conf/testbeds/sim.yaml")
+            .read_text()
+            .replace("name: sim", "name: lab")
+            + ("trial: {drain: 4s}\n" if "testbed" in layers else ""),
+            "testcases/mine.yaml": MINIMAL
+            + ("trial: {drain: 5s}\n" if "testcase" in layers else ""),
+            "one.yaml": "tags: [one]\n" + ("trial: {drain: 6s}\n" if "conf" in layers else ""),
+            "two.yaml": "tags: [two]\n"
+            + ("trial: {drain: 7s}\n" if "second conf" in layers else ""),
+        },
+    )
+    sets = [f"trial.drain={n}s" for n, name in ((8, "set"), (9, "second set")) if name in layers]
+    request = Request(
+        ("mine",), testbed="lab", conf=(Path("one.yaml"), Path("two.yaml")), sets=tuple(sets)
+    )
+    case = load(request, library(loaded_from, loaded_from), DRIVERS).cases[0]
+    assert case.spec.tags == ("two",)
+    return str(case.spec.trial.drain), case.origins["trial.drain"]
+
+
+ORDER = (
+    ("defaults", "500ms", "defaults.yaml:9"),
+    ("base preset", "2s", "preset base (base.yaml:2)"),
+    ("preset", "3s", "preset mine (mine.yaml:2)"),
+    ("testbed", "4s", "testbed lab (lab.yaml:13)"),
+    ("testcase", "5s", "mine.yaml:4"),
+    ("conf", "6s", "one.yaml:2"),
+    ("second conf", "7s", "two.yaml:2"),
+    ("set", "8s", "--set trial.drain=8s"),
+    ("second set", "9s", "--set trial.drain=9s"),
+)
+
+
+@pytest.mark.parametrize("rank", range(len(ORDER)), ids=[name for name, _, _ in ORDER])
+def test_a_layer_wins_over_all_below_it_and_is_named_as_the_origin(
+    tmp_path: Path, rank: int
+) -> None:
+    below = [name for name, _, _ in ORDER[: rank + 1]]
+    assert drain(tmp_path, *below) == ORDER[rank][1:]
+
+
+@pytest.mark.parametrize("rank", range(len(ORDER)), ids=[name for name, _, _ in ORDER])
+def test_a_layer_alone_wins_over_the_defaults(tmp_path: Path, rank: int) -> None:
+    assert drain(tmp_path, ORDER[rank][0]) == ORDER[rank][1:]
+
+
+def test_mappings_merge_and_lists_replace(tmp_path: Path) -> None:
+    text = MINIMAL + "search: {goals: {pdr: {loss_ratio: 1%}}}\nlatency: {loads: [20%]}\n"
+    spec = loaded(tmp_path, text).cases[0].spec
+    assert isinstance(spec.search, MlrSearch)
+    assert {name: str(goal.loss_ratio) for name, goal in spec.search.goals.items()} == {
+        "ndr": "0",
+        "pdr": "1%",
+    }
+    assert spec.latency is not None
+    assert spec.latency.loads == (Ratio.parse("20%"),)
+    assert spec.latency.goal == "ndr"
+
+
+def test_another_kind_drops_the_settings_of_the_kind_below(tmp_path: Path) -> None:
+    text = MINIMAL + "search: {kind: fixed, loads: [50%], duration: 3s}\nlatency: null\n"
+    spec = loaded(tmp_path, text).cases[0].spec
+    assert spec.search == FixedLoad(
+        kind="fixed", loads=(Rate.parse("50%"),), duration=Duration.parse("3s")
+    )
+
+
+def test_the_same_kind_keeps_the_settings_below(tmp_path: Path) -> None:
+    spec = loaded(tmp_path, MINIMAL + "search: {kind: mlr, width: 3%}\n").cases[0].spec
+    assert isinstance(spec.search, MlrSearch)
+    assert str(spec.search.width) == "3%"
+    assert str(spec.search.duration_sum) == "5s"
+
+
+def test_null_removes_an_optional_section(tmp_path: Path) -> None:
+    write(tmp_path, {"vm.yaml": "vnf: {kind: loop}\n"})
+    conf = (Path("vm.yaml"),)
+    with_guest = loaded(tmp_path, MINIMAL, Request(("mine",), testbed="sim", conf=conf))
+    assert with_guest.cases[0].spec.vnf is not None
+    request = Request(("mine",), testbed="sim", conf=conf, sets=("vnf=null", "latency="))
+    case = loaded(tmp_path, MINIMAL, request).cases[0]
+    assert (case.spec.vnf, case.spec.latency) == (None, None)
+    assert case.origins["vnf"] == "--set vnf=null"
+
+
+def test_null_removes_a_goal(tmp_path: Path) -> None:
+    case = loaded(tmp_path, MINIMAL + "search: {goals: {pdr: null}}\n").cases[0]
+    assert isinstance(case.spec.search, MlrSearch)
+    assert list(case.spec.search.goals) == ["ndr"]
+    assert not [path for path in case.origins if path.startswith("search.goals.pdr")]
+
+
+def test_a_goal_that_was_left_empty_is_not_removed_silently(tmp_path: Path) -> None:
+    with pytest.raises(SpecError) as caught:
+        loaded(tmp_path, MINIMAL + "search:\n  goals:\n    pdr:\n")
+    assert "must be a mapping" in caught.value.problems[0].what
+
+
+def test_null_may_remove_what_no_lower_layer_has(tmp_path: Path) -> None:
+    request = Request(("mine",), testbed="sim", preset="rfc2544-strict")
+    case = loaded(tmp_path, MINIMAL + "search: {goals: {pdr: null, mrr: null}}\n", request).cases[0]
+    assert isinstance(case.spec.search, Rfc2544Search)
+    assert list(case.spec.search.goals) == ["ndr"]
+
+
+def test_every_leaf_of_the_resolved_case_has_an_origin(tmp_path: Path) -> None:
+    case = loaded(tmp_path, MINIMAL + "expect:\n  - {metric: ndr, min: 1Mfps}\n").cases[0]
+    origins = case.origins
+    assert origins["name"] == "mine.yaml:1"
+    assert origins["topology.paths"] == "mine.yaml:2"
+    assert origins["traffic.frame_size"] == "mine.yaml:3"
+    assert origins["traffic.flows"] == BUILT_IN
+    assert origins["search.kind"] == "preset quick (quick.yaml:10)"
+    assert origins["search.goals.ndr.loss_ratio"] == "defaults.yaml:20"
+    assert origins["testbed.links.phy0.speed"] == "testbed sim (sim.yaml:8)"
+    assert origins["vswitch.behaviour.kind"] == BUILT_IN
+    assert origins["expect.0.min"] == "mine.yaml:5"
+
+
+def test_the_command_line_chooses_preset_and_testbed_over_use(tmp_path: Path) -> None:
+    text = MINIMAL + "use: {preset: tst009, testbed: sim}\n"
+    assert loaded(tmp_path, text, Request(("mine",))).preset == "tst009"
+    assert loaded(tmp_path, text, Request(("mine",), preset="standard")).preset == "standard"
+
+
+def test_use_in_a_conf_file_and_in_a_setting_wins_over_the_testcase(tmp_path: Path) -> None:
+    write(tmp_path, {"my.yaml": "use: {preset: standard, testbed: sim}\n"})
+    text = MINIMAL + "use: {preset: tst009}\n"
+    conf = (Path("my.yaml"),)
+    found = loaded(tmp_path, text, Request(("mine",), conf=conf))
+    assert (found.preset, found.testbed, found.simulated) == ("standard", "sim", True)
+    sets = ("use.preset=rfc2544-strict",)
+    assert loaded(tmp_path, text, Request(("mine",), conf=conf, sets=sets)).preset == sets[0][11:]
+
+
+def test_without_a_testbed_nothing_is_simulated_silently(tmp_path: Path) -> None:
+    with pytest.raises(SpecError) as caught:
+        loaded(tmp_path, MINIMAL, Request(("mine",)))
+    (problem,) = caught.value.problems
+    assert problem.what == "no testbed was chosen"
+    assert problem.fix is not None
+    assert "--testbed sim" in problem.fix
+    assert "found: sim" in problem.fix
+
+
+def test_testcases_that_choose_different_testbeds_do_not_share_a_run(tmp_path: Path) -> None:
+    lab = (CHECKOUT / "conf/testbeds/sim.yaml").read_text().replace("name: sim", "name: lab")
+    write(
+        tmp_path,
+        {
+            "conf/testbeds/lab.yaml": lab,
+            "testcases/other.yaml": MINIMAL.replace("mine", "other") + "use: {testbed: lab}\n",
+        },
+    )
+    with pytest.raises(SpecError) as caught:
+        loaded(tmp_path, MINIMAL + "use: {testbed: sim}\n", Request(("mine", "other")))
+    assert [problem.what for problem in caught.value.problems] == ["a run has one testbed"]
+
+
+@pytest.mark.parametrize(
+    ("preset", "search"),
+    [
+        ("quick", MlrSearch),
+        ("standard", MlrSearch),
+        ("rfc2544-strict", Rfc2544Search),
+        ("tst009", Tst009Search),
+    ],
+)
+def test_each_preset_makes_every_testcase_of_the_project_complete(
+    tmp_path: Path, preset: str, search: type
+) -> None:
+    here = library(tmp_path)
+    assert load_cases(Request(("*",), testbed="sim", preset=preset), here, DRIVERS)
+    cases = load_cases(Request(("phy2phy_tput",), testbed="sim", preset=preset), here, DRIVERS)
+    assert [case.spec.traffic.frame_size.bytes for case in cases] == [
+        64, 128, 256, 512, 1024, 1280, 1518,
+    ]  # fmt: skip
+    assert {type(case.spec.search) for case in cases} == {search}
+
+
+def test_the_strict_preset_follows_the_standard_to_the_letter(tmp_path: Path) -> None:
+    request = Request(("phy2phy_tput",), testbed="sim", preset="rfc2544-strict")
+    spec = load_cases(request, library(tmp_path), DRIVERS)[0].spec
+    assert isinstance(spec.search, Rfc2544Search)
+    assert spec.search.duration == Duration.parse("60s")
+    assert {name: str(goal.loss_ratio) for name, goal in spec.search.goals.items()} == {"ndr": "0"}
+    assert (spec.trial.learning, str(spec.trial.settle)) == (True, "2s")
+    assert (str(spec.trial.drain), str(spec.trial.pause)) == ("2s", "5s")
+
+
+@pytest.mark.parametrize(
+    ("written", "name", "paths"),
+    [
+        ("p2p", "p2p", [("phy0", "phy1")]),
+        ("pvp", "pvp", [("phy0", "vm1", "phy1")]),
+        ("pvvp", "pvvp", [("phy0", "vm1", "vm2", "phy1")]),
+        ("pvvp2", "pvvp", [("phy0", "vm1", "vm2", "phy1")]),
+        ("pvvp3", "pvvp3", [("phy0", "vm1", "vm2", "vm3", "phy1")]),
+        ("{name: pvvp, vms: 3}", "pvvp3", [("phy0", "vm1", "vm2", "vm3", "phy1")]),
+        ("pvpv", "pvpv", [("phy0", "vm1", "phy1"), ("phy0", "vm2", "phy1")]),
+        ("pvpv1", "pvpv1", [("phy0", "vm1", "phy1")]),
+        ("v2v", "v2v", [("vm1", "vm2")]),
+        ("{paths: [[phy1, vm1, phy0]]}", "custom", [("phy1", "vm1", "phy0")]),
+    ],
+)
+def test_a_topology_is_a_family_with_a_number_or_spelled_out(
+    tmp_path: Path, written: str, name: str, paths: list[tuple[str, ...]]
+) -> None:
+    text = f"name: mine\ntopology: {written}\ntraffic: {{frame_size: 64}}\n"
+    topology = loaded(tmp_path, text).cases[0].spec.topology
+    assert (topology.name, list(topology.paths)) == (name, paths)
+
+
+@pytest.mark.parametrize("text", ["0000:00:08.0", "52:54:00:12:34:56", "on", "2026-11-20", "1_000"])
+def test_what_looks_like_a_value_of_yaml_1_1_stays_text(tmp_path: Path, text: str) -> None:
+    assert loaded(tmp_path, MINIMAL + f"title: {text}\n").cases[0].spec.title == text
+
+
+def test_a_setting_follows_the_rules_of_yaml(tmp_path: Path) -> None:
+    sets = (
+        "traffic.frame_size=[64,1518]",
+        "traffic.flows=1M",
+        "title='010'",
+        "search.goals.pdr={loss_ratio: 2%}",
+        "vswitch.behaviour={kind: lossy, probability: 0.2}",
+        "vswitch.seed=7",
+    )
+    cases = loaded(tmp_path, MINIMAL, Request(("mine",), testbed="sim", sets=sets)).cases
+    assert [case.point for case in cases] == [{"frame_size": "64B"}, {"frame_size": "1518B"}]
+    assert cases[0].spec.traffic.flows == Count(1_000_000)
+    assert cases[0].spec.title == "010"
+    assert cases[0].spec.vswitch.model_dump(mode="json") == {
+        "kind": "sim",
+        "seed": 7,
+        "behaviour": {"kind": "lossy", "probability": 0.2},
+    }
+
+
+def test_aliases_share_a_value_within_a_file(tmp_path: Path) -> None:
+    text = MINIMAL + "trial: {drain: &wait 3s, pause: *wait}\n"
+    trial = loaded(tmp_path, text).cases[0].spec.trial
+    assert (str(trial.drain), str(trial.pause)) == ("3s", "3s")
+
+
+def test_loading_twice_gives_equal_cases_with_equal_ids(tmp_path: Path) -> None:
+    first, second = loaded(tmp_path).cases, loaded(tmp_path).cases
+    assert first == second
+    assert [case.id for case in first] == [case.id for case in second]
