@@ -11,96 +11,27 @@ import functools
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation, localcontext
 from fractions import Fraction
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
+
+from vsperf.quantity import (
+    DECIMAL,
+    NUMBER,
+    Quantity,
+    UnitError,
+    decimal_text,
+    match,
+    number_in,
+    scaled,
+    shown,
+    whole,
+)
 
 FCS_BYTES = 4
 """Frame check sequence: part of a frame's size, but not of its buffer in memory."""
 WIRE_OVERHEAD_BYTES = 20
 """Preamble (7), start delimiter (1) and minimum inter-frame gap (12)."""
 NANOSECONDS = 1_000_000_000
-
-_NUMBER = r"(?P<number>\d+(?:_\d+)*(?:\.\d+)?(?:[eE][+-]?\d+)?)"
-_DECIMAL = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-
-
-class UnitError(ValueError):
-    """A text that is no such quantity; the message says what would be one."""
-
-
-class Quantity:
-    """What the quantities share: pydantic reads them from text or number, and writes text."""
-
-    EXAMPLES: ClassVar[tuple[str, ...]] = ()
-
-    @classmethod
-    def parse(cls, value: object) -> Self:
-        """Return the quantity that `value` (text, number or already a quantity) means."""
-        raise NotImplementedError
-
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        """Validate by `parse`, serialise by `str`."""
-        from pydantic_core import core_schema
-
-        return core_schema.no_info_plain_validator_function(
-            cls.parse,
-            serialization=core_schema.to_string_ser_schema(),
-        )
-
-    @classmethod
-    def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> dict[str, Any]:
-        """Describe the quantity to JSON Schema by its examples."""
-        summary = (cls.__doc__ or "").strip().splitlines()[0]
-        return {"type": ["string", "number"], "description": summary, "examples": [*cls.EXAMPLES]}
-
-
-def _match(pattern: str, value: object, what: str, examples: Iterable[str]) -> re.Match[str]:
-    wanted = f"{what} is written like {', '.join(examples)}"
-    if isinstance(value, bool) or not isinstance(value, (str, int, float, Decimal)):
-        raise UnitError(f"{_shown(value)} is not {what}; {wanted}")
-    text = str(value).strip()
-    found = re.fullmatch(pattern, text) if len(text) <= 64 else None
-    if found is None:
-        raise UnitError(f"{_shown(value)} is not {what}; {wanted}")
-    return found
-
-
-def _shown(value: object) -> str:
-    """Quote a rejected value, shortened: it may be megabytes of junk."""
-    if value is None:
-        return "an empty value"
-    if isinstance(value, dict):
-        return "a mapping"
-    if isinstance(value, list):
-        return "a list"
-    text = repr(value)
-    return text if len(text) <= 40 else text[:37] + "..."
-
-
-def _number(found: re.Match[str]) -> Fraction:
-    try:
-        decimal = Decimal(found["number"].replace("_", ""))
-    except InvalidOperation as error:  # pragma: no cover - the pattern admits only decimals
-        raise UnitError(f"{found['number']!r} is not a number") from error
-    if abs(decimal.adjusted()) > 30:
-        raise UnitError(f"{found['number']} is far outside any real quantity")
-    return Fraction(decimal)
-
-
-def _whole(value: Fraction, what: str) -> int:
-    if value.denominator != 1:
-        raise UnitError(f"{what} must be a whole number, {float(value):g} is not")
-    return value.numerator
-
-
-def _scaled(value: int, steps: dict[str, int]) -> str:
-    """Write `value` with the largest suffix that keeps it exact."""
-    for suffix, factor in sorted(steps.items(), key=lambda item: -item[1]):
-        if value and value % factor == 0:
-            return f"{value // factor}{suffix}"
-    return str(value)
 
 
 @functools.total_ordering
@@ -125,8 +56,8 @@ class FrameSize(Quantity):
     def parse(cls, value: object) -> Self:
         if isinstance(value, cls):
             return value
-        found = _match(_NUMBER + r"\s*(?:B|bytes?)?", value, "a frame size", cls.EXAMPLES)
-        return cls(_whole(_number(found), "a frame size"))
+        found = match(NUMBER + r"\s*(?:B|bytes?)?", value, "a frame size", cls.EXAMPLES)
+        return cls(whole(number_in(found), "a frame size"))
 
     @property
     def in_memory(self) -> int:
@@ -173,15 +104,15 @@ class Duration(Quantity):
         if isinstance(value, cls):
             return value
         if isinstance(value, (int, float)) and not isinstance(value, bool) and value != 0:
-            raise UnitError(f"{_shown(value)} has no unit; did you mean {value}s?")
+            raise UnitError(f"{shown(value)} has no unit; did you mean {value}s?")
         number = r"\d+(?:\.\d+)?"
         unit = "|".join(sorted(cls.UNITS, key=len, reverse=True))
         pattern = rf"0|(?:{number}\s*(?:{unit})\s*)+"
-        found = _match(pattern, value, "a duration", cls.EXAMPLES)
+        found = match(pattern, value, "a duration", cls.EXAMPLES)
         total = Fraction(0)
         for part in re.finditer(rf"({number})\s*({unit})", found[0]):
             total += Fraction(part[1]) * cls.UNITS[part[2]]
-        return cls(_whole(total, "a duration in nanoseconds"))
+        return cls(whole(total, "a duration in nanoseconds"))
 
     @classmethod
     def of_seconds(cls, seconds: float) -> Self:
@@ -223,8 +154,8 @@ class Count(Quantity):
     def parse(cls, value: object) -> Self:
         if isinstance(value, cls):
             return value
-        found = _match(_NUMBER + r"\s*(?P<scale>[kKMG]?)", value, "a count", cls.EXAMPLES)
-        return cls(_whole(_number(found) * _DECIMAL[found["scale"]], "a count"))
+        found = match(NUMBER + r"\s*(?P<scale>[kKMG]?)", value, "a count", cls.EXAMPLES)
+        return cls(whole(number_in(found) * DECIMAL[found["scale"]], "a count"))
 
     def __int__(self) -> int:
         return self.value
@@ -233,7 +164,7 @@ class Count(Quantity):
         return self.value < other.value
 
     def __str__(self) -> str:
-        return _scaled(self.value, {"k": 10**3, "M": 10**6, "G": 10**9})
+        return scaled(self.value, {"k": 10**3, "M": 10**6, "G": 10**9})
 
 
 @functools.total_ordering
@@ -254,8 +185,8 @@ class LinkSpeed(Quantity):
         if isinstance(value, cls):
             return value
         unit = r"\s*(?:(?P<scale>[kKMGT])(?:b|bps|bit/s|bits/s)?|(?:bps|bit/s|bits/s))"
-        found = _match(_NUMBER + unit, value, "a link speed", cls.EXAMPLES)
-        return cls(_whole(_number(found) * _DECIMAL[found["scale"] or ""], "a link speed"))
+        found = match(NUMBER + unit, value, "a link speed", cls.EXAMPLES)
+        return cls(whole(number_in(found) * DECIMAL[found["scale"] or ""], "a link speed"))
 
     def frames_per_second(self, size: FrameSize) -> Fraction:
         """Return the theoretical frame rate of one direction, as an exact fraction."""
@@ -265,7 +196,7 @@ class LinkSpeed(Quantity):
         return self.bps < other.bps
 
     def __str__(self) -> str:
-        return _scaled(self.bps, {"k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}) + "bit/s"
+        return scaled(self.bps, {"k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}) + "bit/s"
 
 
 @functools.total_ordering
@@ -285,8 +216,8 @@ class Ratio(Quantity):
     def parse(cls, value: object) -> Self:
         if isinstance(value, cls):
             return value
-        found = _match(_NUMBER + r"\s*(?P<percent>%?)", value, "a ratio", cls.EXAMPLES)
-        return cls(_number(found) / (100 if found["percent"] else 1))
+        found = match(NUMBER + r"\s*(?P<percent>%?)", value, "a ratio", cls.EXAMPLES)
+        return cls(number_in(found) / (100 if found["percent"] else 1))
 
     def __float__(self) -> float:
         return float(self.value)
@@ -295,7 +226,7 @@ class Ratio(Quantity):
         return self.value < other.value
 
     def __str__(self) -> str:
-        return "0" if not self.value else _decimal_text(self.value * 100) + "%"
+        return "0" if not self.value else decimal_text(self.value * 100) + "%"
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,18 +248,18 @@ class Rate(Quantity):
         if isinstance(value, cls):
             return value
         if isinstance(value, (int, float)) and not isinstance(value, bool):
-            raise UnitError(f"{_shown(value)} has no unit; write {value}fps, {value}% or the like")
+            raise UnitError(f"{shown(value)} has no unit; write {value}fps, {value}% or the like")
         unit = (
             r"\s*(?:(?P<percent>%)"
             r"|(?P<scale>[kKMG]?)(?P<what>fps|pps|(?:bps|bit/s|bits/s)[\s_]*(?P<layer>[lL][12])?))"
         )
-        found = _match(_NUMBER + unit, value, "a rate", cls.EXAMPLES)
-        number = _number(found)
+        found = match(NUMBER + unit, value, "a rate", cls.EXAMPLES)
+        number = number_in(found)
         if found["percent"]:
             if number > 100:
                 raise UnitError("a load above 100% of the line rate cannot be offered")
             return cls(number, "%")
-        number *= _DECIMAL[found["scale"]]
+        number *= DECIMAL[found["scale"]]
         if found["what"] in ("fps", "pps"):
             return cls(number, "fps")
         if found["layer"] is None:
@@ -353,12 +284,12 @@ class Rate(Quantity):
 
     def __str__(self) -> str:
         if self.unit == "%":
-            return _decimal_text(self.number) + "%"
+            return decimal_text(self.number) + "%"
         for suffix in ("G", "M", "k"):
-            scaled = self.number / _DECIMAL[suffix]
-            if scaled >= 1 and Fraction(_decimal_text(scaled)) == scaled:
-                return _decimal_text(scaled) + suffix + self._suffix
-        return _decimal_text(self.number) + self._suffix
+            scaled = self.number / DECIMAL[suffix]
+            if scaled >= 1 and Fraction(decimal_text(scaled)) == scaled:
+                return decimal_text(scaled) + suffix + self._suffix
+        return decimal_text(self.number) + self._suffix
 
     @property
     def _suffix(self) -> str:
@@ -390,7 +321,7 @@ class CpuSet(Quantity):
         ok = not isinstance(value, (bool, float, dict)) and len(text) <= 4096
         if not ok or not re.fullmatch(rf"{part}(?:\s*,\s*{part})*", text):
             wanted = ", ".join(cls.EXAMPLES)
-            raise UnitError(f"{_shown(value)} is not a CPU set; one is written like {wanted}")
+            raise UnitError(f"{shown(value)} is not a CPU set; one is written like {wanted}")
         return cls.of(cpu for piece in text.split(",") for cpu in cls._span(piece))
 
     @classmethod
@@ -436,58 +367,3 @@ class CpuSet(Quantity):
                 start = cpu
             previous = cpu
         return ",".join(pieces)
-
-
-def _decimal_text(value: Fraction) -> str:
-    """Write a fraction as a decimal: exact where it has one, to 12 digits where it has none."""
-    denominator = value.denominator
-    for prime in (2, 5):
-        while denominator % prime == 0:
-            denominator //= prime
-    if denominator != 1:
-        return f"{float(value):.12g}"
-    with localcontext(prec=100):  # the default of 28 digits would round
-        text = f"{Decimal(value.numerator) / Decimal(value.denominator):f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def human_fps(fps: float) -> str:
-    """Write a frame rate for people: four significant digits and a prefix."""
-    return _human(fps, "fps")
-
-
-def human_bps(bps: float) -> str:
-    """Write a bit rate for people: four significant digits and a prefix."""
-    return _human(bps, "bit/s")
-
-
-def _human(value: float, unit: str) -> str:
-    scales: tuple[tuple[float, str], ...] = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
-    for factor, prefix in scales:
-        if abs(value) >= factor:
-            return f"{_digits(value / factor)} {prefix}{unit}"
-    return f"{_digits(value)} {unit}"
-
-
-def _digits(value: float) -> str:
-    decimals = 3 if abs(value) < 10 else 2 if abs(value) < 100 else 1
-    return f"{value:.{decimals}f}"
-
-
-def human_ns(ns: float) -> str:
-    """Write a latency for people in the unit that fits it."""
-    scales: tuple[tuple[float, str], ...] = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
-    for factor, unit in scales:
-        if ns >= factor:
-            return f"{_digits(ns / factor)} {unit}"
-    return f"{ns:.0f} ns"
-
-
-def human_seconds(seconds: float) -> str:
-    """Write a waiting time for people: 42 s, 3 min 20 s, 2 h 05 min."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{seconds:.1f} s" if seconds < 10 else f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"

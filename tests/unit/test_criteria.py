@@ -5,30 +5,30 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from simulated_cases import simulated_case
 
 from vsperf.engine.criteria import check_all, outcome_of
 from vsperf.record.flags import Flag
 from vsperf.record.result import GoalResult, Limit, LoadResult, SearchResult
 from vsperf.record.run import Outcome
 from vsperf.spec.case import CaseSpec
-from vsperf.spec.expect import Expectation
-from vsperf.spec.traffic import TrafficProfile
-from vsperf.units import FrameSize
+
+MLR = {
+    "kind": "mlr",
+    "min_load": "9001fps",
+    "max_load": "100%",
+    "goals": {"ndr": {"loss_ratio": 0}},
+    "exceed_ratio": "50%",
+    "initial_duration": "1s",
+    "final_duration": "1s",
+    "duration_sum": "5s",
+    "width": "1%",
+}
 
 
 def spec(*criteria: dict[str, Any]) -> CaseSpec:
-    """A case of 64 B frames on a 10 Gbit/s link with these criteria and nothing else."""
-    from vsperf.spec.testbed import Link, Testbed
-    from vsperf.spec.topology import Topology
-    from vsperf.units import LinkSpeed
-
-    link = Link(speed=LinkSpeed.parse("10G"))
-    return CaseSpec.model_construct(
-        testbed=Testbed(name="t", links={"phy0": link, "phy1": link}),
-        topology=Topology(paths=(("phy0", "phy1"),)),
-        traffic=TrafficProfile(frame_size=FrameSize(64)),
-        expect=tuple(Expectation.model_validate(criterion) for criterion in criteria),
-    )
+    """A case of 64 B frames on 10 Gbit/s links with these criteria."""
+    return simulated_case(search=MLR, expect=criteria)
 
 
 def ndr(

@@ -62,7 +62,7 @@ def test_loss_alone_is_no_reason_for_doubt() -> None:
         ({"foreign_frames": 1}, Flag.FOREIGN),
     ],
 )
-def test_each_doubt_has_its_flag_in_either_direction(counters: dict[str, int], flag: Flag) -> None:
+def test_each_doubt_has_its_flag_in_either_direction(counters: dict[str, Any], flag: Flag) -> None:
     assert flag in flags(way(**counters), way("phy1>phy0"))
     assert flag in flags(way(), way("phy1>phy0", **counters))
 

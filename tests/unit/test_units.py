@@ -12,21 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from vsperf.units import (
-    Count,
-    CpuSet,
-    Duration,
-    FrameSize,
-    LinkSpeed,
-    Quantity,
-    Rate,
-    Ratio,
-    UnitError,
-    human_bps,
-    human_fps,
-    human_ns,
-    human_seconds,
-)
+from vsperf.human import human_bps, human_fps, human_ns, human_seconds
+from vsperf.quantity import Quantity, UnitError
+from vsperf.units import Count, CpuSet, Duration, FrameSize, LinkSpeed, Rate, Ratio
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 QUANTITIES: tuple[type[Quantity], ...] = (

@@ -25,10 +25,10 @@ from vsperf.events import (
     TrialFinished,
     TrialStarted,
 )
+from vsperf.human import human_fps, human_seconds
 from vsperf.record.trial import Purpose, Trial
 from vsperf.spec.case import Case
 from vsperf.spec.search import FixedLoad
-from vsperf.units import human_fps, human_seconds
 
 Mode = Literal["auto", "live", "plain", "json", "quiet"]
 LAST_TRIALS = 6
@@ -220,12 +220,12 @@ class LiveProgress(Progress):
         if view is None:
             return Text("")
         spent = view.measured_ns / 1e9
-        left = max(0.0, view.estimated_s - spent)
+        left = view.estimated_s - spent
         head = Text(f"[{view.number}/{view.total}] {view.case.label}", style="bold")
         head.append(f"  {view.phase}", style="cyan")
         head.append(
             f"  {human_seconds(time.monotonic() - view.started)} elapsed, "
-            f"about {human_seconds(left)} of traffic left",
+            + (f"about {human_seconds(left)} of traffic left" if left > 0 else "nearly done"),
             style="dim",
         )
         lines: list[RenderableType] = [head]

@@ -10,10 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from vsperf.cli.summary import CaseRow, LatencyRow
+from vsperf.human import human_fps, human_ns, human_seconds
 from vsperf.record.flags import Severity, worst
 from vsperf.record.result import Compliance, GoalResult, Level, LoadResult
 from vsperf.record.run import Outcome
-from vsperf.units import human_fps, human_ns, human_seconds
 
 WIDE = 170
 """Columns from which everything fits into one table; below, latency gets a table of its own."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 
+from vsperf.human import human_fps, human_ns
 from vsperf.record.flags import Flag, Severity, worst
 from vsperf.record.histogram import percentiles_ns
 from vsperf.record.result import GoalResult, Limit, SearchResult
@@ -12,7 +13,6 @@ from vsperf.record.run import Check, Outcome
 from vsperf.record.trial import Purpose, Trial
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.expect import Expectation
-from vsperf.units import human_fps, human_ns
 
 
 def check_all(spec: CaseSpec, result: SearchResult, trials: Iterable[Trial]) -> tuple[Check, ...]:

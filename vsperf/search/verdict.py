@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from vsperf.human import human_fps
 from vsperf.record.flags import Flag
 from vsperf.record.result import GoalResult, Limit
 from vsperf.record.trial import Trial
@@ -24,7 +25,6 @@ from vsperf.search.classify import (
     failed,
     failed_in_switch,
 )
-from vsperf.units import human_fps
 
 FEW_FRAMES = 16
 """Loss of up to so many frames may be something that eats single frames."""

@@ -11,10 +11,10 @@ from typing import Annotated, Any, Union
 from pydantic import Field, create_model
 from pydantic.json_schema import GenerateJsonSchema
 
+from vsperf.quantity import Quantity
 from vsperf.spec.base import DriverSpec, Spec
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.shape import paths
-from vsperf.units import Quantity
 
 Drivers = Mapping[str, Mapping[str, type[DriverSpec]]]
 """Section → kind → the settings of that driver."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from vsperf.errors import StoreError
+from vsperf.quantity import UnitError
 from vsperf.record.run import (
     LINE,
     CaseRecord,
@@ -26,7 +27,7 @@ from vsperf.record.trial import Trial
 from vsperf.store import lines
 from vsperf.store.folders import RECORDS
 from vsperf.store.reader import header_version, parse_lines
-from vsperf.units import Count, FrameSize, UnitError
+from vsperf.units import Count, FrameSize
 
 TABLES = """
 CREATE TABLE runs (

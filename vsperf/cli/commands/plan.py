@@ -13,10 +13,10 @@ from vsperf.cli.selection import json_option, load, selects_cases
 from vsperf.cli.tables import console, simulated_banner
 from vsperf.engine.run import Planned, plan_cases
 from vsperf.errors import ExitCode
+from vsperf.human import human_fps, human_seconds
 from vsperf.plugins import Plugins
 from vsperf.search.build import loads_of
 from vsperf.spec.loader import Request
-from vsperf.units import human_fps, human_seconds
 
 
 @click.command(

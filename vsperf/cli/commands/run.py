@@ -28,14 +28,16 @@ from vsperf.engine.run import (
 from vsperf.errors import ExitCode, UsageError
 from vsperf.events import RunStarted
 from vsperf.host.facts import environment
+from vsperf.human import human_seconds
 from vsperf.plugins import Plugins
+from vsperf.quantity import UnitError
 from vsperf.record.run import PlannedCase, RunHeader, RunResume
 from vsperf.spec.loader import Loaded, Request
 from vsperf.store.folders import resolve
 from vsperf.store.reader import StoredRun, read_run
 from vsperf.store.validation import validate_file
 from vsperf.store.writer import RunWriter
-from vsperf.units import Duration, UnitError, human_seconds
+from vsperf.units import Duration
 
 
 class DurationType(click.ParamType[Duration]):

@@ -24,11 +24,11 @@ from vsperf.cli.selection import (
 from vsperf.cli.summary import CaseRow, latency_rows
 from vsperf.cli.tables import console, simulated_banner, summary
 from vsperf.errors import ExitCode, UsageError
+from vsperf.human import human_ns
 from vsperf.plugins import Plugins
 from vsperf.spec.loader import Request
 from vsperf.store.folders import resolve, run_folders
 from vsperf.store.reader import RunState, StoredCase, StoredRun, read_run
-from vsperf.units import human_ns
 
 
 def complete_subject(

@@ -1,0 +1,45 @@
+"""Numbers as people like to read them: a few digits and a prefix. Never parsed again."""
+
+from __future__ import annotations
+
+
+def human_fps(fps: float) -> str:
+    """Write a frame rate for people: four significant digits and a prefix."""
+    return _human(fps, "fps")
+
+
+def human_bps(bps: float) -> str:
+    """Write a bit rate for people: four significant digits and a prefix."""
+    return _human(bps, "bit/s")
+
+
+def _human(value: float, unit: str) -> str:
+    scales: tuple[tuple[float, str], ...] = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
+    for factor, prefix in scales:
+        if abs(value) >= factor:
+            return f"{_digits(value / factor)} {prefix}{unit}"
+    return f"{_digits(value)} {unit}"
+
+
+def _digits(value: float) -> str:
+    decimals = 3 if abs(value) < 10 else 2 if abs(value) < 100 else 1
+    return f"{value:.{decimals}f}"
+
+
+def human_ns(ns: float) -> str:
+    """Write a latency for people in the unit that fits it."""
+    scales: tuple[tuple[float, str], ...] = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
+    for factor, unit in scales:
+        if ns >= factor:
+            return f"{_digits(ns / factor)} {unit}"
+    return f"{ns:.0f} ns"
+
+
+def human_seconds(seconds: float) -> str:
+    """Write a waiting time for people: 42 s, 3 min 20 s, 2 h 05 min."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
