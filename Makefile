@@ -29,7 +29,7 @@ lint: setup-dev ## the gates: style, types, layers, spelling, shell scripts
 	@echo "gate: ruff format";          $(python) -m ruff format --check . $(programs)
 	@echo "gate: mypy";                 $(python) -m mypy
 	@echo "gate: mypy tools";           $(python) -m mypy --scripts-are-modules $(programs)
-	@echo "gate: import-linter";        .venv/bin/lint-imports
+	@echo "gate: import-linter";        said=$$(.venv/bin/lint-imports) || { echo "$$said"; exit 1; }
 	@echo "gate: codespell";            .venv/bin/codespell --skip '$(misspelt)' $(prose)
 	@echo "gate: shellcheck";           .venv/bin/shellcheck $(scripts)
 

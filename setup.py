@@ -9,7 +9,7 @@ from setuptools.command.build_py import build_py
 HERE = Path(__file__).parent
 
 
-class BuildWithSpecifications(build_py):
+class BuildWithSpecifications(build_py):  # type: ignore[misc]  # setuptools ships no types
     """Put conf/ and testcases/ into the wheel, where `vsperf.spec.lookup` finds them."""
 
     def run(self) -> None:
