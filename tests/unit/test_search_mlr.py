@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from MLRsearch import (
     AbstractMeasurer,
     Config,
@@ -212,6 +214,54 @@ def test_durations_that_floating_point_cannot_hold_cause_no_disagreement(
     )
     for goal in search(spec, every_third_is_lossy).goals:
         assert goal.lower_fps is None or goal.lower_fps <= 1_005_026
+
+
+@given(
+    capacity=st.integers(1, 2 * 10**6),
+    low=st.integers(1, 10**5),
+    reach=st.integers(1, 2 * 10**6),
+    loss=st.sampled_from(("0", "0.1%", "3%")),
+    exceed=st.sampled_from(("0", "1%", "20%", "50%", "90%")),
+    width=st.sampled_from(("0.1%", "0.5%", "10%", "60%")),
+    durations_ms=st.lists(st.integers(1, 5000), min_size=3, max_size=3).map(sorted),
+    accidents=st.sampled_from((0.0, 0.1, 0.5, 0.9)),
+    chance=st.randoms(use_true_random=False),
+)
+def test_whatever_the_goal_and_the_switch_the_library_and_our_bounds_agree(
+    capacity: int,
+    low: int,
+    reach: int,
+    loss: str,
+    exceed: str,
+    width: str,
+    durations_ms: list[int],
+    accidents: float,
+    chance: Any,
+) -> None:
+    """The cross-check within the wrapper is the assertion; the budget ends what would not end."""
+
+    def erratic(load_fps: int, duration_ns: int) -> Trial:
+        intended = max(1, intended_frames(load_fps, duration_ns))
+        over = max(0, intended - intended_frames(capacity, duration_ns))
+        accident = int(chance.random() < accidents)
+        return trial(load_fps, duration_ns, [way(intended, lost=max(over, accident))])
+
+    initial, final, total = (f"{ms}ms" for ms in durations_ms)
+    spec = spec_of(
+        "mlr",
+        goals={"ndr": {"loss_ratio": "0"}, "other": {"loss_ratio": loss, "width": "1%"}},
+        exceed_ratio=exceed,
+        width=width,
+        initial_duration=initial,
+        final_duration=final,
+        duration_sum=total,
+    )
+    probe = probe_of(erratic, budget_s=3000)
+    result = build(spec, Loads(low, low + reach, LINE_RATE)).run(probe)
+    for goal in result.goals:
+        assert goal.reason
+        if goal.lower_fps is not None and goal.upper_fps is not None:
+            assert goal.lower_fps < goal.upper_fps
 
 
 @pytest.mark.parametrize("capacity", [2, 37, 150, 999])

@@ -1,0 +1,177 @@
+"""What limits a result, in one word and one sentence, and what is to be said against it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from search_models import LINE_RATE, LOADS, lossy, trial, way
+
+from vsperf.record.flags import Flag
+from vsperf.record.result import GoalResult, Limit
+from vsperf.record.trial import Trial
+from vsperf.search.classify import DurationRule
+from vsperf.search.verdict import Question, answer, constant_loss
+from vsperf.units import NANOSECONDS
+
+ONE = NANOSECONDS
+NDR = DurationRule(Fraction(0), Fraction(0), ONE, ONE)
+PDR = DurationRule(Fraction(1, 200), Fraction(0), ONE, ONE)
+
+
+def _question(rule: DurationRule = NDR) -> Question:
+    return Question("ndr", rule, LOADS, lambda lower, upper: upper - lower <= 1000)
+
+
+def _answer(trials: Sequence[Trial], question: Question | None = None) -> GoalResult:
+    return answer(question or _question(), trials)
+
+
+def _short(load: int, unsent: int, lost: int = 0) -> Trial:
+    return trial(load, ONE, [way(load, lost, unsent)], Flag.SHORT_OFFER)
+
+
+def test_the_switch_is_the_limit_where_it_lost_what_was_really_sent() -> None:
+    found = _answer([lossy(999_000, 1), trial(10**6, ONE, [way(10**6, lost=7)])])
+    assert (found.limit, found.lower_fps, found.upper_fps) == (Limit.DUT, 999_000, 10**6)
+    assert found.reason == (
+        "at 1.000 Mfps the switch lost 7 of 1000000 frames (0.0007%; allowed: none)"
+    )
+
+
+def test_the_generator_is_the_limit_where_frames_were_not_sent() -> None:
+    found = _answer([lossy(829_500, 1), _short(830_000, unsent=1000)])
+    assert (found.limit, found.lower_fps, found.upper_fps) == (Limit.GENERATOR, 829_500, None)
+    assert found.reason == "at 830.0 kfps the generator sent only 99.88% of the frames"
+
+
+def test_a_switch_that_would_have_met_the_goal_alone_is_not_blamed() -> None:
+    both = trial(10**6, ONE, [way(10**6, lost=4000, unsent=4000)])
+    found = _answer([lossy(999_500, 1), both], _question(PDR))
+    assert found.limit is Limit.GENERATOR
+
+
+def test_the_mildest_failure_of_the_switch_is_quoted() -> None:
+    trials = [trial(10**6, ONE, [way(10**6, lost=lost)]) for lost in (900, 20, 5000)]
+    assert "lost 20 of 1000000" in _answer([lossy(999_500, 1), *trials]).reason
+
+
+def test_the_line_rate_without_loss_is_the_limit_of_the_link() -> None:
+    found = _answer([lossy(LINE_RATE, 1)])
+    assert (found.limit, found.lower_fps, found.upper_fps) == (Limit.LINK, LINE_RATE, None)
+    assert found.reason == "the line rate, 14.88 Mfps, passed"
+
+
+def test_a_lower_maximum_without_loss_is_the_limit_of_the_settings() -> None:
+    loads = replace(LOADS, maximum=10**6)
+    found = _answer([lossy(10**6, 1)], replace(_question(), loads=loads))
+    assert (found.limit, found.upper_fps) == (Limit.SETTING, None)
+    assert found.reason == "the highest load allowed, 1.000 Mfps, passed"
+
+
+def test_the_lowest_load_that_fails_leaves_no_result() -> None:
+    found = _answer([trial(9001, ONE, [way(9001, lost=90)])])
+    assert (found.lower_fps, found.upper_fps, found.throughput_fps) == (None, 9001, None)
+    assert found.flags == (Flag.AT_MINIMUM,)
+    assert found.reason == (
+        "even at the lowest load, 9.001 kfps, the switch lost 90 of 9001 frames "
+        "(0.9999%; allowed: none)"
+    )
+
+
+def test_the_lowest_load_that_cannot_be_sent_is_no_fault_of_the_switch() -> None:
+    found = _answer([_short(9001, unsent=9001)])
+    assert (found.limit, found.lower_fps, found.upper_fps) == (Limit.GENERATOR, None, None)
+    assert found.reason == "even at the lowest load, 9.001 kfps, the generator sent only 0% of " + (
+        "the frames"
+    )
+
+
+def test_an_interval_that_the_time_did_not_suffice_for_says_so() -> None:
+    cut_short = replace(_question(), complete=False)
+    failing = trial(10**6, ONE, [way(10**6, lost=7)])
+    for trials, reason in (
+        ([], "the time ended before any load was decided"),
+        ([lossy(1000, 1)], "the time ended before any load had failed"),
+        ([failing], "the time ended before any load had passed"),
+        ([failing, lossy(1000, 1)], "the time ended before the interval was narrow enough"),
+    ):
+        found = _answer(trials, cut_short)
+        assert (found.limit, found.reason) == (Limit.BUDGET, reason)
+        assert found.flags == (Flag.OUT_OF_BUDGET,)
+
+
+def test_a_goal_that_was_reached_in_time_is_not_blamed_on_the_budget() -> None:
+    trials = [lossy(999_500, 1), trial(10**6, ONE, [way(10**6, lost=7)])]
+    found = _answer(trials, replace(_question(), complete=False))
+    assert (found.limit, found.flags) == (Limit.DUT, ())
+
+
+def test_the_budget_does_not_make_an_upper_bound_of_what_was_not_sent() -> None:
+    trials = [lossy(1000, 1), _short(10**6, unsent=1000)]
+    found = _answer(trials, replace(_question(), complete=False))
+    assert (found.limit, found.upper_fps) == (Limit.BUDGET, None)
+
+
+def test_an_upper_bound_that_passed_in_a_repeat_is_no_limit() -> None:
+    trials = [lossy(999_500, 1), trial(10**6, ONE, [way(10**6, lost=7)]), lossy(10**6, 1)]
+    found = _answer(trials, replace(_question(), verified=False))
+    assert found.limit is Limit.UNKNOWN
+    assert found.flags == (Flag.UPPER_NOT_REPRODUCED, Flag.UNSTABLE)
+    assert found.reason == "the loss at 1.000 Mfps was not seen again in a repeat"
+
+
+def test_a_load_that_passed_above_one_that_failed_is_flagged() -> None:
+    failing = trial(10**6, ONE, [way(10**6, lost=7)])
+    found = _answer([lossy(999_500, 1), failing, lossy(2 * 10**6, 1)])
+    assert (found.lower_fps, found.upper_fps) == (999_500, 10**6)
+    assert found.flags == (Flag.LOSS_INVERSION,)
+
+
+def test_equal_trials_that_disagree_are_flagged_only_at_the_bounds() -> None:
+    elsewhere = [lossy(2 * 10**6, 1, Fraction(1, 2)), lossy(2 * 10**6, 1)]
+    at_upper = [trial(10**6, ONE, [way(10**6, lost=7)]), lossy(10**6, 1)]
+    calm = [lossy(999_500, 1), at_upper[0]]
+    assert Flag.UNSTABLE not in _answer([*calm, *elsewhere]).flags
+    assert Flag.UNSTABLE in _answer([calm[0], *at_upper]).flags
+
+
+def test_trials_of_different_length_may_differ_without_being_unstable() -> None:
+    short = trial(10**6, ONE // 2, [way(500_000)])
+    found = _answer([lossy(999_500, 1), short, trial(10**6, ONE, [way(10**6, lost=7)])])
+    assert found.flags == ()
+
+
+def _each_loses(lost: int, *loads: int) -> list[Trial]:
+    return [trial(load, ONE, [way(load, lost=lost)]) for load in loads]
+
+
+def test_the_same_frame_lost_at_low_and_high_load_is_constant_loss() -> None:
+    assert constant_loss(_each_loses(1, 9001, 20_000, 10**6))
+    found = _answer(_each_loses(1, 9001, 20_000, 10**6))
+    assert found.flags == (Flag.CONSTANT_LOSS, Flag.AT_MINIMUM)
+
+
+def test_overload_at_the_top_does_not_hide_constant_loss() -> None:
+    assert constant_loss([*_each_loses(1, 9001, 20_000, 10**6), *_each_loses(500_000, 10**7)])
+
+
+def test_other_loss_is_not_constant() -> None:
+    assert not constant_loss([])
+    assert not constant_loss(_each_loses(0, 9001, 20_000, 10**6))  # none at all
+    assert not constant_loss(_each_loses(1, 9001, 10**6))  # on two loads only
+    assert not constant_loss(_each_loses(1, 9001, 9002, 9003))  # on loads too close together
+    assert not constant_loss(_each_loses(500, 9001, 20_000, 10**6))  # more than a few frames
+    growing = [*_each_loses(1, 9001), *_each_loses(2, 20_000), *_each_loses(9, 10**6)]
+    assert not constant_loss(growing)
+
+
+def test_the_throughput_is_what_came_through_and_not_the_load() -> None:
+    trials = [
+        trial(10**6, ONE, [way(10**6, lost=4000)]),
+        trial(1_000_900, ONE, [way(1_000_900, lost=9000)]),
+    ]
+    found = _answer(trials, _question(PDR))
+    assert (found.lower_fps, found.throughput_fps) == (10**6, 996_000)
+    assert found.loss_ratio == "1/200"
