@@ -164,8 +164,6 @@ def _problem(
     mark = place.node.mark
     if place.missing is not None or kind == "union_tag_not_found":
         missing = ".".join(filter(None, (dotted, place.missing or "kind")))
-        if kind == "extra_forbidden":  # pragma: no cover - an unknown key is in the tree
-            return Problem(f"unknown key `{missing}`", mark.location), mark
         return _missing(missing, place, mark, context), mark
     if kind == "extra_forbidden":
         mark = place.entry.key if place.entry else mark
