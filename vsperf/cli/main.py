@@ -108,9 +108,10 @@ def _exit_code(error: BaseException) -> int:
             error.show()
             return ExitCode.BAD_INPUT
         case KeyboardInterrupt() | click.Abort():
-            terminated = isinstance(error, Terminated)
+            terminated = Terminated in (type(error), type(error.__cause__))
             return ExitCode.TERMINATED if terminated else ExitCode.INTERRUPTED
-        case BrokenPipeError():  # the reader of our output has left, as `vsperf list | head` does
+        case BrokenPipeError() | SystemExit(code=1):
+            # The reader of our output has left, as in `vsperf list | head`; click says 1 for it.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return ExitCode.OK
         case VsperfError():

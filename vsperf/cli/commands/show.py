@@ -27,7 +27,7 @@ from vsperf.errors import ExitCode, UsageError
 from vsperf.human import human_ns
 from vsperf.plugins import Plugins
 from vsperf.spec.loader import Request
-from vsperf.store.folders import resolve, run_folders
+from vsperf.store.folders import RECORDS, resolve, run_folders
 from vsperf.store.reader import RunState, StoredCase, StoredRun, read_run
 
 
@@ -172,7 +172,9 @@ def print_run(stored: StoredRun) -> None:
         )
     if stored.torn:
         out.print("the last record was cut off; it is not counted", style="yellow")
-    out.print(f"records: {stored.folder / 'records.jsonl'}", style="dim", soft_wrap=True)
+    here, records = Path.cwd(), stored.folder.resolve() / RECORDS
+    shown = records.relative_to(here) if records.is_relative_to(here) else records
+    out.print(f"records: {shown}", style="dim", soft_wrap=True, markup=False)
 
 
 def _pick(stored: StoredRun, text: str) -> StoredCase:

@@ -1,0 +1,376 @@
+"""The command line as its users meet it: what it prints where, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vsperf.cli.main import run_cli
+from vsperf.errors import ExitCode
+from vsperf.store.folders import RECORDS, run_folders
+
+SMOKE = ("run", "phy2phy_smoke", "--testbed", "sim")
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A command that is over."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def data(self) -> Any:
+        return json.loads(self.out)
+
+
+@dataclass(frozen=True)
+class Shell:
+    """A folder to type commands in."""
+
+    folder: Path
+    captured: pytest.CaptureFixture[str]
+
+    def environ(self, **more: str) -> dict[str, str]:
+        return {**os.environ, **more}
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "vsperf", *arguments],
+            cwd=self.folder,
+            env=self.environ(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def __call__(self, *arguments: str) -> Ended:
+        """Run a command in this process, which is quicker than to start one for each."""
+        self.captured.readouterr()
+        code = run_cli(list(arguments))
+        out, err = self.captured.readouterr()
+        assert "Traceback" not in err
+        return Ended(code, out, err)
+
+
+@pytest.fixture(name="vsperf")
+def fixture_vsperf(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Shell:
+    for name in [name for name in os.environ if name.startswith(("VSPERF", "_VSPERF"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    return Shell(tmp_path, capsys)
+
+
+def test_a_run_says_how_long_it_takes_then_what_it_does_and_ends_with_a_table(
+    vsperf: Shell,
+) -> None:
+    ended = vsperf(*SMOKE)
+    assert ended.code == ExitCode.OK
+    progress = ended.err.splitlines()
+    assert re.search(r"SIMULATED run \S+: 1 case, about \d\S* s of traffic", progress[0])
+    assert any("path-check" in line for line in progress)
+    assert any("search" in line and "lost" in line for line in progress)
+    for wanted in ("SIMULATED", "NDR", "… ", "% line", "Gbit/s L1", "p99.9", "limit", "PASS"):
+        assert wanted in ended.out
+    assert "RFC 2544: not compliant: trial duration 200ms instead of 60s" in ended.out
+
+
+def test_what_was_run_can_be_shown_again_word_for_word(vsperf: Shell) -> None:
+    ended = vsperf(*SMOKE)
+    assert vsperf("show", "latest").out == ended.out
+
+
+def test_every_output_of_a_simulated_run_says_so(vsperf: Shell) -> None:
+    vsperf(*SMOKE)
+    for command in (
+        ("plan", *SMOKE[1:]),
+        ("show", "phy2phy_smoke", "--testbed", "sim"),
+        ("show", "latest"),
+        ("show", "latest", "phy2phy_smoke"),
+        ("results",),
+        ("results", "latest"),
+    ):
+        assert "SIMULATED" in vsperf(*command).out, command
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("--set", "vswitch.capacity=1Mpps", "--set", "expect=[{metric: ndr, min: 2Mpps}]"),
+         ExitCode.CRITERION_MISSED, "ndr ≥ 2Mfps"),
+        (("--set", "expect=[{metric: ndr, min: 2Mpps}]"), ExitCode.OK, "✓"),
+        (("--set", "generator.fault=raises"), ExitCode.COMPONENT_FAILED, "generator"),
+        (("--set", "generator.fault=dead"), ExitCode.COMPONENT_FAILED, "path"),
+        (("--set", "generator.fault=early-counters"), ExitCode.INVALID_RESULT, "counters-moving"),
+        (("--set", "generator.fault=stretches"), ExitCode.INVALID_RESULT, "stretched"),
+        (("--set", "vswitch.behaviour.kind=dies"), ExitCode.INVALID_RESULT, "nothing-received"),
+    ],
+)  # fmt: skip
+def test_the_exit_code_says_how_a_run_ended(
+    vsperf: Shell, arguments: tuple[str, ...], code: ExitCode, said: str
+) -> None:
+    ended = vsperf(*SMOKE, *arguments)
+    assert ended.code == code, ended.out + ended.err
+    assert said in ended.out
+    stored = vsperf("show", "latest", "--json").data
+    assert stored["exit_code"] == code
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("run", "phy2phy_smok", "--testbed", "sim"), "phy2phy_smoke"),
+        (("run", "phy2phy_smoke"), "--testbed sim"),
+        (("run", "phy2phy_smoke", "--testbed", "simm"), "sim"),
+        (("run",), "phy2phy_smoke"),
+        ((*SMOKE, "--set", "traffic.frame_sice=64"), "frame_size"),
+        ((*SMOKE, "--set", "traffic.frame_size=63"), "63"),
+        ((*SMOKE, "--budget", "10"), "10s"),
+        ((*SMOKE, "--keep"), "simulated"),
+        (("run", "--resume", "nothing"), "no run"),
+        (("run", "phy2phy_smoke", "--resume", "latest"), "--resume"),
+        (("show", "nothing-like-this"), "no run"),
+        (("explain", "exitcodes"), "exit-codes"),
+        (("lisst",), "list"),
+        (("list", "testcase"), "testcases"),
+    ],
+)
+def test_a_mistake_ends_with_2_says_what_would_be_right_and_stores_nothing(
+    vsperf: Shell, arguments: tuple[str, ...], said: str
+) -> None:
+    ended = vsperf(*arguments)
+    assert ended.code == ExitCode.BAD_INPUT
+    assert said in ended.err
+    assert ended.out == ""
+    assert not (vsperf.folder / "results").exists()
+
+
+def test_a_broken_file_is_shown_with_line_and_caret(vsperf: Shell) -> None:
+    (vsperf.folder / "mine.yaml").write_text("name: mine\ntraffic:\n  frame_sizes: [64]\n")
+    ended = vsperf("run", "./mine.yaml", "--testbed", "sim")
+    assert ended.code == ExitCode.BAD_INPUT
+    assert "mine.yaml:3:3" in ended.err
+    assert "    3 |   frame_sizes: [64]\n      |   ^" in ended.err
+    assert "did you mean `frame_size`" in ended.err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("plan", *SMOKE[1:], "--json"),
+        ("list", "--json"),
+        ("list", "testbeds", "--json"),
+        ("list", "presets", "--json"),
+        ("list", "topologies", "--json"),
+        ("show", "phy2phy_smoke", "--testbed", "sim", "--json"),
+        ("show", "latest", "--json"),
+        ("show", "latest", "phy2phy_smoke", "--json"),
+        ("results", "--json"),
+        ("results", "latest", "--json"),
+        ("results", "--cases", "--testcase", "phy2phy_*", "--json"),
+        ("doctor", "--json"),
+        ("clean", "--dry-run", "--json"),
+        ("plugins", "--json"),
+        ("explain", "--json"),
+        ("schema", "testcase"),
+        ("schema", "record"),
+        (*SMOKE, "--json"),
+        (*SMOKE, "--dry-run", "--json"),
+    ],
+)
+def test_every_reading_verb_speaks_json(vsperf: Shell, command: tuple[str, ...]) -> None:
+    vsperf(*SMOKE, "--progress", "quiet")
+    ended = vsperf(*command)
+    assert ended.code == ExitCode.OK, ended.err
+    assert isinstance(ended.data, dict | list)
+
+
+def test_missing_numbers_are_null_in_json_and_never_zero(vsperf: Shell) -> None:
+    ended = vsperf(*SMOKE, "--set", "vswitch.behaviour.kind=always-lossy", "--json")
+    (case,) = ended.data["cases"]
+    assert case["goals"][0]["lower_fps"] is None
+    assert case["line_rate_share"] is None
+    assert case["l1_bps"] is None
+    assert case["latency"] == []
+
+
+def test_progress_goes_to_stderr_and_can_be_plain_json_or_silent(vsperf: Shell) -> None:
+    assert vsperf(*SMOKE, "--progress", "quiet").err == ""
+    lines = vsperf(*SMOKE, "--progress", "json").err.splitlines()
+    events = [json.loads(line)["event"] for line in lines]
+    assert events[0] == "RunStarted"
+    assert events[-1] == "CaseFinished"
+
+
+def test_a_dry_run_is_a_plan_and_stores_nothing(vsperf: Shell) -> None:
+    assert vsperf(*SMOKE, "--dry-run").out == vsperf("plan", *SMOKE[1:]).out
+    assert not (vsperf.folder / "results").exists()
+
+
+def test_repetitions_are_one_case_measured_anew_each_time(vsperf: Shell) -> None:
+    noisy = ("--set", "vswitch.behaviour.kind=noisy")
+    cases = vsperf(*SMOKE, *noisy, "--repeat", "3", "--json").data["cases"]
+    assert len({case["case"] for case in cases}) == 3
+    assert len({case["label"] for case in cases}) == 1
+    assert len({json.dumps(case["latency"]) + str(case["goals"]) for case in cases}) > 1
+
+
+def test_the_same_seed_gives_the_same_answer(vsperf: Shell) -> None:
+    noisy = ("--set", "vswitch.behaviour.kind=noisy", "--json")
+    first, second = (vsperf(*SMOKE, *noisy).data["cases"] for _ in range(2))
+    assert first == second
+
+
+def test_a_budget_ends_the_search_early_and_the_result_says_so(vsperf: Shell) -> None:
+    ended = vsperf("run", "phy2phy_tput", "--testbed", "sim", "--set", "traffic.frame_size=64",
+                   "--budget", "8s", "--json")  # fmt: skip
+    (case,) = ended.data["cases"]
+    assert case["measured_ns"] <= 8_000_000_000
+    assert "out-of-budget" in case["flags"]
+    assert "the budget of 8s is less than the estimate" in ended.err
+
+
+def test_ctrl_c_keeps_what_was_measured_and_resume_finishes_it(vsperf: Shell) -> None:
+    for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+        slow = ("--set", "generator.realtime=0.3", "--progress", "json", "--repeat", "2")
+        process = vsperf.start(*SMOKE, *slow)
+        assert process.stderr is not None
+        for line in process.stderr:
+            if "TrialFinished" in line:
+                break
+        process.send_signal(number)
+        _, err = process.communicate()
+        assert process.returncode == code
+        assert "Traceback" not in err
+        run = vsperf("show", "latest", "--json").data
+        assert run["state"] == "interrupted"
+        assert f"vsperf run --resume {run['run']}" in vsperf("show", "latest").out
+        finished = vsperf("run", "--resume", "latest", "--json")
+        assert finished.code == ExitCode.OK
+        assert finished.data["run"] == run["run"]
+        assert [case["outcome"] for case in finished.data["cases"]] == ["PASS", "PASS"]
+
+
+def test_a_run_that_is_being_written_is_not_resumed_by_a_second_process(vsperf: Shell) -> None:
+    process = vsperf.start(
+        *SMOKE, "--set", "generator.realtime=1", "--repeat", "9", "--progress", "json"
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "TrialFinished" in line:
+            break
+    ended = vsperf("run", "--resume", "latest")
+    assert ended.code == ExitCode.NOT_READY
+    assert "is being written" in ended.err
+    process.kill()
+    process.communicate()
+
+
+def test_a_finished_run_has_nothing_to_resume(vsperf: Shell) -> None:
+    vsperf(*SMOKE)
+    ended = vsperf("run", "--resume", "latest")
+    assert ended.code == ExitCode.BAD_INPUT
+    assert "finished" in ended.err
+
+
+def test_records_of_a_newer_vsperf_are_refused_with_a_hint(vsperf: Shell) -> None:
+    vsperf(*SMOKE)
+    (folder,) = run_folders(vsperf.folder / "results")
+    records = folder / RECORDS
+    text = records.read_text()
+    records.write_text(text.replace('"schema_version":1', '"schema_version":99', 1))
+    ended = vsperf("show", "latest")
+    assert ended.code == ExitCode.BAD_INPUT
+    assert "newer" in ended.err and "99" in ended.err
+
+
+def test_clean_removes_a_stillborn_run_and_never_a_measurement(vsperf: Shell) -> None:
+    vsperf(*SMOKE)
+    (kept,) = run_folders(vsperf.folder / "results")
+    stillborn = vsperf.folder / "results" / "2026-01-01-phy2phy_smoke-abcd"
+    stillborn.mkdir()
+    (stillborn / RECORDS).write_text('{"type": "run", "cut')
+    assert "would remove" in vsperf("clean", "--dry-run").out
+    assert stillborn.exists()
+    assert vsperf("clean").code == ExitCode.OK
+    assert run_folders(vsperf.folder / "results") == (kept,)
+    assert vsperf("clean").out == "nothing is left behind\n"
+
+
+def test_a_reader_that_leaves_early_is_no_error(vsperf: Shell) -> None:
+    process = vsperf.start("schema", "testcase")
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.close()
+    assert process.stderr.read() == ""
+    process.stderr.close()
+    assert process.wait() == ExitCode.OK
+
+
+def completions(vsperf: Shell, line: str) -> list[str]:
+    words = line.split(" ")
+    asked = subprocess.run(
+        [sys.executable, "-c", "from vsperf.cli.main import cli; cli(prog_name='vsperf')"],
+        cwd=vsperf.folder,
+        env=vsperf.environ(
+            _VSPERF_COMPLETE="bash_complete", COMP_WORDS=line, COMP_CWORD=str(len(words) - 1)
+        ),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [answer.partition(",")[2] for answer in asked.stdout.splitlines()]
+
+
+def test_the_shell_completes_names_and_settings(vsperf: Shell) -> None:
+    assert "phy2phy_smoke" in completions(vsperf, "vsperf run phy2phy_s")
+    assert completions(vsperf, "vsperf run x --testbed s") == ["sim"]
+    assert "standard" in completions(vsperf, "vsperf run x --preset s")
+    assert "traffic.frame_size=" in completions(vsperf, "vsperf run x --set traffic.f")
+    assert "rx-exceeds-tx" in completions(vsperf, "vsperf explain rx")
+    vsperf(*SMOKE)
+    (folder,) = run_folders(vsperf.folder / "results")
+    assert folder.name in completions(vsperf, "vsperf run --resume 20")
+    for shell in ("bash", "zsh", "fish"):
+        assert "_VSPERF_COMPLETE" in vsperf("completion", shell).out
+
+
+@pytest.mark.parametrize(
+    "command", ["run", "plan", "list", "show", "results", "doctor", "clean", "schema", "plugins",
+                "explain", "completion"]
+)  # fmt: skip
+def test_every_help_ends_with_examples(vsperf: Shell, command: str) -> None:
+    ended = vsperf(command, "--help")
+    assert ended.code == ExitCode.OK
+    examples = ended.out[ended.out.index("Examples:") :]
+    assert examples.count(f"vsperf {command}") >= 1
+    assert len(ended.out.splitlines()) <= 60
+
+
+def test_a_bug_ends_with_70_and_a_traceback_in_a_file(vsperf: Shell, tmp_path: Path) -> None:
+    broken = "import vsperf.cli.commands.plugins as p; p.Plugins = None"
+    program = f"{broken}; import sys; from vsperf.cli.main import run_cli; "
+    ended = subprocess.run(
+        [sys.executable, "-c", program + "sys.exit(run_cli(['plugins']))"],
+        env=vsperf.environ(TMPDIR=str(tmp_path)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == ExitCode.BUG
+    assert "Traceback" not in ended.stderr
+    (report,) = tmp_path.glob("vsperf-bug-*.txt")
+    assert str(report) in ended.stderr
+    assert "Traceback" in report.read_text()
