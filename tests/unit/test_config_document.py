@@ -55,7 +55,7 @@ def test_the_schema_accepts_a_part_of_a_document(document: Any) -> None:
 @pytest.mark.parametrize(
     "document",
     [
-        {"trafic": {}},
+        {"traffics": {}},
         {"traffic": {"size": 64}},
         {"traffic": {"frame_size": []}},
         {"topology": 3},
