@@ -33,6 +33,11 @@ from vsperf.search.classify import Bound, DurationRule
 from vsperf.search.verdict import Question, answer
 from vsperf.search.verify import verify_upper
 
+WIDEST_OF_RANGE = Fraction(7, 10)
+"""The library is given no width beyond this share of the range of loads,"""
+WIDEST_OF_FINEST = 1000
+"""and none beyond so many times the finest one."""
+
 
 @dataclass(frozen=True, slots=True)
 class MlrGoal:
@@ -44,15 +49,15 @@ class MlrGoal:
     width: Fraction
     """Relative width of the final interval."""
 
-    def for_library(self) -> SearchGoal:
-        """Return the goal in the library's terms.
+    def for_library(self, widest: Fraction) -> SearchGoal:
+        """Return the goal in the library's terms, with a width of at most `widest`.
 
         `fail_fast` is off: it would end the search of all goals when one fails everywhere.
         """
         return SearchGoal(
             loss_ratio=float(self.rule.loss_ratio),
             exceed_ratio=float(self.rule.exceed_ratio),
-            relative_width=float(self.width),
+            relative_width=float(min(self.width, widest)),
             initial_trial_duration=float(self.initial_ns),
             final_trial_duration=float(self.rule.final_ns),
             duration_sum=float(self.rule.sum_ns),
@@ -141,7 +146,7 @@ class MultipleLossRatio:
 
     def _search(self, measurer: _Measurer) -> Mapping[SearchGoal, Any]:
         config = Config(
-            goals=dict.fromkeys(goal.for_library() for goal in self.goals.values()),
+            goals=dict.fromkeys(self._for_library(goal) for goal in self.goals.values()),
             min_load=float(self.loads.minimum),
             max_load=float(self.loads.maximum),
             search_duration_max=math.inf,
@@ -160,13 +165,25 @@ class MultipleLossRatio:
             ) from error
         return found
 
+    def _for_library(self, goal: MlrGoal) -> SearchGoal:
+        """Return a goal that the library can put on a grid with all the others.
+
+        It looks for a grid on which each width is nearly, but not quite, a whole number of cells.
+        There is none when a width is the whole range of loads or far beyond it, or when widths
+        differ by orders of magnitude; it would then look for ever. A narrower width is always
+        permitted, and costs a trial or two.
+        """
+        span = Fraction(self.loads.maximum - self.loads.minimum, self.loads.maximum)
+        finest = min(goal.width for goal in self.goals.values())
+        return goal.for_library(min(span * WIDEST_OF_RANGE, finest * WIDEST_OF_FINEST))
+
     def _check(self, found: Mapping[SearchGoal, Any], measurer: _Measurer) -> None:
         """Hold the library's bounds against our own classification of the same trials."""
         groups: dict[float, list[Trial]] = {}
         for load, trial in measurer.asked:
             groups.setdefault(load, []).append(trial)
         for name, goal in self.goals.items():
-            result = found[goal.for_library()]
+            result = found[self._for_library(goal)]
             theirs = tuple(
                 None if bound is None else float(bound)
                 for bound in (result.relevant_lower_bound, result.relevant_upper_bound)
