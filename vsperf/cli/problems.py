@@ -30,12 +30,12 @@ def _rendered(problem: Problem) -> str:
 
 def _place(where: Location) -> list[str]:
     lines = [f"   at: {where}"]
-    if where.text is None or where.line is None:
+    if where.text is None:
         return lines
     column = max(where.column or 1, 1)
     cut = max(0, column - WIDEST_LINE // 2) if len(where.text) > WIDEST_LINE else 0
     shown = where.text[cut : cut + WIDEST_LINE].replace("\t", " ")
-    gutter = f"{where.line:5d} | "
+    gutter = f"{where.line if where.line is not None else '':>5} | "
     lines.append(click.style(gutter, dim=True) + shown)
     lines.append(" " * (len(gutter) - 2) + click.style("| ", dim=True) + _caret(column - cut))
     return lines

@@ -108,9 +108,11 @@ def _show_testcase(request: Request, as_json: bool) -> None:
     for column in ("setting", "value", "from"):
         table.add_column(column, overflow="fold")
     for path, value in _leaves(first.spec.model_dump(mode="json")):
-        if path.partition(".")[0] in ("name", "title", "description"):
+        origin = _origin(first.origins, path)
+        never_given = value == "null" and origin == "built-in default"
+        if never_given or path.partition(".")[0] in ("name", "title", "description"):
             continue
-        table.add_row(Text(path), Text(value), Text(_origin(first.origins, path), style="dim"))
+        table.add_row(Text(path), Text(value), Text(origin, style="dim"))
     out.print(table)
     if len(loaded.cases) > 1:
         out.print(f"values of the first of {len(loaded.cases)} cases", style="dim")
