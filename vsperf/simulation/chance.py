@@ -29,10 +29,13 @@ class Chance:
         """Return a number with mean 0 and standard deviation 1, never beyond ±4.
 
         The sum of twelve even draws is close to a normal distribution, and needs nothing of the
-        random module but the one sequence that Python promises to keep.
+        random module but the one sequence that Python promises to keep. They are added one by one
+        because `sum` rounds differently from Python 3.12 on.
         """
-        total = sum(self.stream.random() for _ in range(12)) - 6
-        return max(-WOBBLE_LIMIT, min(WOBBLE_LIMIT, total))
+        total = 0.0
+        for _ in range(12):
+            total += self.stream.random()
+        return max(-WOBBLE_LIMIT, min(WOBBLE_LIMIT, total - 6))
 
 
 WOBBLE_LIMIT = 4
