@@ -11,7 +11,11 @@ from vsperf.simulation.switch import Offer
 from vsperf.simulation.truth import Crossing, Truth
 from vsperf.units import FrameSize
 
-ACCIDENTAL: dict[str, dict[str, object]] = {"random-loss": {"probability": 0}, "warm-up": {"lasts": "0s"}, "dies": {}}
+ACCIDENTAL: dict[str, dict[str, object]] = {
+    "random-loss": {"probability": 0},
+    "warm-up": {"lasts": "0s"},
+    "dies": {},
+}
 PDR = Fraction(1, 200)
 BOTH = Offer(FrameSize(64))
 

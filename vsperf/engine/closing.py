@@ -30,7 +30,9 @@ def close_case(
         limit=next(iter(limits), None),
         flags=flags_of(result, trials),
         checks=checks,
-        compliance=() if outcome is Outcome.INVALID else compliance_of(case.spec, case.sister_sizes, result),
+        compliance=()
+        if outcome is Outcome.INVALID
+        else compliance_of(case.spec, case.sister_sizes, result),
         warnings=warnings,
         **_totals(trials),
     )
