@@ -14,6 +14,10 @@ from vsperf.units import NANOSECONDS
 
 PRESUMED_CAPACITY = Fraction(3, 5)
 """Where in the range of loads the capacity is presumed; the trials needed depend on it little."""
+PRESUMED_KNEE = Fraction(24, 25)
+"""Share of the capacity at which loss begins: goals of different loss have different answers."""
+KNEE_LOSS = Fraction(1, 1000)
+"""Loss ratio between the knee and the capacity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +49,16 @@ def estimate(
 
 
 def _ideal_trial(load_fps: int, duration_ns: int, capacity_fps: int) -> Trial:
-    """Return the trial of a switch that forwards whatever is within its capacity."""
+    """Return the trial of a steady switch, with a little loss just below its capacity."""
     sent = intended_frames(load_fps, duration_ns)
+    forwarded = min(sent, intended_frames(capacity_fps, duration_ns))
+    if load_fps > capacity_fps * PRESUMED_KNEE:
+        forwarded = min(forwarded, int(sent * (1 - KNEE_LOSS)))
     direction = Direction(
         name="ideal",
         intended_frames=sent,
         sent_frames=sent,
-        received_frames=min(sent, intended_frames(capacity_fps, duration_ns)),
+        received_frames=forwarded,
     )
     return Trial(
         directions=(direction,),

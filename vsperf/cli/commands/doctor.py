@@ -48,7 +48,8 @@ def _specifications() -> Finding:
         *places.presets().values(),
     ]
     broken = [entry.name for entry in entries if entry.problems]
-    evidence = f"{len(entries)} files in {len(places.folders)} folders"
+    folders = ", ".join(f"{folder.path} ({folder.role})" for folder in places.folders)
+    evidence = f"{len(entries)} files in {folders or 'no folder'}"
     if broken:
         evidence = f"{evidence}; broken: {', '.join(broken)}"
         return Finding("specifications", Status.WARNING, evidence, "see `vsperf list`")
