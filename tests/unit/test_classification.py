@@ -200,3 +200,10 @@ def test_loss_up_to_the_threshold_is_believed_only_after_all_repeats() -> None:
 def test_loss_above_the_threshold_is_believed_at_once() -> None:
     rule = VerificationRule(Fraction(0), max_repeats=2, loss_threshold=10)
     assert rule.bound([trial(10**6, NANOSECONDS, [way(10**6, lost=11)])]) is Bound.UPPER
+
+
+def test_frames_that_were_not_sent_do_not_take_the_switch_over_the_threshold() -> None:
+    rule = VerificationRule(Fraction(0), max_repeats=2, loss_threshold=10)
+    short = trial(10**6, NANOSECONDS, [way(10**6, lost=5, unsent=500)])
+    assert rule.bound([short]) is Bound.UPPER
+    assert rule.bound([short], failed_in_switch) is Bound.UNDECIDED

@@ -85,6 +85,8 @@ def test_missing_frame_sizes_are_named() -> None:
     found = _judge(case, Standard.RFC2544, sizes=(64, 128, 256, 512, 1518))
     assert found.level is Level.CONDITIONAL
     assert found.deviations == ("frame sizes not measured (section 9.1): 1024, 1280",)
+    four = _judge(case, Standard.RFC2544, sizes=(64, 512, 1024, 1518))
+    assert four.deviations[-1] == "4 of at least 5 frame sizes (section 9)"
     alone = _judge(case, Standard.RFC2544, sizes=())
     assert alone.deviations[-1] == "1 of at least 5 frame sizes (section 9)"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,7 +18,18 @@ from MLRsearch import (
     MultipleLossRatioSearch,
     SearchGoal,
 )
-from search_models import LINE_RATE, LOADS, goal_of, probe_of, search, spec_of, switch, trial, way
+from search_models import (
+    LINE_RATE,
+    LOADS,
+    goal_of,
+    lossy,
+    probe_of,
+    search,
+    spec_of,
+    switch,
+    trial,
+    way,
+)
 
 from vsperf.errors import ComponentError, InvalidTrialError
 from vsperf.record.flags import Flag
@@ -25,7 +37,8 @@ from vsperf.record.result import Limit
 from vsperf.record.trial import Trial, intended_frames
 from vsperf.search.base import Loads
 from vsperf.search.build import build
-from vsperf.search.mlr import MultipleLossRatio
+from vsperf.search.classify import Bound
+from vsperf.search.mlr import MultipleLossRatio, _Measurer
 from vsperf.units import NANOSECONDS
 
 GOLDEN = json.loads((Path(__file__).parent.parent / "golden" / "mlrsearch_runs.json").read_text())
@@ -158,6 +171,30 @@ def test_a_disagreement_on_bounds_is_never_settled_silently(
     monkeypatch.setattr(MultipleLossRatioSearch, "search", lies)
     with pytest.raises(AssertionError, match="bounds ndr by"):
         search(spec_of("mlr"), switch(10**6))
+
+
+def test_on_the_edge_of_a_decision_the_exact_sums_stand_and_not_those_of_the_library() -> None:
+    """The lossy share is 30 % to the nanosecond; in floating point it comes out beyond."""
+    spec = spec_of(
+        "mlr",
+        goals={"ndr": {"loss_ratio": "0"}},
+        exceed_ratio="30%",
+        initial_duration="1s",
+        final_duration="5s",
+        duration_sum="20s",
+    )
+    trials = [
+        lossy(10**6, seconds, loss)
+        for seconds, loss in ((2, 1), (5, 0), (7, 0), (7, 1), (2, 0), (7, 0))
+    ]
+    wrapper = build(spec, LOADS)
+    assert isinstance(wrapper, MultipleLossRatio)
+    assert wrapper.goals["ndr"].rule.classify(trials).bound is Bound.LOWER
+    measurer = _Measurer(probe_of(switch(1)), LOADS, Fraction(0))
+    measurer.asked.extend((1e6, each) for each in trials)
+    goal = wrapper._for_library(wrapper.goals["ndr"])
+    theirs = SimpleNamespace(relevant_lower_bound=None, relevant_upper_bound=1e6)
+    wrapper._check({goal: theirs}, measurer)
 
 
 def test_one_goal_that_fails_everywhere_does_not_lose_the_answer_of_the_other() -> None:

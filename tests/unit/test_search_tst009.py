@@ -29,7 +29,7 @@ NDR = {"ndr": {"loss_ratio": "0"}}
 
 
 def _accidents(every: int, frames: int, capacity: int = LINE_RATE) -> Measure:
-    """Return a switch that loses some frames in every so-manieth trial whatever the load."""
+    """Return a switch that loses some frames in one trial of `every`, whatever the load."""
     made: list[int] = []
 
     def measure(load_fps: int, duration_ns: int) -> Trial:
