@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TGEN_ENGINE_H
+#define TGEN_ENGINE_H
+
+/*
+ * The engine: ports and the lcores that send and receive. The control side calls these functions
+ * from the main lcore; none of them blocks for longer than it takes to reach the workers.
+ * There is one engine per process and no global state beside it.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "error.h"
+#include "histogram.h"
+#include "traffic.h"
+
+struct engine;
+
+/* What was negotiated, not what was asked for. */
+struct port_facts {
+	uint16_t id;
+	char name[64];
+	char driver[64];
+	uint8_t mac[6];
+	bool link_up;
+	uint32_t link_mbps; /* 0: unknown */
+	uint16_t mtu;
+	uint16_t receive_queues, transmit_queues;
+	uint16_t receive_ring, transmit_ring; /* descriptors */
+	uint64_t receive_offloads, transmit_offloads; /* in use */
+	int numa_node; /* -1: unknown */
+	bool has_virtio_features;
+	uint64_t virtio_features;
+};
+
+/* Counters of one stream, from sender and receiver. */
+struct stream_result {
+	uint64_t intended, sent, sent_bytes;
+	uint64_t first_sent_tsc, last_sent_tsc;
+	uint64_t received, received_bytes; /* every arrival that is of this trial and stream */
+	uint64_t distinct; /* received without duplicates, corrupted and misrouted ones */
+	uint64_t duplicates;
+	uint64_t reordered; /* arrived after a later one (RFC 4737 type P) */
+	uint64_t reorder_extent; /* greatest distance in sequence numbers */
+	uint64_t beyond_window; /* so late that it cannot be told from a duplicate */
+	uint64_t corrupted;
+	uint64_t misrouted;
+	uint64_t wrong_size;
+	struct histogram *latency; /* [TSC cycles]; NULL when not asked for */
+	struct histogram *variation;
+};
+
+struct port_result {
+	uint64_t foreign; /* frames that are not ours */
+	uint64_t stale; /* ours, of another trial */
+	uint64_t corrupted; /* ours, but too damaged to say of which stream */
+	uint64_t transmit_retries; /* bursts that the port did not take whole */
+	uint64_t receive_full_polls; /* polls that came back full: falling behind */
+	uint64_t receive_polls;
+	uint64_t no_buffers; /* times the pool was empty */
+	uint64_t missed; /* of the device: imissed */
+	uint64_t device_errors;
+};
+
+/* What a worker knows of itself. */
+struct worker_result {
+	unsigned int lcore;
+	int cpu;
+	uint64_t loops;
+	uint64_t busy_cycles, total_cycles;
+	uint64_t longest_gap_cycles; /* between two rounds of its loop */
+	uint64_t longest_gap_tsc; /* when it ended */
+	uint64_t gaps_over_10us;
+	struct histogram *departure_error; /* |actual - scheduled| [TSC cycles]; paced streams */
+};
+
+struct trial_result {
+	bool stopped_early;
+	bool settled; /* quiet before the deadline of the drain */
+	uint64_t tsc_hz;
+	uint64_t started_tsc, ended_tsc;
+	uint64_t started_unix_ns;
+	uint8_t streams, ports, workers;
+	struct stream_result stream[TGEN_MAX_STREAMS];
+	struct port_result port[TGEN_MAX_PORTS];
+	struct worker_result worker[TGEN_MAX_PORTS];
+};
+
+/* A reading in mid-trial; approximate by nature. */
+struct live {
+	uint64_t elapsed_ns;
+	uint64_t sent[TGEN_MAX_STREAMS], received[TGEN_MAX_STREAMS];
+};
+
+enum engine_state { ENGINE_IDLE, ENGINE_RUNNING, ENGINE_DONE };
+
+/* Take all ports that EAL found, and one worker per worker lcore. */
+struct engine *engine_create(uint16_t queues, uint16_t ring_size, struct error *error);
+void engine_destroy(struct engine *engine);
+
+uint16_t engine_ports(const struct engine *engine);
+void engine_port_facts(const struct engine *engine, uint16_t port, struct port_facts *facts);
+
+/* Check the traffic, build its frames. Refused while a trial runs. */
+int engine_configure(struct engine *engine, const struct traffic *traffic, struct error *error);
+
+int engine_start(struct engine *engine, const struct trial_request *request, struct error *error);
+/* Call often (every few ms): notices the end of sending, then of the drain. */
+enum engine_state engine_poll(struct engine *engine);
+void engine_live(const struct engine *engine, struct live *live);
+/* Stop sending within one round of the workers' loops; the trial then drains as usual. */
+void engine_stop(struct engine *engine);
+/* After ENGINE_DONE; valid until the next start. */
+const struct trial_result *engine_result(const struct engine *engine);
+
+/* Send frames that teach switches and neighbours where we are (ARP, GARP, ND), `rounds` times. */
+int engine_learn(struct engine *engine, unsigned int rounds, struct error *error);
+
+/* Copy the first `frames` frames sent and received on a port in the next trial to a pcap file. */
+int engine_capture(struct engine *engine, uint16_t port, const char *path, uint32_t frames,
+	struct error *error);
+
+/* Spin on every worker without traffic and record the gaps: the stalls of the host. */
+int engine_stalls(struct engine *engine, uint64_t duration_ns, uint64_t threshold_ns,
+	struct error *error);
+/* After ENGINE_DONE of stalls: per worker a histogram of gaps above the threshold [cycles]. */
+const struct histogram *engine_stall_gaps(const struct engine *engine, unsigned int worker);
+
+#endif /* TGEN_ENGINE_H */

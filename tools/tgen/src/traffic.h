@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TGEN_TRAFFIC_H
+#define TGEN_TRAFFIC_H
+
+/*
+ * What is sent: plain data, filled by the control side, checked once, then only read.
+ * Sizes of frames count the FCS, as every standard does; a buffer in memory is 4 bytes shorter.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define TGEN_MAX_PORTS 16
+#define TGEN_MAX_STREAMS 32
+#define TGEN_MAX_SIZES 128 /* entries of an IMIX pattern */
+#define TGEN_MAX_VARIATIONS 4 /* header fields that vary at the same time */
+#define TGEN_MAX_HEADER 160 /* all headers before the fill bytes */
+#define TGEN_FCS 4
+#define TGEN_MIN_FRAME 64
+#define TGEN_MAX_FRAME 9216
+#define TGEN_MAX_FLOWS (UINT32_C(1) << 24)
+
+enum layer3 { LAYER3_IPV4, LAYER3_IPV6 };
+enum layer4 { LAYER4_UDP, LAYER4_TCP };
+
+/* The headers of a stream's frames; zero means "not there" for counts. */
+struct headers {
+	uint8_t source_mac[6];
+	uint8_t destination_mac[6];
+	uint8_t vlans; /* 0, 1 (802.1Q) or 2 (QinQ: outer first) */
+	uint16_t vlan[2]; /* tag control: priority and id */
+	uint8_t mpls_labels; /* 0 to 3 */
+	uint32_t mpls[3]; /* label values */
+	enum layer3 layer3;
+	uint8_t source_ip[16]; /* IPv4 in the first 4 */
+	uint8_t destination_ip[16];
+	uint8_t dscp;
+	uint8_t ttl;
+	enum layer4 layer4;
+	uint16_t source_port;
+	uint16_t destination_port;
+	bool vxlan; /* wrap all of the above in outer Ethernet, IPv4, UDP, VXLAN */
+	uint32_t vni;
+	uint8_t outer_source_mac[6];
+	uint8_t outer_destination_mac[6];
+	uint8_t outer_source_ip[4];
+	uint8_t outer_destination_ip[4];
+};
+
+/* A header field that tells flows apart. */
+enum field {
+	FIELD_SOURCE_MAC,
+	FIELD_DESTINATION_MAC,
+	FIELD_SOURCE_IP,
+	FIELD_DESTINATION_IP,
+	FIELD_SOURCE_PORT,
+	FIELD_DESTINATION_PORT,
+	FIELD_VLAN, /* id of the outer tag */
+	FIELD_VNI,
+};
+
+/* One field takes `count` values: its value in the headers, plus step, 2 step, ... */
+struct variation {
+	enum field field;
+	uint32_t count;
+	uint32_t step;
+};
+
+enum flow_order {
+	FLOWS_IN_ORDER, /* 0, 1, 2, ... and again */
+	FLOWS_SHUFFLED, /* each once per round, in an order that the seed decides */
+};
+
+/* Flow number f sets each variation's field to digit f / (counts before) % count. */
+struct flows {
+	uint32_t count; /* product of the variations' counts; 1 without variations */
+	uint8_t variations;
+	struct variation variation[TGEN_MAX_VARIATIONS];
+	enum flow_order order;
+	uint64_t seed;
+};
+
+struct stream {
+	uint8_t id; /* index in the traffic, and in each frame's payload */
+	uint16_t transmit_port;
+	uint16_t receive_port; /* a frame that arrives elsewhere is misrouted */
+	struct headers headers;
+	struct flows flows;
+	uint16_t sizes; /* 1, or the length of an IMIX pattern */
+	uint16_t size[TGEN_MAX_SIZES]; /* bytes with FCS, sent in this order */
+};
+
+struct traffic {
+	uint8_t streams;
+	struct stream stream[TGEN_MAX_STREAMS];
+};
+
+/* How a trial is sent. */
+struct trial_request {
+	uint8_t number; /* goes into each payload: frames of another trial are told apart */
+	uint64_t rate_mfps[TGEN_MAX_STREAMS]; /* thousandths of a frame per second; 0: flat out */
+	uint64_t frames[TGEN_MAX_STREAMS]; /* exactly so many are intended */
+	uint64_t duration_ns; /* sending ends then, whatever is still unsent; 0: when all are sent */
+	uint16_t burst; /* most frames sent back to back when paced; 1 to 64 */
+	uint64_t drain_ns; /* wait at most so long for quiet after the last frame */
+	uint64_t quiet_ns; /* no frame for so long is quiet */
+	bool latency; /* histograms of every frame's latency */
+	bool variation; /* also of the difference between neighbours (IPDV) */
+};
+
+#endif /* TGEN_TRAFFIC_H */
