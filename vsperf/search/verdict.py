@@ -104,6 +104,8 @@ def _limit(question: Question, groups: Groups, bounds: Bounds, *, short: bool) -
         return Limit.GENERATOR, _not_sent(rule, groups[upper], at_minimum=bounds.lower is None)
     if question.verified is False:
         return Limit.UNKNOWN, f"the loss at {human_fps(upper)} was not seen again in a repeat"
+    if bounds.lower is None and constant_loss([t for group in groups.values() for t in group]):
+        return Limit.UNKNOWN, _same_loss(groups[upper][0])
     if not reached:
         return Limit.UNKNOWN, "later trials took back a bound that earlier ones had given"
     reason = _lost_in_switch(rule, groups[upper], at_minimum=bounds.lower is None)
@@ -129,6 +131,11 @@ def _ended_early(bounds: Bounds) -> str:
     if bounds.lower is None:
         return "the time ended before any load had passed"
     return "the time ended before the interval was narrow enough"
+
+
+def _same_loss(trial: Trial) -> str:
+    frames = trial.worst_direction.lost_frames
+    return f"{frames} of the frames went missing at every load, low or high: that is no overload"
 
 
 def _not_sent(rule: Rule, trials: Sequence[Trial], *, at_minimum: bool) -> str:
