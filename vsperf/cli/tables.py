@@ -44,16 +44,20 @@ def summary(rows: Sequence[CaseRow], simulated: bool, width: int) -> RenderableT
     parts: list[RenderableType] = []
     if simulated:
         parts.append(simulated_banner())
+    parts.append(Text())
     shown = [row for row in rows if row.record is not None]
     if shown and width >= WIDE:
         parts.append(_table(rows, [*_result_columns(rows), *_latency_columns(), *_trust_columns()]))
     elif shown:
         narrow = [_column_case(rows), *_latency_columns(), *_effort_columns()]
-        parts += [_table(rows, [*_result_columns(rows), _outcome()]), _table(rows, narrow)]
+        parts += [
+            _table(rows, [*_result_columns(rows), _outcome()]),
+            Text(),
+            _table(rows, narrow),
+        ]
     else:
         parts.append(Text("no case has a result yet", style="dim"))
-    parts += _notes(rows)
-    return Group(*parts)
+    return Group(*parts, Text(), *_notes(rows))
 
 
 def simulated_banner() -> Text:
