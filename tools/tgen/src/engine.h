@@ -40,6 +40,7 @@ struct stream_result {
 	uint64_t intended, sent, sent_bytes;
 	uint64_t first_sent_tsc, last_sent_tsc;
 	uint64_t received, received_bytes; /* every arrival that is of this trial and stream */
+	uint64_t arrived[TGEN_MAX_PORTS]; /* received, by the port where it came in */
 	uint64_t distinct; /* received without duplicates, corrupted and misrouted ones */
 	uint64_t duplicates;
 	uint64_t reordered; /* arrived after a later one (RFC 4737 type P) */
