@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <rte_cycles.h>
+#include <rte_ethdev.h>
+
+#include "forward.h"
+#include "payload.h"
+
+/* One frame of the test can become two, and let go of one that was held back. */
+#define LEAST_ROOM (3 * DUT_BURST)
+
+static uint32_t
+room(const struct line *line)
+{
+	return DUT_LINE - (line->head - line->tail);
+}
+
+static void
+line_put(struct line *line, const struct entry *entry)
+{
+	line->entry[line->head++ % DUT_LINE] = *entry;
+}
+
+/* A frame passes: one that was held back may now be due. */
+static void
+pass(struct line *line, const struct entry *entry)
+{
+	line_put(line, entry);
+	if (line->held.mbuf == NULL || --line->held_for != 0)
+		return;
+	line_put(line, &line->held);
+	line->held.mbuf = NULL;
+}
+
+static void
+flip(struct rte_mbuf *mbuf, uint32_t before_end)
+{
+	uint32_t length = rte_pktmbuf_data_len(mbuf);
+
+	*rte_pktmbuf_mtod_offset(mbuf, uint8_t *, length - before_end) ^= 0x10;
+}
+
+/* Put a copy behind a frame: the frame itself once more, or one without the magic. */
+static bool
+pass_copy(struct witness *witness, struct line *line, const struct entry *entry, bool foreign)
+{
+	struct entry copy = *entry;
+
+	copy.mbuf = rte_pktmbuf_copy(entry->mbuf, witness->pool, 0, UINT32_MAX);
+	if (copy.mbuf == NULL)
+		return false;
+	if (foreign)
+		flip(copy.mbuf, TGEN_PAYLOAD_BYTES);
+	line_put(line, &copy);
+	return true;
+}
+
+static bool
+act(struct witness *witness, uint16_t ingress, struct entry *entry, struct rule rule)
+{
+	struct line *line = witness->line[ingress];
+
+	switch (rule.deed) {
+	case DEED_DROP:
+		rte_pktmbuf_free(entry->mbuf);
+		return true;
+	case DEED_DUPLICATE:
+	case DEED_FOREIGN:
+		pass(line, entry);
+		return pass_copy(witness, line, entry, rule.deed == DEED_FOREIGN);
+	case DEED_REORDER:
+		line->held = *entry;
+		line->held_for = rule.argument;
+		return true;
+	case DEED_CORRUPT:
+		if (rule.argument > rte_pktmbuf_data_len(entry->mbuf))
+			break;
+		flip(entry->mbuf, rule.argument);
+		pass(line, entry);
+		return true;
+	case DEED_MISROUTE:
+		entry->egress = ingress;
+		pass(line, entry);
+		return true;
+	default:
+		break;
+	}
+	pass(line, entry);
+	return rule.deed == DEED_FORWARD;
+}
+
+static void
+take(struct witness *witness, uint16_t ingress, struct rte_mbuf *mbuf, uint64_t now)
+{
+	struct record *record = &witness->record[ingress];
+	uint32_t length = rte_pktmbuf_data_len(mbuf);
+	struct entry entry = {
+		.mbuf = mbuf,
+		.received_tsc = now,
+		.egress = (uint16_t)(witness->ports - 1 - ingress),
+	};
+	struct payload payload;
+	struct rule rule;
+
+	if (length < TGEN_PAYLOAD_BYTES || mbuf->nb_segs != 1 || payload_read(
+			rte_pktmbuf_mtod_offset(mbuf, void *, length - TGEN_PAYLOAD_BYTES),
+			&payload) != PAYLOAD_OURS) {
+		record->other++;
+		line_put(witness->line[ingress], &entry);
+		return;
+	}
+	record->received++;
+	rule = rules_find(&witness->rules, payload.sequence);
+	if (act(witness, ingress, &entry, rule))
+		record->done[rule.deed]++;
+}
+
+static void
+take_in(struct witness *witness, uint16_t ingress)
+{
+	struct rte_mbuf *mbufs[DUT_BURST];
+	uint16_t count, n;
+	uint64_t now;
+
+	if (room(witness->line[ingress]) < LEAST_ROOM)
+		return;
+	count = rte_eth_rx_burst(ingress, 0, mbufs, DUT_BURST);
+	now = rte_rdtsc();
+	for (n = 0; n < count; n++)
+		take(witness, ingress, mbufs[n], now);
+}
+
+/* Offer frames that are due, as long as they leave by one port; what is not taken stays first. */
+static void
+hand_out(struct witness *witness, uint16_t ingress)
+{
+	struct record *record = &witness->record[ingress];
+	struct line *line = witness->line[ingress];
+	struct rte_mbuf *mbufs[DUT_BURST];
+	uint64_t now = rte_rdtsc();
+	uint16_t count = 0, egress = 0, sent, n;
+
+	while (count < DUT_BURST && line->tail + count != line->head) {
+		const struct entry *entry = &line->entry[(line->tail + count) % DUT_LINE];
+
+		if (now - entry->received_tsc < witness->delay_cycles[ingress])
+			break;
+		if (count != 0 && entry->egress != egress)
+			break;
+		egress = entry->egress;
+		mbufs[count++] = entry->mbuf;
+	}
+	if (count == 0)
+		return;
+	sent = rte_eth_tx_burst(egress, 0, mbufs, count);
+	record->sent += sent;
+	for (n = 0; n < sent; n++) {
+		uint64_t held = now - line->entry[line->tail++ % DUT_LINE].received_tsc;
+
+		record->delayed++;
+		record->held_cycles += held;
+		record->held_least = RTE_MIN(record->held_least, held);
+		record->held_most = RTE_MAX(record->held_most, held);
+	}
+}
+
+static void
+empty(struct witness *witness, uint16_t ingress)
+{
+	struct line *line = witness->line[ingress];
+
+	if (line->held.mbuf != NULL) {
+		rte_pktmbuf_free(line->held.mbuf);
+		line->held.mbuf = NULL;
+		witness->record[ingress].kept++;
+	}
+	while (line->tail != line->head) {
+		rte_pktmbuf_free(line->entry[line->tail++ % DUT_LINE].mbuf);
+		witness->record[ingress].kept++;
+	}
+}
+
+void
+forward_run(struct witness *witness, const bool *stop)
+{
+	uint16_t port;
+
+	for (port = 0; port < witness->ports; port++)
+		witness->record[port].held_least = UINT64_MAX;
+	/* Relaxed: the flag carries nothing but itself, and is set by a signal handler. */
+	while (!__atomic_load_n(stop, __ATOMIC_RELAXED)) {
+		for (port = 0; port < witness->ports; port++)
+			take_in(witness, port);
+		for (port = 0; port < witness->ports; port++)
+			hand_out(witness, port);
+	}
+	for (port = 0; port < witness->ports; port++)
+		empty(witness, port);
+}

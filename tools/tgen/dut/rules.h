@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef DUT_RULES_H
+#define DUT_RULES_H
+
+/*
+ * Which frame is done what to: in every period of sequence numbers, the frame at a rule's offset.
+ * One offset has one rule at most, so what happens to a frame is known from its number alone.
+ */
+
+#include <stdint.h>
+
+#define DUT_MAX_RULES 32
+#define DUT_MAX_PERIOD (UINT32_C(1) << 20)
+
+enum deed {
+	DEED_FORWARD, /* nothing, as a sound switch does */
+	DEED_DROP,
+	DEED_DUPLICATE,
+	DEED_REORDER, /* let `argument` later frames pass first */
+	DEED_CORRUPT, /* flip a bit in the byte that lies `argument` bytes before the end */
+	DEED_MISROUTE, /* send it back where it came from */
+	DEED_FOREIGN, /* forward it, and a frame of somebody else behind it */
+	DEED_KINDS,
+};
+
+struct rule {
+	enum deed deed;
+	uint32_t offset;
+	uint32_t argument;
+};
+
+struct rules {
+	uint32_t period;
+	unsigned int count;
+	struct rule rule[DUT_MAX_RULES];
+	uint8_t *at; /* by offset: 0, or number of the rule + 1 */
+};
+
+/* Read one rule such as "reorder=500:3"; -EINVAL when it is none. */
+int rules_add(struct rules *rules, const char *text);
+/* Lay out the table; -EINVAL when rules overlap or lie outside the period. */
+int rules_prepare(struct rules *rules);
+void rules_free(struct rules *rules);
+const char *deed_name(enum deed deed);
+
+static inline struct rule
+rules_find(const struct rules *rules, uint64_t sequence)
+{
+	static const struct rule sound = { .deed = DEED_FORWARD };
+	uint8_t number = rules->at[sequence % rules->period];
+
+	return number == 0 ? sound : rules->rule[number - 1];
+}
+
+#endif /* DUT_RULES_H */
