@@ -53,10 +53,12 @@ histogram_add(struct histogram *histogram, uint64_t value)
 
 void histogram_clear(struct histogram *histogram);
 void histogram_merge(struct histogram *into, const struct histogram *from);
-/* Least and greatest value that a bucket stands for. */
+/* Least and greatest value that a bucket stands for; the last one takes all that is greater. */
 uint64_t histogram_lowest(uint32_t index);
 uint64_t histogram_highest(uint32_t index);
-/* The value at a share of 0 to 1 of the counts; 0 when empty. */
+/* The middle of a bucket that is not empty, as far as minimum and maximum leave it open. */
+uint64_t histogram_middle(const struct histogram *histogram, uint32_t index);
+/* The value at a share of 0 to 1 of the counts, by nearest rank; 0 when empty. */
 uint64_t histogram_quantile(const struct histogram *histogram, double share);
 
 #endif /* TGEN_HISTOGRAM_H */

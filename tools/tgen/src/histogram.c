@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <float.h>
+#include <string.h>
+
+#include "histogram.h"
+
+void
+histogram_clear(struct histogram *histogram)
+{
+	memset(histogram, 0, sizeof(*histogram));
+	histogram->minimum = UINT64_MAX;
+}
+
+void
+histogram_merge(struct histogram *into, const struct histogram *from)
+{
+	uint32_t index;
+
+	into->count += from->count;
+	into->sum += from->sum;
+	if (from->minimum < into->minimum)
+		into->minimum = from->minimum;
+	if (from->maximum > into->maximum)
+		into->maximum = from->maximum;
+	for (index = 0; index < HISTOGRAM_BUCKETS; index++)
+		into->bucket[index] += from->bucket[index];
+}
+
+uint64_t
+histogram_lowest(uint32_t index)
+{
+	const uint32_t buckets = 1u << HISTOGRAM_BUCKETS_BITS;
+
+	if (index < (1u << HISTOGRAM_LINEAR_BITS))
+		return index;
+	return (uint64_t)(buckets + (index & (buckets - 1))) <<
+		((index >> HISTOGRAM_BUCKETS_BITS) - 1);
+}
+
+uint64_t
+histogram_highest(uint32_t index)
+{
+	/* The last bucket also takes everything that is too great for the others. */
+	if (index >= HISTOGRAM_BUCKETS - 1)
+		return UINT64_MAX;
+	return histogram_lowest(index + 1) - 1;
+}
+
+uint64_t
+histogram_middle(const struct histogram *histogram, uint32_t index)
+{
+	uint64_t lowest = histogram_lowest(index);
+	uint64_t highest = histogram_highest(index);
+
+	if (lowest < histogram->minimum)
+		lowest = histogram->minimum;
+	if (highest > histogram->maximum)
+		highest = histogram->maximum;
+	return lowest + (highest - lowest) / 2;
+}
+
+uint64_t
+histogram_quantile(const struct histogram *histogram, double share)
+{
+	uint64_t rank, passed = 0;
+	uint32_t index;
+	double exact;
+
+	if (histogram->count == 0)
+		return 0;
+	if (!(share > 0))
+		return histogram->minimum;
+	if (share >= 1)
+		return histogram->maximum;
+	/*
+	 * The nearest rank, rounded up. A decimal share is often a little too great in binary;
+	 * without the correction 7 % of 100 values would be the eighth.
+	 */
+	exact = share * (double)histogram->count * (1 - 2 * DBL_EPSILON);
+	rank = (uint64_t)exact;
+	if ((double)rank < exact || rank == 0)
+		rank++;
+	for (index = 0; index < HISTOGRAM_BUCKETS - 1; index++) {
+		passed += histogram->bucket[index];
+		if (passed >= rank)
+			break;
+	}
+	return histogram_middle(histogram, index);
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TGEN_PACER_H
+#define TGEN_PACER_H
+
+/*
+ * The schedule of a stream: frame n, counted from 0, is due n / rate after the start, rounded up to
+ * a whole TSC cycle. Both directions of the sum are exact integers at any time, so a schedule
+ * never drifts, and the n-th frame never depends on when the ones before it left.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_branch_prediction.h>
+
+__extension__ typedef unsigned __int128 uint128_t;
+
+/*
+ * A fraction by which to multiply without dividing: its first 64 significant bits find the whole
+ * part to within one, and the remainder then decides.
+ */
+struct pacer_ratio {
+	uint64_t numerator, denominator;
+	uint64_t leading; /* of numerator / denominator: the first 64 significant bits */
+	unsigned int shift; /* 0 to 127; leading / 2^shift is the fraction */
+};
+
+struct pacer {
+	uint64_t start_tsc;
+	bool flat_out; /* no schedule: everything is due from the start */
+	struct pacer_ratio frames; /* per cycle */
+	struct pacer_ratio cycles; /* per frame */
+};
+
+/* `rate_mfps` in thousandths of a frame per second; 0: flat out. `tsc_hz` below 2^53, not 0. */
+void pacer_init(struct pacer *pacer, uint64_t tsc_hz, uint64_t rate_mfps, uint64_t start_tsc);
+
+/* The whole part of value * ratio; the result must be below 2^63. */
+static inline uint64_t
+pacer_multiply(const struct pacer_ratio *ratio, uint64_t value, bool *has_remainder)
+{
+	uint64_t whole = (uint64_t)(((uint128_t)value * ratio->leading) >> ratio->shift);
+	uint128_t remainder = (uint128_t)value * ratio->numerator -
+		(uint128_t)whole * ratio->denominator;
+
+	if (remainder >= ratio->denominator) {
+		remainder -= ratio->denominator;
+		whole++;
+	}
+	*has_remainder = remainder != 0;
+	return whole;
+}
+
+/* How many frames should have left by `now`: all n with pacer_when(n) <= now. */
+static inline uint64_t
+pacer_due(const struct pacer *pacer, uint64_t now)
+{
+	bool has_remainder;
+
+	if (unlikely((int64_t)(now - pacer->start_tsc) < 0))
+		return 0;
+	if (pacer->flat_out)
+		return UINT64_MAX;
+	return pacer_multiply(&pacer->frames, now - pacer->start_tsc, &has_remainder) + 1;
+}
+
+/* The TSC at which frame n is due, n from 0. */
+static inline uint64_t
+pacer_when(const struct pacer *pacer, uint64_t n)
+{
+	bool has_remainder;
+	uint64_t whole;
+
+	if (pacer->flat_out)
+		return pacer->start_tsc;
+	whole = pacer_multiply(&pacer->cycles, n, &has_remainder);
+	return pacer->start_tsc + whole + has_remainder;
+}
+
+#endif /* TGEN_PACER_H */

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "window.h"
+
+int
+window_create(struct window *window, uint64_t size, struct error *error)
+{
+	memset(window, 0, sizeof(*window));
+	if (size < 64 || (size & (size - 1)) != 0)
+		return error_set(error, -EINVAL, "bad-value",
+			"a sequence window of %" PRIu64 " is no power of two from 64", size);
+	/* Written through, so that the first arrivals meet no page faults. */
+	window->bits = malloc(size / 8);
+	if (window->bits == NULL)
+		return error_set(error, -ENOMEM, "no-memory",
+			"no memory for a window of %" PRIu64 " sequence numbers", size);
+	memset(window->bits, 0xff, size / 8);
+	window->mask = size - 1;
+	return 0;
+}
+
+void
+window_destroy(struct window *window)
+{
+	free(window->bits);
+	memset(window, 0, sizeof(*window));
+}
+
+/* Mark `count` numbers from `first` as missing; at most the whole window. */
+static void
+forget(struct window *window, uint64_t first, uint64_t count)
+{
+	uint64_t position = first & window->mask;
+
+	while (count > 0) {
+		uint64_t bit = position & 63;
+		uint64_t part = count < 64 - bit ? count : 64 - bit;
+		uint64_t ones = part == 64 ? UINT64_MAX : (UINT64_C(1) << part) - 1;
+
+		window->bits[position >> 6] &= ~(ones << bit);
+		position = (position + part) & window->mask;
+		count -= part;
+	}
+}
+
+enum window_seen
+window_see_other(struct window *window, uint64_t sequence)
+{
+	uint64_t *word = &window->bits[(sequence & window->mask) >> 6];
+	uint64_t bit = UINT64_C(1) << (sequence & 63);
+
+	if (sequence >= window->next) {
+		uint64_t gap = sequence - window->next;
+
+		forget(window, window->next, gap <= window->mask ? gap : window->mask + 1);
+		*word |= bit;
+		window->next = sequence + 1;
+		return WINDOW_NEW;
+	}
+	if (window->next - sequence > window->mask + 1)
+		return WINDOW_BEYOND;
+	if ((*word & bit) != 0)
+		return WINDOW_DUPLICATE;
+	*word |= bit;
+	return WINDOW_LATE;
+}
