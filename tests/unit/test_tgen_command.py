@@ -1,0 +1,110 @@
+"""tgen's command line and program are found and written as the settings say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from vsperf.errors import NotReadyError, UsageError
+from vsperf.record.plan import Endpoint
+from vsperf.trafficgens.tgen.binary import find_binary, planned_binary
+from vsperf.trafficgens.tgen.command import Options, Port, command_line, lcores, port_of
+
+SOCKET = Path("/run/x.sock")
+
+
+def endpoint(kind: str, address: str) -> Endpoint:
+    return Endpoint(link="phy0", kind=kind, address=address)
+
+
+def program(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_the_whole_command_line() -> None:
+    ports = [Port("net_ring0", "net_ring0"), Port("net_null0", "net_null0,size=60")]
+    assert command_line("tgen", "vsperf-tgen-1", SOCKET, ports, Options(cpus=(2, 5))) == (
+        "tgen",
+        "--no-pci",
+        "--in-memory",
+        "--single-file-segments",
+        "--file-prefix=vsperf-tgen-1",
+        "--lcores=0@2,1@2,2@5",
+        "--vdev=net_ring0",
+        "--vdev=net_null0,size=60",
+        "--",
+        "--control=/run/x.sock",
+        "--exit-without-controller",
+        "--queues=1",
+        "--ring=1024",
+    )
+
+
+def test_without_hugepages_memory_is_ordinary_and_limited() -> None:
+    argv = command_line("tgen", "n", SOCKET, [], Options(hugepages=False))
+    assert "--no-huge" in argv
+    assert "--in-memory" not in argv  # DPDK refuses the two together
+
+
+def test_more_arguments_go_to_the_environment_layer() -> None:
+    argv = command_line("tgen", "n", SOCKET, [], Options(extra=("--log-level=8",)))
+    assert argv.index("--log-level=8") < argv.index("--")
+
+
+def test_the_main_thread_shares_the_first_cpu() -> None:
+    assert lcores((3,)) == "0@3,1@3"
+
+
+def test_a_device_of_dpdk_is_taken_as_written() -> None:
+    found = port_of(endpoint("vdev", "net_memif0,role=client"), 3, Options())
+    assert found == Port("net_memif0", "net_memif0,role=client")
+
+
+def test_a_vhost_user_socket_is_spoken_to_by_virtio_user() -> None:
+    found = port_of(endpoint("vhost-user", "/run/p0"), 1, Options(ring=1000, queues=2))
+    assert found == Port(
+        "net_virtio_user1", "net_virtio_user1,path=/run/p0,queue_size=1024,queues=2"
+    )
+
+
+def test_a_switch_that_calls_finds_a_server() -> None:
+    found = port_of(endpoint("vhost-user-client", "/run/p0"), 0, Options())
+    assert found.device.endswith(",server=1")
+
+
+def test_another_kind_of_port_is_refused() -> None:
+    with pytest.raises(UsageError, match="pigeon"):
+        port_of(endpoint("pigeon", "x"), 0, Options())
+
+
+def test_the_variable_names_the_program(tmp_path: Path) -> None:
+    named = program(tmp_path / "mine")
+    assert find_binary({"VSPERF_TGEN": str(named)}, tmp_path) == named
+
+
+def test_a_variable_that_names_nothing_is_not_passed_over(tmp_path: Path) -> None:
+    program(tmp_path / "build/tgen/tgen")
+    with pytest.raises(NotReadyError, match="VSPERF_TGEN"):
+        find_binary({"VSPERF_TGEN": str(tmp_path / "no")}, tmp_path)
+
+
+def test_the_checkout_is_looked_at_before_the_path(tmp_path: Path) -> None:
+    built = program(tmp_path / "build/tgen/tgen")
+    installed = program(tmp_path / "bin/tgen")
+    environment = {"PATH": str(installed.parent)}
+    assert find_binary(environment, tmp_path) == built
+    assert find_binary(environment, tmp_path / "elsewhere") == installed
+
+
+def test_a_missing_program_comes_with_the_way_to_build_it(tmp_path: Path) -> None:
+    with pytest.raises(NotReadyError) as refused:
+        find_binary({"PATH": ""}, tmp_path)
+    assert "meson setup build/tgen tools/tgen" in str(refused.value.problems[0].fix)
+
+
+def test_a_plan_can_be_made_before_the_program_is_built() -> None:
+    assert planned_binary({"VSPERF_TGEN": "/nonexistent"}) == "tgen"

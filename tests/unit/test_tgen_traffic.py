@@ -1,0 +1,83 @@
+"""vsperf's traffic becomes tgen's streams, and tgen's counters become a direction."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vsperf.errors import ComponentError, UsageError
+from vsperf.spec.traffic import TrafficProfile
+from vsperf.trafficgens.tgen.traffic import MOST_PER_FIELD, Way, direction, flows_of, streams
+
+WAYS = (Way("phy0 to phy1", 0, 1), Way("phy1 to phy0", 1, 0))
+STREAM: dict[str, Any] = {
+    "sent": 1000,
+    "received": 990,
+    "duplicates": 5,
+    "beyond_window": 1,
+    "corrupted": 3,
+    "reordered": 2,
+    "misrouted": 10,
+    "wrong_size": 0,
+}
+
+
+def profile(**settings: object) -> TrafficProfile:
+    return TrafficProfile.model_validate({"frame_size": "64B", **settings})
+
+
+def test_each_way_is_a_stream() -> None:
+    found = streams(profile(), WAYS)
+    assert [(s["transmit_port"], s["receive_port"]) for s in found] == [(0, 1), (1, 0)]
+    assert [s["size"] for s in found] == [64, 64]
+    assert all("flows" not in s for s in found)
+
+
+@pytest.mark.parametrize("count", [2, 4096, 65_534, 65_536, 10**6, 16_800_000 - 800_000, 1 << 24])
+def test_flows_are_exactly_as_many_as_asked_for(count: int) -> None:
+    found = flows_of(count)
+    assert found is not None
+    assert math.prod(field["count"] for field in found["variations"]) == count
+
+
+@given(st.integers(1, 1 << 24))
+def test_any_number_of_flows_is_made_exactly_or_refused_with_one_that_can_be(count: int) -> None:
+    try:
+        found = flows_of(count)
+    except UsageError as error:
+        fix = str(error.problems[0].fix)
+        assert flows_of(int(fix.partition("=")[2]))
+        return
+    fields = found["variations"] if found else []
+    assert math.prod(field["count"] for field in fields) == count
+    assert all(1 < field["count"] <= MOST_PER_FIELD for field in fields)
+
+
+def test_more_flows_than_tgen_can_tell_apart_are_refused() -> None:
+    with pytest.raises(UsageError, match="16777216"):
+        flows_of((1 << 24) + 1)
+
+
+def test_what_came_to_the_wrong_port_did_not_arrive() -> None:
+    found = direction(WAYS[0], 1001, STREAM, 7)
+    assert found.received_frames == 980
+    assert found.duplicate_frames == 6
+    assert found.good_frames == 971
+    assert found.unsent_frames == 1
+    assert found.foreign_frames == 7
+    assert found.latency_histogram is None
+
+
+def test_a_latency_histogram_is_handed_on() -> None:
+    found = direction(WAYS[0], 1001, STREAM | {"latency": {"hdr": "text"}}, None)
+    assert found.latency_histogram == "text"
+    assert found.foreign_frames is None
+
+
+def test_a_result_that_lacks_a_counter_is_no_result() -> None:
+    with pytest.raises(ComponentError, match="sent"):
+        direction(WAYS[0], 1, {k: v for k, v in STREAM.items() if k != "sent"}, 0)

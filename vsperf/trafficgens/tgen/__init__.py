@@ -1,0 +1,1 @@
+"""tgen: the project's own DPDK traffic generator, driven over its control socket."""

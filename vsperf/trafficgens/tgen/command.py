@@ -1,0 +1,103 @@
+"""tgen's command line: which ports it takes, on which CPUs, with which memory. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from vsperf.errors import UsageError
+from vsperf.record.plan import Endpoint
+
+KINDS = ("vhost-user", "vhost-user-client", "vdev")
+"""Kinds of endpoints that tgen speaks to."""
+ORDINARY_MEMORY_MB = 512
+"""Taken where there are no hugepages; pages that are not touched cost nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """One port of tgen, named as DPDK names it."""
+
+    name: str
+    """Such as `net_virtio_user0`; tgen's answer to `ports` says it too."""
+    device: str
+    """The argument of --vdev that makes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What is chosen about a tgen process beside its ports."""
+
+    cpus: tuple[int, ...] = (0,)
+    """One worker each; the main thread, which mostly sleeps, shares the first one."""
+    hugepages: bool = True
+    queues: int = 1
+    ring: int = 1024
+    extra: tuple[str, ...] = ()
+    """More arguments for DPDK's environment layer."""
+
+
+def port_of(endpoint: Endpoint, number: int, options: Options) -> Port:
+    """Return the port that reaches an endpoint."""
+    match endpoint.kind:
+        case "vdev":
+            return device_port(endpoint.address)
+        case "vhost-user" | "vhost-user-client":
+            name = f"net_virtio_user{number}"
+            device = f"{name},path={endpoint.address},queue_size={_power(options.ring)}"
+            if options.queues > 1:
+                device += f",queues={options.queues}"
+            if endpoint.kind == "vhost-user-client":
+                device += ",server=1"  # the switch calls, so it may restart without us
+            return Port(name, device)
+    raise UsageError(
+        f"tgen cannot send to {endpoint.link}, which is a {endpoint.kind} port",
+        why="it speaks " + ", ".join(KINDS),
+        fix="take a switch that offers one of these, or a generator that fits the switch",
+    )
+
+
+def device_port(argument: str) -> Port:
+    """Return the port that an argument of --vdev makes."""
+    return Port(argument.partition(",")[0], argument)
+
+
+def command_line(
+    binary: str, name: str, control: Path, ports: Iterable[Port], options: Options
+) -> tuple[str, ...]:
+    """Return the whole command line of a tgen that is called `name` and listens at `control`.
+
+    Memory without names in a file system leaves nothing behind, whatever kills the process. One
+    segment per file, since vhost-user takes few of them.
+    """
+    memory = (
+        ("--in-memory", "--single-file-segments")
+        if options.hugepages
+        else ("--no-huge", "--no-shconf", "-m", str(ORDINARY_MEMORY_MB))
+    )
+    return (
+        binary,
+        "--no-pci",
+        *memory,
+        f"--file-prefix={name}",
+        f"--lcores={lcores(options.cpus)}",
+        *(f"--vdev={port.device}" for port in ports),
+        *options.extra,
+        "--",
+        f"--control={control}",
+        "--exit-without-controller",
+        f"--queues={options.queues}",
+        f"--ring={options.ring}",
+    )
+
+
+def lcores(cpus: tuple[int, ...]) -> str:
+    """Return which thread runs where: lcore 0 is the main thread, the others work."""
+    workers = (f"{number}@{cpu}" for number, cpu in enumerate(cpus, start=1))
+    return ",".join((f"0@{cpus[0]}", *workers))
+
+
+def _power(ring: int) -> int:
+    """Return the least power of two that is not below `ring`; virtio rings have no other size."""
+    return 1 << max(ring - 1, 1).bit_length()

@@ -1,0 +1,32 @@
+"""Settings of tgen."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from vsperf.spec.base import DriverSpec
+from vsperf.units import CpuSet, Duration
+
+
+class TgenSpec(DriverSpec):
+    """Settings of the DPDK traffic generator of this project."""
+
+    kind: Literal["tgen"]
+    cpus: CpuSet | None = None
+    """CPUs that send and receive, one worker each; the first CPU of the testbed's machine when
+    not given. One worker serves all ports both ways; more of them share the work."""
+    hugepages: bool = True
+    """Take memory from hugepages; without, it is slower, and enough for trying things out."""
+    burst: Annotated[int, Field(ge=1, le=64)] = 32
+    """Most frames sent back to back; smaller is smoother, larger is faster."""
+    queues: Annotated[int, Field(ge=1, le=16)] = 1
+    """Queues of each port."""
+    ring: Annotated[int, Field(ge=64, le=32768)] = 1024
+    """Descriptors of each queue."""
+    grace: Duration = Duration(1_000_000)
+    """How long sending may go on after its time, to catch up with a stall of the host; never more
+    than `trial.stretch_tolerance` allows."""
+    eal: tuple[str, ...] = ()
+    """More arguments for DPDK's environment layer, such as --log-level=8."""

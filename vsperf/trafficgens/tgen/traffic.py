@@ -1,0 +1,101 @@
+"""From vsperf's view of traffic to tgen's: streams, flows, and the counters back again. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from vsperf.errors import ComponentError, UsageError
+from vsperf.record.trial import Direction
+from vsperf.spec.traffic import TrafficProfile
+
+MOST_PER_FIELD = 65_534
+"""Hosts of one half of 198.18.0.0/15, the network for benchmarks; each way has a half as source."""
+MOST_FLOWS = 1 << 24
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One direction of the traffic: a stream of tgen."""
+
+    name: str
+    transmit: int
+    """Number of the port that sends."""
+    receive: int
+    """Number of the port where frames should arrive."""
+
+
+def streams(profile: TrafficProfile, ways: tuple[Way, ...]) -> list[dict[str, Any]]:
+    """Return the streams of a `configure` request, one for each way."""
+    flows = flows_of(int(profile.flows))
+    return [
+        {
+            "transmit_port": way.transmit,
+            "receive_port": way.receive,
+            "size": profile.frame_size.bytes,
+            **({"flows": flows} if flows else {}),
+        }
+        for way in ways
+    ]
+
+
+def flows_of(count: int) -> dict[str, Any] | None:
+    """Return how so many flows are told apart: by source host, and by destination host as well.
+
+    Each flow has to be sent equally often, so the count must be a product of two such numbers.
+    """
+    if count == 1:
+        return None
+    if count > MOST_FLOWS:
+        raise UsageError(
+            f"tgen tells at most {MOST_FLOWS} flows apart, {count} are asked for",
+            fix=f"--set traffic.flows={MOST_FLOWS} or less",
+        )
+    sources = _largest_divisor(count)
+    if count // sources > MOST_PER_FIELD:
+        fix = math.isqrt(count) ** 2
+        raise UsageError(
+            f"tgen cannot make exactly {count} flows",
+            why="they are hosts times hosts of 198.18.0.0/15, and this number is no such product",
+            fix=f"--set traffic.flows={fix}",
+        )
+    variations = [{"field": "source-ip", "count": sources}]
+    if sources < count:
+        variations.append({"field": "destination-ip", "count": count // sources})
+    return {"variations": variations}
+
+
+def _largest_divisor(count: int) -> int:
+    """Return the largest divisor of `count` that one field can hold."""
+    found = 1
+    for small in range(1, math.isqrt(count) + 1):
+        if count % small == 0:
+            fitting = (n for n in (small, count // small) if n <= MOST_PER_FIELD)
+            found = max(found, *fitting)
+    return found
+
+
+def direction(way: Way, intended: int, stream: Mapping[str, Any], foreign: int | None) -> Direction:
+    """Return a direction's counters from the result of its stream.
+
+    What arrived at a wrong port or in a wrong size did not arrive where it should, and is lost. A
+    frame so late that tgen cannot know whether it is new counts as a duplicate.
+    """
+    try:
+        received = stream["received"] - stream["misrouted"] - stream["wrong_size"]
+        found = Direction(
+            name=way.name,
+            intended_frames=intended,
+            sent_frames=stream["sent"],
+            received_frames=received,
+            duplicate_frames=stream["duplicates"] + stream["beyond_window"],
+            corrupted_frames=stream["corrupted"],
+            reordered_frames=stream["reordered"],
+            foreign_frames=foreign,
+            latency_histogram=stream.get("latency", {}).get("hdr"),
+        )
+    except KeyError as error:
+        raise ComponentError(f"tgen's result has no {error}") from error
+    return found
