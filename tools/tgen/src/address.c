@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <arpa/inet.h>
+#include <string.h>
+
+#include "address.h"
+
+static int
+hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return -1;
+}
+
+/* Six times two digits, a colon between. */
+static bool
+read_mac(const char *text, uint8_t mac[6])
+{
+	unsigned int i;
+
+	if (strlen(text) != 17)
+		return false;
+	for (i = 0; i < 6; i++, text += 3) {
+		int high = hex_digit(text[0]), low = hex_digit(text[1]);
+
+		if (high < 0 || low < 0 || (i < 5 && text[2] != ':'))
+			return false;
+		mac[i] = (uint8_t)(high << 4 | low);
+	}
+	return true;
+}
+
+void
+address_mac(struct object *object, const char *key, uint8_t mac[6])
+{
+	char path[MESSAGE_PATH];
+	const char *text;
+	uint8_t read[6];
+
+	if (!object_text(object, key, &text))
+		return;
+	object_path(object, key, path);
+	if (read_mac(text, read))
+		memcpy(mac, read, sizeof(read));
+	else
+		problem_set(object->problem, path, "bad-value",
+			"%.40s is no MAC address such as 02:00:00:00:00:01", text);
+}
+
+void
+address_ip(struct object *object, const char *key, enum layer3 layer3, uint8_t *ip)
+{
+	bool is_ipv4 = layer3 == LAYER3_IPV4;
+	char path[MESSAGE_PATH];
+	const char *text;
+	uint8_t read[16];
+
+	if (!object_text(object, key, &text))
+		return;
+	object_path(object, key, path);
+	if (inet_pton(is_ipv4 ? AF_INET : AF_INET6, text, read) == 1)
+		memcpy(ip, read, is_ipv4 ? 4 : 16);
+	else
+		problem_set(object->problem, path, "bad-value", "%.60s is no %s address", text,
+			is_ipv4 ? "IPv4" : "IPv6");
+}
+
+void
+address_default_mac(uint16_t port, bool is_outer, uint8_t mac[6])
+{
+	const uint8_t host[6] = { 0x02, (uint8_t)port, 0, 0, is_outer, 1 };
+
+	memcpy(mac, host, sizeof(host));
+}
+
+/*
+ * The bits of the port's number, mirrored, are the highest of the host: two ports have a /16 each,
+ * four a /17, and so on, so flows that vary addresses stay apart for as long as possible.
+ */
+static uint32_t
+default_ipv4(uint16_t port, bool is_outer)
+{
+	uint32_t address = 198u << 24 | 18u << 16;
+	unsigned int bit;
+
+	for (bit = 0; bit < 4; bit++)
+		address |= (uint32_t)(port >> bit & 1) << (16 - bit);
+	return address + (is_outer ? 0x1ffe : 1);
+}
+
+void
+address_default_ip(uint16_t port, bool is_outer, enum layer3 layer3, uint8_t *ip)
+{
+	uint32_t ipv4 = default_ipv4(port, is_outer);
+	const uint8_t ipv6[16] = {
+		0x20, 0x01, 0, 0x02, 0, 0, 0, (uint8_t)port, 0, 0, 0, 0, 0, 0, is_outer, 1,
+	};
+
+	if (layer3 == LAYER3_IPV6) {
+		memcpy(ip, ipv6, sizeof(ipv6));
+		return;
+	}
+	ipv4 = htonl(ipv4);
+	memcpy(ip, &ipv4, sizeof(ipv4));
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "hdr.h"
+#include "payload.h"
+#include "result.h"
+
+#define MILLION 1000000
+
+__extension__ typedef unsigned __int128 uint128;
+
+/* Shares at which histograms are summed up, and how they are written. */
+static const struct {
+	const char *name;
+	double share;
+} quantiles[] = {
+	{ "50", 0.5 }, { "90", 0.9 }, { "99", 0.99 }, { "99.9", 0.999 }, { "99.99", 0.9999 },
+};
+
+/* The value at each share, above `floor`. */
+static json_t *
+quantiles_json(const struct histogram *histogram, uint64_t floor, uint64_t tsc_hz)
+{
+	json_t *json = json_object();
+	uint64_t value;
+	size_t i;
+
+	for (i = 0; i < sizeof(quantiles) / sizeof(quantiles[0]); i++) {
+		value = histogram_quantile(histogram, quantiles[i].share);
+		value = value > floor ? value - floor : 0;
+		message_count(json, quantiles[i].name, hdr_nanoseconds(value, tsc_hz));
+	}
+	return json;
+}
+
+static json_t *
+histogram_json(const struct histogram *histogram, uint64_t tsc_hz)
+{
+	json_t *json = json_object();
+	char *text;
+
+	message_count(json, "count", histogram->count);
+	if (histogram->count == 0 || tsc_hz == 0)
+		return json;
+	message_count(json, "min_ns", hdr_nanoseconds(histogram->minimum, tsc_hz));
+	message_count(json, "mean_ns", hdr_mean_nanoseconds(histogram, tsc_hz));
+	message_count(json, "max_ns", hdr_nanoseconds(histogram->maximum, tsc_hz));
+	json_object_set_new(json, "percentiles_ns", quantiles_json(histogram, 0, tsc_hz));
+	text = hdr_encode(histogram, tsc_hz);
+	if (text != NULL)
+		json_object_set_new(json, "hdr", json_string(text));
+	free(text);
+	return json;
+}
+
+/* A latency histogram also tells the delay variation of RFC 5481: how far above the minimum. */
+static json_t *
+latency_json(const struct histogram *histogram, uint64_t tsc_hz)
+{
+	json_t *json = histogram_json(histogram, tsc_hz);
+
+	if (histogram->count != 0 && tsc_hz != 0)
+		json_object_set_new(json, "pdv_ns",
+			quantiles_json(histogram, histogram->minimum, tsc_hz));
+	return json;
+}
+
+static void
+set_where(json_t *json, const struct session *session, unsigned int i)
+{
+	const struct stream *stream = &session->traffic.stream[i];
+
+	message_count(json, "stream", i);
+	message_count(json, "transmit_port", stream->transmit_port);
+	message_count(json, "receive_port", stream->receive_port);
+}
+
+static void
+set_sent(json_t *json, const struct stream_result *stream, uint64_t asked, uint64_t tsc_hz)
+{
+	/* A stream that only time bounds has no number to fall short of. */
+	if (asked != TGEN_48_BITS) {
+		message_count(json, "intended", stream->intended);
+		message_count(json, "unsent", stream->intended - stream->sent);
+	}
+	message_count(json, "sent", stream->sent);
+	message_count(json, "sent_bytes", stream->sent_bytes);
+	if (stream->sent != 0)
+		message_count(json, "sending_ns",
+			hdr_nanoseconds(stream->last_sent_tsc - stream->first_sent_tsc, tsc_hz));
+}
+
+static json_t *
+arrived_json(const struct stream_result *stream, unsigned int ports)
+{
+	json_t *json = json_object();
+	char port[16];
+	unsigned int i;
+
+	for (i = 0; i < ports; i++) {
+		snprintf(port, sizeof(port), "%u", i);
+		if (stream->arrived[i] != 0)
+			message_count(json, port, stream->arrived[i]);
+	}
+	return json;
+}
+
+static void
+set_received(json_t *json, const struct stream_result *stream, unsigned int ports)
+{
+	message_count(json, "received", stream->received);
+	message_count(json, "received_bytes", stream->received_bytes);
+	json_object_set_new(json, "arrived", arrived_json(stream, ports));
+	message_count(json, "distinct", stream->distinct);
+	message_count(json, "lost", stream->sent - stream->distinct);
+	message_count(json, "duplicates", stream->duplicates);
+	message_count(json, "reordered", stream->reordered);
+	message_count(json, "reorder_extent", stream->reorder_extent);
+	message_count(json, "beyond_window", stream->beyond_window);
+	message_count(json, "corrupted", stream->corrupted);
+	message_count(json, "misrouted", stream->misrouted);
+	message_count(json, "wrong_size", stream->wrong_size);
+}
+
+static json_t *
+streams_json(const struct session *session, const struct trial_result *trial)
+{
+	const struct trial_request *request = &session->pending.request;
+	const struct stream_result *stream;
+	json_t *list = json_array(), *json;
+	unsigned int i;
+
+	for (i = 0; i < trial->streams; i++) {
+		stream = &trial->stream[i];
+		json = json_object();
+		set_where(json, session, i);
+		set_sent(json, stream, request->frames[i], trial->tsc_hz);
+		set_received(json, stream, trial->ports);
+		if (request->latency && stream->latency != NULL)
+			json_object_set_new(json, "latency",
+				latency_json(stream->latency, trial->tsc_hz));
+		if (request->variation && stream->variation != NULL)
+			json_object_set_new(json, "variation",
+				histogram_json(stream->variation, trial->tsc_hz));
+		json_array_append_new(list, json);
+	}
+	return list;
+}
+
+static json_t *
+ports_json(const struct trial_result *trial)
+{
+	const struct port_result *port;
+	json_t *list = json_array(), *json;
+	unsigned int i;
+
+	for (i = 0; i < trial->ports; i++) {
+		port = &trial->port[i];
+		json = json_object();
+		message_count(json, "port", i);
+		message_count(json, "foreign", port->foreign);
+		message_count(json, "stale", port->stale);
+		message_count(json, "corrupted", port->corrupted);
+		message_count(json, "transmit_retries", port->transmit_retries);
+		message_count(json, "receive_polls", port->receive_polls);
+		message_count(json, "receive_full_polls", port->receive_full_polls);
+		message_count(json, "no_buffers", port->no_buffers);
+		message_count(json, "missed", port->missed);
+		message_count(json, "device_errors", port->device_errors);
+		json_array_append_new(list, json);
+	}
+	return list;
+}
+
+static json_t *
+worker_json(const struct worker_result *worker, const struct trial_result *trial)
+{
+	uint64_t hz = trial->tsc_hz;
+	json_t *json = json_object();
+
+	message_count(json, "lcore", worker->lcore);
+	if (worker->cpu >= 0)
+		message_count(json, "cpu", (uint64_t)worker->cpu);
+	message_count(json, "loops", worker->loops);
+	message_count(json, "busy_ns", hdr_nanoseconds(worker->busy_cycles, hz));
+	message_count(json, "total_ns", hdr_nanoseconds(worker->total_cycles, hz));
+	if (worker->total_cycles != 0)
+		message_count(json, "busy_ppm", (uint64_t)((uint128)worker->busy_cycles *
+			MILLION / worker->total_cycles));
+	if (worker->longest_gap_cycles != 0) {
+		message_count(json, "longest_gap_ns", hdr_nanoseconds(worker->longest_gap_cycles, hz));
+		message_count(json, "longest_gap_unix_ns", trial->started_unix_ns +
+			hdr_nanoseconds(worker->longest_gap_tsc - trial->started_tsc, hz));
+	}
+	message_count(json, "gaps_over_10us", worker->gaps_over_10us);
+	if (worker->departure_error != NULL)
+		json_object_set_new(json, "departure_error",
+			histogram_json(worker->departure_error, hz));
+	return json;
+}
+
+json_t *
+result_trial(const struct session *session)
+{
+	const struct trial_result *trial = engine_result(session->engine);
+	json_t *json = json_object(), *workers = json_array();
+	unsigned int i;
+
+	message_count(json, "number", session->pending.request.number);
+	json_object_set_new(json, "stopped_early", json_boolean(trial->stopped_early));
+	json_object_set_new(json, "settled", json_boolean(trial->settled));
+	message_count(json, "tsc_hz", trial->tsc_hz);
+	message_count(json, "started_unix_ns", trial->started_unix_ns);
+	message_count(json, "elapsed_ns",
+		hdr_nanoseconds(trial->ended_tsc - trial->started_tsc, trial->tsc_hz));
+	json_object_set_new(json, "streams", streams_json(session, trial));
+	json_object_set_new(json, "ports", ports_json(trial));
+	for (i = 0; i < trial->workers; i++)
+		json_array_append_new(workers, worker_json(&trial->worker[i], trial));
+	json_object_set_new(json, "workers", workers);
+	return json;
+}
+
+json_t *
+result_probe(const struct session *session)
+{
+	const struct trial_result *trial = engine_result(session->engine);
+	json_t *list = json_array(), *json;
+	unsigned int i;
+
+	for (i = 0; i < trial->streams; i++) {
+		json = json_object();
+		set_where(json, session, i);
+		set_sent(json, &trial->stream[i], trial->stream[i].intended, trial->tsc_hz);
+		set_received(json, &trial->stream[i], trial->ports);
+		json_array_append_new(list, json);
+	}
+	return json_pack("{s:b, s:o, s:o}", "settled", (int)trial->settled, "streams", list,
+		"ports", ports_json(trial));
+}
+
+json_t *
+result_stalls(const struct session *session)
+{
+	const struct process_facts *facts = session->facts;
+	const struct histogram *gaps;
+	json_t *list = json_array(), *json;
+	unsigned int i;
+
+	for (i = 0; i < facts->workers; i++) {
+		gaps = engine_stall_gaps(session->engine, i);
+		if (gaps == NULL)
+			continue;
+		json = json_object();
+		message_count(json, "lcore", facts->worker[i].lcore);
+		if (facts->worker[i].cpu >= 0)
+			message_count(json, "cpu", (uint64_t)facts->worker[i].cpu);
+		json_object_set_new(json, "gaps", histogram_json(gaps, facts->tsc_hz));
+		json_array_append_new(list, json);
+	}
+	return json_pack("{s:o}", "workers", list);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TGEN_RESULT_H
+#define TGEN_RESULT_H
+
+/* Results of the engine as JSON: integers, nanoseconds, and no key for what is not known. */
+
+#include <jansson.h>
+
+#include "session.h"
+
+json_t *result_trial(const struct session *session);
+json_t *result_probe(const struct session *session);
+json_t *result_stalls(const struct session *session);
+
+#endif /* TGEN_RESULT_H */

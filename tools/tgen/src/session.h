@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TGEN_SESSION_H
+#define TGEN_SESSION_H
+
+/*
+ * What is said between a controller and the engine: bytes come in, lines of JSON go out.
+ * It knows no sockets, no clock and no DPDK, so tests and the fuzzer drive it like a controller.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "engine.h"
+#include "message.h"
+
+#define TGEN_PROTOCOL 1
+#define SESSION_MAX_LINE (1u << 20)
+
+/* An lcore of this process, as hello tells it. */
+struct lcore_facts {
+	unsigned int lcore;
+	int cpu; /* -1: not bound to one */
+};
+
+/* What is known before a session begins, and does not change. */
+struct process_facts {
+	const char *version;
+	const char *build_type;
+	const char *march;
+	const char *compiler;
+	const char *dpdk;
+	uint64_t tsc_hz;
+	int64_t pid;
+	struct lcore_facts main;
+	unsigned int workers;
+	struct lcore_facts worker[TGEN_MAX_PORTS];
+	uint8_t first_trial; /* differs between processes: frames of the last one are stale */
+	/* Names of one offload bit. */
+	const char *(*receive_offload)(uint64_t bit);
+	const char *(*transmit_offload)(uint64_t bit);
+};
+
+/* What the engine is busy with. */
+enum activity { ACTIVITY_NONE, ACTIVITY_TRIAL, ACTIVITY_PROBE, ACTIVITY_LEARN, ACTIVITY_STALLS };
+
+/* A request whose answer comes when the engine is done. */
+struct pending {
+	enum activity activity;
+	json_int_t id;
+	bool wait; /* the answer is still owed; otherwise an event tells the end */
+	struct trial_request request;
+	unsigned int rounds; /* of learning */
+	uint64_t started_ns;
+	uint64_t next_stats_ns;
+};
+
+/* Takes one line, its newline included. */
+typedef void (*session_send)(void *context, const char *line, size_t length);
+
+struct session {
+	struct engine *engine;
+	const struct process_facts *facts;
+	session_send send;
+	void *context;
+	uint64_t now_ns; /* monotonic, as of the last call */
+	bool quit; /* the controller asked for the end */
+	bool has_traffic;
+	struct traffic traffic; /* as configured last */
+	uint8_t next_trial;
+	struct pending pending;
+	bool skipping; /* the rest of a line that was too long */
+	size_t used;
+	char line[SESSION_MAX_LINE];
+};
+
+struct session *session_create(struct engine *engine, const struct process_facts *facts,
+	session_send send, void *context);
+void session_destroy(struct session *session);
+
+/* Take what the controller sent, in pieces of any size. */
+void session_input(struct session *session, const char *bytes, size_t length, uint64_t now_ns);
+/* Look after the engine. Call every session_patience() ms while that is not negative. */
+void session_tick(struct session *session, uint64_t now_ns);
+int session_patience(const struct session *session);
+/* Tell a controller that nobody listens to it: a line for it, to be freed by the caller. */
+char *session_refusal(const char *code, const char *text);
+
+/* For the verbs. */
+enum verb_outcome { VERB_DONE, VERB_LATER, VERB_FAILED };
+const char *session_activity(const struct session *session);
+
+#endif /* TGEN_SESSION_H */

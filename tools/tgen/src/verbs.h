@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TGEN_VERBS_H
+#define TGEN_VERBS_H
+
+/*
+ * What a controller can ask for. A verb reads its keys from the request; it then answers at once,
+ * or leaves a pending request that the session answers when the engine is done.
+ */
+
+#include "session.h"
+
+struct verb {
+	const char *name;
+	bool while_busy; /* allowed while the engine is busy */
+	enum verb_outcome (*run)(struct session *session, struct object *request,
+		json_t **result);
+};
+
+/* NULL-terminated by name. */
+extern const struct verb verb_table[];
+
+/* Answers to questions; verbs_info.c. */
+enum verb_outcome verb_hello(struct session *session, struct object *request, json_t **result);
+enum verb_outcome verb_ports(struct session *session, struct object *request, json_t **result);
+enum verb_outcome verb_live(struct session *session, struct object *request, json_t **result);
+
+/* Actions without traffic of their own, or with little; verbs.c. */
+enum verb_outcome verb_learn(struct session *session, struct object *request, json_t **result);
+enum verb_outcome verb_capture(struct session *session, struct object *request, json_t **result);
+enum verb_outcome verb_stalls(struct session *session, struct object *request, json_t **result);
+
+/* verbs_traffic.c */
+enum verb_outcome verb_configure(struct session *session, struct object *request,
+	json_t **result);
+
+/* verbs_trial.c */
+enum verb_outcome verb_trial(struct session *session, struct object *request, json_t **result);
+enum verb_outcome verb_burst(struct session *session, struct object *request, json_t **result);
+enum verb_outcome verb_probe(struct session *session, struct object *request, json_t **result);
+
+/* Finish reading a request: false when anything in it was wrong. */
+bool request_end(struct object *request);
+/* Hand an engine's error on. */
+enum verb_outcome verb_refuse(struct object *request, const struct error *error);
+
+/* Readings in mid-trial, for the verb and the event. */
+json_t *live_streams(const struct session *session, uint64_t *elapsed_ns);
+
+#endif /* TGEN_VERBS_H */
