@@ -20,14 +20,13 @@
 #include "error.h"
 #include "frame.h"
 #include "traffic.h"
+#include "wide.h"
 
 /* The whole part of value / divisor, or one less: high half of value * (2^64 - 1) / divisor. */
 static inline uint64_t
 flow_about(uint64_t value, uint64_t reciprocal)
 {
-	__extension__ typedef unsigned __int128 wide;
-
-	return (uint64_t)(((wide)value * reciprocal) >> 64);
+	return (uint64_t)(((uint128_t)value * reciprocal) >> 64);
 }
 
 struct flow_plan {

@@ -6,6 +6,7 @@
 
 #include "bytes.h"
 #include "hdr.h"
+#include "wide.h"
 
 #define NANOSECONDS UINT64_C(1000000000)
 #define LOWEST 1
@@ -18,8 +19,6 @@
 #define COOKIE_COMPRESSED 0x1c849314
 #define HEADER_BYTES 40
 #define WORD_BYTES 9 /* the most that a count takes */
-
-__extension__ typedef unsigned __int128 uint128_t;
 
 uint64_t
 hdr_nanoseconds(uint64_t cycles, uint64_t tsc_hz)

@@ -13,7 +13,7 @@
 
 #include <rte_branch_prediction.h>
 
-__extension__ typedef unsigned __int128 uint128_t;
+#include "wide.h"
 
 /*
  * A fraction by which to multiply without dividing: its first 64 significant bits find the whole

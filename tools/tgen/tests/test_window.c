@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit.h"
+
+#include <stdlib.h>
+
+#include "payload.h"
+#include "window.h"
+
+#define SIZE 256
+#define MODEL 65536
+
+/* All that ever arrived, and what follows from it by definition. */
+struct model {
+	uint64_t next;
+	uint8_t seen[MODEL];
+};
+
+static enum window_seen
+model_see(struct model *model, uint64_t sequence)
+{
+	bool had = model->seen[sequence];
+
+	if (sequence < model->next && model->next - sequence > SIZE)
+		return WINDOW_BEYOND;
+	model->seen[sequence] = 1;
+	if (sequence >= model->next) {
+		model->next = sequence + 1;
+		return WINDOW_NEW;
+	}
+	return had ? WINDOW_DUPLICATE : WINDOW_LATE;
+}
+
+static void
+in_order_is_new(void **state)
+{
+	struct window window;
+	struct error error;
+	uint64_t sequence;
+
+	(void)state;
+	assert_int_equal(window_create(&window, SIZE, &error), 0);
+	for (sequence = 0; sequence < 10 * SIZE; sequence++) {
+		assert_int_equal(window_see(&window, sequence), WINDOW_NEW);
+		assert_int_equal(window_see(&window, sequence), WINDOW_DUPLICATE);
+		assert_int_equal(window_extent(&window, sequence), 0);
+	}
+	window_destroy(&window);
+}
+
+/* After a gap of `gap` numbers, all and only those in the window can still come, once. */
+static void
+check_gap(uint64_t start, uint64_t gap)
+{
+	struct window window;
+	struct error error;
+	uint64_t sequence, last = start + gap, oldest;
+
+	assert_int_equal(window_create(&window, SIZE, &error), 0);
+	for (sequence = 0; sequence < start; sequence++)
+		assert_int_equal(window_see(&window, sequence), WINDOW_NEW);
+	assert_int_equal(window_see(&window, last), WINDOW_NEW);
+	oldest = last + 1 < SIZE ? 0 : last + 1 - SIZE;
+	for (sequence = 0; sequence < last; sequence++) {
+		enum window_seen seen = window_see(&window, sequence);
+
+		if (sequence < oldest)
+			assert_int_equal(seen, WINDOW_BEYOND);
+		else if (sequence < start)
+			assert_int_equal(seen, WINDOW_DUPLICATE);
+		else
+			assert_int_equal(seen, WINDOW_LATE);
+		assert_int_equal(window_extent(&window, sequence), last - sequence);
+	}
+	for (sequence = oldest; sequence <= last; sequence++)
+		assert_int_equal(window_see(&window, sequence), WINDOW_DUPLICATE);
+	assert_int_equal(window_see(&window, last + 1), WINDOW_NEW);
+	window_destroy(&window);
+}
+
+static void
+gaps_of_every_size(void **state)
+{
+	uint64_t start, gap;
+
+	(void)state;
+	for (start = 0; start < 2 * SIZE; start += 37)
+		for (gap = 0; gap < 3 * SIZE; gap++)
+			check_gap(start, gap);
+}
+
+static void
+agrees_with_the_model(void **state)
+{
+	struct model *model = malloc(sizeof(*model));
+	uint64_t seed = 4;
+	int round, i;
+
+	(void)state;
+	for (round = 0; round < 60; round++) {
+		/* From nearly in order to wild. */
+		uint64_t reach = UINT64_C(1) << (round % 12);
+		struct window window;
+		struct error error;
+		uint64_t head = 0;
+
+		memset(model, 0, sizeof(*model));
+		assert_int_equal(window_create(&window, SIZE, &error), 0);
+		for (i = 0; i < 20000; i++) {
+			uint64_t choice = unit_random(&seed), sequence = head;
+
+			if (choice % 8 == 0)
+				sequence += unit_random(&seed) % reach;
+			else if (choice % 8 == 1 && head > 0)
+				sequence -= unit_random(&seed) % (reach < head ? reach : head);
+			if (sequence >= MODEL)
+				break;
+			assert_int_equal(window_see(&window, sequence),
+				model_see(model, sequence));
+			assert_int_equal(window.next, model->next);
+			head = window.next;
+		}
+		window_destroy(&window);
+	}
+	free(model);
+}
+
+static void
+the_end_of_48_bits(void **state)
+{
+	struct window window;
+	struct error error;
+
+	(void)state;
+	assert_int_equal(window_create(&window, WINDOW_SIZE, &error), 0);
+	assert_int_equal(window_see(&window, 0), WINDOW_NEW);
+	assert_int_equal(window_see(&window, TGEN_48_BITS - 1), WINDOW_NEW);
+	assert_int_equal(window_see(&window, TGEN_48_BITS), WINDOW_NEW);
+	assert_int_equal(window_see(&window, TGEN_48_BITS), WINDOW_DUPLICATE);
+	assert_int_equal(window_see(&window, TGEN_48_BITS + 1 - WINDOW_SIZE), WINDOW_LATE);
+	assert_int_equal(window_see(&window, TGEN_48_BITS - WINDOW_SIZE), WINDOW_BEYOND);
+	assert_int_equal(window_see(&window, 0), WINDOW_BEYOND);
+	assert_int_equal(window_extent(&window, 0), TGEN_48_BITS);
+	window_destroy(&window);
+}
+
+static void
+a_new_trial_starts_empty(void **state)
+{
+	struct window window;
+	struct error error;
+	uint64_t sequence;
+
+	(void)state;
+	assert_int_equal(window_create(&window, SIZE, &error), 0);
+	for (sequence = 0; sequence < 5 * SIZE / 2; sequence++)
+		assert_int_equal(window_see(&window, sequence), WINDOW_NEW);
+	window_clear(&window);
+	/* From the far end, so that each one before it has to be told from what was there. */
+	assert_int_equal(window_see(&window, SIZE - 1), WINDOW_NEW);
+	for (sequence = 0; sequence < SIZE - 1; sequence++)
+		assert_int_equal(window_see(&window, sequence), WINDOW_LATE);
+	window_destroy(&window);
+}
+
+static void
+refuses_odd_sizes(void **state)
+{
+	static const uint64_t sizes[] = { 0, 1, 32, 63, 65, 100, 1000000 };
+	struct window window;
+	struct error error;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		assert_true(window_create(&window, sizes[i], &error) < 0);
+		assert_string_equal(error.code, "bad-value");
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(in_order_is_new),
+		cmocka_unit_test(gaps_of_every_size),
+		cmocka_unit_test(agrees_with_the_model),
+		cmocka_unit_test(the_end_of_48_bits),
+		cmocka_unit_test(a_new_trial_starts_empty),
+		cmocka_unit_test(refuses_odd_sizes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
