@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TGEN_TESTS_SAMPLES_H
+#define TGEN_TESTS_SAMPLES_H
+
+/* Headers to start from, and sums that a correct frame brings to 0xffff. */
+
+#include <errno.h>
+
+#include "bytes.h"
+#include "checksum.h"
+#include "frame.h"
+
+static inline struct headers
+sample_headers(void)
+{
+	struct headers headers = {
+		.source_mac = { 0x02, 0, 0, 0, 0, 0x01 },
+		.destination_mac = { 0x02, 0, 0, 0, 0, 0x02 },
+		.source_ip = { 198, 18, 0, 1 },
+		.destination_ip = { 198, 19, 0, 1 },
+		.ttl = 64,
+		.source_port = 1024,
+		.destination_port = 2048,
+		.outer_source_mac = { 0x02, 0, 0, 0, 1, 0x01 },
+		.outer_destination_mac = { 0x02, 0, 0, 0, 1, 0x02 },
+		.outer_source_ip = { 198, 18, 1, 1 },
+		.outer_destination_ip = { 198, 19, 1, 1 },
+	};
+
+	return headers;
+}
+
+static inline bool
+sample_is_ipv4(const struct frame *frame)
+{
+	return frame->bytes[frame->ip] >> 4 == 4;
+}
+
+static inline uint16_t
+sample_ip_sum(const struct frame *frame)
+{
+	return checksum_fold(checksum_add(0, frame->bytes + frame->ip, 20));
+}
+
+static inline uint16_t
+sample_layer4_sum(const struct frame *frame)
+{
+	const uint8_t *ip = frame->bytes + frame->ip;
+	uint16_t length = (uint16_t)(frame->length - frame->layer4);
+	bool is_ipv4 = sample_is_ipv4(frame);
+	uint64_t sum = (uint64_t)length + ip[is_ipv4 ? 9 : 6];
+
+	sum = checksum_add(sum, ip + (is_ipv4 ? 12 : 8), is_ipv4 ? 8 : 32);
+	return checksum_fold(checksum_add(sum, frame->bytes + frame->layer4, length));
+}
+
+#endif /* TGEN_TESTS_SAMPLES_H */

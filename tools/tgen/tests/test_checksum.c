@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit.h"
+
+#include "bytes.h"
+#include "checksum.h"
+
+/* RFC 1071 as it is written: 16-bit words, carries added back. */
+static uint16_t
+by_definition(const uint8_t *bytes, size_t length)
+{
+	uint32_t sum = 0;
+	size_t at;
+
+	for (at = 0; at < length; at += 2) {
+		sum += (uint32_t)bytes[at] << 8 | (at + 1 < length ? bytes[at + 1] : 0);
+		sum = (sum & UINT16_MAX) + (sum >> 16);
+	}
+	return (uint16_t)~sum;
+}
+
+static void
+known_values(void **state)
+{
+	/* The example of RFC 1071, and an IPv4 header whose checksum is known. */
+	static const uint8_t words[] = { 0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7 };
+	static const uint8_t ipv4[] = { 0x45, 0x00, 0x00, 0x73, 0x00, 0x00, 0x40, 0x00, 0x40, 0x11,
+		0x00, 0x00, 0xc0, 0xa8, 0x00, 0x01, 0xc0, 0xa8, 0x00, 0xc7 };
+
+	(void)state;
+	assert_int_equal(checksum_fold(checksum_add(0, words, sizeof(words))), 0xddf2);
+	assert_int_equal(checksum_finish(checksum_add(0, ipv4, sizeof(ipv4))), 0xb861);
+}
+
+static void
+from_scratch_at_any_length_and_place(void **state)
+{
+	uint8_t bytes[300];
+	uint64_t seed = 5;
+	size_t length, i;
+
+	(void)state;
+	for (i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (uint8_t)unit_random(&seed);
+	for (i = 0; i < 8; i++)
+		for (length = 0; length < sizeof(bytes) - 8; length++)
+			assert_int_equal(checksum_finish(checksum_add(0, bytes + i, length)),
+				by_definition(bytes + i, length));
+}
+
+static void
+folding_keeps_the_value(void **state)
+{
+	uint64_t seed = 6;
+	int i;
+
+	(void)state;
+	assert_int_equal(checksum_fold(0), 0);
+	assert_int_equal(checksum_fold(UINT64_MAX), UINT16_MAX);
+	assert_int_equal(checksum_fold(UINT64_C(0xffff0001)), 1);
+	for (i = 0; i < 1000000; i++) {
+		uint64_t sum = unit_magnitude(&seed);
+		uint64_t folded = checksum_fold(sum);
+
+		/* 2^16 is 1 modulo 65535; a sum that is not 0 folds to 65535, not to 0. */
+		assert_int_equal(folded % 65535, sum % 65535);
+		assert_true((folded == 0) == (sum == 0));
+	}
+}
+
+/* Every old and new value that is near a corner, for every checksum that a header can have. */
+static void
+a_16_bit_change_is_right_everywhere(void **state)
+{
+	static const uint16_t corners[] = { 0, 1, 2, 0x00ff, 0x0100, 0x7fff, 0x8000, 0xff00, 0xfffe,
+		0xffff };
+	const size_t count = sizeof(corners) / sizeof(corners[0]);
+	uint32_t rest;
+	size_t i, j;
+
+	(void)state;
+	/* The word beside the field takes each value but 0: no header is all zero. */
+	for (rest = 1; rest <= UINT16_MAX; rest++) {
+		for (i = 0; i < count; i++) {
+			for (j = 0; j < count; j++) {
+				uint16_t before = checksum_finish((uint64_t)rest + corners[i]);
+				uint16_t after = checksum_finish((uint64_t)rest + corners[j]);
+
+				assert_int_equal(after,
+					checksum_change(before, corners[i], corners[j]));
+			}
+		}
+	}
+}
+
+/* A field of mostly zeros or ones as often as a random one. */
+static void
+draw(uint64_t *seed, uint8_t *bytes, size_t length)
+{
+	uint64_t kind = unit_random(seed) % 4;
+	size_t i;
+
+	for (i = 0; i < length; i++)
+		bytes[i] = kind == 0 ? 0 : kind == 1 ? 0xff : (uint8_t)unit_random(seed);
+}
+
+static uint64_t
+read_number(const uint8_t *bytes, size_t length)
+{
+	uint64_t number = 0;
+	size_t i;
+
+	for (i = 0; i < length; i++)
+		number = number << 8 | bytes[i];
+	return number;
+}
+
+static void
+wider_changes_are_right(void **state)
+{
+	static const size_t widths[] = { 2, 4, 6, 8, 16 };
+	uint64_t seed = 7;
+	size_t w;
+	int i;
+
+	(void)state;
+	for (w = 0; w < sizeof(widths) / sizeof(widths[0]); w++) {
+		for (i = 0; i < 100000; i++) {
+			uint8_t bytes[22] = { 0x45 }, old[16];
+			size_t width = widths[w];
+			uint16_t before, after, changed;
+
+			draw(&seed, bytes + 2, 4);
+			draw(&seed, bytes + 6, width);
+			memcpy(old, bytes + 6, width);
+			before = by_definition(bytes, 6 + width);
+			draw(&seed, bytes + 6, width);
+			after = by_definition(bytes, 6 + width);
+			changed = width == 16 ? checksum_change_128(before, old, bytes + 6) :
+				checksum_change(before, read_number(old, width),
+					read_number(bytes + 6, width));
+			assert_int_equal(changed, after);
+		}
+	}
+}
+
+static void
+udp_never_says_that_there_is_none(void **state)
+{
+	uint32_t sum;
+
+	(void)state;
+	assert_int_equal(checksum_finish(0xffff), 0);
+	assert_int_equal(checksum_finish_udp(0xffff), 0xffff);
+	for (sum = 1; sum < 200000; sum++) {
+		assert_true(checksum_finish_udp(sum) != 0);
+		if (checksum_finish(sum) != 0)
+			assert_int_equal(checksum_finish_udp(sum), checksum_finish(sum));
+	}
+	/* Into the zero, and out of it again. */
+	assert_int_equal(checksum_finish_udp(checksum_without(0xfffe, 0) + checksum_words(0xfffe)),
+		0xffff);
+	assert_int_equal(checksum_finish_udp(checksum_without(0xffff, 0xfffe) + checksum_words(0)),
+		0xfffe);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(known_values),
+		cmocka_unit_test(from_scratch_at_any_length_and_place),
+		cmocka_unit_test(folding_keeps_the_value),
+		cmocka_unit_test(a_16_bit_change_is_right_everywhere),
+		cmocka_unit_test(wider_changes_are_right),
+		cmocka_unit_test(udp_never_says_that_there_is_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit.h"
+
+#include "bytes.h"
+#include "checksum.h"
+#include "frame.h"
+#include "samples.h"
+
+static struct frame frame;
+
+static void
+smallest_sizes(void **state)
+{
+	struct headers headers = sample_headers();
+	struct error error;
+
+	(void)state;
+	assert_int_equal(frame_smallest(&headers), 64);
+	headers.vlans = 1;
+	assert_int_equal(frame_smallest(&headers), 68);
+	headers.vlans = 2;
+	assert_int_equal(frame_smallest(&headers), 72);
+	headers.vlans = 0;
+	headers.mpls_labels = 1;
+	assert_int_equal(frame_smallest(&headers), 68);
+	headers.mpls_labels = 0;
+	headers.layer4 = LAYER4_TCP;
+	assert_int_equal(frame_smallest(&headers), 76);
+	headers.layer3 = LAYER3_IPV6;
+	assert_int_equal(frame_smallest(&headers), 96);
+	headers.layer4 = LAYER4_UDP;
+	assert_int_equal(frame_smallest(&headers), 84);
+	headers.vxlan = true;
+	assert_int_equal(frame_smallest(&headers), 134);
+	assert_int_equal(frame_build(&headers, 133, &frame, &error), -EINVAL);
+	assert_string_equal(error.code, "bad-size");
+	assert_non_null(strstr(error.text, "134"));
+	assert_int_equal(frame_build(&headers, 134, &frame, &error), 0);
+	assert_int_equal(frame.smallest, 134);
+	assert_int_equal(frame_build(&headers, TGEN_MAX_FRAME, &frame, &error), 0);
+	assert_int_equal(frame_build(&headers, TGEN_MAX_FRAME + 1, &frame, &error), -EINVAL);
+	assert_string_equal(error.code, "bad-size");
+}
+
+static void
+all_headers_fit_into_their_limit(void **state)
+{
+	struct headers headers = sample_headers();
+	struct error error;
+
+	(void)state;
+	headers.vlans = 2;
+	headers.mpls_labels = 3;
+	headers.layer3 = LAYER3_IPV6;
+	headers.layer4 = LAYER4_TCP;
+	headers.vxlan = true;
+	assert_int_equal(frame_build(&headers, 512, &frame, &error), 0);
+	assert_true(frame.header <= TGEN_MAX_HEADER);
+	assert_int_equal(frame.vlan[0], frame.ethernet + 14);
+	assert_int_equal(frame.vlan[1], frame.vlan[0] + 4);
+	assert_int_equal(frame.mpls, frame.vlan[1] + 4);
+	assert_int_equal(frame.ip, frame.mpls + 12);
+	assert_int_equal(frame.layer4, frame.ip + 40);
+	assert_int_equal(frame.header, frame.layer4 + 20);
+	assert_int_equal(frame.payload, 512 - 4 - 18);
+}
+
+/* The fill bytes count up from the headers to the payload, which is left to the sender. */
+static void
+fill_bytes(void **state)
+{
+	struct headers headers = sample_headers();
+	struct error error;
+	uint16_t at;
+
+	(void)state;
+	assert_int_equal(frame_build(&headers, 1518, &frame, &error), 0);
+	assert_int_equal(frame.length, 1514);
+	assert_int_equal(frame.payload, 1496);
+	for (at = frame.header; at < frame.payload; at++)
+		assert_int_equal(frame.bytes[at], (at - frame.header) & 0xff);
+	for (; at < frame.length; at++)
+		assert_int_equal(frame.bytes[at], 0);
+	assert_int_equal(frame.outer_ip, FRAME_ABSENT);
+	assert_int_equal(frame.vlan[0], FRAME_ABSENT);
+	assert_int_equal(frame.mpls, FRAME_ABSENT);
+}
+
+/* Whatever a payload says, and at odd offsets as well, both checksums verify. */
+static void
+checksums_hold_with_any_payload(void **state)
+{
+	struct headers headers = sample_headers();
+	struct error error;
+	uint64_t seed = 11;
+	uint16_t size;
+
+	(void)state;
+	for (size = 64; size < 1600; size++) {
+		struct payload payload = {
+			.trial = (uint8_t)unit_random(&seed),
+			.stream = (uint8_t)unit_random(&seed),
+			.sequence = unit_random(&seed) & TGEN_48_BITS,
+			.departure = unit_random(&seed) & TGEN_48_BITS,
+		};
+
+		headers.layer4 = size % 3 == 0 && size >= 76 ? LAYER4_TCP : LAYER4_UDP;
+		headers.source_port = (uint16_t)unit_random(&seed);
+		assert_int_equal(frame_build(&headers, size, &frame, &error), 0);
+		payload_write(frame.bytes + frame.payload, &payload);
+		assert_int_equal(sample_ip_sum(&frame), UINT16_MAX);
+		assert_int_equal(sample_layer4_sum(&frame), UINT16_MAX);
+	}
+}
+
+/* All 2^16 sums, among them the one whose checksum is 0. */
+static void
+udp_zero_rule(void **state)
+{
+	struct headers headers = sample_headers();
+	struct error error;
+	unsigned int port, zeros = 0;
+
+	(void)state;
+	for (port = 0; port <= UINT16_MAX; port++) {
+		uint16_t checksum;
+
+		headers.source_port = (uint16_t)port;
+		assert_int_equal(frame_build(&headers, 64, &frame, &error), 0);
+		checksum = bytes_get_16(frame.bytes + frame.layer4 + 6);
+		assert_true(checksum != 0);
+		zeros += checksum == UINT16_MAX;
+		assert_int_equal(sample_layer4_sum(&frame), UINT16_MAX);
+	}
+	assert_int_equal(zeros, 1);
+}
+
+static void
+refuse(const struct headers *headers, const char *word)
+{
+	struct error error;
+
+	assert_int_equal(frame_build(headers, 1518, &frame, &error), -EINVAL);
+	assert_string_equal(error.code, "bad-value");
+	assert_non_null(strstr(error.text, word));
+}
+
+static void
+refuses_what_does_not_fit(void **state)
+{
+	struct headers headers = sample_headers();
+
+	(void)state;
+	headers.vlans = 3;
+	refuse(&headers, "VLAN");
+	headers = sample_headers();
+	headers.mpls_labels = 4;
+	refuse(&headers, "MPLS");
+	headers.mpls_labels = 1;
+	headers.mpls[0] = 1 << 20;
+	refuse(&headers, "1048576");
+	headers = sample_headers();
+	headers.dscp = 64;
+	refuse(&headers, "DSCP");
+	headers = sample_headers();
+	headers.ttl = 0;
+	refuse(&headers, "TTL");
+	headers = sample_headers();
+	headers.vxlan = true;
+	headers.vni = 1 << 24;
+	refuse(&headers, "VNI");
+	headers.vni = 0;
+	headers.outer_source_mac[0] = 0x03;
+	refuse(&headers, "group");
+	headers = sample_headers();
+	headers.source_mac[0] = 0xff;
+	refuse(&headers, "group");
+	headers = sample_headers();
+	headers.layer3 = (enum layer3)7;
+	refuse(&headers, "layer 3");
+	headers = sample_headers();
+	headers.layer4 = (enum layer4)7;
+	refuse(&headers, "layer 4");
+}
+
+static void
+genomes(void **state)
+{
+	static const uint16_t all[] = { 64, 128, 256, 512, 1024, 1280, 1518, 2112, 9000 };
+	static const char *const wrong[] = { "", "A", "aaj", "z", "a b", "aaaaaaaaaaa", "`" };
+	uint16_t sizes[10];
+	struct error error;
+	size_t i;
+
+	(void)state;
+	assert_int_equal(frame_genome("abcdefghi", sizes, 10, &error), 9);
+	assert_memory_equal(sizes, all, sizeof(all));
+	assert_int_equal(frame_genome("aaaaaaaddg", sizes, 10, &error), 10);
+	assert_int_equal(sizes[7], 512);
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		assert_int_equal(frame_genome(wrong[i], sizes, 10, &error), -EINVAL);
+		assert_string_equal(error.code, "bad-genome");
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(smallest_sizes),
+		cmocka_unit_test(all_headers_fit_into_their_limit),
+		cmocka_unit_test(fill_bytes),
+		cmocka_unit_test(checksums_hold_with_any_payload),
+		cmocka_unit_test(udp_zero_rule),
+		cmocka_unit_test(refuses_what_does_not_fit),
+		cmocka_unit_test(genomes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
