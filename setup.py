@@ -39,6 +39,9 @@ setup(
     entry_points={
         "console_scripts": ["vsperf = vsperf.cli.main:main"],
         "vsperf.vswitches": ["sim = vsperf.vswitches.sim:SimulatedSwitch"],
-        "vsperf.trafficgens": ["sim = vsperf.trafficgens.sim:SimulatedGenerator"],
+        "vsperf.trafficgens": [
+            "sim = vsperf.trafficgens.sim:SimulatedGenerator",
+            "tgen = vsperf.trafficgens.tgen.driver:TgenGenerator",
+        ],
     },
 )

@@ -37,10 +37,13 @@ def test_the_whole_command_line() -> None:
         "--vdev=net_ring0",
         "--vdev=net_null0,size=60",
         "--",
-        "--control=/run/x.sock",
+        "--control",
+        "/run/x.sock",
         "--exit-without-controller",
-        "--queues=1",
-        "--ring=1024",
+        "--queues",
+        "1",
+        "--ring",
+        "1024",
     )
 
 

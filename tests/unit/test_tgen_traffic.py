@@ -41,7 +41,7 @@ def test_each_way_is_a_stream() -> None:
 def test_flows_are_exactly_as_many_as_asked_for(count: int) -> None:
     found = flows_of(count)
     assert found is not None
-    assert math.prod(field["count"] for field in found["variations"]) == count
+    assert math.prod(field["count"] for field in found["vary"]) == count
 
 
 @given(st.integers(1, 1 << 24))
@@ -52,7 +52,7 @@ def test_any_number_of_flows_is_made_exactly_or_refused_with_one_that_can_be(cou
         fix = str(error.problems[0].fix)
         assert flows_of(int(fix.partition("=")[2]))
         return
-    fields = found["variations"] if found else []
+    fields = found["vary"] if found else []
     assert math.prod(field["count"] for field in fields) == count
     assert all(1 < field["count"] <= MOST_PER_FIELD for field in fields)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import signal
 import sys
@@ -24,6 +25,7 @@ COMMANDS = {
     "show": "Show a testcase, a run or one of its cases",
     "results": "List stored runs and results",
     "doctor": "Check this machine; changes nothing",
+    "tgen": "Run the traffic generator by hand",
     "clean": "Remove what a killed run left behind",
     "schema": "Print the JSON Schema of testcases or records",
     "plugins": "List drivers, and those that cannot be loaded",
@@ -86,6 +88,9 @@ def cli() -> None:
 def main() -> None:
     """Run the command line and exit with the documented code."""
     signal.signal(signal.SIGTERM, _terminate)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without UTF-8 shows ? for …
     sys.exit(run_cli(sys.argv[1:]))
 
 

@@ -85,10 +85,13 @@ def command_line(
         *(f"--vdev={port.device}" for port in ports),
         *options.extra,
         "--",
-        f"--control={control}",
+        "--control",
+        str(control),
         "--exit-without-controller",
-        f"--queues={options.queues}",
-        f"--ring={options.ring}",
+        "--queues",
+        str(options.queues),
+        "--ring",
+        str(options.ring),
     )
 
 

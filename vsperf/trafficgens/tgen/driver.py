@@ -101,7 +101,7 @@ class TgenGenerator:
         ports = _ports(endpoints, options)
         _check_directions(ports, directions)
         with running(ports.values(), options) as tgen:
-            numbers = port_numbers(tgen, ports)
+            numbers = tgen.port_numbers(ports)
             ways = tuple(
                 Way(f"{enters} to {leaves}", numbers[enters], numbers[leaves])
                 for enters, leaves in directions
@@ -149,17 +149,6 @@ def counts(
         elapsed_ns=elapsed_ns,
         settled=bool(result["settled"]),
     )
-
-
-def port_numbers(tgen: Tgen, ports: dict[str, Port]) -> dict[str, int]:
-    """Return by link the number that DPDK gave to its port."""
-    found = {port["name"]: int(port["port"]) for port in tgen.ask("ports")["ports"]}
-    try:
-        return {link: found[port.name] for link, port in ports.items()}
-    except KeyError as error:
-        raise ComponentError(
-            f"tgen has no port {error}", why=f"it has {', '.join(found) or 'none'}"
-        ) from error
 
 
 def _spec_of(case: CaseSpec) -> TgenSpec:

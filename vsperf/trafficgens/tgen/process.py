@@ -14,7 +14,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +28,7 @@ from vsperf.trafficgens.tgen.command import Options, Port, command_line
 NAME = "vsperf-tgen-"
 """Socket, runtime folder and hugepage files of a tgen begin with this."""
 START_S = 30.0
+LINKS_S = 10.0
 ANSWER_S = 10.0
 QUIT_S = 5.0
 TERMINATE_S = 3.0
@@ -60,6 +61,34 @@ class Tgen:
         """Send events to `on_event` from now on."""
         if self.client is not None:
             self.client.on_event = on_event
+
+    def ports(self) -> list[Answer]:
+        """Return what was negotiated on each port, once all links are up.
+
+        A vhost-user or memif port is up when the other side has answered, a moment after start.
+        """
+        deadline = time.monotonic() + LINKS_S
+        while True:
+            ports: list[Answer] = self.ask("ports")["ports"]
+            down = [str(port["name"]) for port in ports if not port["link_up"]]
+            if not down:
+                return ports
+            if time.monotonic() > deadline:
+                raise ComponentError(
+                    f"the link of {', '.join(down)} did not come up within {LINKS_S:g} s",
+                    why="the other side of the port does not answer",
+                    fix="see that the switch runs and has opened its side of the port",
+                )
+            time.sleep(0.01)  # between two looks at a condition, never instead of one
+
+    def port_numbers(self, ports: Mapping[str, Port]) -> dict[str, int]:
+        """Return by link the number that DPDK gave to its port."""
+        found = {port["name"]: int(port["port"]) for port in self.ports()}
+        for port in ports.values():
+            if port.name not in found:
+                why = f"it has {', '.join(found) or 'none'}"
+                raise ComponentError(f"tgen has no port {port.name}", why=why)
+        return {link: found[port.name] for link, port in ports.items()}
 
     def obituary(self, when: str) -> ComponentError:
         """Return the error that says how tgen ended."""
@@ -132,7 +161,7 @@ def _greet(tgen: Tgen, control: Path) -> None:
     deadline = time.monotonic() + START_S
     while tgen.client is None:
         if tgen.process.poll() is not None:
-            raise tgen.obituary("while it was starting")
+            raise tgen.obituary("while it started")
         if time.monotonic() > deadline:
             why = tgen.last_words()
             raise ComponentError(f"tgen was not ready within {START_S:g} s", why=why)
@@ -140,7 +169,7 @@ def _greet(tgen: Tgen, control: Path) -> None:
             tgen.client = Client.connect(control, ANSWER_S)
         except OSError:
             time.sleep(0.01)  # between two looks at a condition, never instead of one
-    tgen.hello = tgen.ask("hello")
+    tgen.hello = tgen.ask("hello", START_S)  # it listens before its ports are up
 
 
 def _sweep(name: str, control: Path) -> None:
@@ -163,7 +192,8 @@ def _require_hugepages() -> None:
     if free < LEAST_HUGEPAGES:
         raise NotReadyError(
             f"tgen needs hugepages, and {free} are free",
-            fix="sysctl vm.nr_hugepages=512, or do without: --set generator.hugepages=false",
+            fix="sysctl vm.nr_hugepages=512, or do without them: generator.hugepages=false in a "
+            "case, --no-hugepages by hand",
         )
 
 

@@ -61,10 +61,10 @@ def flows_of(count: int) -> dict[str, Any] | None:
             why="they are hosts times hosts of 198.18.0.0/15, and this number is no such product",
             fix=f"--set traffic.flows={fix}",
         )
-    variations = [{"field": "source-ip", "count": sources}]
+    variations = [{"field": "source_ip", "count": sources}]
     if sources < count:
-        variations.append({"field": "destination-ip", "count": count // sources})
-    return {"variations": variations}
+        variations.append({"field": "destination_ip", "count": count // sources})
+    return {"vary": variations}
 
 
 def _largest_divisor(count: int) -> int:

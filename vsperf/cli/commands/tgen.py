@@ -1,0 +1,319 @@
+"""`vsperf tgen`: the traffic generator by hand."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import asdict
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from vsperf.cli.quantities import QuantityType
+from vsperf.cli.selection import json_option
+from vsperf.errors import UsageError
+from vsperf.quantity import decimal_text
+from vsperf.trafficgens.tgen.command import Options
+from vsperf.units import Count, CpuSet, Duration, FrameSize, Rate
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+SIZE = QuantityType(FrameSize)
+DURATION = QuantityType(Duration)
+NOTHING = ("net_null0",)
+"""For what needs no port."""
+
+
+@click.group(
+    epilog="Examples:\n\n\b\n"
+    "  vsperf tgen ports --vdev net_ring0\n"
+    "  vsperf tgen trial --vdev net_ring0 --size 64 --rate 1Mpps --duration 10s\n"
+    "  vsperf tgen calibrate --loop memif --size 64 --size 1518\n"
+)
+def command() -> None:
+    """Run the traffic generator by hand, without a testcase and without a record.
+
+    Every frame is numbered and stamped, and every frame that comes back is checked. Frames go
+    from the first port to the second and back, from the third to the fourth, and so on; a port
+    without a partner gets its own frames back.
+    """
+
+
+def port_options(function: F) -> F:
+    """Add the options that say which ports there are, and where tgen runs."""
+    return _process_options(
+        click.option(
+            "--vdev",
+            "devices",
+            multiple=True,
+            required=True,
+            metavar="DEVICE",
+            help="A port, as DPDK's --vdev takes it; several make several ports.",
+        )(function)
+    )
+
+
+def _process_options(function: F) -> F:
+    @functools.wraps(function)
+    def collecting(
+        cpus: CpuSet, hugepages: bool, queues: int, ring: int, eal: tuple[str, ...], **values: Any
+    ) -> Any:
+        return function(options=Options(cpus.cpus, hugepages, queues, ring, eal), **values)
+
+    for option in reversed(_PROCESS):
+        collecting = option(collecting)
+    return collecting  # type: ignore[return-value]
+
+
+_PROCESS = (
+    click.option(
+        "--cpus",
+        type=QuantityType(CpuSet),
+        default="0",
+        help="CPUs of its workers.",
+        show_default=True,
+    ),
+    click.option(
+        "--hugepages/--no-hugepages",
+        default=True,
+        help="Where its memory comes from.",
+        show_default=True,
+    ),
+    click.option("--queues", type=click.IntRange(1, 16), default=1, help="Queues of each port."),
+    click.option(
+        "--ring", type=click.IntRange(64, 32768), default=1024, help="Descriptors of each queue."
+    ),
+    click.option("--eal", multiple=True, metavar="ARGUMENT", help="One more argument for DPDK."),
+)
+
+
+def stream_options(function: F) -> F:
+    """Add the options that say what is sent."""
+    for option in (
+        click.option(
+            "--header",
+            "headers",
+            multiple=True,
+            metavar="KEY=JSON",
+            help="A key of tgen's streams, such as vlans=[100] or layer3=ipv6.",
+        ),
+        click.option(
+            "--direction",
+            type=click.Choice(["both", "forward", "reverse"]),
+            default="both",
+            help="Which way pairs of ports send.",
+        ),
+        click.option("--flows", type=QuantityType(Count), default="1", help="Flows per stream."),
+        click.option("--size", type=SIZE, default="64B", help="Frame size with FCS."),
+    ):
+        function = option(function)
+    return function
+
+
+@command.command(
+    short_help="Show what was negotiated on each port",
+    epilog="Example:\n\n\b\n  vsperf tgen ports --vdev net_ring0 --json\n",
+)
+@port_options
+@json_option
+def ports(devices: tuple[str, ...], options: Options, as_json: bool) -> None:
+    """Show what was negotiated on each port: driver, link, rings, offloads."""
+    from vsperf.cli.tgen_view import print_ports
+    from vsperf.trafficgens.tgen.byhand import at_hand
+
+    with at_hand(devices, options) as tgen:
+        found = tgen.ports()
+        if as_json:
+            click.echo(json.dumps({"hello": tgen.hello, "ports": found}, indent=2))
+        else:
+            print_ports(tgen.hello, found)
+
+
+@command.command(
+    short_help="Make one trial",
+    epilog="Examples:\n\n\b\n"
+    "  vsperf tgen trial --vdev net_ring0 --size 64 --rate 1Mpps --duration 10s\n"
+    "  vsperf tgen trial --vdev net_virtio_user0,path=/run/p0 "
+    "--vdev net_virtio_user1,path=/run/p1\n"
+    "  vsperf tgen trial --vdev net_ring0 --header vlans=[100] --header layer3=ipv6 --json\n",
+)
+@port_options
+@stream_options
+@click.option("--rate", type=QuantityType(Rate), help="Per stream; flat out when not given.")
+@click.option("--duration", type=DURATION, default="10s", show_default=True, help="Of sending.")
+@click.option("--burst", type=click.IntRange(1, 64), default=32, help="Most frames back to back.")
+@click.option("--variation", is_flag=True, help="Measure the variation of latency (IPDV), too.")
+@json_option
+def trial(
+    devices: tuple[str, ...],
+    options: Options,
+    size: FrameSize,
+    flows: Count,
+    direction: Any,
+    headers: tuple[str, ...],
+    rate: Rate | None,
+    duration: Duration,
+    burst: int,
+    variation: bool,
+    as_json: bool,
+) -> None:
+    """Make one trial; a table of each second on stderr, everything at the end on stdout."""
+    from vsperf.cli.tgen_view import print_trial, watching
+    from vsperf.trafficgens.tgen import byhand
+
+    sending = byhand.Sending(_fps(rate), duration.ns, burst=burst, variation=variation)
+    stream = byhand.Stream(size.bytes, int(flows), _headers(headers))
+    ways = byhand.ways_between(len(devices), direction)
+    watcher = nullcontext(lambda event: None) if as_json else watching(ways)
+    with byhand.at_hand(devices, options) as tgen:
+        tgen.ports()
+        with watcher as show:
+            result = byhand.trial(tgen, ways, stream, sending, show)
+    if as_json:
+        click.echo(json.dumps(result, indent=2))
+    else:
+        print_trial(result, ways)
+
+
+@command.command(
+    short_help="Write a few frames to a pcap file",
+    epilog="Example:\n\n\b\n"
+    "  vsperf tgen capture --vdev net_ring0 --size 128 --header vlans=[100] seen.pcap\n",
+)
+@port_options
+@stream_options
+@click.option("--frames", type=click.IntRange(1, 10_000), default=10, help="Sent per stream.")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+def capture(
+    devices: tuple[str, ...],
+    options: Options,
+    size: FrameSize,
+    flows: Count,
+    direction: Any,
+    headers: tuple[str, ...],
+    frames: int,
+    file: Path,
+) -> None:
+    """Send a few frames and write what each port sent and received to FILE, in pcap format.
+
+    With several ports, the number of the port comes before the suffix: seen.0.pcap, seen.1.pcap.
+    """
+    from vsperf.trafficgens.tgen import byhand
+
+    stream = byhand.Stream(size.bytes, int(flows), _headers(headers))
+    ways = byhand.ways_between(len(devices), direction)
+    files = {n: file.with_suffix(f".{n}{file.suffix}") for n in range(len(devices))}
+    if len(devices) == 1:
+        files = {0: file}
+    with byhand.at_hand(devices, options) as tgen:
+        tgen.ports()
+        byhand.capture(tgen, ways, stream, frames, files)
+    for path in files.values():
+        click.echo(path)
+
+
+@command.command(
+    short_help="Measure how long this host keeps a busy loop waiting",
+    epilog="Example:\n\n\b\n  vsperf tgen stalls --cpus 0,1 --duration 30s --threshold 10us\n",
+)
+@_process_options
+@click.option("--duration", type=DURATION, default="10s", show_default=True, help="Of looking.")
+@click.option(
+    "--threshold", type=DURATION, default="1us", show_default=True, help="Least gap that counts."
+)
+@json_option
+def stalls(options: Options, duration: Duration, threshold: Duration, as_json: bool) -> None:
+    """Measure how long this host keeps a busy loop from running; sends nothing."""
+    from vsperf.cli.tgen_view import print_stalls
+    from vsperf.trafficgens.tgen import byhand
+
+    with byhand.at_hand(NOTHING, options) as tgen:
+        result = byhand.stalls(tgen, duration.ns, threshold.ns)
+    if as_json:
+        click.echo(json.dumps(result, indent=2))
+    else:
+        print_stalls(result)
+
+
+@command.command(
+    short_help="Find what the generator itself can do",
+    epilog="Example:\n\n\b\n  vsperf tgen calibrate --loop vhost --size 64 --size 1518\n",
+)
+@_process_options
+@click.option(
+    "--loop",
+    type=click.Choice(["ring", "memif", "vhost"]),
+    default="vhost",
+    show_default=True,
+    help="What joins the ports; take what the switch's ports are.",
+)
+@click.option("--size", "sizes", type=SIZE, multiple=True, default=("64B", "1518B"))
+@click.option("--duration", type=DURATION, default="1s", show_default=True, help="Of a trial.")
+@click.option("--budget", type=DURATION, default="1m", show_default=True, help="Per frame size.")
+@json_option
+def calibrate(
+    options: Options,
+    loop: Any,
+    sizes: tuple[FrameSize, ...],
+    duration: Duration,
+    budget: Duration,
+    as_json: bool,
+) -> None:
+    """Find what the generator itself can do: its ports against each other, without a switch.
+
+    Per frame size: the maximum rate, the loss-free rate as an interval, the floor of latency.
+    """
+    from vsperf.cli.tgen_view import print_calibrations
+    from vsperf.engine.measurer import Measurer
+    from vsperf.trafficgens.tgen import byhand
+    from vsperf.trafficgens.tgen import calibrate as calibrating
+
+    def measure(session: Any, policy: Any, limit: Any) -> Any:
+        return Measurer(session, _NoSwitch(), policy, limit).measure
+
+    with calibrating.loop(loop) as devices, byhand.at_hand(devices, options) as tgen:
+        found = [
+            calibrating.calibrate(tgen, size.bytes, duration.ns, budget.ns, measure)
+            for size in sizes
+        ]
+    if as_json:
+        click.echo(json.dumps([asdict(one) for one in found], indent=2))
+    else:
+        print_calibrations(found)
+
+
+class _NoSwitch:
+    """Stands where the engine looks for a switch."""
+
+    def failure(self) -> str | None:
+        return None
+
+
+def _fps(rate: Rate | None) -> str | None:
+    """Return a rate as tgen takes it: frames per second, to the thousandth."""
+    if rate is None:
+        return None
+    if rate.unit != "fps":
+        raise UsageError(
+            f"the rate {rate} refers to a link, and ports by hand have none",
+            fix="give frames per second, such as --rate 1Mpps",
+        )
+    return decimal_text(Fraction(round(rate.number * 1000), 1000))
+
+
+def _headers(texts: tuple[str, ...]) -> dict[str, Any]:
+    """Read KEY=JSON; what is no JSON is text."""
+    found = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise UsageError(f"{text!r} is no header", fix="write KEY=JSON, such as vlans=[100]")
+        try:
+            found[key] = json.loads(value)
+        except ValueError:
+            found[key] = value
+    return found

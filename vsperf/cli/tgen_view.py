@@ -1,0 +1,129 @@
+"""How `vsperf tgen` shows what it finds: a live table on a terminal, tables at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rich.live import Live
+from rich.table import Table
+
+from vsperf.cli.tables import console
+from vsperf.human import human_fps, human_ns
+from vsperf.trafficgens.tgen.calibrate import Calibration
+from vsperf.trafficgens.tgen.client import Event
+from vsperf.trafficgens.tgen.summary import (
+    Row,
+    gap_rows,
+    live_rows,
+    port_rows,
+    stream_rows,
+    worker_names,
+    worker_rows,
+)
+from vsperf.trafficgens.tgen.traffic import Way
+
+NANOSECONDS = 1_000_000_000
+Json = Mapping[str, Any]
+
+
+@contextmanager
+def watching(ways: Sequence[Way]) -> Iterator[Event]:
+    """Show the statistics of each second on stderr: a table that moves, or a line each."""
+    output = console(stderr=True)
+    names = [way.name for way in ways]
+    last: list[Json] = []
+    with Live(console=output, transient=True, auto_refresh=False) as live:
+
+        def show(event: Json) -> None:
+            if event.get("event") != "stats":
+                return
+            rows = live_rows(event, last[-1] if last else None)
+            last[:] = [event]
+            seconds = f"{event['elapsed_ns'] / NANOSECONDS:.0f} s"
+            if output.is_terminal:
+                live.update(_table(seconds, names, rows), refresh=True)
+            else:
+                text = "; ".join(f"{label} {', '.join(cells)}" for label, cells in rows)
+                output.print(f"{seconds}: {text}", markup=False)
+
+        yield show
+
+
+def print_trial(result: Json, ways: Sequence[Way]) -> None:
+    """Print the final tables of a trial."""
+    output = console()
+    output.print(_table("stream", [way.name for way in ways], stream_rows(result["streams"])))
+    workers = result["workers"]
+    output.print(_table("worker", worker_names(workers), worker_rows(workers)))
+    ports = port_rows(result["ports"])
+    if ports:
+        output.print(_table("port", [str(port["port"]) for port in result["ports"]], ports))
+    for said, text in (
+        (not result["settled"], "frames still arrived when the drain ended; counts may be low"),
+        (result["stopped_early"], "the trial was stopped early"),
+    ):
+        if said:
+            output.print(f"! {text}", style="yellow", markup=False)
+
+
+def print_ports(hello: Json, ports: Sequence[Json]) -> None:
+    """Print what was negotiated on each port."""
+    keys = list(dict.fromkeys(key for port in ports for key in port if key != "port"))
+    rows = [(key.replace("_", " "), tuple(_shown(port.get(key)) for port in ports)) for key in keys]
+    output = console()
+    output.print(_table("port", [str(port["port"]) for port in ports], rows))
+    output.print(f"tgen {hello['tgen']} on {hello['dpdk']}", style="dim", markup=False)
+
+
+def print_stalls(result: Json) -> None:
+    """Print how long each worker was kept from its loop."""
+    workers = result["workers"]
+    console().print(_table("stalls", worker_names(workers), gap_rows(workers)))
+
+
+def print_calibrations(found: Sequence[Calibration]) -> None:
+    """Print one line per frame size."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for name in ("frame", "maximum", "loss-free", "floor min", "p50", "p99"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for one in found:
+        table.add_row(
+            f"{one.frame_size}B",
+            human_fps(one.maximum_fps),
+            _interval(one),
+            human_ns(one.floor_min_ns),
+            human_ns(one.floor_p50_ns),
+            human_ns(one.floor_p99_ns),
+        )
+    output = console()
+    output.print(table)
+    output.print("per direction; loss-free as an interval, floor is latency", style="dim")
+
+
+def _interval(one: Calibration) -> str:
+    lower, upper = one.loss_free_lower_fps, one.loss_free_upper_fps
+    if lower is None:
+        return "none" if upper is None else f"none < {human_fps(upper)}"
+    return f"{human_fps(lower)} … {'?' if upper is None else human_fps(upper)}"
+
+
+def _table(corner: str, names: Sequence[str], rows: Sequence[Row]) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column(corner, no_wrap=True)
+    for name in names:
+        table.add_column(name, justify="right", no_wrap=True)
+    for label, cells in rows:
+        table.add_row(label, *cells)
+    return table
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return "\n".join(str(item) for item in value) or "none"
+    return str(value)

@@ -1,0 +1,124 @@
+"""tgen by hand: a few ports, streams between them, one request; no case, no switch, no record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from vsperf.spec.traffic import Directions
+from vsperf.trafficgens.tgen.client import Answer, Event
+from vsperf.trafficgens.tgen.command import Options, device_port
+from vsperf.trafficgens.tgen.process import Tgen, running
+from vsperf.trafficgens.tgen.traffic import Way, flows_of
+
+NANOSECONDS = 1_000_000_000
+DRAIN_NS = 2 * NANOSECONDS
+QUIET_NS = 100_000_000
+SLACK_S = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """What each stream looks like; all streams look alike."""
+
+    size: int = 64
+    flows: int = 1
+    more: Mapping[str, Any] = field(default_factory=dict)
+    """More keys of tgen's streams, such as vlans; they override the others."""
+
+    def on(self, way: Way) -> dict[str, Any]:
+        """Return the stream as `configure` takes it."""
+        found: dict[str, Any] = {"transmit_port": way.transmit, "receive_port": way.receive}
+        if not {"sizes", "genome"} & set(self.more):
+            found["size"] = self.size
+        if (flows := flows_of(self.flows)) is not None:
+            found["flows"] = flows
+        return found | dict(self.more)
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """How a trial is sent."""
+
+    rate_fps: str | None = None
+    """Per stream, as a decimal with at most three digits after the point; None for flat out."""
+    duration_ns: int | None = None
+    frames: int | None = None
+    """Per stream; without a duration, exactly so many."""
+    burst: int = 32
+    latency: bool = True
+    variation: bool = False
+
+    def message(self) -> dict[str, Any]:
+        """Return the parameters of `trial`."""
+        found: dict[str, Any] = {
+            "burst": self.burst,
+            "latency": self.latency,
+            "variation": self.variation,
+            "drain_ns": DRAIN_NS,
+            "quiet_ns": QUIET_NS,
+        }
+        if self.rate_fps is not None:
+            whole, _, part = self.rate_fps.partition(".")
+            found["rate_fps"] = float(self.rate_fps) if part else int(whole)
+        if self.duration_ns is not None:
+            found["duration_ns"] = self.duration_ns
+        if self.frames is not None:
+            found["frames"] = self.frames
+        return found
+
+    def patience_s(self) -> float:
+        """Return how long the answer may take."""
+        sending_ns = self.duration_ns
+        if sending_ns is None and self.rate_fps is not None:
+            sending_ns = int((self.frames or 0) / float(self.rate_fps) * NANOSECONDS)
+        return ((sending_ns or 600 * NANOSECONDS) + DRAIN_NS) / NANOSECONDS + SLACK_S
+
+
+@contextmanager
+def at_hand(devices: Sequence[str], options: Options) -> Iterator[Tgen]:
+    """Start a tgen with these devices, in this order."""
+    with running([device_port(device) for device in devices], options) as tgen:
+        yield tgen
+
+
+def ways_between(ports: int, direction: Directions) -> tuple[Way, ...]:
+    """Return the ways between pairs of ports; a port without partner gets its own frames back."""
+    found = []
+    for first in range(0, ports - 1, 2):
+        if direction in ("both", "forward"):
+            found.append(Way(f"{first} to {first + 1}", first, first + 1))
+        if direction in ("both", "reverse"):
+            found.append(Way(f"{first + 1} to {first}", first + 1, first))
+    if ports % 2:
+        found.append(Way(f"{ports - 1} to itself", ports - 1, ports - 1))
+    return tuple(found)
+
+
+def trial(
+    tgen: Tgen, ways: Sequence[Way], stream: Stream, sending: Sending, on_event: Event
+) -> Answer:
+    """Configure, send, and return tgen's result; `on_event` hears the statistics of each second."""
+    tgen.ask("configure", streams=[stream.on(way) for way in ways])
+    tgen.listen(on_event)
+    return tgen.ask("trial", sending.patience_s(), **sending.message())
+
+
+def capture(
+    tgen: Tgen, ways: Sequence[Way], stream: Stream, frames: int, files: Mapping[int, Path]
+) -> Answer:
+    """Send a few frames slowly, and have those of each port written to its file."""
+    tgen.ask("configure", streams=[stream.on(way) for way in ways])
+    for port, path in files.items():
+        tgen.ask("capture", port=port, path=str(path.absolute()), frames=2 * frames)
+    sending = Sending(rate_fps="1000", frames=frames, burst=1)
+    return tgen.ask("trial", sending.patience_s(), **sending.message())
+
+
+def stalls(tgen: Tgen, duration_ns: int, threshold_ns: int) -> Answer:
+    """Let the workers spin without traffic, and return how long they were kept from it."""
+    patience_s = duration_ns / NANOSECONDS + SLACK_S
+    return tgen.ask("stalls", patience_s, duration_ns=duration_ns, threshold_ns=threshold_ns)

@@ -1,0 +1,140 @@
+"""What tgen itself can do: its ports against each other, with no switch between them.
+
+A result of a switch that comes near these figures is one of the generator.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal
+
+from vsperf.errors import ComponentError
+from vsperf.search.base import Budget, Loads, Measure, Probe
+from vsperf.search.classify import DurationRule
+from vsperf.search.mlr import MlrGoal, MultipleLossRatio
+from vsperf.spec.traffic import TrialPolicy
+from vsperf.trafficgens.tgen.byhand import Sending, Stream, trial, ways_between
+from vsperf.trafficgens.tgen.driver import TgenSession
+from vsperf.trafficgens.tgen.process import NAME, Tgen, runtime_folder
+from vsperf.trafficgens.tgen.spec import TgenSpec
+from vsperf.units import Duration, Ratio
+
+NANOSECONDS = 1_000_000_000
+WIDTH = Fraction(1, 100)
+FLOOR_RATE_FPS = "10000"
+"""Slow enough that no frame waits for another."""
+
+Loop = Literal["ring", "memif", "vhost"]
+MakeMeasure = Callable[[TgenSession, TrialPolicy, Budget], Measure]
+"""Makes the engine's measurer, which this layer must not know."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """What was found for one frame size, per direction."""
+
+    frame_size: int
+    directions: int
+    maximum_fps: int
+    """What arrived per second while sending flat out, worse direction."""
+    loss_free_lower_fps: int | None
+    loss_free_upper_fps: int | None
+    floor_min_ns: int
+    floor_p50_ns: int
+    floor_p99_ns: int
+    """Latency at a light load: of the ports and the method, not of a switch."""
+
+
+@contextmanager
+def loop(kind: Loop) -> Iterator[tuple[str, ...]]:
+    """Give devices that lead to each other within one process; remove their socket afterwards."""
+    socket = runtime_folder() / f"{NAME}{os.getpid()}-loop.sock"
+    try:
+        yield loop_devices(kind, socket)
+    finally:
+        socket.unlink(missing_ok=True)
+
+
+def loop_devices(kind: Loop, socket: Path) -> tuple[str, ...]:
+    """Return the devices of a loop, joined by a socket where they need one."""
+    match kind:
+        case "ring":
+            return ("net_ring0",)
+        case "memif":
+            common = f"id=0,socket={socket},rsize=10"
+            return (f"net_memif0,role=server,{common}", f"net_memif1,role=client,{common}")
+        case "vhost":
+            return (
+                f"net_virtio_user0,path={socket},server=1,queue_size=1024",
+                f"net_vhost0,iface={socket},client=1",
+            )
+
+
+def calibrate(
+    tgen: Tgen, size: int, duration_ns: int, budget_ns: int, make_measure: MakeMeasure
+) -> Calibration:
+    """Find the maximum rate, the loss-free rate and the floor of latency for one frame size."""
+    ways = ways_between(len(tgen.ports()), "both")
+    stream = Stream(size)
+    flat_out = Sending(duration_ns=duration_ns, latency=False)
+    found = trial(tgen, ways, stream, flat_out, lambda event: None)
+    maximum = min(_arrived_fps(one) for one in found["streams"])
+    policy = _policy()
+    session = TgenSession(tgen, TgenSpec(kind="tgen"), policy, ways)
+    budget = Budget(budget_ns)
+    lower, upper = _loss_free(make_measure(session, policy, budget), budget, maximum, duration_ns)
+    slow = Sending(FLOOR_RATE_FPS, NANOSECONDS, burst=1)
+    floors = trial(tgen, ways, stream, slow, lambda event: None)["streams"]
+    if not all(one.get("latency", {}).get("count") for one in floors):
+        raise ComponentError(f"no frame of {size} B came back, so there is no floor of latency")
+    floor = max((one["latency"] for one in floors), key=lambda one: one["percentiles_ns"]["50"])
+    return Calibration(
+        frame_size=size,
+        directions=len(ways),
+        maximum_fps=maximum,
+        loss_free_lower_fps=lower,
+        loss_free_upper_fps=upper,
+        floor_min_ns=floor["min_ns"],
+        floor_p50_ns=floor["percentiles_ns"]["50"],
+        floor_p99_ns=floor["percentiles_ns"]["99"],
+    )
+
+
+def _loss_free(
+    measure: Measure, budget: Budget, maximum: int, duration_ns: int
+) -> tuple[int | None, int | None]:
+    highest = max(2, math.ceil(maximum * Fraction(21, 20)))
+    rule = DurationRule(Fraction(0), Fraction(0), duration_ns, duration_ns)
+    goal = MlrGoal(rule, max(1, duration_ns // 10), WIDTH)
+    search = MultipleLossRatio({"ndr": goal}, Loads(max(1, highest // 1000), highest, highest), 0)
+    answer = search.run(Probe(measure, budget)).goals[0]
+    return answer.lower_fps, answer.upper_fps
+
+
+def _arrived_fps(stream: dict[str, Any]) -> int:
+    span_ns = stream.get("sending_ns")
+    if not span_ns or not stream["distinct"]:
+        raise ComponentError(
+            "no frame came back from the loop",
+            why=f"{stream['sent']} were sent, {stream['received']} arrived",
+        )
+    return int(stream["distinct"] * NANOSECONDS // span_ns)
+
+
+def _policy() -> TrialPolicy:
+    return TrialPolicy(
+        warm_up=Duration(0),
+        learning=False,
+        settle=Duration(0),
+        drain=Duration(20_000_000),
+        pause=Duration(0),
+        retries=2,
+        offered_tolerance=Ratio(Fraction(1, 1000)),
+        stretch_tolerance=Ratio(Fraction(1, 100)),
+    )
