@@ -106,6 +106,7 @@ struct trial_request {
 	uint64_t quiet_ns; /* no frame for so long is quiet */
 	bool latency; /* histograms of every frame's latency */
 	bool variation; /* also of the difference between neighbours (IPDV) */
+	bool check_fill; /* compare the bytes between headers and payload too: costs rate */
 };
 
 #endif /* TGEN_TRAFFIC_H */

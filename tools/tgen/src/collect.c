@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Clear what is counted before a trial, and put it together after it; the workers are parked. */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_malloc.h>
+
+#include <rte_ethdev.h>
+
+#include "engine_private.h"
+
+static struct histogram *
+ready_histogram(struct histogram *histogram)
+{
+	if (histogram == NULL)
+		histogram = rte_malloc("histogram", sizeof(*histogram), RTE_CACHE_LINE_SIZE);
+	if (histogram != NULL)
+		histogram_clear(histogram);
+	return histogram;
+}
+
+static void
+drop_histogram(struct histogram **histogram)
+{
+	rte_free(*histogram);
+	*histogram = NULL;
+}
+
+static void
+clear_watch(struct watch *watch, uint64_t intended)
+{
+	window_clear(&watch->window);
+	watch->intended = intended;
+	watch->received = 0;
+	watch->received_bytes = 0;
+	watch->distinct = 0;
+	watch->duplicates = 0;
+	watch->reordered = 0;
+	watch->reorder_extent = 0;
+	watch->beyond_window = 0;
+	watch->corrupted = 0;
+	watch->misrouted = 0;
+	watch->wrong_size = 0;
+	watch->last_sequence = UINT64_MAX - 1; /* before no frame at all */
+	watch->last_latency = 0;
+	memset(watch->arrived, 0, sizeof(watch->arrived));
+}
+
+/* Histograms that a trial asks for; those of the last one are used again or dropped. */
+static bool
+ready_watch_histograms(struct watch *watch, const struct trial_request *request)
+{
+	if (!request->latency && !request->variation)
+		drop_histogram(&watch->latency);
+	else if ((watch->latency = ready_histogram(watch->latency)) == NULL)
+		return false;
+	if (!request->variation)
+		drop_histogram(&watch->variation);
+	else if ((watch->variation = ready_histogram(watch->variation)) == NULL)
+		return false;
+	return true;
+}
+
+static bool
+prepare_worker(struct engine *engine, struct worker *worker, const struct trial_request *request)
+{
+	unsigned int i;
+
+	worker->trial = request->number;
+	worker->check_fill = request->check_fill;
+	worker->departure_error = ready_histogram(worker->departure_error);
+	if (worker->departure_error == NULL)
+		return false;
+	worker->quiet_cycles = 0;
+	for (i = 0; i < worker->receivers; i++) {
+		struct receiver *receiver = worker->receiver[i];
+
+		receiver->foreign = 0;
+		receiver->stale = 0;
+		receiver->corrupted = 0;
+	}
+	for (i = 0; i < engine->traffic.streams && worker->receivers != 0; i++) {
+		clear_watch(&worker->watch[i], request->frames[i]);
+		if (!ready_watch_histograms(&worker->watch[i], request))
+			return false;
+	}
+	for (i = 0; i < worker->senders; i++)
+		worker->sender[i]->departure_error = worker->departure_error;
+	return true;
+}
+
+static void
+clear_sender(struct sender *sender, const struct trial_request *request)
+{
+	sender->trial = request->number;
+	sender->paced = request->rate_mfps[sender->stream] != 0;
+	sender->burst = sender->paced ? request->burst : PORT_BURST;
+	sender->intended = request->frames[sender->stream];
+	sender->next = 0;
+	sender->sent = 0;
+	sender->sent_bytes = 0;
+	sender->first_sent_tsc = 0;
+	sender->last_sent_tsc = 0;
+	sender->retries = 0;
+	sender->no_buffers = 0;
+	sender->position = 0;
+	sender->held = 0;
+	pacer_init(&sender->pacer, rte_get_tsc_hz(), request->rate_mfps[sender->stream], 0);
+}
+
+static bool
+prepare_result(struct engine *engine, const struct trial_request *request)
+{
+	struct trial_result *result = &engine->result;
+	unsigned int i;
+
+	for (i = 0; i < engine->traffic.streams; i++) {
+		struct stream_result *stream = &result->stream[i];
+
+		if (!request->latency)
+			drop_histogram(&stream->latency);
+		else if ((stream->latency = ready_histogram(stream->latency)) == NULL)
+			return false;
+		if (!request->variation)
+			drop_histogram(&stream->variation);
+		else if ((stream->variation = ready_histogram(stream->variation)) == NULL)
+			return false;
+	}
+	return true;
+}
+
+int
+collect_prepare(struct engine *engine, const struct trial_request *request, struct error *error)
+{
+	bool ready = prepare_result(engine, request);
+	unsigned int i;
+
+	for (i = 0; i < engine->workers && ready; i++)
+		ready = prepare_worker(engine, engine->worker[i], request);
+	if (!ready)
+		return error_set(error, -ENOMEM, "no-memory", "no memory for histograms");
+	for (i = 0; i < engine->traffic.streams; i++)
+		clear_sender(&engine->sender[i], request);
+	return 0;
+}
+
+void
+collect_free(struct engine *engine)
+{
+	unsigned int i;
+
+	for (i = 0; i < TGEN_MAX_STREAMS; i++) {
+		drop_histogram(&engine->result.stream[i].latency);
+		drop_histogram(&engine->result.stream[i].variation);
+	}
+	for (i = 0; i < engine->workers; i++)
+		drop_histogram(&engine->worker[i]->departure_error);
+}
+
+static void
+add_watch(struct stream_result *result, const struct watch *watch)
+{
+	unsigned int i;
+
+	result->received += watch->received;
+	result->received_bytes += watch->received_bytes;
+	result->distinct += watch->distinct;
+	result->duplicates += watch->duplicates;
+	result->reordered += watch->reordered;
+	result->reorder_extent = RTE_MAX(result->reorder_extent, watch->reorder_extent);
+	result->beyond_window += watch->beyond_window;
+	result->corrupted += watch->corrupted;
+	result->misrouted += watch->misrouted;
+	result->wrong_size += watch->wrong_size;
+	for (i = 0; i < TGEN_MAX_PORTS; i++)
+		result->arrived[i] += watch->arrived[i];
+	if (result->latency != NULL && watch->latency != NULL)
+		histogram_merge(result->latency, watch->latency);
+	if (result->variation != NULL && watch->variation != NULL)
+		histogram_merge(result->variation, watch->variation);
+}
+
+static void
+collect_stream(struct engine *engine, unsigned int index)
+{
+	const struct sender *sender = &engine->sender[index];
+	struct stream_result *result = &engine->result.stream[index];
+	struct histogram *latency = result->latency, *variation = result->variation;
+	unsigned int i;
+
+	memset(result, 0, sizeof(*result));
+	result->latency = latency;
+	result->variation = variation;
+	/* Without a bound but time, what was intended is what was sent. */
+	result->intended = sender->intended == TGEN_48_BITS ? sender->sent : sender->intended;
+	result->sent = sender->sent;
+	result->sent_bytes = sender->sent_bytes;
+	result->first_sent_tsc = sender->first_sent_tsc;
+	result->last_sent_tsc = sender->last_sent_tsc;
+	for (i = 0; i < engine->workers; i++)
+		if (engine->worker[i]->receivers != 0)
+			add_watch(result, &engine->worker[i]->watch[index]);
+}
+
+static void
+collect_port(struct engine *engine, unsigned int index)
+{
+	struct port_result *result = &engine->result.port[index];
+	uint16_t id = engine->port[index].id;
+	struct rte_eth_stats stats;
+	unsigned int i;
+
+	memset(result, 0, sizeof(*result));
+	for (i = 0; i < engine->receivers; i++) {
+		const struct receiver *receiver = &engine->receiver[i];
+
+		if (receiver->port != id)
+			continue;
+		result->foreign += receiver->foreign;
+		result->stale += receiver->stale;
+		result->corrupted += receiver->corrupted;
+		result->receive_polls += receiver->polls;
+		result->receive_full_polls += receiver->full_polls;
+	}
+	for (i = 0; i < engine->traffic.streams; i++) {
+		if (engine->sender[i].port != id)
+			continue;
+		result->transmit_retries += engine->sender[i].retries;
+		result->no_buffers += engine->sender[i].no_buffers;
+	}
+	/* Cleared when the trial began. */
+	if (rte_eth_stats_get(id, &stats) == 0) {
+		result->missed = stats.imissed;
+		result->device_errors = stats.ierrors + stats.oerrors;
+		result->no_buffers += stats.rx_nombuf;
+	}
+}
+
+static void
+collect_worker(struct engine *engine, unsigned int index)
+{
+	const struct worker *worker = engine->worker[index];
+	struct worker_result *result = &engine->result.worker[index];
+
+	result->lcore = worker->lcore;
+	result->cpu = worker->cpu;
+	result->loops = worker->loops;
+	result->busy_cycles = worker->busy_cycles;
+	result->total_cycles = worker->total_cycles;
+	result->longest_gap_cycles = worker->longest_gap_cycles;
+	result->longest_gap_tsc = worker->longest_gap_tsc;
+	result->gaps_over_10us = worker->gaps_over_10us;
+	result->departure_error = worker->departure_error;
+}
+
+void
+collect_results(struct engine *engine)
+{
+	struct trial_result *result = &engine->result;
+	unsigned int i;
+
+	result->streams = engine->traffic.streams;
+	result->ports = (uint8_t)engine->ports;
+	result->workers = (uint8_t)engine->workers;
+	result->started_tsc = UINT64_MAX;
+	result->ended_tsc = 0;
+	for (i = 0; i < engine->traffic.streams; i++)
+		collect_stream(engine, i);
+	for (i = 0; i < engine->ports; i++)
+		collect_port(engine, i);
+	for (i = 0; i < engine->workers; i++) {
+		const struct worker *worker = engine->worker[i];
+
+		collect_worker(engine, i);
+		if (worker->senders == 0)
+			continue;
+		result->started_tsc = RTE_MIN(result->started_tsc, worker->started_tsc);
+		result->ended_tsc = RTE_MAX(result->ended_tsc, worker->ended_tsc);
+	}
+}

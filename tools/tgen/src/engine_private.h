@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TGEN_ENGINE_PRIVATE_H
+#define TGEN_ENGINE_PRIVATE_H
+
+/* What the files of the engine share among each other. */
+
+#include "engine.h"
+#include "worker.h"
+
+/* A port's wish for a file, until the trial that fills it is over. */
+struct capture_request {
+	char *path; /* NULL: none */
+	struct capture *sent, *received;
+};
+
+struct engine {
+	enum engine_state state;
+	enum engine_phase { PHASE_NONE, PHASE_SENDING, PHASE_DRAINING, PHASE_STALLS } phase;
+	uint16_t ports, workers;
+	struct port port[TGEN_MAX_PORTS];
+	struct worker *worker[WORKER_MAX];
+	/* Receivers of all ports and queues; each belongs to one worker. */
+	struct receiver *receiver;
+	uint16_t receivers;
+	/* Of the traffic configured last. */
+	struct traffic traffic;
+	struct sender *sender; /* one for each stream */
+	struct template *template; /* of all streams */
+	struct frame *frame;
+	const struct template **pattern;
+	uint16_t templates, patterns;
+	/* Of the trial that runs or ran last. */
+	struct trial_request request;
+	struct trial_result result;
+	uint64_t drain_deadline;
+	struct capture_request capture[TGEN_MAX_PORTS];
+};
+
+/* Which worker sends on a queue, which receives from it; queues count through all ports. */
+struct worker *engine_transmitter(const struct engine *engine, unsigned int queue);
+struct worker *engine_receiver(const struct engine *engine, unsigned int queue);
+
+/* Build and free what a traffic needs; nothing runs meanwhile. prepare.c */
+int prepare_traffic(struct engine *engine, const struct traffic *traffic, struct error *error);
+void prepare_free(struct engine *engine);
+
+/* Send all workers to park and wait until they have; false when one does not answer. */
+bool engine_park(struct engine *engine);
+
+/* Forget the captures asked for, or write them first. captures.c */
+int captures_finish(struct engine *engine, struct error *error);
+void captures_forget(struct engine *engine);
+
+/* Gather what the parked workers have seen. collect.c */
+int collect_prepare(struct engine *engine, const struct trial_request *request,
+	struct error *error);
+void collect_results(struct engine *engine);
+void collect_free(struct engine *engine);
+
+/* Notice the end of a look for stalls. stalls.c */
+void stalls_poll(struct engine *engine);
+
+#endif /* TGEN_ENGINE_PRIVATE_H */

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_lcore.h>
+#include <rte_version.h>
+
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+
+#include "port.h"
+
+/* Names before DPDK 21.11. */
+#if RTE_VERSION < RTE_VERSION_NUM(21, 11, 0, 0)
+#define RTE_ETH_MQ_RX_RSS ETH_MQ_RX_RSS
+#define RTE_ETH_RSS_IP ETH_RSS_IP
+#define RTE_ETH_RSS_UDP ETH_RSS_UDP
+#define RTE_ETH_RSS_TCP ETH_RSS_TCP
+#define RTE_ETH_SPEED_NUM_UNKNOWN ETH_SPEED_NUM_UNKNOWN
+#define RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE DEV_TX_OFFLOAD_MBUF_FAST_FREE
+#endif
+
+#define POOL_CACHE 512
+#define POOL_SPARE 2048 /* bursts under way, an lcore's cache, a ring between two ports */
+#define FRAME_OVERHEAD 18 /* Ethernet header and FCS: what the MTU does not count */
+
+static uint16_t
+clamp_ring(uint16_t asked, const struct rte_eth_desc_lim *limits)
+{
+	uint16_t size = asked;
+
+	if (limits->nb_max != 0 && size > limits->nb_max)
+		size = limits->nb_max;
+	if (size < limits->nb_min)
+		size = limits->nb_min;
+	if (limits->nb_align > 1)
+		size -= size % limits->nb_align;
+	return size;
+}
+
+static struct rte_mempool *
+create_pool(uint16_t id, const char *use, uint32_t descriptors, struct error *error)
+{
+	struct rte_mempool *pool;
+	char name[RTE_MEMPOOL_NAMESIZE];
+	int socket = rte_eth_dev_socket_id(id);
+
+	snprintf(name, sizeof(name), "tgen_%s_%u", use, id);
+	pool = rte_pktmbuf_pool_create(name, descriptors + POOL_SPARE, POOL_CACHE, 0,
+		RTE_PKTMBUF_HEADROOM + PORT_ROOM, socket);
+	if (pool == NULL)
+		error_set(error, -rte_errno, "no-memory",
+			"port %u: no memory for %u buffers of %u bytes (%s); reserve more hugepages",
+			id, descriptors + POOL_SPARE, RTE_PKTMBUF_HEADROOM + PORT_ROOM,
+			rte_strerror(rte_errno));
+	return pool;
+}
+
+static void
+free_pools(struct port *port)
+{
+	rte_mempool_free(port->receive_pool);
+	rte_mempool_free(port->transmit_pool);
+	port->receive_pool = NULL;
+	port->transmit_pool = NULL;
+}
+
+static int
+configure(struct port *port, const struct rte_eth_dev_info *info, struct error *error)
+{
+	struct rte_eth_conf conf;
+	int ret;
+
+	memset(&conf, 0, sizeof(conf));
+	/* Our buffers of a queue come from one pool and nobody else holds them. */
+	conf.txmode.offloads = info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
+	if (port->shares_buffers)
+		conf.txmode.offloads = 0;
+	if (port->receive_queues > 1 && info->flow_type_rss_offloads != 0) {
+		conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+		conf.rx_adv_conf.rss_conf.rss_hf = info->flow_type_rss_offloads &
+			(RTE_ETH_RSS_IP | RTE_ETH_RSS_UDP | RTE_ETH_RSS_TCP);
+	}
+	ret = rte_eth_dev_configure(port->id, port->receive_queues, port->transmit_queues, &conf);
+	if (ret != 0)
+		return error_set(error, ret, "port-refused",
+			"port %u: the driver refused %u receive and %u transmit queues (%s)",
+			port->id, port->receive_queues, port->transmit_queues, rte_strerror(-ret));
+	port->receive_offloads = conf.rxmode.offloads;
+	port->transmit_offloads = conf.txmode.offloads;
+	ret = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &port->receive_ring, &port->transmit_ring);
+	if (ret != 0 && ret != -ENOTSUP)
+		return error_set(error, ret, "port-refused",
+			"port %u: no ring of %u or %u descriptors (%s)", port->id,
+			port->receive_ring, port->transmit_ring, rte_strerror(-ret));
+	return 0;
+}
+
+/* Frames of any size up to our largest; a device that cannot says so in its facts. */
+static void
+raise_mtu(const struct port *port, const struct rte_eth_dev_info *info)
+{
+	uint16_t mtu = TGEN_MAX_FRAME - FRAME_OVERHEAD;
+
+	if (info->max_mtu != 0 && mtu > info->max_mtu)
+		mtu = info->max_mtu;
+	rte_eth_dev_set_mtu(port->id, mtu);
+}
+
+static int
+set_up_queues(struct port *port, const struct rte_eth_dev_info *info, struct error *error)
+{
+	struct rte_eth_txconf transmit = info->default_txconf;
+	struct rte_eth_rxconf receive = info->default_rxconf;
+	int socket = rte_eth_dev_socket_id(port->id);
+	uint16_t queue;
+	int ret;
+
+	transmit.offloads = port->transmit_offloads;
+	receive.offloads = port->receive_offloads;
+	for (queue = 0; queue < port->transmit_queues; queue++) {
+		ret = rte_eth_tx_queue_setup(port->id, queue, port->transmit_ring, socket,
+			&transmit);
+		if (ret != 0)
+			return error_set(error, ret, "port-refused",
+				"port %u: transmit queue %u with %u descriptors refused (%s)",
+				port->id, queue, port->transmit_ring, rte_strerror(-ret));
+	}
+	for (queue = 0; queue < port->receive_queues; queue++) {
+		ret = rte_eth_rx_queue_setup(port->id, queue, port->receive_ring, socket,
+			&receive, port->receive_pool);
+		if (ret != 0)
+			return error_set(error, ret, "port-refused",
+				"port %u: receive queue %u with %u descriptors refused (%s)",
+				port->id, queue, port->receive_ring, rte_strerror(-ret));
+	}
+	return 0;
+}
+
+static int
+start_device(struct port *port, const struct rte_eth_dev_info *info, struct error *error)
+{
+	int ret = configure(port, info, error);
+
+	if (ret != 0)
+		return ret;
+	raise_mtu(port, info);
+	port->receive_pool = create_pool(port->id, "receive",
+		(uint32_t)port->receive_ring * port->receive_queues, error);
+	if (port->receive_pool == NULL)
+		return -ENOMEM;
+	port->transmit_pool = create_pool(port->id, "transmit",
+		(uint32_t)port->transmit_ring * port->transmit_queues, error);
+	if (port->transmit_pool == NULL)
+		return -ENOMEM;
+	ret = set_up_queues(port, info, error);
+	if (ret != 0)
+		return ret;
+	ret = rte_eth_dev_start(port->id);
+	if (ret != 0)
+		return error_set(error, ret, "port-refused", "port %u does not start (%s)",
+			port->id, rte_strerror(-ret));
+	/* Frames for a device under test are not addressed to us; some drivers filter nothing. */
+	rte_eth_promiscuous_enable(port->id);
+	return 0;
+}
+
+int
+port_limit_queues(uint16_t id, uint16_t *receive, uint16_t *transmit, struct error *error)
+{
+	struct rte_eth_dev_info info;
+	int ret = rte_eth_dev_info_get(id, &info);
+
+	if (ret != 0)
+		return error_set(error, ret, "port-refused", "port %u tells nothing of itself (%s)",
+			id, rte_strerror(-ret));
+	if (*receive > info.max_rx_queues)
+		*receive = info.max_rx_queues;
+	if (*transmit > info.max_tx_queues)
+		*transmit = info.max_tx_queues;
+	return 0;
+}
+
+int
+port_start(struct port *port, uint16_t id, uint16_t receive_queues, uint16_t transmit_queues,
+	uint16_t ring_size, struct error *error)
+{
+	struct rte_eth_dev_info info;
+	int ret;
+
+	ret = rte_eth_dev_info_get(id, &info);
+	if (ret != 0)
+		return error_set(error, ret, "port-refused", "port %u tells nothing of itself (%s)",
+			id, rte_strerror(-ret));
+	memset(port, 0, sizeof(*port));
+	port->id = id;
+	port->receive_queues = receive_queues;
+	port->transmit_queues = transmit_queues;
+	port->receive_ring = clamp_ring(ring_size, &info.rx_desc_lim);
+	port->transmit_ring = clamp_ring(ring_size, &info.tx_desc_lim);
+	port->shares_buffers = strcmp(info.driver_name, "net_ring") == 0 ||
+		strcmp(info.driver_name, "net_memif") == 0;
+	ret = start_device(port, &info, error);
+	if (ret != 0) {
+		rte_eth_dev_close(id);
+		free_pools(port);
+	}
+	return ret;
+}
+
+void
+port_stop(struct port *port)
+{
+	rte_eth_dev_stop(port->id);
+	rte_eth_dev_close(port->id);
+	free_pools(port);
+}
+
+void
+port_read_facts(const struct port *port, struct port_facts *facts)
+{
+	struct rte_eth_rxq_info receive;
+	struct rte_eth_txq_info transmit;
+	struct rte_ether_addr mac;
+	struct rte_eth_dev_info info;
+	struct rte_eth_link link;
+
+	memset(facts, 0, sizeof(*facts));
+	facts->id = port->id;
+	facts->receive_queues = port->receive_queues;
+	facts->transmit_queues = port->transmit_queues;
+	facts->receive_ring = port->receive_ring;
+	facts->transmit_ring = port->transmit_ring;
+	facts->receive_offloads = port->receive_offloads;
+	facts->transmit_offloads = port->transmit_offloads;
+	facts->numa_node = rte_eth_dev_socket_id(port->id);
+	if (rte_eth_dev_get_name_by_port(port->id, facts->name) != 0)
+		facts->name[0] = '\0';
+	if (rte_eth_dev_info_get(port->id, &info) == 0)
+		snprintf(facts->driver, sizeof(facts->driver), "%s", info.driver_name);
+	if (rte_eth_macaddr_get(port->id, &mac) == 0)
+		memcpy(facts->mac, mac.addr_bytes, sizeof(facts->mac));
+	if (rte_eth_dev_get_mtu(port->id, &facts->mtu) != 0)
+		facts->mtu = 0;
+	if (rte_eth_link_get_nowait(port->id, &link) == 0) {
+		facts->link_up = link.link_status != 0;
+		if (link.link_speed != (uint32_t)RTE_ETH_SPEED_NUM_UNKNOWN)
+			facts->link_mbps = link.link_speed;
+	}
+	/* A driver may round the rings that it was given, or take what the other end has. */
+	if (rte_eth_rx_queue_info_get(port->id, 0, &receive) == 0 && receive.nb_desc != 0)
+		facts->receive_ring = receive.nb_desc;
+	if (rte_eth_tx_queue_info_get(port->id, 0, &transmit) == 0 && transmit.nb_desc != 0)
+		facts->transmit_ring = transmit.nb_desc;
+}

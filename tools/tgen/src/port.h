@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TGEN_PORT_H
+#define TGEN_PORT_H
+
+/* One DPDK port: configured once, started once; what it was given is in its facts. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_mempool.h>
+
+#include "engine.h"
+#include "error.h"
+
+#define PORT_BURST 64 /* most frames per call of a driver */
+#define PORT_ROOM (TGEN_MAX_FRAME + 64) /* of a buffer: a frame, and tags that a switch adds */
+
+struct port {
+	uint16_t id;
+	uint16_t receive_queues, transmit_queues;
+	uint16_t receive_ring, transmit_ring; /* asked for, within the limits of the device */
+	uint64_t receive_offloads, transmit_offloads;
+	/*
+	 * Whoever receives from this port gets the very buffer that was sent, and may have written
+	 * to it before it comes back: nothing in a buffer can be relied on.
+	 */
+	bool shares_buffers;
+	struct rte_mempool *receive_pool;
+	struct rte_mempool *transmit_pool;
+};
+
+/* The most queues each way that a device offers, up to `queues`. */
+int port_limit_queues(uint16_t id, uint16_t *receive, uint16_t *transmit, struct error *error);
+
+/* Configure and start; on failure nothing is left behind. */
+int port_start(struct port *port, uint16_t id, uint16_t receive_queues, uint16_t transmit_queues,
+	uint16_t ring_size, struct error *error);
+void port_stop(struct port *port);
+
+void port_read_facts(const struct port *port, struct port_facts *facts);
+
+#endif /* TGEN_PORT_H */

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* From traffic, as it was asked for, to what the data path works with. */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_malloc.h>
+#include <rte_mempool.h>
+
+#include "engine_private.h"
+
+void
+prepare_free(struct engine *engine)
+{
+	unsigned int i, j;
+
+	for (i = 0; i < engine->workers; i++) {
+		struct worker *worker = engine->worker[i];
+
+		for (j = 0; worker->watch != NULL && j < engine->traffic.streams; j++) {
+			window_destroy(&worker->watch[j].window);
+			rte_free(worker->watch[j].latency);
+			rte_free(worker->watch[j].variation);
+		}
+		rte_free(worker->watch);
+		worker->watch = NULL;
+		worker->senders = 0;
+		worker->streams = 0;
+	}
+	rte_free(engine->sender);
+	rte_free(engine->template);
+	free(engine->frame);
+	free(engine->pattern);
+	engine->sender = NULL;
+	engine->template = NULL;
+	engine->frame = NULL;
+	engine->pattern = NULL;
+	engine->templates = 0;
+	engine->patterns = 0;
+	engine->traffic.streams = 0;
+}
+
+static int
+check_stream(const struct engine *engine, const struct stream *stream, unsigned int index,
+	struct error *error)
+{
+	if (stream->transmit_port >= engine->ports || stream->receive_port >= engine->ports)
+		return error_set(error, -EINVAL, "bad-value",
+			"stream %u uses port %u; there are %u ports", index,
+			RTE_MAX(stream->transmit_port, stream->receive_port), engine->ports);
+	if (stream->sizes == 0 || stream->sizes > TGEN_MAX_SIZES)
+		return error_set(error, -EINVAL, "bad-value", "stream %u has %u sizes; 1 to %u",
+			index, stream->sizes, TGEN_MAX_SIZES);
+	return flow_check(&stream->flows, &stream->headers, error);
+}
+
+static int
+allocate(struct engine *engine, const struct traffic *traffic, struct error *error)
+{
+	unsigned int i, sizes = 0;
+
+	for (i = 0; i < traffic->streams; i++)
+		sizes += traffic->stream[i].sizes;
+	engine->sender = rte_zmalloc("senders", traffic->streams * sizeof(*engine->sender),
+		RTE_CACHE_LINE_SIZE);
+	engine->template = rte_zmalloc("templates", sizes * sizeof(*engine->template),
+		RTE_CACHE_LINE_SIZE);
+	engine->frame = calloc(sizes, sizeof(*engine->frame));
+	engine->pattern = calloc(sizes, sizeof(*engine->pattern));
+	if (engine->sender == NULL || engine->template == NULL || engine->frame == NULL ||
+			engine->pattern == NULL)
+		return error_set(error, -ENOMEM, "no-memory", "no memory for %u frames", sizes);
+	for (i = 0; i < engine->workers; i++) {
+		struct worker *worker = engine->worker[i];
+
+		worker->watch = rte_zmalloc("watches",
+			traffic->streams * sizeof(*worker->watch), RTE_CACHE_LINE_SIZE);
+		if (worker->watch == NULL)
+			return error_set(error, -ENOMEM, "no-memory", "no memory for %u streams",
+				traffic->streams);
+	}
+	return 0;
+}
+
+static void
+fill_template(struct template *template, const struct frame *frame, const struct stream *stream)
+{
+	template->frame = frame;
+	template->length = frame->length;
+	template->payload = frame->payload;
+	template->header = frame->header;
+	template->copy = (frame->header + TEMPLATE_COPY - 1) / TEMPLATE_COPY * TEMPLATE_COPY;
+	memcpy(template->headers, frame->bytes, RTE_MIN(template->copy, frame->length));
+	flow_edits_init(&template->edits, &stream->flows, &stream->headers, frame);
+}
+
+/* One template for each size that occurs, and the pattern of them. */
+static int
+build_stream(struct engine *engine, const struct stream *stream, struct sender *sender,
+	struct error *error)
+{
+	const struct template **pattern = &engine->pattern[engine->patterns];
+	unsigned int first = engine->templates, i, j;
+	int ret;
+
+	for (i = 0; i < stream->sizes; i++) {
+		for (j = first; j < engine->templates; j++)
+			if (engine->template[j].length + TGEN_FCS == stream->size[i])
+				break;
+		if (j == engine->templates) {
+			struct frame *frame = &engine->frame[j];
+
+			ret = frame_build(&stream->headers, stream->size[i], frame, error);
+			if (ret != 0)
+				return ret;
+			fill_template(&engine->template[j], frame, stream);
+			if (sender->fill == NULL || frame->length > sender->fill->length)
+				sender->fill = frame;
+			engine->templates++;
+		}
+		pattern[i] = &engine->template[j];
+	}
+	sender->pattern = pattern;
+	sender->sizes = stream->sizes;
+	engine->patterns += stream->sizes;
+	return 0;
+}
+
+static unsigned int
+queue_number(const struct engine *engine, unsigned int port, unsigned int queue)
+{
+	unsigned int i;
+
+	for (i = 0; i < port; i++)
+		queue += engine->port[i].transmit_queues;
+	return queue;
+}
+
+/* The streams of a port take its queues in turn. */
+static void
+assign_sender(struct engine *engine, const struct traffic *traffic, unsigned int index)
+{
+	const struct stream *stream = &traffic->stream[index];
+	const struct port *port = &engine->port[stream->transmit_port];
+	struct sender *sender = &engine->sender[index];
+	struct worker *worker;
+	unsigned int i, before = 0;
+
+	for (i = 0; i < index; i++)
+		before += traffic->stream[i].transmit_port == stream->transmit_port;
+	sender->port = port->id;
+	sender->queue = (uint16_t)(before % port->transmit_queues);
+	sender->stream = (uint8_t)index;
+	sender->shares_buffers = port->shares_buffers;
+	sender->varies = stream->flows.variations != 0;
+	sender->tag = (index + 1) << 16;
+	sender->pool = port->transmit_pool;
+	flow_plan_init(&sender->plan, &stream->flows);
+	worker = engine_transmitter(engine,
+		queue_number(engine, stream->transmit_port, sender->queue));
+	sender->departure_error = NULL;
+	worker->sender[worker->senders++] = sender;
+}
+
+static int
+watch_stream(struct engine *engine, const struct stream *stream, unsigned int index,
+	struct error *error)
+{
+	const struct sender *sender = &engine->sender[index];
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < engine->workers; i++) {
+		struct worker *worker = engine->worker[i];
+		struct watch *watch = &worker->watch[index];
+
+		watch->port = engine->port[stream->receive_port].id;
+		watch->sizes = sender->sizes;
+		watch->pattern = sender->pattern;
+		watch->length = sender->sizes == 1 ? sender->pattern[0]->length : 0;
+		if (worker->receivers == 0)
+			continue;
+		ret = window_create(&watch->window, WINDOW_SIZE, error);
+		if (ret != 0)
+			return ret;
+	}
+	return 0;
+}
+
+static void
+forget_contents(struct rte_mempool *pool, void *argument, void *object, unsigned int index)
+{
+	struct rte_mbuf *buffer = object;
+
+	(void)pool;
+	(void)argument;
+	(void)index;
+	buffer->hash.usr = 0;
+}
+
+static int
+build(struct engine *engine, const struct traffic *traffic, struct error *error)
+{
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < traffic->streams; i++) {
+		ret = build_stream(engine, &traffic->stream[i], &engine->sender[i], error);
+		if (ret == 0)
+			ret = watch_stream(engine, &traffic->stream[i], i, error);
+		if (ret != 0)
+			return ret;
+		assign_sender(engine, traffic, i);
+	}
+	/* Buffers hold the fill bytes of the traffic before. */
+	for (i = 0; i < engine->ports; i++)
+		rte_mempool_obj_iter(engine->port[i].transmit_pool, forget_contents, NULL);
+	return 0;
+}
+
+int
+prepare_traffic(struct engine *engine, const struct traffic *traffic, struct error *error)
+{
+	unsigned int i;
+	int ret;
+
+	if (traffic->streams == 0 || traffic->streams > TGEN_MAX_STREAMS)
+		return error_set(error, -EINVAL, "bad-value", "%u streams; 1 to %u",
+			traffic->streams, TGEN_MAX_STREAMS);
+	for (i = 0; i < traffic->streams; i++) {
+		ret = check_stream(engine, &traffic->stream[i], i, error);
+		if (ret != 0)
+			return ret;
+	}
+	prepare_free(engine);
+	ret = allocate(engine, traffic, error);
+	engine->traffic.streams = traffic->streams; /* so that all of it is freed */
+	if (ret == 0)
+		ret = build(engine, traffic, error);
+	if (ret != 0) {
+		prepare_free(engine);
+		return ret;
+	}
+	engine->traffic = *traffic;
+	for (i = 0; i < engine->workers; i++)
+		engine->worker[i]->streams = traffic->streams;
+	return 0;
+}

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <string.h>
+
+#include <rte_prefetch.h>
+
+#include <rte_ethdev.h>
+#include <rte_ether.h>
+#include <rte_mbuf.h>
+
+#include "bytes.h"
+#include "payload.h"
+#include "worker.h"
+
+
+/* Frames of one stream in a row: their sums go to memory once. */
+struct row {
+	struct watch *watch;
+	uint64_t received, bytes, distinct;
+	uint64_t latency, latencies; /* so many frames had this very latency */
+};
+
+bool
+receive_poll(struct worker *worker, struct receiver *receiver)
+{
+	uint16_t i, count;
+
+	count = rte_eth_rx_burst(receiver->port, receiver->queue, receiver->buffer, PORT_BURST);
+	receiver->tsc = worker_tick(worker);
+	receiver->count = count;
+	receiver->polls++;
+	if (count == 0)
+		return false;
+	receiver->full_polls += count == PORT_BURST;
+	/* The ends of the frames are in the cache of the core that wrote them. While they come,
+	 * the worker sends.
+	 */
+	for (i = 0; i < count; i++) {
+		struct rte_mbuf *buffer = receiver->buffer[i];
+
+		rte_prefetch0(rte_pktmbuf_mtod_offset(buffer, uint8_t *,
+			(uint16_t)(buffer->data_len - TGEN_PAYLOAD_BYTES)));
+	}
+	return true;
+}
+
+void
+receive_discard(struct receiver *receiver)
+{
+	if (receiver->count != 0)
+		rte_pktmbuf_free_bulk(receiver->buffer, receiver->count);
+	receiver->count = 0;
+}
+
+static inline void
+flush_latencies(const struct row *row)
+{
+	struct histogram *histogram = row->watch->latency;
+
+	if (row->latencies == 0)
+		return;
+	histogram->count += row->latencies - 1;
+	histogram->sum += row->latency * (row->latencies - 1);
+	histogram->bucket[histogram_index(row->latency)] += row->latencies - 1;
+	histogram_add(histogram, row->latency);
+}
+
+static inline void
+flush_row(const struct row *row, uint16_t port)
+{
+	struct watch *watch = row->watch;
+
+	flush_latencies(row);
+	counter_add(&watch->received, row->received);
+	watch->arrived[port] += row->received;
+	watch->received_bytes += row->bytes;
+	watch->distinct += row->distinct;
+}
+
+static inline void
+note_variation(struct watch *watch, uint64_t sequence, uint64_t latency)
+{
+	uint64_t before = watch->last_latency;
+
+	/* RFC 5481: between a frame and the one sent just before it. */
+	if (sequence == watch->last_sequence + 1)
+		histogram_add(watch->variation,
+			latency > before ? latency - before : before - latency);
+	watch->last_sequence = sequence;
+	watch->last_latency = latency;
+}
+
+static inline void
+note_latency(struct row *row, const struct payload *payload, uint64_t tsc)
+{
+	struct watch *watch = row->watch;
+	uint64_t latency = (tsc - payload->departure) & TGEN_48_BITS;
+
+	if (latency != row->latency) {
+		flush_latencies(row);
+		row->latency = latency;
+		row->latencies = 0;
+	}
+	row->latencies++;
+	if (watch->variation != NULL)
+		note_variation(watch, payload->sequence, latency);
+}
+
+static inline void
+note_arrival(struct row *row, const struct payload *payload, uint64_t tsc)
+{
+	struct watch *watch = row->watch;
+	uint64_t extent;
+
+	switch (window_see(&watch->window, payload->sequence)) {
+	case WINDOW_LATE:
+		watch->reordered++;
+		extent = window_extent(&watch->window, payload->sequence);
+		if (extent > watch->reorder_extent)
+			watch->reorder_extent = extent;
+		/* fallthrough */
+	case WINDOW_NEW:
+		row->distinct++;
+		if (watch->latency != NULL)
+			note_latency(row, payload, tsc);
+		break;
+	case WINDOW_DUPLICATE:
+		watch->duplicates++;
+		break;
+	case WINDOW_BEYOND:
+		watch->beyond_window++;
+		break;
+	}
+}
+
+static inline const struct template *
+template_of(const struct watch *watch, uint64_t sequence)
+{
+	return watch->pattern[watch->sizes == 1 ? 0 : sequence % watch->sizes];
+}
+
+/* All bytes between headers and payload, counted from the end: tags may have come or gone. */
+static bool
+fill_intact(const struct watch *watch, const struct rte_mbuf *buffer, uint64_t sequence)
+{
+	const struct template *template = template_of(watch, sequence);
+	uint32_t length = template->payload - template->header;
+	uint8_t copy[TGEN_MAX_FRAME];
+	const void *bytes;
+
+	if (buffer->pkt_len < length + TGEN_PAYLOAD_BYTES)
+		return false;
+	bytes = rte_pktmbuf_read(buffer, buffer->pkt_len - TGEN_PAYLOAD_BYTES - length, length,
+		copy);
+	return bytes != NULL &&
+		memcmp(bytes, template->frame->bytes + template->header, length) == 0;
+}
+
+/* Where the network layer says that the frame ends; 0 when it says nothing that we know. */
+static uint32_t
+find_end(const uint8_t *bytes, uint32_t length)
+{
+	uint32_t offset = 2 * RTE_ETHER_ADDR_LEN, end;
+	uint16_t type;
+
+	if (length < offset + 2)
+		return 0;
+	type = bytes_get_16(bytes + offset);
+	while (type == RTE_ETHER_TYPE_VLAN || type == RTE_ETHER_TYPE_QINQ) {
+		offset += 4;
+		if (length < offset + 2)
+			return 0;
+		type = bytes_get_16(bytes + offset);
+	}
+	offset += 2;
+	if (length < offset + 6)
+		return 0;
+	if (type == RTE_ETHER_TYPE_IPV4)
+		end = offset + bytes_get_16(bytes + offset + 2);
+	else if (type == RTE_ETHER_TYPE_IPV6)
+		end = offset + 40 + bytes_get_16(bytes + offset + 4);
+	else
+		return 0;
+	return end < length ? end : 0;
+}
+
+/*
+ * Read the payload of any frame: in several segments, or with padding or a trailer that something
+ * on the way put behind it (then it ends where IP says). Whatever is neither is foreign.
+ */
+static enum payload_state
+read_anyhow(const struct rte_mbuf *buffer, struct payload *payload)
+{
+	uint8_t copy[TGEN_MAX_FRAME];
+	const uint8_t *bytes;
+	uint32_t length = buffer->pkt_len, end;
+	enum payload_state state;
+
+	if (length < TGEN_MIN_FRAME - TGEN_FCS || length > sizeof(copy))
+		return PAYLOAD_FOREIGN;
+	bytes = rte_pktmbuf_read(buffer, 0, length, copy);
+	if (bytes == NULL)
+		return PAYLOAD_FOREIGN;
+	state = payload_read(bytes + length - TGEN_PAYLOAD_BYTES, payload);
+	if (state != PAYLOAD_FOREIGN)
+		return state;
+	end = find_end(bytes, length);
+	if (end >= TGEN_PAYLOAD_BYTES) {
+		state = payload_read(bytes + end - TGEN_PAYLOAD_BYTES, payload);
+		if (state != PAYLOAD_FOREIGN)
+			return state;
+	}
+	/* With the right magic it adds up: what was damaged is the magic itself. */
+	memcpy(copy, bytes + length - TGEN_PAYLOAD_BYTES, TGEN_PAYLOAD_BYTES);
+	copy[0] = TGEN_MAGIC & UINT8_MAX;
+	copy[1] = TGEN_MAGIC >> 8;
+	return payload_read(copy, payload) == PAYLOAD_OURS ? PAYLOAD_CORRUPTED : PAYLOAD_FOREIGN;
+}
+
+/* A damaged frame belongs to a stream if all that it says could be true of it here. */
+static void
+note_corrupted(struct worker *worker, struct receiver *receiver, const struct rte_mbuf *buffer,
+	const struct payload *payload)
+{
+	struct watch *watch = &worker->watch[payload->stream];
+
+	if (payload->trial != worker->trial || payload->stream >= worker->streams ||
+			payload->sequence >= watch->intended || watch->port != receiver->port) {
+		receiver->corrupted++;
+		return;
+	}
+	counter_add(&watch->received, 1);
+	watch->received_bytes += buffer->pkt_len + TGEN_FCS;
+	watch->arrived[receiver->port]++;
+	watch->corrupted++;
+}
+
+/* Whatever does not go the usual way; a row is of one frame here. */
+static void
+check_odd_frame(struct worker *worker, struct receiver *receiver, const struct rte_mbuf *buffer)
+{
+	struct row row = { 0 };
+	struct payload payload;
+	struct watch *watch;
+
+	switch (read_anyhow(buffer, &payload)) {
+	case PAYLOAD_FOREIGN:
+		receiver->foreign++;
+		return;
+	case PAYLOAD_CORRUPTED:
+		note_corrupted(worker, receiver, buffer, &payload);
+		return;
+	case PAYLOAD_OURS:
+		break;
+	}
+	if (payload.trial != worker->trial) {
+		receiver->stale++;
+		return;
+	}
+	if (payload.stream >= worker->streams ||
+			payload.sequence >= worker->watch[payload.stream].intended) {
+		receiver->corrupted++;
+		return;
+	}
+	watch = &worker->watch[payload.stream];
+	row.watch = watch;
+	row.received = 1;
+	row.bytes = buffer->pkt_len + TGEN_FCS;
+	if (watch->port != receiver->port) {
+		watch->misrouted++;
+	} else if (worker->check_fill && !fill_intact(watch, buffer, payload.sequence)) {
+		watch->corrupted++;
+	} else {
+		watch->wrong_size += buffer->pkt_len != template_of(watch, payload.sequence)->length;
+		note_arrival(&row, &payload, receiver->tsc);
+	}
+	flush_row(&row, receiver->port);
+}
+
+/* The usual: one segment, intact, of this trial, where and as long as it should be. */
+static inline bool
+is_usual(const struct worker *worker, const struct receiver *receiver,
+	const struct rte_mbuf *buffer, struct payload *payload)
+{
+	const struct watch *watch;
+	uint16_t length;
+
+	if (unlikely(buffer->nb_segs != 1 || buffer->data_len < TGEN_MIN_FRAME - TGEN_FCS))
+		return false;
+	if (unlikely(payload_read(rte_pktmbuf_mtod_offset(buffer, const uint8_t *,
+			buffer->data_len - TGEN_PAYLOAD_BYTES), payload) != PAYLOAD_OURS))
+		return false;
+	if (unlikely(payload->trial != worker->trial || payload->stream >= worker->streams ||
+			worker->check_fill))
+		return false;
+	watch = &worker->watch[payload->stream];
+	length = watch->length;
+	if (unlikely(length == 0))
+		length = template_of(watch, payload->sequence)->length;
+	return likely(payload->sequence < watch->intended && watch->port == receiver->port &&
+		buffer->data_len == length);
+}
+
+/* Nobody else holds it and nothing hangs on it: it can go back to its pool as it is. */
+static inline bool
+is_plain(const struct rte_mbuf *buffer, const struct rte_mempool *pool)
+{
+	return buffer->nb_segs == 1 && rte_mbuf_refcnt_read(buffer) == 1 &&
+		RTE_MBUF_DIRECT(buffer) && buffer->pool == pool;
+}
+
+void
+receive_check(struct worker *worker, struct receiver *receiver)
+{
+	struct rte_mbuf *const *buffers = receiver->buffer;
+	struct rte_mempool *pool;
+	struct row row = { 0 };
+	bool plain = true;
+	uint16_t i;
+
+	if (receiver->count == 0)
+		return;
+	pool = buffers[0]->pool;
+	for (i = 0; i < receiver->count; i++) {
+		struct rte_mbuf *buffer = buffers[i];
+		struct payload payload;
+
+		plain &= is_plain(buffer, pool);
+		if (unlikely(!is_usual(worker, receiver, buffer, &payload))) {
+			check_odd_frame(worker, receiver, buffer);
+			continue;
+		}
+		if (row.watch != &worker->watch[payload.stream]) {
+			if (row.watch != NULL)
+				flush_row(&row, receiver->port);
+			memset(&row, 0, sizeof(row));
+			row.watch = &worker->watch[payload.stream];
+		}
+		row.received++;
+		row.bytes += buffer->data_len + TGEN_FCS;
+		note_arrival(&row, &payload, receiver->tsc);
+	}
+	if (row.watch != NULL)
+		flush_row(&row, receiver->port);
+	if (unlikely(receiver->capture != NULL)) {
+		capture_offer(receiver->capture, receiver->buffer, receiver->count, receiver->tsc);
+		capture_commit(receiver->capture, receiver->count);
+	}
+	if (likely(plain))
+		rte_mempool_put_bulk(pool, (void *const *)buffers, receiver->count);
+	else
+		rte_pktmbuf_free_bulk(receiver->buffer, receiver->count);
+	receiver->count = 0;
+	worker_tick(worker);
+}

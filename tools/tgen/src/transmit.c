@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <string.h>
+
+#include <rte_cycles.h>
+#include <rte_memcpy.h>
+
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+
+#include "payload.h"
+#include "worker.h"
+
+/* Headers in whole pieces: the loop is one store of a vector for most frames. */
+static inline void
+copy_headers(uint8_t *bytes, const struct template *template)
+{
+	unsigned int offset = 0;
+
+	do {
+		memcpy(bytes + offset, template->headers + offset, TEMPLATE_COPY);
+		offset += TEMPLATE_COPY;
+	} while (unlikely(offset < template->copy));
+}
+
+/*
+ * A buffer that last held a frame of this stream has all its fill bytes but where the payload of
+ * that frame was. All others are written as a whole.
+ */
+static void
+write_fill(const struct sender *sender, const struct rte_mbuf *buffer, uint8_t *bytes,
+	const struct template *template)
+{
+	uint32_t before = buffer->hash.usr ^ sender->tag; /* length, if it was of this stream */
+	uint32_t old = before - TGEN_PAYLOAD_BYTES;
+
+	if (before <= sender->fill->payload && !sender->shares_buffers)
+		memcpy(bytes + old, sender->fill->bytes + old, TGEN_PAYLOAD_BYTES);
+	else
+		rte_memcpy(bytes, sender->fill->bytes, template->payload);
+}
+
+static inline void
+build_frame(struct sender *sender, struct rte_mbuf *buffer, const struct template *template,
+	uint64_t sequence)
+{
+	uint8_t *bytes = (uint8_t *)buffer->buf_addr + RTE_PKTMBUF_HEADROOM;
+	uint32_t tag = sender->tag ^ template->length;
+
+	buffer->data_off = RTE_PKTMBUF_HEADROOM;
+	buffer->ol_flags = 0;
+	buffer->packet_type = 0;
+	buffer->pkt_len = template->length;
+	buffer->data_len = template->length;
+	if (unlikely(buffer->hash.usr != tag || sender->shares_buffers))
+		write_fill(sender, buffer, bytes, template);
+	buffer->hash.usr = tag;
+	copy_headers(bytes, template);
+	if (sender->varies)
+		flow_apply(&template->edits, bytes, flow_number(&sender->plan, sequence));
+}
+
+/* Build `count` more frames behind those that are held; false when the pool is empty. */
+static bool
+build_frames(struct sender *sender, unsigned int count)
+{
+	struct rte_mbuf **buffer = &sender->buffer[sender->held];
+	uint16_t *length = &sender->length[sender->held];
+	unsigned int i;
+
+	if (unlikely(rte_mempool_get_bulk(sender->pool, (void **)buffer, count) != 0)) {
+		sender->no_buffers++;
+		return false;
+	}
+	for (i = 0; i < count; i++) {
+		const struct template *template = sender->pattern[sender->position];
+
+		if (unlikely(sender->sizes > 1) && ++sender->position == sender->sizes)
+			sender->position = 0;
+		build_frame(sender, buffer[i], template, sender->next + i);
+		length[i] = template->length;
+	}
+	sender->next += count;
+	sender->held += count;
+	return true;
+}
+
+static inline void
+stamp_frames(struct sender *sender, uint64_t departure)
+{
+	struct payload payload = {
+		.trial = sender->trial,
+		.stream = sender->stream,
+		.departure = departure & TGEN_48_BITS,
+		.sequence = sender->next - sender->held,
+	};
+	unsigned int i;
+
+	for (i = 0; i < sender->held; i++) {
+		uint8_t *bytes = (uint8_t *)sender->buffer[i]->buf_addr + RTE_PKTMBUF_HEADROOM;
+
+		payload_write(bytes + sender->length[i] - TGEN_PAYLOAD_BYTES, &payload);
+		payload.sequence++;
+	}
+}
+
+static void
+note_departures(struct sender *sender, unsigned int taken, uint64_t departure)
+{
+	uint64_t sequence = sender->next - sender->held;
+	unsigned int i;
+
+	for (i = 0; i < taken; i++)
+		histogram_add(sender->departure_error,
+			departure - pacer_when(&sender->pacer, sequence + i));
+}
+
+/* The port took the first frames: count them, and move the others to the front. */
+static void
+settle(struct sender *sender, unsigned int taken, uint64_t departure)
+{
+	unsigned int i, left = sender->held - taken;
+	uint64_t bytes = 0;
+
+	if (sender->sent == 0)
+		sender->first_sent_tsc = departure;
+	sender->last_sent_tsc = departure;
+	if (likely(sender->sizes == 1))
+		bytes = (uint64_t)taken * sender->length[0];
+	else
+		for (i = 0; i < taken; i++)
+			bytes += sender->length[i];
+	counter_add(&sender->sent, taken);
+	sender->sent_bytes += bytes + (uint64_t)taken * TGEN_FCS;
+	sender->held = (uint16_t)left;
+	if (unlikely(left != 0)) {
+		memmove(sender->buffer, &sender->buffer[taken], left * sizeof(sender->buffer[0]));
+		memmove(sender->length, &sender->length[taken], left * sizeof(sender->length[0]));
+	}
+}
+
+bool
+transmit_round(struct worker *worker, struct sender *sender, uint64_t now)
+{
+	uint64_t due = RTE_MIN(pacer_due(&sender->pacer, now), sender->intended);
+	uint64_t wanted = due - (sender->next - sender->held);
+	uint64_t departure;
+	unsigned int taken;
+
+	if (wanted == 0)
+		return false;
+	if (wanted > sender->burst)
+		wanted = sender->burst;
+	if (wanted > sender->held && !build_frames(sender, (unsigned int)wanted - sender->held) &&
+			sender->held == 0)
+		return true;
+	departure = rte_rdtsc();
+	stamp_frames(sender, departure);
+	if (unlikely(sender->capture != NULL))
+		capture_offer(sender->capture, sender->buffer, sender->held, departure);
+	taken = rte_eth_tx_burst(sender->port, sender->queue, sender->buffer, sender->held);
+	if (unlikely(taken != sender->held))
+		sender->retries++;
+	if (taken != 0) {
+		if (unlikely(sender->capture != NULL))
+			capture_commit(sender->capture, taken);
+		if (sender->paced)
+			note_departures(sender, taken, departure);
+		settle(sender, taken, departure);
+	}
+	worker_tick(worker);
+	return true;
+}
+
+bool
+transmit_done(const struct sender *sender)
+{
+	return sender->sent == sender->intended;
+}
+
+void
+transmit_abandon(struct sender *sender)
+{
+	if (sender->held != 0)
+		rte_pktmbuf_free_bulk(sender->buffer, sender->held);
+	sender->held = 0;
+}

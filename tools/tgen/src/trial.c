@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The life of a trial, as the main lcore drives it: prepare, send, drain, park, collect. */
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include <rte_cycles.h>
+
+#include <rte_ethdev.h>
+
+#include "engine_private.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+#define GRACE_SHARE 100000 /* of the duration: a share of 10 ppm */
+
+static uint64_t
+to_cycles(uint64_t ns)
+{
+	uint64_t hz = rte_get_tsc_hz();
+
+	return ns / SECOND_NS * hz + ns % SECOND_NS * hz / SECOND_NS;
+}
+
+static uint64_t
+unix_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
+}
+
+static int
+check_request(const struct engine *engine, const struct trial_request *request,
+	struct error *error)
+{
+	unsigned int i;
+
+	if (engine->state == ENGINE_RUNNING)
+		return error_set(error, -EBUSY, "busy", "a trial is running");
+	if (engine->traffic.streams == 0)
+		return error_set(error, -EINVAL, "not-configured", "no traffic is configured");
+	if (request->burst == 0 || request->burst > PORT_BURST)
+		return error_set(error, -EINVAL, "bad-value", "bursts have 1 to %u frames, not %u",
+			PORT_BURST, request->burst);
+	for (i = 0; i < engine->traffic.streams; i++)
+		if (request->frames[i] >= TGEN_48_BITS && request->duration_ns == 0)
+			return error_set(error, -EINVAL, "bad-value",
+				"stream %u would never end: bound its frames or the duration", i);
+	return 0;
+}
+
+static int
+lose_workers(struct engine *engine, struct error *error)
+{
+	engine_park(engine);
+	return error_set(error, -EIO, "worker-lost", "a worker does not answer");
+}
+
+/* Captures belong to the first queue of a port: one lcore fills them. */
+static void
+attach_captures(struct engine *engine)
+{
+	unsigned int i, port;
+
+	for (i = 0; i < engine->receivers; i++) {
+		struct receiver *receiver = &engine->receiver[i];
+
+		receiver->capture = NULL;
+		for (port = 0; port < engine->ports; port++)
+			if (engine->port[port].id == receiver->port && receiver->queue == 0)
+				receiver->capture = engine->capture[port].received;
+	}
+	for (i = 0; i < engine->traffic.streams; i++) {
+		struct sender *sender = &engine->sender[i];
+
+		port = engine->traffic.stream[i].transmit_port;
+		sender->capture = sender->queue == 0 ? engine->capture[port].sent : NULL;
+	}
+}
+
+int
+engine_start(struct engine *engine, const struct trial_request *request, struct error *error)
+{
+	int ret = check_request(engine, request, error);
+	unsigned int i;
+
+	if (ret == 0)
+		ret = collect_prepare(engine, request, error);
+	if (ret != 0)
+		return ret;
+	attach_captures(engine);
+	engine->request = *request;
+	engine->result.stopped_early = false;
+	engine->result.settled = false;
+	for (i = 0; i < engine->workers; i++) {
+		engine->worker[i]->duration_cycles = to_cycles(request->duration_ns);
+		engine->worker[i]->grace_cycles = to_cycles(request->duration_ns) / GRACE_SHARE;
+		worker_command(engine->worker[i], COMMAND_PREPARE);
+	}
+	for (i = 0; i < engine->workers; i++)
+		if (!worker_wait(engine->worker[i], STATE_READY))
+			return lose_workers(engine, error);
+	for (i = 0; i < engine->ports; i++)
+		rte_eth_stats_reset(engine->port[i].id);
+	/* Until the first poll notices that one of them has begun. */
+	engine->result.started_tsc = rte_rdtsc();
+	engine->result.started_unix_ns = unix_now_ns();
+	engine->state = ENGINE_RUNNING;
+	engine->phase = PHASE_SENDING;
+	for (i = 0; i < engine->workers; i++)
+		worker_command(engine->worker[i], COMMAND_SEND);
+	return 0;
+}
+
+static void
+start_drain(struct engine *engine)
+{
+	unsigned int i;
+
+	engine->phase = PHASE_DRAINING;
+	engine->drain_deadline = rte_rdtsc() + to_cycles(engine->request.drain_ns);
+	for (i = 0; i < engine->workers; i++)
+		worker_command(engine->worker[i], COMMAND_DRAIN);
+}
+
+static void
+poll_sending(struct engine *engine)
+{
+	unsigned int i;
+
+	for (i = 0; i < engine->workers; i++)
+		if (engine->worker[i]->senders != 0 &&
+				worker_state(engine->worker[i]) != STATE_SENT)
+			return;
+	start_drain(engine);
+}
+
+static bool
+all_quiet(const struct engine *engine)
+{
+	uint64_t quiet = to_cycles(engine->request.quiet_ns);
+	unsigned int i;
+
+	/* Each worker tells how long nothing has come: if one did not run, it is not quiet. */
+	for (i = 0; i < engine->workers; i++)
+		if (engine->worker[i]->receivers != 0 &&
+				counter_read(&engine->worker[i]->quiet_cycles) < quiet + 1)
+			return false;
+	return true;
+}
+
+static void
+finish(struct engine *engine)
+{
+	uint64_t asked_tsc = engine->result.started_tsc;
+	struct error error;
+
+	if (!engine_park(engine))
+		engine->result.settled = false;
+	collect_results(engine);
+	engine->result.started_unix_ns += (engine->result.started_tsc - asked_tsc) * SECOND_NS /
+		rte_get_tsc_hz();
+	captures_finish(engine, &error);
+	engine->phase = PHASE_NONE;
+	engine->state = ENGINE_DONE;
+}
+
+static void
+poll_draining(struct engine *engine)
+{
+	if (all_quiet(engine))
+		engine->result.settled = true;
+	else if ((int64_t)(rte_rdtsc() - engine->drain_deadline) < 0)
+		return;
+	finish(engine);
+}
+
+enum engine_state
+engine_poll(struct engine *engine)
+{
+	switch (engine->phase) {
+	case PHASE_SENDING:
+		poll_sending(engine);
+		break;
+	case PHASE_DRAINING:
+		poll_draining(engine);
+		break;
+	case PHASE_STALLS:
+		stalls_poll(engine);
+		break;
+	case PHASE_NONE:
+		break;
+	}
+	return engine->state;
+}
+
+void
+engine_live(const struct engine *engine, struct live *live)
+{
+	uint64_t elapsed = rte_rdtsc() - engine->result.started_tsc;
+	unsigned int i, stream;
+
+	memset(live, 0, sizeof(*live));
+	live->elapsed_ns = (uint64_t)((double)elapsed * 1e9 / (double)rte_get_tsc_hz());
+	for (stream = 0; stream < engine->traffic.streams; stream++) {
+		live->sent[stream] = counter_read(&engine->sender[stream].sent);
+		for (i = 0; i < engine->workers; i++)
+			if (engine->worker[i]->receivers != 0)
+				live->received[stream] +=
+					counter_read(&engine->worker[i]->watch[stream].received);
+	}
+}
+
+void
+engine_stop(struct engine *engine)
+{
+	if (engine->phase == PHASE_SENDING) {
+		engine->result.stopped_early = true;
+		start_drain(engine);
+	} else if (engine->phase == PHASE_STALLS) {
+		engine->result.stopped_early = true;
+		engine_park(engine);
+	}
+}
+
+const struct trial_result *
+engine_result(const struct engine *engine)
+{
+	return &engine->result;
+}

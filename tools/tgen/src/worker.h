@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TGEN_WORKER_H
+#define TGEN_WORKER_H
+
+/*
+ * What the lcores do: senders (a stream on a transmit queue), receivers (a receive queue) and
+ * watches (what a worker sees arrive of a stream). Each of them is served by exactly one worker
+ * and written by nobody else while that worker is not parked.
+ *
+ * The main lcore and a worker meet in two words. `command` goes one way, `state` the other:
+ *   C1  main    stores command, release    after it prepared what the command needs
+ *   C2  worker  loads command, acquire     pairs with C1: sees what was prepared
+ *   S1  worker  stores state, release      after its last write to counters and buffers
+ *   S2  main    loads state, acquire       pairs with S1: sees them, and may touch them
+ * Counters that are looked at while a worker runs are stored and loaded relaxed: each is true by
+ * itself, and nothing is concluded from two of them.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_cycles.h>
+#include <rte_memory.h>
+
+#include <rte_mbuf.h>
+
+#include "capture.h"
+#include "engine.h"
+#include "flow.h"
+#include "frame.h"
+#include "histogram.h"
+#include "pacer.h"
+#include "port.h"
+#include "traffic.h"
+#include "window.h"
+
+#define WORKER_MAX TGEN_MAX_PORTS
+#define WORKER_MAX_QUEUES 64 /* receivers of one worker */
+#define TEMPLATE_COPY 64 /* headers are copied in such pieces */
+#define TEMPLATE_HEADERS ((TGEN_MAX_HEADER + TEMPLATE_COPY - 1) / TEMPLATE_COPY * TEMPLATE_COPY)
+
+enum worker_command {
+	COMMAND_PARK,
+	COMMAND_PREPARE, /* throw away what came in since the last trial */
+	COMMAND_SEND, /* send and receive, from now on */
+	COMMAND_DRAIN, /* receive only */
+	COMMAND_STALLS, /* spin and look at the clock */
+	COMMAND_QUIT,
+};
+
+enum worker_state {
+	STATE_PARKED,
+	STATE_READY, /* prepared */
+	STATE_BUSY, /* sending, or looking for stalls */
+	STATE_SENT, /* nothing more to send; receiving */
+	STATE_GONE,
+};
+
+/* The bytes of one size of a stream. */
+struct template {
+	uint16_t length; /* in memory */
+	uint16_t payload; /* offset */
+	uint16_t copy; /* headers, rounded up */
+	uint16_t header; /* headers, exactly: fill bytes begin there */
+	struct flow_edits edits;
+	const struct frame *frame;
+	uint8_t headers[TEMPLATE_HEADERS] __rte_cache_aligned;
+};
+
+struct __rte_cache_aligned sender {
+	uint16_t port, queue;
+	uint8_t stream;
+	uint8_t trial;
+	bool paced, shares_buffers, varies;
+	uint16_t burst;
+	uint16_t sizes; /* entries of the pattern */
+	uint32_t tag; /* of buffers that already hold this stream's fill bytes */
+	const struct template *const *pattern;
+	const struct frame *fill; /* the longest frame: its fill bytes serve all sizes */
+	struct rte_mempool *pool;
+	struct histogram *departure_error;
+	struct capture *capture;
+	uint64_t intended;
+	struct flow_plan plan;
+	struct pacer pacer;
+	/* Written by its worker from here on. */
+	uint64_t next __rte_cache_aligned; /* number of the next frame to build */
+	uint64_t sent, sent_bytes; /* read while it runs */
+	uint64_t first_sent_tsc, last_sent_tsc;
+	uint64_t retries, no_buffers;
+	uint16_t position; /* in the pattern */
+	uint16_t held; /* frames built that the port has not taken yet */
+	uint16_t length[PORT_BURST];
+	struct rte_mbuf *buffer[PORT_BURST];
+};
+
+struct __rte_cache_aligned receiver {
+	uint16_t port, queue;
+	uint16_t count; /* frames polled and not yet checked */
+	uint64_t tsc; /* when they were polled */
+	uint64_t polls, full_polls;
+	uint64_t foreign, stale, corrupted;
+	struct capture *capture;
+	struct rte_mbuf *buffer[PORT_BURST];
+};
+
+struct __rte_cache_aligned watch {
+	struct window window;
+	uint64_t intended; /* no frame of this trial has a higher number */
+	uint16_t port; /* where frames should come in */
+	uint16_t length; /* in memory; 0 when sizes differ */
+	uint16_t sizes;
+	const struct template *const *pattern;
+	struct histogram *latency, *variation; /* NULL when not asked for */
+	/* Written by its worker from here on. */
+	uint64_t received __rte_cache_aligned; /* read while it runs */
+	uint64_t received_bytes;
+	uint64_t distinct, duplicates, reordered, reorder_extent, beyond_window;
+	uint64_t corrupted, misrouted, wrong_size;
+	uint64_t last_sequence, last_latency; /* of the frame before, for its variation */
+	uint64_t arrived[TGEN_MAX_PORTS];
+};
+
+struct __rte_cache_aligned worker {
+	/* Written by the main lcore only. */
+	uint32_t command;
+	unsigned int lcore;
+	int cpu;
+	uint8_t trial;
+	uint8_t streams;
+	bool check_fill;
+	uint16_t senders, receivers;
+	uint64_t duration_cycles, grace_cycles; /* 0: until everything is sent */
+	uint64_t ten_us; /* [cycles] */
+	uint64_t stall_cycles, stall_threshold;
+	struct sender *sender[TGEN_MAX_STREAMS];
+	struct receiver *receiver[WORKER_MAX_QUEUES];
+	struct watch *watch; /* one for each stream */
+	struct histogram *gaps; /* of stalls */
+	struct histogram *departure_error;
+	/* Written by the worker only. */
+	uint32_t state __rte_cache_aligned;
+	uint64_t quiet_cycles; /* since the last frame, while draining; read while it runs */
+	uint64_t started_tsc, ended_tsc;
+	uint64_t last_arrival;
+	uint64_t last_tick;
+	uint64_t gap_limit; /* a gap above this is worth a look */
+	uint64_t loops, busy_cycles, total_cycles;
+	uint64_t longest_gap_cycles, longest_gap_tsc, gaps_over_10us;
+};
+
+/* Entry of an lcore; `argument` is its struct worker. Returns after COMMAND_QUIT. */
+int worker_main(void *argument);
+
+/* From the main lcore. */
+void worker_command(struct worker *worker, enum worker_command command);
+enum worker_state worker_state(const struct worker *worker);
+/* False when the worker did not reach the state in a second: it is gone, or never runs. */
+bool worker_wait(const struct worker *worker, enum worker_state state);
+
+/* Offer what is due by `now`; true when there was something to do. */
+bool transmit_round(struct worker *worker, struct sender *sender, uint64_t now);
+/* No more is due of a stream than was sent by `now`. */
+bool transmit_done(const struct sender *sender);
+/* Forget frames that no port took. */
+void transmit_abandon(struct sender *sender);
+
+/* Take a burst off the queue and start to fetch it; its frames are then checked, and freed. */
+bool receive_poll(struct worker *worker, struct receiver *receiver);
+void receive_check(struct worker *worker, struct receiver *receiver);
+void receive_discard(struct receiver *receiver);
+
+/* Spin until the time is over or the command changes. stalls.c */
+void stalls_run(struct worker *worker);
+
+void worker_note_gap(struct worker *worker, uint64_t gap);
+
+/* Read the clock; called after each piece of work, so that a long gap is not our own doing. */
+static inline uint64_t
+worker_tick(struct worker *worker)
+{
+	uint64_t now = rte_rdtsc();
+	uint64_t gap = now - worker->last_tick;
+
+	worker->last_tick = now;
+	if (unlikely(gap > worker->gap_limit))
+		worker_note_gap(worker, gap);
+	return now;
+}
+
+static inline uint32_t
+worker_load_command(const struct worker *worker)
+{
+	return __atomic_load_n(&worker->command, __ATOMIC_ACQUIRE); /* C2 */
+}
+
+/* A counter that the main lcore reads while the worker runs; only one lcore ever adds to it. */
+static inline void
+counter_add(uint64_t *counter, uint64_t value)
+{
+	__atomic_store_n(counter, *counter + value, __ATOMIC_RELAXED);
+}
+
+static inline uint64_t
+counter_read(const uint64_t *counter)
+{
+	return __atomic_load_n(counter, __ATOMIC_RELAXED);
+}
+
+#endif /* TGEN_WORKER_H */
