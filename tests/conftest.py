@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+import tgen_programs
 from hypothesis import settings
 from leave_no_trace import Places, adopt_orphans, left_behind, snapshot
 
@@ -39,6 +40,7 @@ PARTS: dict[str, Callable[[], str | None]] = {
     "checkout": _checkout,
     "make": lambda: _program("make"),
     "setuptools": lambda: None if find_spec("setuptools") else "setuptools is not installed",
+    "tgen-programs": tgen_programs.why_not,
 }
 """What tests may require: a name, and a probe that says why it is missing, or None."""
 

@@ -1,0 +1,275 @@
+"""tgen's frames against scapy's, byte by byte: headers, lengths, checksums, flows, payloads."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from dataclasses import dataclass, replace
+from ipaddress import IPv4Address, IPv6Address
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tgen_programs
+from conftest import Require
+from scapy.contrib.mpls import MPLS
+from scapy.layers.inet import IP, TCP, UDP
+from scapy.layers.inet6 import IPv6
+from scapy.layers.l2 import Dot1AD, Dot1Q, Ether
+from scapy.layers.vxlan import VXLAN
+from scapy.packet import Packet, Raw
+
+PAYLOAD_BYTES = 18
+FIELDS = (
+    "source_mac",
+    "destination_mac",
+    "source_ip",
+    "destination_ip",
+    "source_port",
+    "destination_port",
+    "vlan",
+    "vni",
+)
+"""In the order of enum field."""
+
+
+@dataclass(frozen=True)
+class Template:
+    """struct headers, with addresses as numbers."""
+
+    vlan: tuple[int, ...] = ()
+    mpls: tuple[int, ...] = ()
+    ipv6: bool = False
+    tcp: bool = False
+    vxlan: bool = False
+    source_mac: int = 0x02000000AA01
+    destination_mac: int = 0x02000000BB02
+    source_ip: int = int(IPv4Address("198.18.0.1"))
+    destination_ip: int = int(IPv4Address("198.19.255.254"))
+    source_port: int = 1024
+    destination_port: int = 65000
+    dscp: int = 46
+    ttl: int = 61
+    vni: int = 0x123456
+
+    @property
+    def header_bytes(self) -> int:
+        below = 14 + 4 * len(self.vlan) + 4 * len(self.mpls) + (50 if self.vxlan else 0)
+        return below + (40 if self.ipv6 else 20) + (20 if self.tcp else 8)
+
+    @property
+    def smallest(self) -> int:
+        return max(64, self.header_bytes + PAYLOAD_BYTES + 4)
+
+    def line(self, size: int) -> str:
+        """Return the order for frame-dump."""
+        digits = 32 if self.ipv6 else 8
+        words = {
+            "size": size,
+            "layer3": int(self.ipv6),
+            "layer4": int(self.tcp),
+            "source_mac": f"{self.source_mac:012x}",
+            "destination_mac": f"{self.destination_mac:012x}",
+            "source_ip": f"{self.source_ip:0{digits}x}",
+            "destination_ip": f"{self.destination_ip:0{digits}x}",
+            "source_port": self.source_port,
+            "destination_port": self.destination_port,
+            "dscp": self.dscp,
+            "ttl": self.ttl,
+        }
+        if self.vlan:
+            words["vlan"] = ",".join(map(str, self.vlan))
+        if self.mpls:
+            words["mpls"] = ",".join(map(str, self.mpls))
+        if self.vxlan:
+            words |= {
+                "vxlan": 1,
+                "vni": self.vni,
+                "outer_source_mac": "02000000cc03",
+                "outer_destination_mac": "02000000dd04",
+                "outer_source_ip": "c6120101",
+                "outer_destination_ip": "c6130101",
+            }
+        return " ".join(f"{name}={value}" for name, value in words.items())
+
+    def scapy(self, size: int, payload: bytes) -> bytes:
+        """Return the frame as scapy builds it, lengths and checksums worked out by scapy."""
+        fill = bytes(at & 0xFF for at in range(size - 4 - self.header_bytes - PAYLOAD_BYTES))
+        frame = self._layer2() / self._layer3() / self._layer4() / Raw(fill + payload)
+        if self.vxlan:
+            outer = Ether(src="02:00:00:00:cc:03", dst="02:00:00:00:dd:04") / IP(
+                src="198.18.1.1",
+                dst="198.19.1.1",
+                tos=self.dscp << 2,
+                ttl=self.ttl,
+                id=0,
+                flags="DF",
+            )
+            tunnel = UDP(sport=0xC000, dport=4789, chksum=0) / VXLAN(flags=0x08, vni=self.vni)
+            frame = outer / tunnel / frame
+        return bytes(frame)
+
+    def _layer2(self) -> Packet:
+        frame: Packet = Ether(src=_mac(self.source_mac), dst=_mac(self.destination_mac))
+        for number, tag in enumerate(self.vlan):
+            kind = Dot1AD if len(self.vlan) == 2 and number == 0 else Dot1Q
+            frame /= kind(prio=tag >> 13, dei=tag >> 12 & 1, vlan=tag & 0xFFF)
+        for number, label in enumerate(self.mpls):
+            bottom = number == len(self.mpls) - 1
+            frame /= MPLS(label=label, cos=0, s=int(bottom), ttl=self.ttl)
+        return frame
+
+    def _layer3(self) -> Packet:
+        if self.ipv6:
+            source, destination = IPv6Address(self.source_ip), IPv6Address(self.destination_ip)
+            return IPv6(src=str(source), dst=str(destination), tc=self.dscp << 2, hlim=self.ttl)
+        return IP(
+            src=str(IPv4Address(self.source_ip)),
+            dst=str(IPv4Address(self.destination_ip)),
+            tos=self.dscp << 2,
+            ttl=self.ttl,
+            id=0,
+            flags="DF",
+        )
+
+    def _layer4(self) -> Packet:
+        source, destination = self.source_port, self.destination_port
+        if self.tcp:
+            return TCP(sport=source, dport=destination, seq=1, ack=1, flags="A", window=65535)
+        return UDP(sport=source, dport=destination)
+
+    def moved(self, field: str, by: int) -> Template:
+        """Return the template of a flow whose field has the value `by` higher."""
+        if field == "vlan":
+            return replace(self, vlan=(self.vlan[0] + by, *self.vlan[1:]))
+        changes: dict[str, Any] = {field: getattr(self, field) + by}
+        return replace(self, **changes)
+
+
+def _mac(number: int) -> str:
+    return ":".join(f"{byte:02x}" for byte in number.to_bytes(6, "big"))
+
+
+def _payload(trial: int, stream: int, sequence: int, departure: int) -> bytes:
+    """Return the test payload as its layout says it."""
+    head = b"\x54\x76" + bytes([trial, stream])
+    body = head + sequence.to_bytes(6, "little") + departure.to_bytes(6, "little")
+    total = sum(int.from_bytes(body[at : at + 2], "little") for at in range(0, 16, 2))
+    while total > 0xFFFF:
+        total = (total & 0xFFFF) + (total >> 16)
+    return body + (0xFFFF - total).to_bytes(2, "little")
+
+
+def _templates() -> list[Template]:
+    ipv6 = {
+        "source_ip": int(IPv6Address("2001:2::1")),
+        "destination_ip": int(IPv6Address("2001:2:0:8000::ffff:fffe")),
+    }
+    return [
+        Template(vlan=vlan, mpls=mpls, tcp=tcp, vxlan=vxlan, **(addresses or {}), ipv6=is_ipv6)
+        for vlan, mpls, (is_ipv6, addresses), tcp, vxlan in itertools.product(
+            [(), (0xE064,), (0x3FFF, 0x0001)],
+            [(), (0xFFFFF,), (16, 17, 18)],
+            [(False, None), (True, ipv6)],
+            [False, True],
+            [False, True],
+        )
+    ]
+
+
+TEMPLATES = _templates()
+
+
+@pytest.fixture(name="frame_dump", scope="module")
+def fixture_frame_dump(require: Require) -> Path:
+    require("tgen-programs")
+    return tgen_programs.build("frame-dump")
+
+
+def _check(program: Path, wanted: list[tuple[str, bytes]]) -> None:
+    said = tgen_programs.answers(program, (line for line, _ in wanted))
+    for (line, frame), answer in zip(wanted, said, strict=True):
+        assert answer == frame.hex(), line
+
+
+def test_every_template_at_every_kind_of_size(frame_dump: Path) -> None:
+    """Smallest, odd and even ones after it, the usual large ones; each with its own payload."""
+    drawn = random.Random(1)
+    wanted = []
+    for template in TEMPLATES:
+        near = range(template.smallest, template.smallest + 5)
+        for size in sorted({*near, 257, 1518, 1519, 9000, 9216}):
+            said = [drawn.getrandbits(bits) for bits in (8, 8, 48, 48)]
+            order = f"{template.line(size)} payload={':'.join(map(str, said))}"
+            wanted.append((order, template.scapy(size, _payload(*said))))
+    assert len(wanted) == 72 * 10
+    _check(frame_dump, wanted)
+
+
+def test_before_the_payload_is_written_checksums_are_right_as_well(frame_dump: Path) -> None:
+    wanted = [
+        (template.line(size), template.scapy(size, bytes(PAYLOAD_BYTES)))
+        for template in TEMPLATES
+        for size in (template.smallest, 1517)
+    ]
+    _check(frame_dump, wanted)
+
+
+def test_one_byte_less_than_the_smallest_is_refused(frame_dump: Path) -> None:
+    lines = [template.line(template.smallest - 1) for template in TEMPLATES]
+    for template, answer in zip(TEMPLATES, tgen_programs.answers(frame_dump, lines), strict=True):
+        assert answer.startswith("error bad-size ")
+        assert f" {template.smallest} " in answer
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_flows_of_one_field(frame_dump: Path, field: str) -> None:
+    wanted = []
+    for template in TEMPLATES:
+        if not getattr(template, field) or (field == "vni" and not template.vxlan):
+            continue
+        base = replace(template, destination_port=1000)
+        if field == "vlan":
+            base = replace(base, vlan=(0xA000, *template.vlan[1:]))
+        size = template.smallest + 3
+        for flow, step in ((0, 1), (1, 1), (255, 16), (254, 7)):
+            order = f"{base.line(size)} vary={FIELDS.index(field)}:256:{step} flow={flow}"
+            moved = base.moved(field, flow * step)
+            wanted.append((order, moved.scapy(size, bytes(PAYLOAD_BYTES))))
+    assert len(wanted) >= 4 * 36
+    _check(frame_dump, wanted)
+
+
+def test_flows_of_several_fields_with_payloads(frame_dump: Path) -> None:
+    drawn = random.Random(2)
+    wanted = []
+    for template, _ in itertools.product(TEMPLATES, range(10)):
+        base = replace(template, destination_port=drawn.randrange(60000))
+        fields = drawn.sample(FIELDS[:6], 4)
+        counts = [drawn.randrange(1, 60) for _ in fields]
+        steps = [drawn.randrange(1, 90) for _ in fields]
+        flow = rest = drawn.randrange(counts[0] * counts[1] * counts[2] * counts[3])
+        size = base.smallest + drawn.randrange(4)
+        said = [drawn.getrandbits(bits) for bits in (8, 8, 48, 48)]
+        order = f"{base.line(size)} flow={flow} payload={':'.join(map(str, said))}"
+        for field, count, step in zip(fields, counts, steps, strict=True):
+            order += f" vary={FIELDS.index(field)}:{count}:{step}"
+            base = base.moved(field, rest % count * step)
+            rest //= count
+        wanted.append((order, base.scapy(size, _payload(*said))))
+    _check(frame_dump, wanted)
+
+
+@pytest.mark.parametrize("ipv6", [False, True])
+def test_the_checksum_that_would_be_zero(frame_dump: Path, ipv6: bool) -> None:
+    """Over 65536 flows each sum occurs, so the zero rule of UDP does; scapy knows it, too."""
+    template = Template(ipv6=ipv6, source_port=0)
+    size = template.smallest
+    lines = [f"{template.line(size)} vary=4:65536:1 flow={flow}" for flow in range(65536)]
+    said = tgen_programs.answers(frame_dump, lines)
+    at = 2 * (14 + (40 if ipv6 else 20) + 6)
+    corner = [flow for flow, frame in enumerate(said) if frame[at : at + 4] in {"ffff", "0000"}]
+    assert 1 <= len(corner) <= 2
+    for flow in (*corner, corner[0] - 1, corner[0] + 1):
+        moved = template.moved("source_port", flow)
+        assert said[flow] == moved.scapy(size, bytes(PAYLOAD_BYTES)).hex()
