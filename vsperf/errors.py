@@ -37,7 +37,7 @@ _MEANINGS = {
     ExitCode.BAD_INPUT: "a specification, an option or an argument is wrong; nothing was started",
     ExitCode.NOT_READY: "the testbed is not ready; `vsperf doctor` says what is missing",
     ExitCode.COMPONENT_FAILED: "a component (switch, guest, generator) failed",
-    ExitCode.INVALID_RESULT: "it ran, but a number could not be trusted and was not given",
+    ExitCode.INVALID_RESULT: "it ran, but a number cannot be trusted, or cannot answer a criterion",
     ExitCode.LEFT_BEHIND: "something may be left on the machine; run `vsperf clean`",
     ExitCode.BUG: "a bug in vsperf; please report it with the traceback file that it names",
     ExitCode.INTERRUPTED: "interrupted by Ctrl-C; what was measured is stored",

@@ -19,6 +19,8 @@ class RunStarted:
     cases: tuple[Case, ...]
     estimated_s: float
     simulated: bool
+    finished_before: int = 0
+    """Cases that a resumed run had finished already."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,8 @@ def test_the_switch_is_the_limit_where_it_lost_what_was_really_sent() -> None:
     found = _answer([lossy(999_000, 1), trial(10**6, ONE, [way(10**6, lost=7)])])
     assert (found.limit, found.lower_fps, found.upper_fps) == (Limit.DUT, 999_000, 10**6)
     assert found.reason == (
-        "at 1.000 Mfps the switch lost 7 of 1000000 frames (0.0007%; allowed: none)"
+        "at 1.000 Mfps the switch lost 7 of 1000000 frames from phy0 to phy1 "
+        "(0.0007%; allowed: none)"
     )
 
 
@@ -75,7 +76,7 @@ def test_the_lowest_load_that_fails_leaves_no_result() -> None:
     assert (found.lower_fps, found.upper_fps, found.throughput_fps) == (None, 9001, None)
     assert found.flags == (Flag.AT_MINIMUM,)
     assert found.reason == (
-        "even at the lowest load, 9.001 kfps, the switch lost 90 of 9001 frames "
+        "even at the lowest load, 9.001 kfps, the switch lost 90 of 9001 frames from phy0 to phy1 "
         "(0.9999%; allowed: none)"
     )
 
@@ -91,10 +92,11 @@ def test_the_lowest_load_that_cannot_be_sent_is_no_fault_of_the_switch() -> None
 def test_an_interval_that_the_time_did_not_suffice_for_says_so() -> None:
     cut_short = replace(_question(), complete=False)
     failing = trial(10**6, ONE, [way(10**6, lost=7)])
+    less = "; bounds rest on less time than asked"
     for trials, reason in (
         ([], "the time ended before any load was decided"),
-        ([lossy(1000, 1)], "the time ended before any load had failed"),
-        ([failing], "the time ended before any load had passed"),
+        ([lossy(1000, 1)], f"the time ended before any load had failed{less}"),
+        ([failing], f"the time ended before any load had passed{less}"),
         ([failing, lossy(1000, 1)], "the time ended before the interval was narrow enough"),
     ):
         found = _answer(trials, cut_short)

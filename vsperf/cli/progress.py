@@ -7,7 +7,6 @@ import time
 from collections import deque
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from fractions import Fraction
 from types import TracebackType
 from typing import Any, Literal, Self
 
@@ -15,7 +14,7 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from vsperf.cli.tables import interval
+from vsperf.cli.tables import interval, loss_text
 from vsperf.events import (
     CaseFinished,
     CaseStarted,
@@ -111,9 +110,11 @@ def plain_line(event: Event) -> str:
     match event:
         case RunStarted():
             label = "SIMULATED " if event.simulated else ""
+            verb = "resuming" if event.finished_before else "run"
+            before = f", {event.finished_before} finished before" if event.finished_before else ""
             return (
-                f"{label}run {event.run}: {len(event.cases)} "
-                f"{'case' if len(event.cases) == 1 else 'cases'}, "
+                f"{label}{verb} {event.run}: {len(event.cases)} "
+                f"{'case' if len(event.cases) == 1 else 'cases'}{before}, "
                 f"about {human_seconds(event.estimated_s)} of traffic, in {event.folder}"
             )
         case CaseStarted():
@@ -135,8 +136,7 @@ def trial_line(trial: Trial) -> str:
     took = f"{trial.duration_ns / 1e9:g} s"
     if trial.error is not None:
         return f"{head} {took:>6}  failed: {trial.error}"
-    loss = trial.loss_ratio
-    lost = f"lost {trial.lost_frames}" + ("" if loss == 0 else f" ({_percent(loss)})")
+    lost = _lost(trial)
     flags = ", ".join(flag.value for flag in trial.flags)
     again = f" (repeats #{trial.retry_of})" if trial.retry_of else ""
     return f"{head} {took:>6}  {lost}{again}" + (f"  [{flags}]" if flags else "")
@@ -151,9 +151,15 @@ def case_line(event: CaseFinished) -> str:
     return "  ".join(part for part in (*parts, record.reason) if part)
 
 
-def _percent(loss: Fraction) -> str:
-    value = float(loss)
-    return f"{value:.4%}" if value >= 1e-5 else f"{value:.1e}"
+def _lost(trial: Trial) -> str:
+    """Return the loss of the worse direction, which is what a search judges by."""
+    worse = trial.worst_direction
+    if worse.lost_frames == 0:
+        return "lost 0"
+    if worse.lost_frames < 0:
+        return f"{-worse.lost_frames} more than sent, {worse.name}"
+    where = f", {worse.name}" if len(trial.directions) > 1 else ""
+    return f"lost {worse.lost_frames} ({loss_text(worse.loss_ratio)}){where}"
 
 
 @dataclass

@@ -82,7 +82,12 @@ def _with_request(command: F, options: tuple[Callable[[F], F], ...]) -> F:
 def _selectors() -> tuple[Callable[[F], F], ...]:
     return (
         click.argument("names", nargs=-1, metavar="NAME...", shell_complete=complete_testcase),
-        click.option("--tag", "tags", multiple=True, help="Only testcases with this tag; without NAME, all of them."),
+        click.option(
+            "--tag",
+            "tags",
+            multiple=True,
+            help="Only testcases with this tag; without NAME, all of them.",
+        ),
         click.option(
             "--repeat",
             type=click.IntRange(1, 1000),

@@ -35,6 +35,8 @@ class CaseRow:
     record: CaseRecord | None
     """None while the case has no result."""
     latency: tuple[LatencyRow, ...]
+    begun: bool = True
+    """Whether it was ever begun."""
 
     @property
     def frame_size(self) -> FrameSize:
@@ -61,30 +63,38 @@ class CaseRow:
         return result.loads if result else ()
 
     @property
-    def headline_fps(self) -> int | None:
-        """The rate that shares and bit rates of the row refer to: the first answer's.
+    def rates_fps(self) -> tuple[int, ...]:
+        """The rates that shares and bit rates refer to: the first goal's, or one of each load.
 
-        None where that answer is not to be believed.
+        None of them where the answer is not to be believed.
         """
-        if self.goals:
-            doubted = worst(self.goals[0].flags) is Severity.INVALID
-            return None if doubted else self.goals[0].lower_fps
-        return self.loads[0].throughput_fps if self.loads else None
+        if self.record is not None and self.record.limit is Limit.UNKNOWN:
+            return ()
+        if self.loads:
+            return tuple(load.throughput_fps for load in self.loads)
+        doubted = bool(self.goals) and worst(self.goals[0].flags) is Severity.INVALID
+        lower = self.goals[0].lower_fps if self.goals and not doubted else None
+        return () if lower is None else (lower,)
 
     @property
-    def line_share(self) -> Fraction | None:
-        """Headline rate as a share of the line rate."""
-        rate = self.headline_fps
-        return None if rate is None else rate / self.link.frames_per_second(self.frame_size)
+    def middle_latency(self) -> LatencyRow | None:
+        """The latency that stands for the case, at the middle one of its loads."""
+        if not self.latency or not self.rates_fps:
+            return None
+        return self.latency[len(self.latency) // 2]
 
-    def bps(self, layer: int) -> int | None:
-        """Headline rate in bits per second and direction: layer 1 with gaps, layer 2 without."""
+    def line_share(self, fps: int) -> Fraction:
+        """Return a rate as a share of the line rate."""
+        return fps / self.link.frames_per_second(self.frame_size)
+
+    def bps(self, fps: int, layer: int) -> int:
+        """Return a rate in bits per second: layer 1 with preamble and gap, layer 2 without."""
         size = self.frame_size.on_wire if layer == 1 else self.frame_size.bytes
-        return None if self.headline_fps is None else self.headline_fps * 8 * size
+        return fps * 8 * size
 
     def as_json(self) -> dict[str, Any]:
         """Return the row as plain data, units in the names, missing as None."""
-        share = self.line_share
+        rate = self.rates_fps[0] if self.rates_fps else None
         return {
             "case": self.planned.key,
             "label": self.planned.label,
@@ -95,9 +105,10 @@ class CaseRow:
             "limit": self.record.limit if self.record else None,
             "goals": [goal.model_dump(mode="json") for goal in self.goals],
             "loads": [load.model_dump(mode="json") for load in self.loads],
-            "line_rate_share": None if share is None else float(share),
-            "l1_bps": self.bps(1),
-            "l2_bps": self.bps(2),
+            "rate_fps": rate,
+            "line_rate_share": None if rate is None else float(self.line_share(rate)),
+            "l1_bps": None if rate is None else self.bps(rate, 1),
+            "l2_bps": None if rate is None else self.bps(rate, 2),
             "latency": [
                 {
                     "reference": row.reference,
@@ -132,8 +143,3 @@ def latency_rows(trials: Sequence[Trial]) -> tuple[LatencyRow, ...]:
             reference = trial.reference or str(trial.load_fps)
             rows.append(LatencyRow(reference, trial.load_fps, percentiles, trial.lost_frames))
     return tuple(rows)
-
-
-def limited(goal: GoalResult) -> bool:
-    """Whether the result is only a lower limit of what the switch can do."""
-    return goal.upper_fps is None and goal.lower_fps is not None and goal.limit is not Limit.DUT

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from vsperf.cli.summary import CaseRow, LatencyRow
+from vsperf.cli.summary import PERCENTILES, CaseRow
 from vsperf.human import human_fps, human_ns, human_seconds
-from vsperf.record.flags import Severity, worst
-from vsperf.record.result import Compliance, GoalResult, Level, LoadResult
+from vsperf.record.flags import Flag, Severity, worst
+from vsperf.record.result import Compliance, GoalResult, Level, Standard
 from vsperf.record.run import Outcome
 
 WIDE = 170
@@ -31,6 +31,7 @@ OUTCOME_STYLES = {
 LEVEL_MARKS = {Level.UNCONDITIONAL: "✓", Level.CONDITIONAL: "(✓)", Level.NOT: "✗"}
 
 Column = tuple[str, Callable[[CaseRow], RenderableType]]
+LEFT = ("case", "limit", "outcome", "compliance")
 
 
 def console(stderr: bool = False) -> Console:
@@ -39,25 +40,21 @@ def console(stderr: bool = False) -> Console:
     return made if made.is_terminal else Console(stderr=stderr, highlight=False, width=PLAIN_WIDTH)
 
 
-def summary(rows: Sequence[CaseRow], simulated: bool, width: int) -> RenderableType:
-    """Return the summary of a run."""
-    parts: list[RenderableType] = []
+def print_summary(out: Console, rows: Sequence[CaseRow], simulated: bool) -> None:
+    """Print what a run found: criteria first, then the numbers, then what is to be said of them."""
     if simulated:
-        parts.append(simulated_banner())
-    parts.append(Text())
-    shown = [row for row in rows if row.record is not None]
-    if shown and width >= WIDE:
-        parts.append(_table(rows, [*_result_columns(rows), *_latency_columns(), *_trust_columns()]))
-    elif shown:
-        narrow = [_column_case(rows), *_latency_columns(), *_effort_columns()]
-        parts += [
-            _table(rows, [*_result_columns(rows), _outcome()]),
-            Text(),
-            _table(rows, narrow),
-        ]
+        out.print(simulated_banner())
+    for line in _criteria(rows):
+        out.print(line, soft_wrap=True)
+    if any(row.record is not None for row in rows):
+        for columns in _blocks(rows, out.width):
+            out.print()
+            out.print(_table(rows, columns))
+        out.print()
     else:
-        parts.append(Text("no case has a result yet", style="dim"))
-    return Group(*parts, Text(), *_notes(rows))
+        out.print("no case has a result yet", style="dim")
+    for line in _notes(rows, simulated):
+        out.print(line, soft_wrap=True)
 
 
 def simulated_banner() -> Text:
@@ -67,50 +64,94 @@ def simulated_banner() -> Text:
     )
 
 
+def _blocks(rows: Sequence[CaseRow], width: int) -> list[list[Column]]:
+    """Return the columns, in one table where they fit and in several that fit 80 columns."""
+    case = _column_case(rows)
+    answers = [*_goal_columns(rows), *_load_columns(rows)]
+    if width >= WIDE:
+        columns = [*answers, *_rate_columns(), *_latency_columns(), *_effort_columns()]
+        return [[case, *columns, _outcome()]]
+    return [
+        [case, *answers, _limit(), _outcome()],
+        [case, *(column for column in _rate_columns() if column[0] != "limit")],
+        [case, *_latency_columns(), *_effort_columns()],
+    ]
+
+
 def _table(rows: Sequence[CaseRow], columns: Sequence[Column]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for name, _ in columns:
-        left = name in ("case", "limit", "outcome", "compliance")
-        table.add_column(name, justify="left" if left else "right", no_wrap=name != "outcome")
+        table.add_column(name, justify="left" if name in LEFT else "right", no_wrap=True)
     for row in rows:
         table.add_row(*(cell(row) for _, cell in columns))
     return table
 
 
 def _column_case(rows: Sequence[CaseRow]) -> Column:
+    """Name the cases by what tells them apart and nothing else."""
     several = len({row.planned.spec["name"] for row in rows}) > 1
     swept = any(set(row.planned.point) - {"frame_size"} for row in rows)
     repeated = any(row.planned.repeat > 1 for row in rows)
 
     def cell(row: CaseRow) -> str:
-        text = row.planned.label if several or swept else str(row.frame_size)
+        if several:
+            text = row.planned.label
+        else:
+            text = row.planned.label.removeprefix(f"{row.planned.spec['name']}-")
         return f"{text} #{row.planned.repeat}" if repeated else text
 
-    return ("case" if several or swept else "frame", cell)
+    return ("case" if several or swept or repeated else "frame", cell)
 
 
-def _result_columns(rows: Sequence[CaseRow]) -> list[Column]:
-    columns: list[Column] = [_column_case(rows)]
-    for name in dict.fromkeys(goal.goal for row in rows for goal in row.goals):
-        columns.append((name.upper(), lambda row, name=name: _goal_cell(row, name)))  # type: ignore[misc]
-    if any(row.loads for row in rows):
-        columns.append(("load", lambda row: _lines(human_fps(x.load_fps) for x in row.loads)))
-        columns.append(("through", lambda row: _lines(_through(x) for x in row.loads)))
-        columns.append(("loss", lambda row: _lines(_loss(x.worst_loss_ratio) for x in row.loads)))
+def _goal_columns(rows: Sequence[CaseRow]) -> list[Column]:
+    def cell(name: str) -> Callable[[CaseRow], str]:
+        def found(row: CaseRow) -> str:
+            goal = next((goal for goal in row.goals if goal.goal == name), None)
+            return "–" if goal is None else interval(goal)
+
+        return found
+
+    names = dict.fromkeys(goal.goal for row in rows for goal in row.goals)
+    return [(name.upper(), cell(name)) for name in names]
+
+
+def _load_columns(rows: Sequence[CaseRow]) -> list[Column]:
+    if not any(row.loads for row in rows):
+        return []
     return [
-        *columns,
-        ("% line", lambda row: "–" if row.line_share is None else f"{float(row.line_share):.1%}"),
-        ("Gbit/s L1", lambda row: _gigabits(row.bps(1))),
-        ("L2", lambda row: _gigabits(row.bps(2))),
-        ("limit", lambda row: str(row.record.limit or "–") if row.record else "–"),
+        ("load", lambda row: _lines(human_fps(load.load_fps) for load in row.loads)),
+        ("through", lambda row: _lines(human_fps(load.throughput_fps) for load in row.loads)),
+        ("loss", lambda row: _lines(loss_text(load.worst_loss_ratio) for load in row.loads)),
     ]
+
+
+def _rate_columns() -> list[Column]:
+    return [
+        ("% line", lambda row: _lines(_share(row.line_share(fps)) for fps in row.rates_fps)),
+        ("Gbit/s L1", lambda row: _lines(_gigabits(row.bps(fps, 1)) for fps in row.rates_fps)),
+        ("L2", lambda row: _lines(_gigabits(row.bps(fps, 2)) for fps in row.rates_fps)),
+        _limit(),
+    ]
+
+
+def _limit() -> Column:
+    def cell(row: CaseRow) -> str:
+        if row.loads:
+            return _lines(load.limit.value for load in row.loads)
+        return row.record.limit.value if row.record and row.record.limit else "–"
+
+    return ("limit", cell)
 
 
 def _latency_columns() -> list[Column]:
-    return [
-        (f"p{percent:g}", lambda row, percent=percent: _percentile(row.latency, percent))  # type: ignore[misc]
-        for percent in (50.0, 99.0, 99.9)
-    ]
+    def cell(percent: float) -> Callable[[CaseRow], str]:
+        def found(row: CaseRow) -> str:
+            middle = row.middle_latency
+            return "–" if middle is None else human_ns(middle.percentiles_ns[percent])
+
+        return found
+
+    return [(f"p{percent:g}", cell(percent)) for percent in PERCENTILES]
 
 
 def _effort_columns() -> list[Column]:
@@ -121,17 +162,13 @@ def _effort_columns() -> list[Column]:
     ]
 
 
-def _trust_columns() -> list[Column]:
-    return [*_effort_columns(), _outcome()]
-
-
 def _outcome() -> Column:
     return ("outcome", _outcome_cell)
 
 
 def _outcome_cell(row: CaseRow) -> Text:
     if row.record is None:
-        return Text("not run", style="dim")
+        return Text("interrupted" if row.begun else "not run", style="dim")
     return Text(row.record.outcome.value, style=OUTCOME_STYLES[row.record.outcome])
 
 
@@ -140,17 +177,13 @@ def _compliance_cell(row: CaseRow) -> str:
     return " · ".join(f"{item.standard.value} {LEVEL_MARKS[item.level]}" for item in found) or "–"
 
 
-def _goal_cell(row: CaseRow, name: str) -> str:
-    goal = next((goal for goal in row.goals if goal.goal == name), None)
-    return "–" if goal is None else interval(goal)
-
-
 def interval(goal: GoalResult) -> str:
     """Write the answer to a goal: the interval, a lower limit, or none; never one bare number."""
     if worst(goal.flags) is Severity.INVALID:
         return "invalid"
     if goal.lower_fps is None:
-        return f"none < {human_fps(goal.upper_fps)}" if goal.upper_fps is not None else "unknown"
+        nothing = "none <" if Flag.AT_MINIMUM in goal.flags else "? …"
+        return "unknown" if goal.upper_fps is None else f"{nothing} {human_fps(goal.upper_fps)}"
     lower = human_fps(goal.lower_fps)
     if goal.upper_fps is None:
         return f"≥ {lower}"
@@ -159,56 +192,64 @@ def interval(goal: GoalResult) -> str:
     return f"{number if upper.endswith(' ' + unit) else lower} … {upper}"
 
 
-def _through(load: LoadResult) -> str:
-    return human_fps(load.throughput_fps)
-
-
-def _loss(ratio: str) -> str:
-    value = float(Fraction(ratio))
-    return "0" if value == 0 else f"{value:.4%}" if value >= 1e-5 else f"{value:.1e}"
+def loss_text(ratio: Fraction | str) -> str:
+    """Write a loss ratio in percent, with enough digits that a small one is not shown as zero."""
+    value = Fraction(ratio)
+    return "0" if value == 0 else f"{float(value) * 100:.4g}%"
 
 
 def _lines(texts: Iterable[str]) -> str:
     return "\n".join(texts) or "–"
 
 
-def _gigabits(bps: int | None) -> str:
-    return "–" if bps is None else f"{bps / 1e9:.3f}"
+def _share(share: Fraction) -> str:
+    return f"{float(share):.1%}"
 
 
-def _percentile(latency: tuple[LatencyRow, ...], percent: float) -> str:
-    if not latency:
-        return "–"
-    middle = latency[len(latency) // 2]
-    return human_ns(middle.percentiles_ns[percent])
+def _gigabits(bps: int) -> str:
+    return f"{bps / 1e9:.3f}"
 
 
-def _notes(rows: Sequence[CaseRow]) -> list[RenderableType]:
-    lines = ["rates per direction; intervals are [highest load that passed … lowest that failed]"]
-    references = {row.latency[len(row.latency) // 2].reference for row in rows if row.latency}
-    if references:
-        lines.append(f"latency at {', '.join(sorted(references))}, all directions together")
-    notes: list[RenderableType] = [Text("\n".join(lines), style="dim")]
-    for row in rows:
-        if row.record is not None and row.record.reason:
-            style = OUTCOME_STYLES[row.record.outcome]
-            notes.append(Text(f"{row.planned.label}: {row.record.reason}", style=style))
-    notes += [Text(f"! {text}", style="yellow") for text in _warnings(rows)]
-    notes += [Text(_compliance_line(item)) for item in _compliances(rows)]
-    checks = [
-        Text(f"{_mark(check.met)} {row.planned.label}: {check.criterion}, found {check.found}")
+def _criteria(rows: Sequence[CaseRow]) -> list[Text]:
+    """Return every criterion with its answer; the question of a run comes first."""
+    words = {True: ("met", "green"), False: ("MISSED", "red"), None: ("open", "magenta")}
+    return [
+        Text(f"{words[check.met][0]}: {row.planned.label}: ", words[check.met][1]).append(
+            f"{check.criterion}, found {check.found}", "default"
+        )
         for row in rows
         if row.record
         for check in row.record.checks
     ]
-    return [*checks, *notes]
 
 
-def _mark(met: bool | None) -> str:
-    return "?" if met is None else "✓" if met else "✗"
+def _notes(rows: Sequence[CaseRow], simulated: bool) -> list[Text]:
+    measured = [row for row in rows if row.record is not None]
+    lines = []
+    if any(row.goals for row in rows):
+        lines.append(
+            "rates per direction; intervals: highest load that passed … lowest that failed"
+        )
+    elif measured:
+        lines.append("rates per direction")
+    references = {row.middle_latency.reference for row in rows if row.middle_latency}
+    if references:
+        lines.append(f"latency at {', '.join(sorted(references))}, all directions together")
+    if simulated and measured:
+        lines.append("time is that of the model")
+    notes = [Text(line, style="dim") for line in lines]
+    for row in measured:
+        if row.record and row.record.reason and row.record.outcome is not Outcome.FAIL:
+            style = OUTCOME_STYLES[row.record.outcome]
+            notes.append(Text(f"{row.planned.label}: {row.record.reason}", style=style))
+    for text, labels in _warnings(measured).items():
+        notes.append(Text(f"! {text}{_concerning(labels, measured)}", style="yellow"))
+    for item, labels in _compliances(measured).items():
+        notes.append(Text(_compliance_line(item) + _concerning(labels, measured)))
+    return notes
 
 
-def _warnings(rows: Sequence[CaseRow]) -> list[str]:
+def _warnings(rows: Sequence[CaseRow]) -> dict[str, list[str]]:
     """Return flags and warnings, each once with the cases that it concerns."""
     found: dict[str, list[str]] = {}
     for row in rows:
@@ -217,19 +258,26 @@ def _warnings(rows: Sequence[CaseRow]) -> list[str]:
         texts = [f"{flag.value}: {flag.meaning}" for flag in row.record.flags]
         for text in (*texts, *row.record.warnings):
             found.setdefault(text, []).append(row.planned.label)
-    return [f"{text} ({_some(labels)})" for text, labels in found.items()]
+    return found
 
 
-def _compliances(rows: Sequence[CaseRow]) -> list[Compliance]:
-    found = [item for row in rows if row.record for item in row.record.compliance]
-    return list(dict.fromkeys(found))
+def _compliances(rows: Sequence[CaseRow]) -> dict[Compliance, list[str]]:
+    found: dict[Compliance, list[str]] = {}
+    for row in rows:
+        for item in row.record.compliance if row.record else ():
+            found.setdefault(item, []).append(row.planned.label)
+    return dict(sorted(found.items(), key=lambda pair: list(Standard).index(pair[0].standard)))
 
 
 def _compliance_line(item: Compliance) -> str:
     why = f": {'; '.join(item.deviations)}" if item.deviations else ""
-    return f"{LEVEL_MARKS[item.level]} {item.standard.value}: {item.level.value}{why}"
+    return f"{item.standard.value}: {item.level.value}{why}"
 
 
-def _some(labels: Sequence[str]) -> str:
+def _concerning(labels: Sequence[str], rows: Sequence[CaseRow]) -> str:
+    """Name the cases that a note is for, unless it is for all of them."""
     unique = list(dict.fromkeys(labels))
-    return ", ".join(unique) if len(unique) <= 3 else f"{unique[0]} and {len(unique) - 1} others"
+    if len(unique) == len({row.planned.label for row in rows}):
+        return ""
+    shown = ", ".join(unique) if len(unique) <= 3 else f"{unique[0]} and {len(unique) - 1} others"
+    return f" ({shown})"

@@ -1,4 +1,9 @@
-"""One case from its plan to its record: the whole of vsperf on one screen."""
+"""One case from its plan to its record: the whole of vsperf on one screen.
+
+The measurer judges each trial (`judge.py`) before the search sees it; the search looks for the
+bounds; closing draws the conclusions (`criteria.py`: criteria and outcome; `search/compliance.py`:
+standards). The seed of a repetition and the budget of a case are settled before.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +13,7 @@ from dataclasses import dataclass
 from vsperf.deploy.deployment import deploy
 from vsperf.deploy.planner import CasePlan, Drivers
 from vsperf.engine.checks import check_path
-from vsperf.engine.closing import close_case, close_failed
+from vsperf.engine.closing import close_case, close_failed, close_interrupted
 from vsperf.engine.latency import latency_ns, measure_latency
 from vsperf.engine.measurer import Measurer
 from vsperf.errors import VsperfError
@@ -55,7 +60,7 @@ def run_case(run: CaseRun) -> tuple[CaseRecord, VsperfError | None]:
             check_path(measurer)
             if spec.trial.warm_up.ns:
                 run.emit(PhaseEntered(case, "warm up"))
-                measurer.attempt(
+                measurer.attempt(  # whatever its flags: nothing is concluded from it
                     TrialRequest(loads.maximum, spec.trial.warm_up.ns), Purpose.WARM_UP
                 )
             run.emit(PhaseEntered(case, "search"))
@@ -68,6 +73,9 @@ def run_case(run: CaseRun) -> tuple[CaseRecord, VsperfError | None]:
         return close_case(case, result, trials, warnings), None
     except VsperfError as error:
         return close_failed(case, error, trials), error
+    except KeyboardInterrupt:
+        run.writer.append(close_interrupted(case, trials))
+        raise
 
 
 def _record(run: CaseRun, trial: Trial) -> None:

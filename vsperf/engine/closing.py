@@ -41,15 +41,32 @@ def close_case(
 def close_failed(case: Case, error: VsperfError, trials: Sequence[Trial]) -> CaseRecord:
     """Return the record of a case that ended with an error."""
     invalid = error.exit_code is ExitCode.INVALID_RESULT
-    why = error.problems[0].why
     last = trials[-1] if trials else None
+    flags = last.flags if last is not None and not last.valid else ()
+    why = None if flags else error.problems[0].why  # flags say themselves what they mean
     return CaseRecord(
         case=case.key,
         outcome=Outcome.INVALID if invalid else Outcome.ERROR,
         reason=str(error) if why is None else f"{error}: {why}",
         result=None,
         limit=None,
-        flags=last.flags if last is not None and not last.valid else (),
+        flags=flags,
+        checks=(),
+        compliance=(),
+        warnings=(),
+        **_totals(trials),
+    )
+
+
+def close_interrupted(case: Case, trials: Sequence[Trial]) -> CaseRecord:
+    """Return the record of a case that was interrupted; a resumed run begins it anew."""
+    return CaseRecord(
+        case=case.key,
+        outcome=Outcome.ABORTED,
+        reason="interrupted",
+        result=None,
+        limit=None,
+        flags=(),
         checks=(),
         compliance=(),
         warnings=(),

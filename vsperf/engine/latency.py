@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from vsperf.engine.measurer import Measurer
 from vsperf.errors import InvalidTrialError
+from vsperf.record.flags import Severity, worst
 from vsperf.record.result import SearchResult
 from vsperf.record.trial import Purpose
 from vsperf.search.base import BudgetExhausted
@@ -22,7 +23,14 @@ def measure_latency(spec: CaseSpec, result: SearchResult, measurer: Measurer) ->
     wanted = spec.latency
     if wanted is None or not wanted.loads:
         return ()
-    bound = next((goal.lower_fps for goal in result.goals if goal.goal == wanted.goal), None)
+    bound = next(
+        (
+            goal.lower_fps
+            for goal in result.goals
+            if goal.goal == wanted.goal and worst(goal.flags) is not Severity.INVALID
+        ),
+        None,
+    )
     if bound is None:
         return (f"latency not measured: there is no lower bound of {wanted.goal} to refer to",)
     warnings: list[str] = []

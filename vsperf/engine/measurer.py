@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 
 from vsperf.engine.judge import judge
 from vsperf.errors import ComponentError, InvalidTrialError
+from vsperf.human import human_fps
 from vsperf.record.flags import Flag, Severity
 from vsperf.record.trial import Purpose, Trial, TrialCounts
 from vsperf.search.base import Budget
@@ -98,7 +99,7 @@ def _unbelievable(trial: Trial, retries: int) -> Exception:
         return ComponentError(f"the generator failed in trial {trial.index}", why=trial.error)
     flag = next(flag for flag in trial.flags if flag.severity is Severity.INVALID)
     return InvalidTrialError(
-        f"trial {trial.index} at {trial.load_fps} fps stayed invalid after {retries} "
+        f"trial {trial.index} at {human_fps(trial.load_fps)} stayed invalid after {retries} "
         f"{'repeat' if retries == 1 else 'repeats'}: {flag.value}",
         why=flag.meaning,
         fix=f"`vsperf explain {flag.value}` says more; the run's record holds every attempt",

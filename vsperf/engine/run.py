@@ -11,7 +11,7 @@ from vsperf.engine.case import CaseRun, run_case
 from vsperf.errors import ExitCode, VsperfError
 from vsperf.events import CaseFinished, CaseStarted, Emit
 from vsperf.plugins import Plugins
-from vsperf.record.run import CaseRecord, CaseStart, Outcome, RunEnd
+from vsperf.record.run import CaseRecord, CaseStart, Outcome
 from vsperf.search.base import Budget
 from vsperf.search.build import loads_of
 from vsperf.search.estimate import Estimate, estimate
@@ -73,11 +73,12 @@ def run_cases(
     """Run the cases, append their records, and return the gravest of their exit codes.
 
     `attempts` says how often a case of a resumed run was begun before.
-    What a case does not use of its share of the budget is left to those that follow.
+    Each case gets a share of the budget in proportion to its estimate; what it does not use is left
+    to those that follow.
     """
     codes = []
     for number, item in enumerate(planned, start=1):
-        share = None if budget_ns is None else budget_ns // (len(planned) - number + 1)
+        share = None if budget_ns is None else _share(budget_ns, planned[number - 1 :])
         emit(CaseStarted(item.case, number, len(planned), item.estimate.seconds))
         writer.append(
             CaseStart(
@@ -98,6 +99,12 @@ def run_cases(
     return gravest(codes)
 
 
+def _share(budget_ns: int, left: Sequence[Planned]) -> int:
+    """Return what the first of the cases that are left may use."""
+    total = sum(item.estimate.seconds for item in left)
+    return int(budget_ns * left[0].estimate.seconds / total) if total else budget_ns
+
+
 def exit_code_of(record: CaseRecord, error: VsperfError | None = None) -> ExitCode:
     """Return the exit code that one case calls for."""
     return error.exit_code if error is not None else EXIT_CODES[record.outcome]
@@ -107,9 +114,3 @@ def gravest(codes: Iterable[ExitCode]) -> ExitCode:
     """Return the code that stands for all of `codes`."""
     present = set(codes)
     return next((code for code in GRAVITY if code in present), ExitCode.OK)
-
-
-def end_run(writer: RunWriter, code: ExitCode) -> None:
-    """Write the last line of a run that came to its end."""
-    finished_at = datetime.now(UTC).isoformat(timespec="milliseconds")
-    writer.append(RunEnd(finished_at=finished_at, exit_code=int(code)))

@@ -38,12 +38,18 @@ class Budget:
         """Count time that a trial took."""
         self.spent_ns += used_ns
 
+    @property
+    def left_ns(self) -> int | None:
+        """What is left; None without a limit."""
+        return None if self.limit_ns is None else max(0, self.limit_ns - self.spent_ns)
+
     @contextmanager
     def holding_back(self, reserved_ns: int) -> Iterator[None]:
-        """Keep some time for what comes later."""
-        if self.limit_ns is None:
+        """Keep some time for what comes later, but never more than a quarter of what is left."""
+        if self.limit_ns is None or self.left_ns is None:
             yield
             return
+        reserved_ns = min(reserved_ns, self.left_ns // 4)
         self.limit_ns -= reserved_ns
         try:
             yield

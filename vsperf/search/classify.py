@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Protocol
 
@@ -118,6 +118,11 @@ class DurationRule:
 
     def bound(self, trials: Sequence[Trial], fails: Failed = failed) -> Bound:
         return self.classify(trials, fails).bound
+
+    def so_far(self, trials: Iterable[Trial]) -> DurationRule:
+        """Return the rule that decides every load by the time there was, however short."""
+        shortest = min((trial.duration_ns for trial in trials), default=self.final_ns)
+        return replace(self, final_ns=min(shortest, self.final_ns), sum_ns=1)
 
     def throughput_fps(self, trials: Sequence[Trial]) -> int:
         """Return the conditional throughput: the load less the loss at the allowed quantile.

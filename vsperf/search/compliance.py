@@ -181,6 +181,8 @@ def _evidence(found: Findings, case: CaseSpec, sister_sizes: Sequence[int]) -> N
         found.weakening.append(f"{len(sizes)} of at least 5 frame sizes (section 9)")
     if case.traffic.direction != "both":
         found.weakening.append("traffic in one direction only (section 14)")
+    if case.latency is not None and case.latency.loads:
+        found.weakening.append("latency from one trial at a load instead of 20 (section 26.2)")
     policy = case.trial
     if not policy.learning:
         found.weakening.append("no learning frames before a trial (section 23)")

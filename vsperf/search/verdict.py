@@ -8,7 +8,7 @@ the switch that failed there, did a repeat confirm it, did the time suffice.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from vsperf.human import human_fps
@@ -19,6 +19,7 @@ from vsperf.search.base import Loads
 from vsperf.search.classify import (
     Bound,
     Bounds,
+    DurationRule,
     Rule,
     bounds_of,
     by_load,
@@ -49,12 +50,21 @@ class Question:
     """Whether the time ended before the upper bound could be tried again."""
     complete: bool = True
     """False when the time ended during the search, whether or not this goal was reached."""
+    provisional: bool = False
+    """Whether the bounds rest on less time than the goal asks for."""
 
 
 def answer(question: Question, trials: Sequence[Trial]) -> GoalResult:
-    """Return the result of a goal from all trials of its search."""
+    """Return the result of a goal from all trials of its search.
+
+    When the time ended before both bounds were decided, they are taken from what there is: a
+    wider interval on less evidence, which its limit and flag say, is worth more than none.
+    """
     groups = by_load(trials)
     bounds = bounds_of(question.rule, trials)
+    if _undecided(question, bounds) and isinstance(question.rule, DurationRule):
+        question = replace(question, rule=question.rule.so_far(trials), provisional=True)
+        bounds = bounds_of(question.rule, trials)
     short = bounds.upper is not None and limited_by_generator(question.rule, groups[bounds.upper])
     limit, reason = _limit(question, groups, bounds, short=short)
     lower = bounds.lower
@@ -92,26 +102,40 @@ def lossy_trials(rule: Rule, trials: Sequence[Trial]) -> list[Trial]:
 Groups = dict[int, list[Trial]]
 
 
+def _undecided(question: Question, bounds: Bounds) -> bool:
+    open_ended = bounds.lower is None or bounds.upper is None
+    return not question.complete and open_ended and not finished(question, bounds)
+
+
 def _limit(question: Question, groups: Groups, bounds: Bounds, *, short: bool) -> tuple[Limit, str]:
     """Return what limits the result, with one sentence on it."""
     rule, upper = question.rule, bounds.upper
-    reached = finished(question, bounds)
+    reached = finished(question, bounds) and not question.provisional
     if not reached and not question.complete:
-        return Limit.BUDGET, _ended_early(bounds)
+        return Limit.BUDGET, _ended_early(question, bounds)
     if upper is None:
         return _unbounded(question, bounds)
     if short:
         return Limit.GENERATOR, _not_sent(rule, groups[upper], at_minimum=bounds.lower is None)
-    if question.verified is False:
-        return Limit.UNKNOWN, f"the loss at {human_fps(upper)} was not seen again in a repeat"
-    if bounds.lower is None and constant_loss([t for group in groups.values() for t in group]):
-        return Limit.UNKNOWN, _same_loss(groups[upper][0])
-    if not reached:
-        return Limit.UNKNOWN, "later trials took back a bound that earlier ones had given"
+    doubt = _contradiction(question, groups, bounds, upper)
+    if doubt is not None:
+        return Limit.UNKNOWN, doubt
     reason = _lost_in_switch(rule, groups[upper], at_minimum=bounds.lower is None)
     if question.unverified:
         reason += "; the time ended before that load could be tried again"
     return Limit.DUT, reason
+
+
+def _contradiction(question: Question, groups: Groups, bounds: Bounds, upper: int) -> str | None:
+    """Return why the loss at an upper bound is not the switch's overload, if it is not."""
+    if question.verified is False:
+        return f"the loss at {human_fps(upper)} was not seen again in a repeat"
+    if bounds.lower is None and constant_loss([t for group in groups.values() for t in group]):
+        frames = groups[upper][0].worst_direction.lost_frames
+        return f"{frames} of the frames went missing at every load, low or high: no overload"
+    if not finished(question, bounds):
+        return "later trials took back a bound that earlier ones had given"
+    return None
 
 
 def _unbounded(question: Question, bounds: Bounds) -> tuple[Limit, str]:
@@ -123,19 +147,18 @@ def _unbounded(question: Question, bounds: Bounds) -> tuple[Limit, str]:
     return Limit.SETTING, f"the highest load allowed, {human_fps(lower)}, passed"
 
 
-def _ended_early(bounds: Bounds) -> str:
+def _ended_early(question: Question, bounds: Bounds) -> str:
     if bounds.upper is None and bounds.lower is None:
         return "the time ended before any load was decided"
     if bounds.upper is None:
-        return "the time ended before any load had failed"
-    if bounds.lower is None:
-        return "the time ended before any load had passed"
-    return "the time ended before the interval was narrow enough"
-
-
-def _same_loss(trial: Trial) -> str:
-    frames = trial.worst_direction.lost_frames
-    return f"{frames} of the frames went missing at every load, low or high: that is no overload"
+        what = "the time ended before any load had failed"
+    elif bounds.lower is None:
+        what = "the time ended before any load had passed"
+    elif question.provisional:
+        what = "the time ended before the interval was decided"
+    else:
+        return "the time ended before the interval was narrow enough"
+    return f"{what}; bounds rest on less time than asked" if question.provisional else what
 
 
 def _not_sent(rule: Rule, trials: Sequence[Trial], *, at_minimum: bool) -> str:
@@ -157,7 +180,8 @@ def _lost_in_switch(rule: Rule, trials: Sequence[Trial], *, at_minimum: bool) ->
     where = "even at the lowest load," if at_minimum else "at"
     return (
         f"{where} {human_fps(trial.load_fps)}{',' if at_minimum else ''} the switch lost {lost} of "
-        f"{worse.sent_frames} frames ({percent(worse.switch_loss_ratio)}; allowed: {allowed})"
+        f"{worse.sent_frames} frames from {worse.name} ({percent(worse.switch_loss_ratio)}; "
+        f"allowed: {allowed})"
     )
 
 
@@ -165,13 +189,14 @@ def _flags(
     question: Question, trials: Sequence[Trial], bounds: Bounds, limit: Limit
 ) -> tuple[Flag, ...]:
     rule, lowest = question.rule, question.loads.minimum
-    at_bounds = [t for t in trials if t.load_fps in (bounds.lower, bounds.upper)]
-    at_minimum = bounds.lower is None and bounds.upper == lowest
+    ceiling = bounds.upper if bounds.upper is not None else question.loads.maximum
+    in_question = [trial for trial in trials if trial.load_fps <= ceiling]
+    at_minimum = bounds.lower is None and bounds.upper == lowest and limit is not Limit.BUDGET
     said = {
         Flag.UPPER_NOT_REPRODUCED: question.verified is False,
         Flag.LOSS_INVERSION: bounds.inverted,
         Flag.CONSTANT_LOSS: bounds.lower is None and constant_loss(trials),
-        Flag.UNSTABLE: _disagree(rule, at_bounds),
+        Flag.UNSTABLE: _disagree(rule, in_question),
         Flag.OUT_OF_BUDGET: limit is Limit.BUDGET or question.unverified,
         Flag.AT_MINIMUM: at_minimum,
     }

@@ -51,12 +51,20 @@ class CaseSpec(Spec):
                     f"topology {self.topology.name} uses link {link}, "
                     f"but testbed {self.testbed.name} has {known}"
                 )
-        goals = () if isinstance(self.search, FixedLoad) else tuple(self.search.goals)
+        fixed = isinstance(self.search, FixedLoad)
+        metrics = ("loss",) if isinstance(self.search, FixedLoad) else tuple(self.search.goals)
+        shares = self.latency.loads if self.latency is not None and not fixed else ()
         for expectation in self.expect:
             metric = expectation.metric
-            if metric not in (*goals, "loss") and expectation.percentile is None:
-                choices = ", ".join((*goals, "loss", "p50", "p99"))
+            if metric not in metrics and not (expectation.percentile and shares):
+                choices = ", ".join((*metrics, *(("p50", "p99") if shares else ())))
                 raise ValueError(f"expect names the metric {metric!r}; this case has {choices}")
+            if expectation.load is not None and expectation.load not in shares:
+                known = ", ".join(str(share) for share in shares)
+                raise ValueError(
+                    f"expect names latency at a load of {expectation.load}; it is measured at "
+                    f"{known} of {self.latency.goal if self.latency else '?'}"
+                )
         return self
 
     def measured(self) -> dict[str, Any]:
@@ -108,7 +116,8 @@ class Case:
     @property
     def label(self) -> str:
         """Name and point for people: phy2phy_tput-64B-4096flows."""
-        parts = [self.spec.name]
+        parts = [self.spec.name, str(self.spec.traffic.frame_size)]
         for name, value in self.point.items():
-            parts.append(f"{value}flows" if name == "flows" else value)
+            if name != "frame_size":
+                parts.append(f"{value}flows" if name == "flows" else value)
         return re.sub(r"[^A-Za-z0-9._+-]", "_", "-".join(parts))

@@ -35,7 +35,11 @@ def driver_problems(document: Section, drivers: Drivers) -> dict[str, Problem]:
 
 def case_problems(spec: CaseSpec, document: Section) -> list[Problem]:
     """Return contradictions that the models cannot see or cannot place."""
-    return [*_load_range(spec, document), *_latency_goal(spec, document)]
+    return [
+        *_load_range(spec, document),
+        *_latency_goal(spec, document),
+        *_beyond_the_link(spec, document),
+    ]
 
 
 def _load_range(spec: CaseSpec, document: Section) -> list[Problem]:
@@ -70,6 +74,27 @@ def _latency_goal(spec: CaseSpec, document: Section) -> list[Problem]:
     fix = did_you_mean(spec.latency.goal, spec.search.goals, f"goals: {listed(spec.search.goals)}")
     what = f"`latency.goal` names {quoted(spec.latency.goal)}, which is no goal of the search"
     return [Problem(what, place, None, fix)]
+
+
+def _beyond_the_link(spec: CaseSpec, document: Section) -> list[Problem]:
+    """Note criteria on a rate that no result can reach, whatever the switch does."""
+    if not spec.topology.links:
+        return []
+    link = min(spec.testbed.links[name].speed for name in spec.topology.links)
+    size = spec.traffic.frame_size
+    line = link.frames_per_second(size)
+    expect = document.get("expect")
+    problems = []
+    for index, one in enumerate(spec.expect):
+        applies = one.min is not None and one.frame_size in (None, size)
+        if not applies or one.min is None or one.min.frames_per_second(size, link) <= line:
+            continue
+        node = find(expect.items[index], "min") if isinstance(expect, Listing) else None
+        what = f"`expect`: no result can reach {one.min}"
+        why = f"the line rate is {float(line):.0f} fps, with frames of {size} on {link}"
+        fix = "add `frame_size:` if it is for smaller frames; for the line rate write `min: 100%`"
+        problems.append(Problem(what, node.mark.location if node else None, why, fix))
+    return problems
 
 
 def expectations_for(spec: CaseSpec) -> list[int]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from vsperf.errors import UsageError
-from vsperf.record.result import GoalResult, Limit
+from vsperf.record.result import GoalResult, Limit, LoadResult
 from vsperf.record.run import CaseRecord, Outcome
 from vsperf.store.folders import RECORDS
 from vsperf.store.locks import is_locked
@@ -121,6 +121,11 @@ class CaseEntry:
     def goals(self) -> tuple[GoalResult, ...]:
         """The intervals found, in the order of the specification."""
         return self.record.result.goals if self.record and self.record.result else ()
+
+    @property
+    def loads(self) -> tuple[LoadResult, ...]:
+        """The answers of fixed loads."""
+        return self.record.result.loads if self.record and self.record.result else ()
 
     @property
     def lower_fps(self) -> int | None:

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Sequence
 
 import click
+from rich.console import Console
 
 from vsperf.cli.drawing import draw
 from vsperf.cli.selection import json_option, load, selects_cases
@@ -42,25 +43,20 @@ def print_plans(planned: Sequence[Planned], as_json: bool) -> None:
     out = console()
     if any(item.case.spec.testbed.simulated for item in planned):
         out.print(simulated_banner())
-    before = None
+    groups: dict[str, list[Planned]] = {}
     for item in planned:
-        case, plan = item.case, item.plan.plan
-        if plan != before:
-            out.print(draw(case.spec.topology, case.spec.vswitch.kind), markup=False)
-            for number, step in enumerate(plan.steps, start=1):
-                out.print(f"{number:3d}. {step.component}: {step.action}", markup=False)
-                if step.argv is not None:
-                    out.print(f"     {shlex.join(step.argv)}", markup=False, style="cyan")
-            for note in plan.notes:
-                out.print(f"   ! {note}", markup=False, style="yellow")
-            before = plan
-        loads = loads_of(case.spec)
-        out.print(
-            f"{case.label}: {case.spec.search.kind} search from {human_fps(loads.minimum)} "
-            f"to {human_fps(loads.maximum)} per direction, about {item.estimate.trials} trials, "
-            f"{human_seconds(item.estimate.seconds)}",
-            markup=False,
-        )
+        groups.setdefault(item.plan.plan.model_dump_json(), []).append(item)
+    for group in groups.values():
+        _print_steps(out, group[0])
+        for item in group:
+            loads = loads_of(item.case.spec)
+            out.print(
+                f"{item.case.label}: {item.case.spec.search.kind} from {human_fps(loads.minimum)} "
+                f"to {human_fps(loads.maximum)} per direction, about {item.estimate.trials} "
+                f"trials, {human_seconds(item.estimate.seconds)}",
+                markup=False,
+                soft_wrap=True,
+            )
     seconds = sum(item.estimate.seconds for item in planned)
     trials = sum(item.estimate.trials for item in planned)
     out.print(
@@ -68,6 +64,17 @@ def print_plans(planned: Sequence[Planned], as_json: bool) -> None:
         f"{human_seconds(seconds)} of traffic and waits",
         style="bold",
     )
+
+
+def _print_steps(out: Console, item: Planned) -> None:
+    plan = item.plan.plan
+    out.print(draw(item.case.spec.topology, item.case.spec.vswitch.kind), markup=False)
+    for number, step in enumerate(plan.steps, start=1):
+        out.print(f"{number:3d}. {step.component}: {step.action}", markup=False, soft_wrap=True)
+        if step.argv is not None:
+            out.print(f"     {shlex.join(step.argv)}", markup=False, style="cyan", soft_wrap=True)
+    for note in plan.notes:
+        out.print(f"   ! {note}", markup=False, style="yellow")
 
 
 def _as_json(item: Planned) -> dict[str, object]:

@@ -11,10 +11,14 @@ from rich.table import Table
 from rich.text import Text
 
 from vsperf.cli.selection import complete_testcase, json_option, results_option
-from vsperf.cli.tables import OUTCOME_STYLES, console, interval
+from vsperf.cli.tables import OUTCOME_STYLES, console, interval, loss_text
 from vsperf.errors import ExitCode
+from vsperf.human import human_fps
 from vsperf.record.run import Outcome
 from vsperf.store.index import CaseEntry, Filter, Index, RunEntry
+
+LIMIT = 50
+"""Rows of a table when nobody asks for more."""
 
 
 @click.command(
@@ -36,7 +40,9 @@ from vsperf.store.index import CaseEntry, Filter, Index, RunEntry
 @click.option("--testbed", metavar="NAME", help="Only this testbed.")
 @click.option("--tag", help="Only testcases with this tag.")
 @click.option("--since", metavar="DATE", help="Only runs from this day on, such as 2026-11-01.")
-@click.option("--limit", type=click.IntRange(1), default=50, show_default=True)
+@click.option(
+    "--limit", type=click.IntRange(1), help="Show at most so many.  [default: 50; JSON: all]"
+)
 @results_option
 @json_option
 def command(
@@ -47,7 +53,7 @@ def command(
     testbed: str | None,
     tag: str | None,
     since: str | None,
-    limit: int,
+    limit: int | None,
     results: Path,
     as_json: bool,
 ) -> int:
@@ -55,6 +61,7 @@ def command(
 
     RUN is an id, the last letters of one, a path, or `latest`.
     """
+    shown = limit if limit is not None else None if as_json else LIMIT
     wants_cases = cases or run is not None or outcome is not None
     with Index.open(results) as index:
         broken = index.refresh()
@@ -65,10 +72,12 @@ def command(
             testbed=testbed,
             tag=tag,
             since=since,
-            limit=limit,
+            limit=None if shown is None else shown + 1,
         )
         found_cases = index.cases(wanted) if wants_cases else ()
         found_runs = () if wants_cases else index.runs(wanted)
+    more = shown is not None and max(len(found_cases), len(found_runs)) > shown
+    found_cases, found_runs = found_cases[:shown], found_runs[:shown]
     if as_json:
         rows = [case.as_json() for case in found_cases] + [entry.as_json() for entry in found_runs]
         click.echo(json.dumps(rows, indent=2))
@@ -76,6 +85,8 @@ def command(
         console().print(_cases(found_cases) if wants_cases else _runs(found_runs))
     else:
         click.echo(f"nothing stored in {results} fits")
+    if more and not as_json:
+        click.echo(f"and more; --limit shows more than {shown}")
     for problem in broken:
         click.echo(f"not readable: {problem}", err=True)
     return ExitCode.OK
@@ -100,6 +111,10 @@ def _cases(entries: Sequence[CaseEntry]) -> Table:
     table = _table("run", "case", "result, per direction", "limit", "testbed", "outcome")
     for entry in entries:
         found = [f"{goal.goal} {interval(goal)}" for goal in entry.goals]
+        found += [
+            f"{human_fps(load.load_fps)}: lost {loss_text(load.worst_loss_ratio)}"
+            for load in entry.loads
+        ]
         outcome = entry.outcome
         table.add_row(
             Text(entry.run, "cyan"),
@@ -115,7 +130,7 @@ def _cases(entries: Sequence[CaseEntry]) -> Table:
 def _table(*columns: str) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for column in columns:
-        table.add_column(column, overflow="fold")
+        table.add_column(column, overflow="fold", no_wrap=column == "run")
     return table
 
 

@@ -22,13 +22,27 @@ from vsperf.cli.selection import (
     results_option,
 )
 from vsperf.cli.summary import CaseRow, latency_rows
-from vsperf.cli.tables import console, simulated_banner, summary
-from vsperf.errors import ExitCode, UsageError
-from vsperf.human import human_ns
+from vsperf.cli.tables import console, print_summary, simulated_banner
+from vsperf.errors import ExitCode, UsageError, VsperfError
+from vsperf.human import human_fps, human_ns
 from vsperf.plugins import Plugins
 from vsperf.spec.loader import Request
 from vsperf.store.folders import RECORDS, resolve, run_folders
 from vsperf.store.reader import RunState, StoredCase, StoredRun, read_run
+
+WIDEST_VALUE = 60
+"""So that a long list does not push the origins of all other values out of sight."""
+
+
+def complete_case(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Complete the cases of a stored run."""
+    results = Path(ctx.params.get("results") or "results")
+    try:
+        stored = read_run(resolve(results, ctx.params["subject"]))
+    except VsperfError:
+        return []
+    labels = [case.planned.label for case in stored.cases]
+    return [label for label in labels if label.startswith(incomplete)]
 
 
 def complete_subject(
@@ -49,7 +63,7 @@ def complete_subject(
     "  vsperf show k7f3 --json\n"
 )
 @click.argument("subject", shell_complete=complete_subject)
-@click.argument("case", required=False)
+@click.argument("case", required=False, shell_complete=complete_case)
 @overrides_cases
 @results_option
 @json_option
@@ -62,7 +76,7 @@ def command(
 ) -> int:
     """Show SUBJECT: a testcase (resolved), or a run, or with CASE one case of a run."""
     if _is_testcase(subject):
-        _show_testcase(replace(request, names=(subject,)), as_json)
+        _show_testcase(replace(request, names=(subject,)), case, as_json)
         return ExitCode.OK
     stored = read_run(resolve(results, subject))
     if case is not None:
@@ -80,10 +94,15 @@ def _is_testcase(subject: str) -> bool:
     return subject in library().testcases()
 
 
-def _show_testcase(request: Request, as_json: bool) -> None:
+def _show_testcase(request: Request, wanted: str | None, as_json: bool) -> None:
     plugins = Plugins.load()
     loaded = load(request, plugins)
-    first = loaded.cases[0]
+    fitting = [case for case in loaded.cases if wanted in (None, case.key, case.id, case.label)]
+    fitting = fitting or [c for c in loaded.cases if wanted in c.label.split("-")]
+    if not fitting:
+        labels = ", ".join(case.label for case in loaded.cases)
+        raise UsageError(f"there is no case {wanted!r}", fix=f"choose one of: {labels}")
+    first = fitting[0]
     if as_json:
         rows = [
             {
@@ -92,7 +111,7 @@ def _show_testcase(request: Request, as_json: bool) -> None:
                 "spec": case.spec.model_dump(mode="json"),
                 "origins": case.origins,
             }
-            for case in loaded.cases
+            for case in fitting
         ]
         click.echo(json.dumps(rows, indent=2))
         return
@@ -106,16 +125,20 @@ def _show_testcase(request: Request, as_json: bool) -> None:
     out.print(f"testbed {loaded.testbed}, preset {loaded.preset}; cases: {labels}", markup=False)
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for column in ("setting", "value", "from"):
-        table.add_column(column, overflow="fold")
-    for path, value in _leaves(first.spec.model_dump(mode="json")):
+        table.add_column(column, overflow="fold", max_width=WIDEST_VALUE)
+    for path, value in _leaves(first.spec.model_dump(mode="json", exclude_none=True)):
         origin = _origin(first.origins, path)
-        never_given = value == "null" and origin == "built-in default"
-        if never_given or path.partition(".")[0] in ("name", "title", "description"):
+        if path.partition(".")[0] in ("name", "title", "description"):
             continue
         table.add_row(Text(path), Text(value), Text(origin, style="dim"))
     out.print(table)
-    if len(loaded.cases) > 1:
-        out.print(f"values of the first of {len(loaded.cases)} cases", style="dim")
+    if len(fitting) > 1:
+        out.print(
+            f"values of {first.label}, the first of {len(fitting)} cases; "
+            f"for another one: vsperf show {first.spec.name} CASE",
+            style="dim",
+            markup=False,
+        )
 
 
 def _origin(origins: dict[str, str], path: str) -> str:
@@ -139,7 +162,11 @@ def _leaves(value: Any, path: str = "") -> list[tuple[str, str]]:
 
 def rows_of(stored: StoredRun) -> list[CaseRow]:
     """Return the summary rows of a stored run."""
-    return [CaseRow(case.planned, case.record, latency_rows(case.trials)) for case in stored.cases]
+    return [_row(case) for case in stored.cases]
+
+
+def _row(case: StoredCase) -> CaseRow:
+    return CaseRow(case.planned, case.record, latency_rows(case.trials), bool(case.attempts))
 
 
 def run_as_json(stored: StoredRun) -> dict[str, Any]:
@@ -164,7 +191,7 @@ def print_run(stored: StoredRun) -> None:
         markup=False,
         soft_wrap=True,
     )
-    out.print(summary(rows_of(stored), header.simulated, out.width))
+    print_summary(out, rows_of(stored), header.simulated)
     if stored.state is RunState.INTERRUPTED:
         left = len(stored.unfinished())
         out.print(
@@ -181,7 +208,8 @@ def print_run(stored: StoredRun) -> None:
 
 def _pick(stored: StoredRun, text: str) -> StoredCase:
     exact = [c for c in stored.cases if text in (c.planned.key, c.planned.id, c.planned.label)]
-    fitting = exact or [c for c in stored.cases if text in c.planned.key]
+    fitting = exact or [c for c in stored.cases if text in c.planned.label.split("-")]
+    fitting = fitting or [c for c in stored.cases if text in c.planned.key]
     if len(fitting) == 1:
         return fitting[0]
     keys = ", ".join(case.planned.key for case in (fitting or stored.cases))
@@ -190,7 +218,7 @@ def _pick(stored: StoredRun, text: str) -> StoredCase:
 
 
 def _show_case(stored: StoredRun, case: StoredCase, as_json: bool) -> None:
-    row = CaseRow(case.planned, case.record, latency_rows(case.trials))
+    row = _row(case)
     if as_json:
         trials = [trial.model_dump(mode="json") for trial in case.trials]
         planned = case.planned.model_dump(mode="json")
@@ -198,11 +226,11 @@ def _show_case(stored: StoredRun, case: StoredCase, as_json: bool) -> None:
         click.echo(json.dumps(document, indent=2))
         return
     out = console()
-    out.print(summary([row], stored.header.simulated, out.width))
+    print_summary(out, [row], stored.header.simulated)
     for goal in row.goals:
-        out.print(f"{goal.goal}: {goal.reason}", markup=False)
+        out.print(f"{goal.goal}: {goal.reason}", markup=False, soft_wrap=True)
     for fixed in row.loads:
-        out.print(f"{fixed.load_fps} fps: {fixed.reason}", markup=False)
+        out.print(f"{human_fps(fixed.load_fps)}: {fixed.reason}", markup=False, soft_wrap=True)
     for latency in row.latency:
         values = ", ".join(f"p{p:g} {human_ns(ns)}" for p, ns in latency.percentiles_ns.items())
         out.print(f"latency at {latency.reference}: {values}", markup=False)

@@ -1,0 +1,120 @@
+"""A run from its header to its last line: begun anew, or taken up where it was interrupted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from vsperf import __version__
+from vsperf.engine.resume import restore_cases
+from vsperf.engine.run import EXIT_CODES, Planned, gravest, plan_cases, run_cases
+from vsperf.errors import ExitCode, UsageError
+from vsperf.events import Emit, RunStarted
+from vsperf.host.facts import environment
+from vsperf.plugins import Plugins
+from vsperf.record.run import PlannedCase, RunEnd, RunHeader, RunResume
+from vsperf.spec.case import Case
+from vsperf.spec.loader import Loaded
+from vsperf.store.validation import validate_file
+from vsperf.store.writer import RunWriter
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A run whose record file is open."""
+
+    writer: RunWriter
+    planned: tuple[Planned, ...]
+    """The cases that are still to be run."""
+    simulated: bool
+    attempts: Mapping[str, int] = field(default_factory=dict)
+    """How often a case was begun before."""
+    codes_before: tuple[ExitCode, ...] = ()
+    """What the cases that are finished already call for."""
+
+    def carry_out(self, emit: Emit, budget_ns: int | None = None) -> ExitCode:
+        """Run the cases, close the file, and hold what was written against the schema."""
+        with self.writer as writer:
+            emit(
+                RunStarted(
+                    run=writer.run,
+                    folder=str(writer.folder),
+                    cases=tuple(item.case for item in self.planned),
+                    estimated_s=sum(item.estimate.seconds for item in self.planned),
+                    simulated=self.simulated,
+                    finished_before=len(self.codes_before),
+                )
+            )
+            code = run_cases(self.planned, writer, emit, budget_ns, self.attempts)
+            code = gravest([code, *self.codes_before])
+            writer.append(RunEnd(finished_at=_now(), exit_code=int(code)))
+        validate_file(self.writer.path)
+        return code
+
+
+def begin(
+    loaded: Loaded, planned: tuple[Planned, ...], results: Path, argv: Sequence[str]
+) -> Session:
+    """Make the folder of a new run and write its header."""
+
+    def header(run: str) -> RunHeader:
+        return RunHeader(
+            run=run,
+            started_at=_now(),
+            simulated=loaded.simulated,
+            testbed=loaded.testbed,
+            preset=loaded.preset,
+            argv=tuple(argv),
+            vsperf_version=__version__,
+            environment=environment(),
+            cases=tuple(_announced(case) for case in loaded.cases),
+        )
+
+    names = [case.spec.name for case in loaded.cases]
+    return Session(RunWriter.create(results, names, header), planned, loaded.simulated)
+
+
+def take_up(folder: Path, plugins: Plugins, argv: Sequence[str]) -> Session:
+    """Open an interrupted run; cases that are finished are not run again."""
+    writer = RunWriter.resume(folder)
+    try:
+        before = writer.before
+        assert before is not None  # a resumed writer has read what was there
+        if not before.unfinished() and before.end is not None:
+            raise UsageError(
+                f"{before.run} is finished; there is nothing to resume",
+                fix=f"`vsperf show {before.run}` shows what it found",
+            )
+        cases = restore_cases(before.unfinished(), before.header.cases, plugins.specs())
+        planned = plan_cases(cases, plugins)
+        writer.append(RunResume(resumed_at=_now(), argv=tuple(argv)))
+    except BaseException:
+        writer.close()
+        raise
+    return Session(
+        writer,
+        planned,
+        before.header.simulated,
+        attempts={case.planned.key: len(case.attempts) for case in before.cases},
+        codes_before=tuple(
+            EXIT_CODES[case.record.outcome] for case in before.cases if case.over and case.record
+        ),
+    )
+
+
+def _announced(case: Case) -> PlannedCase:
+    return PlannedCase(
+        key=case.key,
+        id=case.id,
+        label=case.label,
+        point=case.point,
+        repeat=case.repeat,
+        spec=case.spec.model_dump(mode="json"),
+        origins=case.origins,
+    )
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
