@@ -234,13 +234,64 @@ def test_the_same_seed_gives_the_same_answer(vsperf: Shell) -> None:
     assert first == second
 
 
-def test_a_budget_ends_the_search_early_and_the_result_says_so(vsperf: Shell) -> None:
+@pytest.mark.parametrize("seconds", [5, 8, 12])
+def test_a_budget_ends_the_search_early_and_leaves_the_interval_found_so_far(
+    vsperf: Shell, seconds: int
+) -> None:
     ended = vsperf("run", "phy2phy_tput", "--testbed", "sim", "--set", "traffic.frame_size=64",
-                   "--budget", "8s", "--json")  # fmt: skip
+                   "--budget", f"{seconds}s", "--json")  # fmt: skip
     (case,) = ended.data["cases"]
-    assert case["measured_ns"] <= 8_000_000_000
+    assert case["measured_ns"] <= seconds * 1_000_000_000
     assert "out-of-budget" in case["flags"]
-    assert "the budget of 8s is less than the estimate" in ended.err
+    assert f"the budget of {seconds}s is less than the estimate" in ended.err
+    ndr = case["goals"][0]
+    assert ndr["limit"] == "budget"
+    assert (ndr["lower_fps"] or 0) <= 5_900_000 <= ndr["upper_fps"]
+
+
+def test_a_budget_is_shared_by_what_each_case_needs(vsperf: Shell) -> None:
+    ended = vsperf("run", "phy2phy_tput", "--testbed", "sim", "--budget", "2m", "--json")
+    cases = ended.data["cases"]
+    assert sum(case["measured_ns"] for case in cases) <= 120_000_000_000
+    assert {case["outcome"] for case in cases} == {"PASS"}
+
+
+def test_a_criterion_at_the_line_rate_can_be_met_and_one_above_it_is_refused(
+    vsperf: Shell,
+) -> None:
+    fast = (*SMOKE, "--set", "vswitch.behaviour.kind=never-lossy", "--set")
+    assert vsperf(*fast, "expect=[{metric: ndr, min: 100%}]").code == ExitCode.OK
+    refused = vsperf(*fast, "expect=[{metric: ndr, min: 14.89Mpps}]")
+    assert refused.code == ExitCode.BAD_INPUT
+    assert "no result can reach 14.89Mfps" in refused.err
+
+
+def test_a_latency_criterion_names_the_load_that_it_was_found_at(vsperf: Shell) -> None:
+    strict = "expect=[{metric: p99, max: 1us, load: 50%}]"
+    ended = vsperf(*SMOKE, "--set", strict)
+    assert ended.code == ExitCode.CRITERION_MISSED
+    assert re.search(r"p99 at 50% ≤ 1us, found \S+ µs at 50% of ndr", ended.out)
+    assert "p99" in vsperf(*SMOKE, "--set", "expect=[{metric: p99, max: 1us, load: 51%}]").err
+
+
+def test_a_case_that_cannot_be_believed_shows_no_number(vsperf: Shell) -> None:
+    ended = vsperf(*SMOKE, "--set", "generator.fault=late-counters")
+    assert ended.code == ExitCode.INVALID_RESULT
+    row = next(line for line in ended.out.splitlines() if "INVALID" in line)
+    assert re.fullmatch(r" *64B +invalid +– +– +– +unknown +– +– +– .*– +INVALID *", row)
+
+
+def test_a_terminal_without_unicode_gets_question_marks_and_no_error(vsperf: Shell) -> None:
+    vsperf(*SMOKE)
+    shown = subprocess.run(
+        [sys.executable, "-m", "vsperf", "show", "latest"],
+        env=vsperf.environ(PYTHONIOENCODING="ascii"),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert shown.returncode == ExitCode.OK
+    assert "SIMULATED" in shown.stdout
 
 
 def test_ctrl_c_keeps_what_was_measured_and_resume_finishes_it(vsperf: Shell) -> None:
@@ -252,11 +303,14 @@ def test_ctrl_c_keeps_what_was_measured_and_resume_finishes_it(vsperf: Shell) ->
             if "TrialFinished" in line:
                 break
         process.send_signal(number)
-        _, err = process.communicate()
+        out, err = process.communicate()
         assert process.returncode == code
         assert "Traceback" not in err
+        assert "ABORTED" in out
+        assert "go on with: vsperf run --resume" in out
         run = vsperf("show", "latest", "--json").data
         assert run["state"] == "interrupted"
+        assert "ABORTED" in vsperf("results", "--outcome", "aborted").out
         assert f"vsperf run --resume {run['run']}" in vsperf("show", "latest").out
         finished = vsperf("run", "--resume", "latest", "--json")
         assert finished.code == ExitCode.OK

@@ -14,6 +14,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from vsperf.quantity import Quantity
 from vsperf.spec.base import DriverSpec, Spec
 from vsperf.spec.case import CaseSpec
+from vsperf.spec.preset import PresetHeader
 from vsperf.spec.shape import paths
 
 Drivers = Mapping[str, Mapping[str, type[DriverSpec]]]
@@ -93,6 +94,7 @@ def document_schema(drivers: Drivers) -> dict[str, Any]:
     named = {"type": "string", "examples": ["p2p", "pvp", "pvvp3"]}
     properties["topology"] = {"anyOf": [named, family, properties["topology"]]}
     properties[SELECTION] = _partial(Selection.model_json_schema())
+    properties[PRESET_HEADER] = PresetHeader.model_json_schema()
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "vsperf testcase",
