@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -108,8 +107,8 @@ object_end(struct object *object)
 			append(known, sizeof(known), object->asked[i]);
 		}
 		object_path(object, key, path);
-		problem_set(object->problem, path, "unknown-key", "unknown key %.*s; known here: %s",
-			QUOTED, key, known);
+		problem_set(object->problem, path, "unknown-key",
+			"unknown key %.*s; known here: %s", QUOTED, key, known);
 		return;
 	}
 }
@@ -180,7 +179,8 @@ bool
 value_thousandths(json_t *value, const char *path, uint64_t most, uint64_t *thousandths,
 	struct problem *problem)
 {
-	double number, nearest;
+	uint64_t nearest;
+	double number;
 
 	if (json_is_integer(value)) {
 		if (!value_count(value, path, 0, most / 1000, thousandths, problem))
@@ -199,13 +199,13 @@ value_thousandths(json_t *value, const char *path, uint64_t most, uint64_t *thou
 		return false;
 	}
 	/* A decimal with three digits is the double nearest to it, as is the quotient here. */
-	nearest = round(number * 1000);
-	if (nearest / 1000 != number) {
+	nearest = (uint64_t)(number * 1000 + 0.5);
+	if ((double)nearest / 1000 != number) {
 		problem_set(problem, path, "bad-value",
 			"has more than three digits after its point");
 		return false;
 	}
-	*thousandths = (uint64_t)nearest;
+	*thousandths = nearest;
 	return true;
 }
 

@@ -190,7 +190,8 @@ worker_json(const struct worker_result *worker, const struct trial_result *trial
 		message_count(json, "busy_ppm", (uint64_t)((uint128)worker->busy_cycles *
 			MILLION / worker->total_cycles));
 	if (worker->longest_gap_cycles != 0) {
-		message_count(json, "longest_gap_ns", hdr_nanoseconds(worker->longest_gap_cycles, hz));
+		message_count(json, "longest_gap_ns",
+			hdr_nanoseconds(worker->longest_gap_cycles, hz));
 		message_count(json, "longest_gap_unix_ns", trial->started_unix_ns +
 			hdr_nanoseconds(worker->longest_gap_tsc - trial->started_tsc, hz));
 	}

@@ -8,6 +8,7 @@
 #include "verbs.h"
 
 #define SECOND_NS UINT64_C(1000000000)
+#define LINE_ROOM 4096 /* at first */
 #define IDS_END (INT64_C(1) << 53) /* what every JSON library keeps exactly */
 /* Short trials end soon: look often at first. Both leave the CPU to a worker that shares it. */
 #define YOUNG_NS (SECOND_NS / 20)
@@ -196,23 +197,45 @@ take_line(struct session *session, const char *line, size_t length)
 }
 
 static void
-refuse_long_line(struct session *session)
+refuse_line(struct session *session, const char *code, const char *text)
 {
 	struct problem problem = { 0 };
 
 	session->used = 0;
 	session->skipping = true;
-	problem_set(&problem, "", "too-long", "a line has at most %u bytes", SESSION_MAX_LINE);
+	problem_set(&problem, "", code, "%s", text);
 	send_line(session, refusal(json_null(), &problem));
+}
+
+static bool
+make_room(struct session *session, size_t needed)
+{
+	size_t room = session->room;
+	char *line;
+
+	if (needed <= room)
+		return true;
+	while (room < needed)
+		room = room == 0 ? LINE_ROOM : 2 * room;
+	line = realloc(session->line, room);
+	if (line == NULL)
+		return false;
+	session->line = line;
+	session->room = room;
+	return true;
 }
 
 static void
 keep(struct session *session, const char *bytes, size_t length)
 {
-	if (session->skipping)
+	if (session->skipping || length == 0)
 		return;
 	if (length > SESSION_MAX_LINE - session->used) {
-		refuse_long_line(session);
+		refuse_line(session, "too-long", "a line has at most 1048576 bytes");
+		return;
+	}
+	if (!make_room(session, session->used + length)) {
+		refuse_line(session, "no-memory", "there is no memory for so long a line");
 		return;
 	}
 	memcpy(session->line + session->used, bytes, length);
@@ -293,6 +316,8 @@ session_tick(struct session *session, uint64_t now_ns)
 		json_object_set_new(line, "result", result);
 		send_event(session, "trial-done", line);
 	}
+	session->trials_ended += pending->activity == ACTIVITY_TRIAL ||
+		pending->activity == ACTIVITY_PROBE;
 	pending->activity = ACTIVITY_NONE;
 }
 
@@ -305,21 +330,7 @@ session_patience(const struct session *session)
 		PATIENCE_YOUNG_MS : PATIENCE_MS;
 }
 
-static enum verb_outcome
-verb_stop(struct session *session, struct object *request, json_t **result)
-{
-	if (!request_end(request))
-		return VERB_FAILED;
-	if (session->pending.activity == ACTIVITY_NONE) {
-		problem_set(request->problem, "", "idle", "there is nothing to stop");
-		return VERB_FAILED;
-	}
-	engine_stop(session->engine);
-	*result = json_pack("{s:s}", "stopping", session_activity(session));
-	return VERB_DONE;
-}
-
-static enum verb_outcome
+enum verb_outcome
 verb_quit(struct session *session, struct object *request, json_t **result)
 {
 	struct problem stopped = { 0 };
@@ -338,22 +349,6 @@ verb_quit(struct session *session, struct object *request, json_t **result)
 	session->quit = true;
 	return VERB_DONE;
 }
-
-const struct verb verb_table[] = {
-	{ "hello", true, verb_hello },
-	{ "ports", true, verb_ports },
-	{ "configure", false, verb_configure },
-	{ "trial", false, verb_trial },
-	{ "burst", false, verb_burst },
-	{ "probe", false, verb_probe },
-	{ "learn", false, verb_learn },
-	{ "capture", false, verb_capture },
-	{ "stalls", false, verb_stalls },
-	{ "live", true, verb_live },
-	{ "stop", true, verb_stop },
-	{ "quit", true, verb_quit },
-	{ NULL, false, NULL },
-};
 
 struct session *
 session_create(struct engine *engine, const struct process_facts *facts, session_send send,
@@ -374,5 +369,6 @@ session_create(struct engine *engine, const struct process_facts *facts, session
 void
 session_destroy(struct session *session)
 {
+	free(session->line);
 	free(session);
 }

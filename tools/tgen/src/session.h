@@ -71,9 +71,10 @@ struct session {
 	struct traffic traffic; /* as configured last */
 	uint8_t next_trial;
 	struct pending pending;
+	uint64_t trials_ended;
 	bool skipping; /* the rest of a line that was too long */
-	size_t used;
-	char line[SESSION_MAX_LINE];
+	size_t used, room;
+	char *line; /* as far as it has come in */
 };
 
 struct session *session_create(struct engine *engine, const struct process_facts *facts,

@@ -101,3 +101,33 @@ verb_stalls(struct session *session, struct object *request, json_t **result)
 		return verb_refuse(request, &error);
 	return begin(session, ACTIVITY_STALLS, result);
 }
+
+enum verb_outcome
+verb_stop(struct session *session, struct object *request, json_t **result)
+{
+	if (!request_end(request))
+		return VERB_FAILED;
+	if (session->pending.activity == ACTIVITY_NONE) {
+		problem_set(request->problem, "", "idle", "there is nothing to stop");
+		return VERB_FAILED;
+	}
+	engine_stop(session->engine);
+	*result = json_pack("{s:s}", "stopping", session_activity(session));
+	return VERB_DONE;
+}
+
+const struct verb verb_table[] = {
+	{ "hello", true, verb_hello },
+	{ "ports", true, verb_ports },
+	{ "configure", false, verb_configure },
+	{ "trial", false, verb_trial },
+	{ "burst", false, verb_burst },
+	{ "probe", false, verb_probe },
+	{ "learn", false, verb_learn },
+	{ "capture", false, verb_capture },
+	{ "stalls", false, verb_stalls },
+	{ "live", true, verb_live },
+	{ "stop", true, verb_stop },
+	{ "quit", true, verb_quit },
+	{ NULL, false, NULL },
+};

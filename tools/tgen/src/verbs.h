@@ -28,6 +28,10 @@ enum verb_outcome verb_live(struct session *session, struct object *request, jso
 enum verb_outcome verb_learn(struct session *session, struct object *request, json_t **result);
 enum verb_outcome verb_capture(struct session *session, struct object *request, json_t **result);
 enum verb_outcome verb_stalls(struct session *session, struct object *request, json_t **result);
+enum verb_outcome verb_stop(struct session *session, struct object *request, json_t **result);
+
+/* session.c */
+enum verb_outcome verb_quit(struct session *session, struct object *request, json_t **result);
 
 /* verbs_traffic.c */
 enum verb_outcome verb_configure(struct session *session, struct object *request,

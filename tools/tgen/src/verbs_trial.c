@@ -97,6 +97,14 @@ read_burst(struct object *request, struct trial_request *trial)
 		trial->burst = (uint16_t)burst;
 }
 
+static void
+read_detail(struct object *request, struct trial_request *trial)
+{
+	object_flag(request, "latency", &trial->latency);
+	object_flag(request, "variation", &trial->variation);
+	object_flag(request, "check_fill", &trial->check_fill);
+}
+
 static enum verb_outcome
 start(struct session *session, struct object *request, const struct trial_request *trial,
 	enum activity activity, bool wait)
@@ -162,8 +170,7 @@ verb_trial(struct session *session, struct object *request, json_t **result)
 	read_bounds(session, request, &trial);
 	read_burst(request, &trial);
 	read_rest(session, request, &trial);
-	object_flag(request, "latency", &trial.latency);
-	object_flag(request, "variation", &trial.variation);
+	read_detail(request, &trial);
 	object_flag(request, "wait", &wait);
 	return start(session, request, &trial, ACTIVITY_TRIAL, wait);
 }
@@ -186,8 +193,7 @@ verb_burst(struct session *session, struct object *request, json_t **result)
 	object_count(request, "timeout_ns", 1, LONGEST_NS, &trial.duration_ns);
 	read_burst(request, &trial);
 	read_rest(session, request, &trial);
-	object_flag(request, "latency", &trial.latency);
-	object_flag(request, "variation", &trial.variation);
+	read_detail(request, &trial);
 	object_flag(request, "wait", &wait);
 	return start(session, request, &trial, ACTIVITY_TRIAL, wait);
 }

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "options.h"
+
+#define DEFAULT_RING 1024
+#define MOST_QUEUES 64
+#define MOST_RING 32768
+
+static int
+read_number(const char *name, const char *text, unsigned long most, uint16_t *value,
+	struct error *error)
+{
+	unsigned long number;
+	char *end;
+
+	errno = 0;
+	number = strtoul(text, &end, 10);
+	if (errno != 0 || *end != '\0' || end == text || text[0] == '-' || number < 1 ||
+			number > most)
+		return error_set(error, EINVAL, "usage", "%s needs a number from 1 to %lu",
+			name, most);
+	*value = (uint16_t)number;
+	return 0;
+}
+
+/* Returns how many arguments the option took, or a negative errno. */
+static int
+read_option(struct options *options, const char *name, const char *value, bool *is_stdin,
+	struct error *error)
+{
+	int status;
+
+	if (strcmp(name, "--stdin") == 0) {
+		*is_stdin = true;
+		return 1;
+	}
+	if (strcmp(name, "--exit-without-controller") == 0) {
+		options->exit_without_controller = true;
+		return 1;
+	}
+	if (strcmp(name, "--control") != 0 && strcmp(name, "--queues") != 0 &&
+			strcmp(name, "--ring") != 0)
+		return error_set(error, EINVAL, "usage", "unknown option %s", name);
+	if (value == NULL)
+		return error_set(error, EINVAL, "usage", "%s needs a value", name);
+	if (strcmp(name, "--control") == 0) {
+		options->control = value;
+		return 2;
+	}
+	status = strcmp(name, "--queues") == 0 ?
+		read_number(name, value, MOST_QUEUES, &options->queues, error) :
+		read_number(name, value, MOST_RING, &options->ring, error);
+	return status < 0 ? status : 2;
+}
+
+int
+options_read(struct options *options, int argc, char **argv, struct error *error)
+{
+	bool is_stdin = false;
+	int i, taken;
+
+	*options = (struct options){ .queues = 1, .ring = DEFAULT_RING };
+	for (i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		options->help |= strcmp(argv[i], "--help") == 0;
+		options->version |= strcmp(argv[i], "--version") == 0;
+	}
+	options->eal_arguments = i;
+	for (i++; i < argc; i += taken) {
+		options->help |= strcmp(argv[i], "--help") == 0;
+		options->version |= strcmp(argv[i], "--version") == 0;
+		if (options->help || options->version)
+			return 0;
+		taken = read_option(options, argv[i], i + 1 < argc ? argv[i + 1] : NULL,
+			&is_stdin, error);
+		if (taken < 0)
+			return taken;
+	}
+	if (is_stdin && options->control != NULL)
+		return error_set(error, EINVAL, "usage",
+			"--control and --stdin exclude each other");
+	return 0;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/eventfd.h>
+
+#include "signals.h"
+
+static void *
+wait_for_signal(void *argument)
+{
+	struct signals *signals = argument;
+	const uint64_t one = 1;
+	int number;
+
+	for (;;) {
+		if (sigwait(&signals->set, &number) != 0)
+			continue;
+		/* The main thread reads it after the event, which orders the two. */
+		atomic_store(&signals->received, number);
+		(void)!write(signals->event, &one, sizeof(one));
+		/* Pairs with signals_serve(): a main thread that serves watches the event. */
+		if (!atomic_load(&signals->serving)) {
+			signals->leave(signals->context);
+			_exit(128 + number);
+		}
+	}
+	return NULL;
+}
+
+int
+signals_start(struct signals *signals, void (*leave)(void *context), void *context,
+	struct error *error)
+{
+	pthread_t thread;
+	int status;
+
+	signals->leave = leave;
+	signals->context = context;
+	atomic_init(&signals->serving, false);
+	atomic_init(&signals->received, 0);
+	signals->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (signals->event < 0)
+		return error_set(error, errno, "signals", "eventfd: %s", strerror(errno));
+	sigemptyset(&signals->set);
+	sigaddset(&signals->set, SIGINT);
+	sigaddset(&signals->set, SIGTERM);
+	signal(SIGPIPE, SIG_IGN);
+	pthread_sigmask(SIG_BLOCK, &signals->set, NULL);
+	status = pthread_create(&thread, NULL, wait_for_signal, signals);
+	if (status != 0)
+		return error_set(error, status, "signals", "thread: %s", strerror(status));
+	pthread_detach(thread);
+	return 0;
+}
+
+void
+signals_serve(struct signals *signals)
+{
+	atomic_store(&signals->serving, true);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TGEN_TRACES_H
+#define TGEN_TRACES_H
+
+/*
+ * What DPDK leaves behind when a process ends: the files of its hugepages, which keep the memory,
+ * and its folder of run-time files. Only what this process made is removed.
+ */
+
+#include <limits.h>
+
+#define TRACES_MOST 1024 /* with a file for each page of 2 MB: 2 GB */
+
+struct traces {
+	unsigned int count;
+	char *path[TRACES_MOST];
+	char folder[PATH_MAX]; /* of run-time files; empty: none */
+};
+
+/* See what there is, while the memory is still mapped. */
+void traces_find(struct traces *traces);
+/* Remove it, when nothing uses it any more. */
+void traces_remove(struct traces *traces);
+
+#endif /* TGEN_TRACES_H */

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * An engine without ports, DPDK or time: two ports joined back to back, and a trial that ends after
+ * a few looks at it. It aborts when the control side breaks what engine.h says.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine.h"
+#include "fake_engine.h"
+#include "payload.h"
+
+#define LOOKS 3
+
+struct engine {
+	enum engine_state state;
+	bool is_trial;
+	unsigned int looks;
+	struct traffic traffic;
+	struct trial_request request;
+	struct trial_result result;
+	struct histogram histogram;
+};
+
+static void
+demand(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+struct engine *
+engine_create(uint16_t queues, uint16_t ring_size, struct error *error)
+{
+	struct engine *engine = calloc(1, sizeof(*engine));
+
+	(void)queues;
+	(void)ring_size;
+	if (engine == NULL) {
+		error_set(error, ENOMEM, "memory", "no memory");
+		return NULL;
+	}
+	histogram_clear(&engine->histogram);
+	histogram_add(&engine->histogram, 100);
+	histogram_add(&engine->histogram, 3000);
+	return engine;
+}
+
+void
+engine_destroy(struct engine *engine)
+{
+	free(engine);
+}
+
+uint16_t
+engine_ports(const struct engine *engine)
+{
+	(void)engine;
+	return 2;
+}
+
+void
+engine_port_facts(const struct engine *engine, uint16_t port, struct port_facts *facts)
+{
+	(void)engine;
+	demand(port < 2);
+	*facts = (struct port_facts){
+		.id = port, .name = "fake", .driver = "f\xc3\xa4lschung \xff", .link_up = true,
+		.link_mbps = 10000, .mtu = 1500, .receive_queues = 1, .transmit_queues = 1,
+		.receive_ring = 1024, .transmit_ring = 1024, .receive_offloads = 5,
+		.numa_node = -1, .has_virtio_features = port == 1, .virtio_features = 0x130008000,
+	};
+}
+
+int
+engine_configure(struct engine *engine, const struct traffic *traffic, struct error *error)
+{
+	unsigned int i;
+
+	demand(engine->state != ENGINE_RUNNING);
+	demand(traffic->streams >= 1 && traffic->streams <= TGEN_MAX_STREAMS);
+	for (i = 0; i < traffic->streams; i++) {
+		const struct stream *stream = &traffic->stream[i];
+
+		demand(stream->id == i && stream->transmit_port < 2 && stream->receive_port < 2);
+		demand(stream->sizes >= 1 && stream->sizes <= TGEN_MAX_SIZES);
+		demand(stream->size[0] >= TGEN_MIN_FRAME && stream->size[0] <= TGEN_MAX_FRAME);
+		demand(stream->headers.vlans <= 2 && stream->headers.mpls_labels <= 3);
+		demand(stream->flows.count >= 1 && stream->flows.count <= TGEN_MAX_FLOWS);
+		demand(stream->flows.variations <= TGEN_MAX_VARIATIONS);
+	}
+	if (traffic->stream[0].size[0] == FAKE_REFUSED_SIZE)
+		return error_set(error, EINVAL, "refused", "the engine does not like this size");
+	engine->traffic = *traffic;
+	return 0;
+}
+
+static void
+begin(struct engine *engine, bool is_trial)
+{
+	demand(engine->state != ENGINE_RUNNING);
+	engine->state = ENGINE_RUNNING;
+	engine->is_trial = is_trial;
+	engine->looks = 0;
+}
+
+int
+engine_start(struct engine *engine, const struct trial_request *request, struct error *error)
+{
+	unsigned int i;
+
+	demand(engine->traffic.streams > 0);
+	demand(request->burst >= 1 && request->burst <= 64);
+	for (i = 0; i < TGEN_MAX_STREAMS; i++)
+		demand(request->frames[i] <= TGEN_48_BITS &&
+			(i < engine->traffic.streams || request->frames[i] == 0));
+	if (request->burst == FAKE_REFUSED_BURST)
+		return error_set(error, EIO, "refused", "the engine does not like this burst");
+	engine->request = *request;
+	begin(engine, true);
+	return 0;
+}
+
+static void
+fill_result(struct engine *engine)
+{
+	struct trial_result *result = &engine->result;
+	unsigned int i;
+
+	*result = (struct trial_result){
+		.settled = true, .stopped_early = engine->looks < LOOKS, .tsc_hz = 2000000000,
+		.started_tsc = 1000, .ended_tsc = 2000001000, .started_unix_ns = 1700000000,
+		.streams = engine->traffic.streams, .ports = 2, .workers = 1,
+	};
+	for (i = 0; i < result->streams; i++) {
+		struct stream_result *stream = &result->stream[i];
+		const struct stream *asked = &engine->traffic.stream[i];
+
+		stream->intended = engine->request.frames[i];
+		stream->sent = stream->intended == TGEN_48_BITS ? 1000 : stream->intended;
+		stream->received = stream->distinct = stream->sent;
+		stream->arrived[asked->receive_port] = stream->sent;
+		stream->latency = engine->request.latency ? &engine->histogram : NULL;
+		stream->variation = engine->request.variation ? &engine->histogram : NULL;
+	}
+	result->worker[0] = (struct worker_result){
+		.lcore = 1, .cpu = 1, .loops = 10, .busy_cycles = 1, .total_cycles = 4,
+		.longest_gap_cycles = 2000, .longest_gap_tsc = 3000,
+		.departure_error = &engine->histogram,
+	};
+}
+
+enum engine_state
+engine_poll(struct engine *engine)
+{
+	if (engine->state == ENGINE_RUNNING && ++engine->looks >= LOOKS) {
+		engine->state = ENGINE_DONE;
+		if (engine->is_trial)
+			fill_result(engine);
+	}
+	return engine->state;
+}
+
+void
+engine_live(const struct engine *engine, struct live *live)
+{
+	*live = (struct live){ .elapsed_ns = engine->looks, .sent = { 2 }, .received = { 1 } };
+}
+
+void
+engine_stop(struct engine *engine)
+{
+	if (engine->state != ENGINE_RUNNING)
+		return;
+	engine->state = ENGINE_DONE;
+	if (engine->is_trial)
+		fill_result(engine);
+}
+
+const struct trial_result *
+engine_result(const struct engine *engine)
+{
+	demand(engine->state == ENGINE_DONE);
+	return &engine->result;
+}
+
+int
+engine_learn(struct engine *engine, unsigned int rounds, struct error *error)
+{
+	(void)error;
+	demand(engine->state != ENGINE_RUNNING && rounds > 0 && engine->traffic.streams > 0);
+	return 0;
+}
+
+int
+engine_capture(struct engine *engine, uint16_t port, const char *path, uint32_t frames,
+	struct error *error)
+{
+	(void)error;
+	demand(engine->state != ENGINE_RUNNING && port < 2 && path[0] == '/' && frames > 0);
+	return 0;
+}
+
+int
+engine_stalls(struct engine *engine, uint64_t duration_ns, uint64_t threshold_ns,
+	struct error *error)
+{
+	(void)error;
+	demand(duration_ns > 0 && threshold_ns > 0);
+	begin(engine, false);
+	return 0;
+}
+
+const struct histogram *
+engine_stall_gaps(const struct engine *engine, unsigned int worker)
+{
+	return worker == 0 ? &engine->histogram : NULL;
+}
+
+static const char *
+offload(uint64_t bit)
+{
+	return bit == 1 ? "VLAN_STRIP" : "OTHER";
+}
+
+const struct process_facts fake_facts = {
+	.version = "0", .build_type = "test", .march = "native", .compiler = "cc",
+	.dpdk = "none", .tsc_hz = 2000000000, .pid = 1, .main = { .lcore = 0, .cpu = -1 },
+	.workers = 1, .worker = { { .lcore = 1, .cpu = 1 } }, .first_trial = 254,
+	.receive_offload = offload, .transmit_offload = offload,
+};

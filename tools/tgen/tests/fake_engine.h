@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TGEN_TESTS_FAKE_ENGINE_H
+#define TGEN_TESTS_FAKE_ENGINE_H
+
+#include "session.h"
+
+/* What this engine refuses, so that refusals can be tested. */
+#define FAKE_REFUSED_SIZE 666
+#define FAKE_REFUSED_BURST 13
+
+extern const struct process_facts fake_facts;
+
+#endif /* TGEN_TESTS_FAKE_ENGINE_H */

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What a request may say, and what is said when it is wrong. */
+
+#include "talk.h"
+
+#define STREAM(inner) \
+	"{\"id\":1,\"verb\":\"configure\",\"streams\":[{\"size\":64},{" inner "}]}"
+
+static void
+test_requests_that_are_none_are_refused(void **state)
+{
+	assert_refused(*state, "what?", "bad-json", "");
+	assert_refused(*state, "[1, 2", "bad-json", "");
+	assert_refused(*state, "{} {}", "bad-json", "");
+	assert_refused(*state, "\xff\xfe", "bad-json", "");
+	assert_refused(*state, "{\"id\":1,\"id\":2}", "bad-json", "");
+	assert_refused(*state, "{\"id\":99999999999999999999}", "bad-json", "");
+	assert_refused(*state, "[]", "wrong-type", "");
+	assert_refused(*state, "7", "wrong-type", "");
+	assert_refused(*state, "null", "wrong-type", "");
+	assert_refused(*state, "{}", "missing-key", "id");
+	assert_refused(*state, "{\"id\":\"a\",\"verb\":\"hello\"}", "wrong-type", "id");
+	assert_refused(*state, "{\"id\":-1,\"verb\":\"hello\"}", "out-of-range", "id");
+	assert_refused(*state, "{\"id\":1.0,\"verb\":\"hello\"}", "wrong-type", "id");
+	assert_refused(*state, "{\"id\":1}", "missing-key", "verb");
+	assert_refused(*state, "{\"id\":1,\"verb\":\"helo\"}", "unknown-verb", "verb");
+	assert_refused(*state, "{\"id\":1,\"verb\":\"hello\",\"how\":1}", "unknown-key", "how");
+}
+
+static void
+test_the_answer_has_the_id_of_its_request(void **state)
+{
+	json_t *answer = ask(*state, "{\"id\":9007199254740992,\"verb\":\"nothing\"}");
+
+	assert_int_equal(integer(answer, "id"), 9007199254740992);
+	answer = ask(*state, "nothing");
+	assert_true(json_is_null(json_object_get(answer, "id")));
+}
+
+static void
+test_an_error_says_where_it_is(void **state)
+{
+	static const struct {
+		const char *request, *code, *path;
+	} cases[] = {
+		{ STREAM("\"size\":\"64\""), "wrong-type", "streams[1].size" },
+		{ STREAM("\"size\":64.0"), "wrong-type", "streams[1].size" },
+		{ STREAM("\"size\":63"), "out-of-range", "streams[1].size" },
+		{ STREAM("\"size\":null"), "wrong-type", "streams[1].size" },
+		{ STREAM("\"siez\":64"), "missing-key", "streams[1]" },
+		{ STREAM("\"size\":64,\"dcsp\":1"), "unknown-key", "streams[1].dcsp" },
+		{ STREAM("\"size\":64,\"genome\":\"a\""), "bad-value", "streams[1]" },
+		{ STREAM("\"genome\":\"aaZ\""), "bad-value", "streams[1].genome" },
+		{ STREAM("\"genome\":\"\""), "bad-value", "streams[1].genome" },
+		{ STREAM("\"sizes\":[64,9217]"), "out-of-range", "streams[1].sizes[1]" },
+		{ STREAM("\"sizes\":[]"), "out-of-range", "streams[1].sizes" },
+		{ STREAM("\"size\":64,\"transmit_port\":2"), "out-of-range",
+			"streams[1].transmit_port" },
+		{ STREAM("\"size\":64,\"layer3\":\"ipx\""), "bad-value", "streams[1].layer3" },
+		{ STREAM("\"size\":64,\"source_mac\":\"02:00\""), "bad-value",
+			"streams[1].source_mac" },
+		{ STREAM("\"size\":64,\"source_ip\":\"::1\""), "bad-value",
+			"streams[1].source_ip" },
+		{ STREAM("\"size\":64,\"layer3\":\"ipv6\",\"source_ip\":\"198.18.0.1\""),
+			"bad-value", "streams[1].source_ip" },
+		{ STREAM("\"size\":64,\"vlans\":[1,2,3]"), "out-of-range", "streams[1].vlans" },
+		{ STREAM("\"size\":64,\"vlans\":[4096]"), "out-of-range", "streams[1].vlans[0]" },
+		{ STREAM("\"size\":64,\"vlans\":[{\"priority\":1}]"), "missing-key",
+			"streams[1].vlans[0]" },
+		{ STREAM("\"size\":64,\"mpls\":[1048576]"), "out-of-range", "streams[1].mpls[0]" },
+		{ STREAM("\"size\":64,\"vxlan\":{}"), "missing-key", "streams[1].vxlan" },
+		{ STREAM("\"size\":64,\"vxlan\":{\"vni\":1}"), "bad-size", "streams[1]" },
+		{ STREAM("\"size\":64,\"layer3\":\"ipv6\""), "bad-size", "streams[1]" },
+		{ STREAM("\"size\":64,\"flows\":7"), "wrong-type", "streams[1].flows" },
+		{ STREAM("\"size\":64,\"flows\":{}"), "missing-key", "streams[1].flows" },
+		{ STREAM("\"size\":64,\"flows\":{\"vary\":[{\"field\":\"colour\",\"count\":2}]}"),
+			"bad-value", "streams[1].flows.vary[0].field" },
+		{ STREAM("\"size\":64,\"flows\":{\"vary\":[{\"field\":\"source_ip\","
+			"\"count\":16777216},{\"field\":\"source_port\",\"count\":2}]}"),
+			"out-of-range", "streams[1].flows" },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_refused(*state, cases[i].request, cases[i].code, cases[i].path);
+	assert_refused(*state, "{\"id\":1,\"verb\":\"configure\"}", "missing-key", "streams");
+	assert_refused(*state, "{\"id\":1,\"verb\":\"configure\",\"streams\":[]}",
+		"out-of-range", "streams");
+	assert_refused(*state, "{\"id\":1,\"verb\":\"configure\",\"streams\":[7]}",
+		"wrong-type", "streams[0]");
+}
+
+static void
+test_ports_have_addresses_for_benchmarks(void **state)
+{
+	struct talk *talk = *state;
+	static const uint8_t first[4] = { 198, 18, 0, 1 }, second[4] = { 198, 19, 0, 1 };
+	const struct headers *headers = &talk->session->traffic.stream[1].headers;
+
+	result_of(talk, CONFIGURE);
+	assert_memory_equal(headers->source_ip, second, 4);
+	assert_memory_equal(headers->destination_ip, first, 4);
+	assert_int_equal(talk->session->traffic.stream[1].receive_port, 0);
+	assert_int_equal(headers->source_mac[0], 2);
+	assert_memory_not_equal(headers->source_mac, headers->destination_mac, 6);
+}
+
+static void
+test_all_of_a_stream_can_be_said(void **state)
+{
+	struct talk *talk = *state;
+	const struct stream *stream = &talk->session->traffic.stream[0];
+	const struct headers *headers = &stream->headers;
+	static const uint8_t mac[6] = { 2, 10, 11, 0, 0, 1 }, outer[4] = { 198, 18, 1, 2 };
+	static const uint8_t ip[16] = { 0x20, 1, 0, 2, [15] = 7 };
+
+	result_of(talk, "{\"id\":1,\"verb\":\"configure\",\"streams\":[{"
+		"\"transmit_port\":1,\"receive_port\":1,\"sizes\":[200,300],"
+		"\"source_mac\":\"02:0a:0B:00:00:01\",\"vlans\":[{\"id\":100,\"priority\":7},4094],"
+		"\"mpls\":[16,17],\"layer3\":\"ipv6\",\"source_ip\":\"2001:2::7\","
+		"\"layer4\":\"tcp\",\"dscp\":46,\"ttl\":1,"
+		"\"source_port\":1,\"destination_port\":2,"
+		"\"vxlan\":{\"vni\":16777215,\"source_ip\":\"198.18.1.2\"},"
+		"\"flows\":{\"vary\":[{\"field\":\"source_port\",\"count\":4,\"step\":2},"
+		"{\"field\":\"destination_mac\",\"count\":3}],\"order\":\"shuffled\","
+		"\"seed\":99}}]}");
+	assert_int_equal(stream->transmit_port, 1);
+	assert_int_equal(stream->receive_port, 1);
+	assert_int_equal(stream->sizes, 2);
+	assert_int_equal(stream->size[1], 300);
+	assert_memory_equal(headers->source_mac, mac, 6);
+	assert_int_equal(headers->vlans, 2);
+	assert_int_equal(headers->vlan[0], 7 << 13 | 100);
+	assert_int_equal(headers->vlan[1], 4094);
+	assert_int_equal(headers->mpls_labels, 2);
+	assert_int_equal(headers->mpls[1], 17);
+	assert_int_equal(headers->layer3, LAYER3_IPV6);
+	assert_memory_equal(headers->source_ip, ip, 16);
+	assert_int_equal(headers->layer4, LAYER4_TCP);
+	assert_int_equal(headers->dscp, 46);
+	assert_int_equal(headers->ttl, 1);
+	assert_int_equal(headers->destination_port, 2);
+	assert_true(headers->vxlan);
+	assert_int_equal(headers->vni, 16777215);
+	assert_memory_equal(headers->outer_source_ip, outer, 4);
+	assert_int_equal(stream->flows.count, 12);
+	assert_int_equal(stream->flows.variation[0].step, 2);
+	assert_int_equal(stream->flows.order, FLOWS_SHUFFLED);
+	assert_int_equal(stream->flows.seed, 99);
+}
+
+static void
+test_what_the_engine_refuses_is_handed_on(void **state)
+{
+	assert_refused(*state, "{\"id\":1,\"verb\":\"configure\",\"streams\":[{\"size\":666}]}",
+		"refused", "");
+	result_of(*state, CONFIGURE);
+	assert_refused(*state, "{\"id\":2,\"verb\":\"trial\",\"frames\":1,\"burst\":13}",
+		"refused", "");
+}
+
+static void
+test_rates_are_exact_to_a_thousandth(void **state)
+{
+	struct talk *talk = *state;
+	const struct trial_request *request = &talk->session->pending.request;
+
+	result_of(talk, CONFIGURE);
+	result_of(talk, "{\"id\":1,\"verb\":\"trial\",\"rate_fps\":14880952.381,"
+		"\"duration_ns\":3000000000,\"wait\":false}");
+	assert_int_equal(request->rate_mfps[0], 14880952381);
+	assert_int_equal(request->frames[1], 44642857);
+	result_of(talk, "{\"id\":1,\"verb\":\"stop\"}");
+	session_tick(talk->session, 0);
+	assert_refused(talk, "{\"id\":1,\"verb\":\"trial\",\"frames\":1,\"rate_fps\":1.0001}",
+		"bad-value", "rate_fps");
+	assert_refused(talk, "{\"id\":1,\"verb\":\"trial\",\"frames\":1,\"rate_fps\":-1}",
+		"out-of-range", "rate_fps");
+	assert_refused(talk, "{\"id\":1,\"verb\":\"trial\",\"frames\":1,\"rate_fps\":1e300}",
+		"out-of-range", "rate_fps");
+	assert_refused(talk, "{\"id\":1,\"verb\":\"trial\",\"frames\":[1]}", "out-of-range",
+		"frames");
+	assert_refused(talk, "{\"id\":1,\"verb\":\"trial\",\"frames\":1.5}", "wrong-type",
+		"frames");
+	assert_refused(talk, "{\"id\":1,\"verb\":\"trial\",\"frames\":[1,true]}", "wrong-type",
+		"frames[1]");
+	assert_refused(talk, "{\"id\":1,\"verb\":\"trial\"}", "missing-key", "");
+	assert_refused(talk, "{\"id\":1,\"verb\":\"trial\",\"frames\":0}", "out-of-range", "");
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_requests_that_are_none_are_refused),
+		TEST(test_the_answer_has_the_id_of_its_request),
+		TEST(test_an_error_says_where_it_is),
+		TEST(test_ports_have_addresses_for_benchmarks),
+		TEST(test_all_of_a_stream_can_be_said),
+		TEST(test_what_the_engine_refuses_is_handed_on),
+		TEST(test_rates_are_exact_to_a_thousandth),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

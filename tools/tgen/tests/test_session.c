@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What a controller sees: one answer for each request, whatever it sends and when. */
+
+#include "talk.h"
+
+static void
+test_hello_tells_versions_cpus_and_verbs(void **state)
+{
+	json_t *result = result_of(*state, "{\"id\":0,\"verb\":\"hello\"}");
+
+	assert_int_equal(integer(result, "protocol"), TGEN_PROTOCOL);
+	assert_int_equal(json_array_size(json_object_get(result, "verbs")), 12);
+	assert_int_equal(json_array_size(json_object_get(result, "lcores")), 2);
+	assert_null(json_object_get(json_array_get(json_object_get(result, "lcores"), 0), "cpu"));
+	assert_string_equal(json_string_value(json_object_get(result, "state")), "idle");
+}
+
+static void
+test_ports_leave_out_what_is_not_known(void **state)
+{
+	json_t *ports = json_object_get(result_of(*state, "{\"id\":0,\"verb\":\"ports\"}"),
+		"ports");
+	json_t *first = json_array_get(ports, 0), *second = json_array_get(ports, 1);
+
+	assert_int_equal(json_array_size(ports), 2);
+	assert_null(json_object_get(first, "virtio_features"));
+	assert_null(json_object_get(first, "numa_node"));
+	assert_int_equal(json_array_size(json_object_get(first, "receive_offloads")), 2);
+	assert_string_equal(json_string_value(json_object_get(second, "virtio_features")),
+		"0x130008000");
+}
+
+static void
+test_order_matters(void **state)
+{
+	struct talk *talk = *state;
+
+	assert_refused(talk, "{\"id\":1,\"verb\":\"trial\",\"frames\":1}", "not-configured", "");
+	assert_refused(talk, "{\"id\":1,\"verb\":\"burst\",\"frames\":1}", "not-configured", "");
+	assert_refused(talk, "{\"id\":1,\"verb\":\"probe\"}", "not-configured", "");
+	assert_refused(talk, "{\"id\":1,\"verb\":\"learn\"}", "not-configured", "");
+	assert_refused(talk, "{\"id\":1,\"verb\":\"stop\"}", "idle", "");
+	result_of(talk, CONFIGURE);
+	forget(talk);
+	say(talk, "{\"id\":5,\"verb\":\"trial\",\"frames\":100}\n");
+	assert_int_equal(talk->lines, 0);
+	assert_refused(talk, "{\"id\":6,\"verb\":\"trial\",\"frames\":1}", "busy", "");
+	assert_refused(talk, CONFIGURE, "busy", "");
+	assert_refused(talk, "{\"id\":6,\"verb\":\"stalls\",\"duration_ns\":1}", "busy", "");
+	result_of(talk, "{\"id\":7,\"verb\":\"ports\"}");
+	assert_string_equal(json_string_value(json_object_get(
+		result_of(talk, "{\"id\":8,\"verb\":\"live\"}"), "state")), "trial");
+	result_of(talk, "{\"id\":9,\"verb\":\"stop\"}");
+	forget(talk);
+	session_tick(talk->session, 0);
+	assert_int_equal(talk->lines, 1);
+	assert_int_equal(integer(talk->line[0], "id"), 5);
+	assert_true(json_is_true(json_object_get(json_object_get(talk->line[0], "result"),
+		"stopped_early")));
+}
+
+static void
+test_a_trial_that_is_not_waited_for_ends_with_an_event(void **state)
+{
+	struct talk *talk = *state;
+	json_t *streams, *result;
+
+	result_of(talk, CONFIGURE);
+	result_of(talk, "{\"id\":5,\"verb\":\"trial\",\"duration_ns\":1000000000,"
+		"\"rate_fps\":[1000.5,0],\"wait\":false,\"variation\":true}");
+	forget(talk);
+	talk->now_ns = UINT64_C(3500000000);
+	session_tick(talk->session, talk->now_ns);
+	session_tick(talk->session, talk->now_ns + 1);
+	assert_int_equal(talk->lines, 1); /* one second's statistics, not three */
+	assert_string_equal(json_string_value(json_object_get(talk->line[0], "event")), "stats");
+	session_tick(talk->session, talk->now_ns);
+	assert_int_equal(talk->lines, 2);
+	assert_string_equal(json_string_value(json_object_get(talk->line[1], "event")),
+		"trial-done");
+	assert_int_equal(integer(talk->line[1], "id"), 5);
+	result = json_object_get(talk->line[1], "result");
+	streams = json_object_get(result, "streams");
+	assert_int_equal(integer(json_array_get(streams, 0), "intended"), 1000);
+	assert_int_equal(integer(json_array_get(streams, 0), "unsent"), 0);
+	assert_null(json_object_get(json_array_get(streams, 1), "intended"));
+	assert_non_null(json_object_get(json_object_get(json_array_get(streams, 1), "latency"),
+		"hdr"));
+	assert_int_equal(session_patience(talk->session), -1);
+}
+
+#define BURST "{\"id\":1,\"verb\":\"burst\",\"frames\":[1,2],\"wait\":false"
+
+static void
+test_trials_are_numbered_so_that_frames_of_others_are_told_apart(void **state)
+{
+	static const int expected[] = { 254, 255, 0, 7, 8 };
+	struct talk *talk = *state;
+	unsigned int i;
+
+	result_of(talk, CONFIGURE);
+	for (i = 0; i < 5; i++) {
+		json_t *result = result_of(talk, i == 3 ? BURST ",\"number\":7}" : BURST "}");
+
+		assert_int_equal(integer(result, "number"), expected[i]);
+		while (session_patience(talk->session) >= 0)
+			session_tick(talk->session, 0);
+	}
+}
+
+static void
+test_a_probe_says_where_frames_came_in(void **state)
+{
+	struct talk *talk = *state;
+	json_t *stream;
+
+	result_of(talk, CONFIGURE);
+	forget(talk);
+	say(talk, "{\"id\":3,\"verb\":\"probe\",\"frames\":5}\n");
+	while (talk->lines == 0)
+		session_tick(talk->session, 0);
+	stream = json_array_get(json_object_get(json_object_get(talk->line[0], "result"),
+		"streams"), 0);
+	assert_int_equal(integer(json_object_get(stream, "arrived"), "1"), 5);
+}
+
+static void
+test_stalls_are_told_per_worker(void **state)
+{
+	struct talk *talk = *state;
+	json_t *worker;
+
+	forget(talk);
+	say(talk, "{\"id\":3,\"verb\":\"stalls\",\"duration_ns\":5}\n");
+	while (talk->lines == 0)
+		session_tick(talk->session, 0);
+	worker = json_array_get(json_object_get(json_object_get(talk->line[0], "result"),
+		"workers"), 0);
+	assert_int_equal(integer(worker, "lcore"), 1);
+	assert_int_equal(integer(json_object_get(worker, "gaps"), "max_ns"), 1500);
+}
+
+static void
+test_quit_answers_what_is_still_owed(void **state)
+{
+	struct talk *talk = *state;
+
+	result_of(talk, CONFIGURE);
+	forget(talk);
+	say(talk, "{\"id\":3,\"verb\":\"probe\"}\n{\"id\":4,\"verb\":\"quit\"}\n"
+		"{\"id\":5,\"verb\":\"hello\"}\n");
+	assert_int_equal(talk->lines, 2);
+	assert_int_equal(integer(talk->line[0], "id"), 3);
+	assert_true(json_is_false(json_object_get(talk->line[0], "ok")));
+	assert_int_equal(integer(talk->line[1], "id"), 4);
+	assert_true(talk->session->quit);
+}
+
+static void
+test_a_line_may_come_in_pieces_and_lines_together(void **state)
+{
+	struct talk *talk = *state;
+	const char *text = "\r\n  \n{\"id\":1,\"verb\":\"hello\"}\r\n"
+		"{\"id\":2,\"verb\":\"ports\"}\n";
+	size_t i;
+
+	for (i = 0; text[i] != '\0'; i++)
+		session_input(talk->session, text + i, 1, 0);
+	assert_int_equal(talk->lines, 2);
+	forget(talk);
+	say(talk, text);
+	assert_int_equal(talk->lines, 2);
+}
+
+static void
+test_a_line_without_end_is_refused_once_and_skipped(void **state)
+{
+	struct talk *talk = *state;
+	char *much = malloc(10 << 20);
+
+	memset(much, '[', 10 << 20);
+	session_input(talk->session, much, 10 << 20, 0);
+	assert_int_equal(talk->lines, 1);
+	session_input(talk->session, much, 10 << 20, 0);
+	assert_int_equal(talk->lines, 1);
+	say(talk, "\n");
+	assert_int_equal(talk->lines, 1);
+	result_of(talk, "{\"id\":1,\"verb\":\"hello\"}");
+	/* Exactly the longest, deeply nested. */
+	forget(talk);
+	session_input(talk->session, much, SESSION_MAX_LINE, 0);
+	say(talk, "\n");
+	assert_int_equal(talk->lines, 1);
+	free(much);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_hello_tells_versions_cpus_and_verbs),
+		TEST(test_ports_leave_out_what_is_not_known),
+		TEST(test_order_matters),
+		TEST(test_a_trial_that_is_not_waited_for_ends_with_an_event),
+		TEST(test_trials_are_numbered_so_that_frames_of_others_are_told_apart),
+		TEST(test_a_probe_says_where_frames_came_in),
+		TEST(test_stalls_are_told_per_worker),
+		TEST(test_quit_answers_what_is_still_owed),
+		TEST(test_a_line_may_come_in_pieces_and_lines_together),
+		TEST(test_a_line_without_end_is_refused_once_and_skipped),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
