@@ -7,7 +7,7 @@ programs := tools/make-reference
 misspelt := tests/golden,tests/unit/test_config_*
 prose := README.md docs vsperf tests conf testcases tools vnfs results/README.md Makefile setup.py
 
-.PHONY: help run test setup setup-dev lint format docs clean-venv
+.PHONY: help run test test-tgen setup setup-dev lint format docs clean-venv
 
 help: ## show the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1 \t\2/p' Makefile | expand -t 20
@@ -15,8 +15,15 @@ help: ## show the targets
 run: setup ## set up, then measure a virtual switch (today: the simulated testbed)
 	@.venv/bin/vsperf run phy2phy_tput --testbed sim
 
-test: lint ## set up, then all gates and all tests
+test: lint test-tgen ## set up, then all gates and all tests
 	@$(python) -m pytest -n 2 --dist loadgroup
+
+test-tgen: setup-dev ## the unit tests and the fuzzer of the traffic generator, with sanitizers too
+	@for build in tgen tgen-sanitized; do \
+		echo "tests: build/$$build"; \
+		said=$$(meson test --no-rebuild -C build/$$build --print-errorlogs 2>&1) || \
+			{ echo "$$said"; exit 1; }; \
+	done
 
 setup: ## install what vsperf needs into .venv
 	@tools/bootstrap
