@@ -48,23 +48,37 @@ from_scratch_at_any_length_and_place(void **state)
 }
 
 static void
+check_fold(uint64_t sum)
+{
+	uint64_t folded = checksum_fold(sum);
+
+	/* 2^16 is 1 modulo 65535; a sum that is not 0 folds to 65535, not to 0. */
+	assert_int_equal(folded % 65535, sum % 65535);
+	assert_true((folded == 0) == (sum == 0));
+}
+
+static void
 folding_keeps_the_value(void **state)
 {
+	static const uint64_t corners[] = { 0, 1, 2, 0x7fff, 0x8000, 0xfffe, 0xffff };
+	const size_t count = sizeof(corners) / sizeof(corners[0]);
 	uint64_t seed = 6;
-	int i;
+	size_t i, rest;
 
 	(void)state;
+	/* Each of the four words at each corner: carries into carries. */
+	for (i = 0; i < count * count * count * count; i++) {
+		uint64_t sum = 0;
+
+		for (rest = i; rest > 0; rest /= count)
+			sum = sum << 16 | corners[rest % count];
+		check_fold(sum);
+	}
 	assert_int_equal(checksum_fold(0), 0);
 	assert_int_equal(checksum_fold(UINT64_MAX), UINT16_MAX);
 	assert_int_equal(checksum_fold(UINT64_C(0xffff0001)), 1);
-	for (i = 0; i < 1000000; i++) {
-		uint64_t sum = unit_magnitude(&seed);
-		uint64_t folded = checksum_fold(sum);
-
-		/* 2^16 is 1 modulo 65535; a sum that is not 0 folds to 65535, not to 0. */
-		assert_int_equal(folded % 65535, sum % 65535);
-		assert_true((folded == 0) == (sum == 0));
-	}
+	for (i = 0; i < 1000000; i++)
+		check_fold(unit_magnitude(&seed));
 }
 
 /* Every old and new value that is near a corner, for every checksum that a header can have. */
