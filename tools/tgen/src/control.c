@@ -104,11 +104,19 @@ take_input(struct control *control)
 	return true;
 }
 
+/* For one short line at the very beginning of a connection, which has room for it. */
+static void
+send_once(void *context, const char *line, size_t length)
+{
+	const int *caller = context;
+
+	(void)!send(*caller, line, length, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
 static void
 take_caller(struct control *control)
 {
 	int caller = accept4(control->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	char *line;
 
 	if (caller < 0)
 		return;
@@ -117,10 +125,7 @@ take_caller(struct control *control)
 		control->output = caller;
 		return;
 	}
-	line = session_refusal("controlled", "another controller is connected");
-	if (line != NULL)
-		(void)!send(caller, line, strlen(line), MSG_DONTWAIT | MSG_NOSIGNAL);
-	free(line);
+	session_refuse(send_once, &caller, "controlled", "another controller is connected");
 	close(caller);
 }
 

@@ -16,7 +16,7 @@
 #define PATIENCE_MS 5
 
 static void
-send_line(struct session *session, json_t *line)
+send_to(session_send send, void *context, json_t *line)
 {
 	char *text = json_dumps(line, JSON_COMPACT);
 	size_t length;
@@ -26,8 +26,14 @@ send_line(struct session *session, json_t *line)
 		return; /* out of memory; the controller will miss its answer */
 	length = strlen(text);
 	text[length] = '\n'; /* where the NUL was; the length says where it ends */
-	session->send(session->context, text, length + 1);
+	send(context, text, length + 1);
 	free(text);
+}
+
+static void
+send_line(struct session *session, json_t *line)
+{
+	send_to(session->send, session->context, line);
 }
 
 static json_t *
@@ -62,28 +68,26 @@ send_result(struct session *session, json_int_t id, json_t *result)
 	send_line(session, line);
 }
 
+/* Takes the content over. */
 static void
-send_event(struct session *session, const char *event, json_t *line)
+send_event(struct session *session, const char *event, json_t *content)
 {
+	json_t *line = json_object();
+
 	json_object_set_new(line, "event", json_string(event));
 	json_object_set_new(line, "id", json_integer(session->pending.id));
+	json_object_update(line, content);
+	json_decref(content);
 	send_line(session, line);
 }
 
-char *
-session_refusal(const char *code, const char *text)
+void
+session_refuse(session_send send, void *context, const char *code, const char *text)
 {
 	struct problem problem = { 0 };
-	json_t *line;
-	char *dumped;
 
 	problem_set(&problem, "", code, "%s", text);
-	line = refusal(json_null(), &problem);
-	dumped = json_dumps(line, JSON_COMPACT);
-	json_decref(line);
-	if (dumped != NULL)
-		dumped[strlen(dumped)] = '\n';
-	return dumped;
+	send_to(send, context, refusal(json_null(), &problem));
 }
 
 const char *
@@ -268,11 +272,11 @@ static void
 send_stats(struct session *session)
 {
 	uint64_t elapsed_ns;
-	json_t *line = json_object();
+	json_t *streams = live_streams(session, &elapsed_ns), *content = json_object();
 
-	json_object_set_new(line, "streams", live_streams(session, &elapsed_ns));
-	message_count(line, "elapsed_ns", elapsed_ns);
-	send_event(session, "stats", line);
+	message_count(content, "elapsed_ns", elapsed_ns);
+	json_object_set_new(content, "streams", streams);
+	send_event(session, "stats", content);
 }
 
 static json_t *
@@ -294,7 +298,7 @@ void
 session_tick(struct session *session, uint64_t now_ns)
 {
 	struct pending *pending = &session->pending;
-	json_t *result, *line;
+	json_t *result, *content;
 
 	session->now_ns = now_ns;
 	if (pending->activity == ACTIVITY_NONE)
@@ -312,9 +316,9 @@ session_tick(struct session *session, uint64_t now_ns)
 	if (pending->wait) {
 		send_result(session, pending->id, result);
 	} else {
-		line = json_object();
-		json_object_set_new(line, "result", result);
-		send_event(session, "trial-done", line);
+		content = json_object();
+		json_object_set_new(content, "result", result);
+		send_event(session, "trial-done", content);
 	}
 	session->trials_ended += pending->activity == ACTIVITY_TRIAL ||
 		pending->activity == ACTIVITY_PROBE;

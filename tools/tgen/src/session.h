@@ -86,8 +86,8 @@ void session_input(struct session *session, const char *bytes, size_t length, ui
 /* Look after the engine. Call every session_patience() ms while that is not negative. */
 void session_tick(struct session *session, uint64_t now_ns);
 int session_patience(const struct session *session);
-/* Tell a controller that nobody listens to it: a line for it, to be freed by the caller. */
-char *session_refusal(const char *code, const char *text);
+/* Tell someone who is not the controller of any session why not. */
+void session_refuse(session_send send, void *context, const char *code, const char *text);
 
 /* For the verbs. */
 enum verb_outcome { VERB_DONE, VERB_LATER, VERB_FAILED };

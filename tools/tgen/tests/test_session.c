@@ -195,6 +195,16 @@ test_a_line_without_end_is_refused_once_and_skipped(void **state)
 	free(much);
 }
 
+static void
+test_a_refused_caller_gets_one_whole_line(void **state)
+{
+	struct talk *talk = *state;
+
+	session_refuse(keep, talk, "controlled", "another one is here");
+	assert_int_equal(talk->lines, 1);
+	assert_true(json_is_false(json_object_get(talk->line[0], "ok")));
+}
+
 int
 main(void)
 {
@@ -209,6 +219,7 @@ main(void)
 		TEST(test_quit_answers_what_is_still_owed),
 		TEST(test_a_line_may_come_in_pieces_and_lines_together),
 		TEST(test_a_line_without_end_is_refused_once_and_skipped),
+		TEST(test_a_refused_caller_gets_one_whole_line),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
