@@ -234,6 +234,7 @@ flow_plan_init(struct flow_plan *plan, const struct flows *flows)
 	while (UINT32_C(1) << bits < flows->count)
 		bits++;
 	plan->mask = (UINT32_C(1) << bits) - 1;
+	plan->walks = flows->count < (UINT32_C(1) << bits) / 8 * 7;
 	plan->shift = (uint8_t)((bits + 1) / 2);
 	plan->factor[0] = (uint32_t)next_random(&state) | 1;
 	plan->factor[1] = (uint32_t)next_random(&state) | 1;

@@ -11,6 +11,7 @@
  * prepared sums, so a checksum is those sums, the words of the new values, and a fold.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <rte_branch_prediction.h>
@@ -35,6 +36,7 @@ struct flow_plan {
 	uint64_t reciprocal; /* of count */
 	uint32_t mask; /* the least 2^k - 1 that holds every flow number */
 	uint8_t shift; /* half of k, from 1 */
+	bool walks; /* often past the count */
 	uint32_t factor[2]; /* odd: multiplying modulo 2^k loses nothing */
 	uint32_t addend;
 };
@@ -89,9 +91,16 @@ flow_number(const struct flow_plan *plan, uint64_t n)
 	if (plan->kind == PLAN_PLAIN)
 		return value;
 	/* Walk the cycle past the numbers between count and mask, of which there are fewer. */
-	do {
+	value = flow_mix(plan, value);
+	if (plan->walks) {
+		/* Two steps ahead, chosen by masks: a branch here would often be guessed wrong. */
+		uint32_t second = flow_mix(plan, value), third = flow_mix(plan, second);
+
+		second ^= (second ^ third) & -(uint32_t)(second >= plan->count);
+		value ^= (value ^ second) & -(uint32_t)(value >= plan->count);
+	}
+	while (unlikely(value >= plan->count))
 		value = flow_mix(plan, value);
-	} while (unlikely(value >= plan->count));
 	return value;
 }
 
