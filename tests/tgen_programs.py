@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 REPOSITORY = Path(__file__).parent.parent
-BUILD = REPOSITORY / "build" / "tgen-programs"
+BUILD = REPOSITORY / "build" / "tgen-sanitized"
+"""The build for tests; set-up makes it, too."""
 
 
 def why_not() -> str | None:
@@ -26,7 +27,7 @@ def why_not() -> str | None:
 def build(name: str) -> Path:
     """Return the program, up to date, with sanitizers; one process at a time builds."""
     BUILD.parent.mkdir(exist_ok=True)
-    with (BUILD.parent / "tgen-programs.lock").open("w") as lock:
+    with (BUILD.parent / "tgen-sanitized.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (BUILD / "build.ninja").exists():
             options = ["-Db_sanitize=address,undefined", "-Dbuildtype=debugoptimized"]
