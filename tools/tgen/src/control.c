@@ -201,6 +201,7 @@ loop(struct control *control, int signals, int patience_ms)
 	struct session *session = control->session;
 	struct pollfd polls[POLLS];
 	int timeout, ready;
+	bool lost = false;
 
 	for (;;) {
 		fill_polls(control, signals, polls);
@@ -212,12 +213,12 @@ loop(struct control *control, int signals, int patience_ms)
 			return CONTROL_NOBODY;
 		if (ready > 0 && polls[POLL_SIGNALS].revents != 0)
 			return CONTROL_SIGNAL;
+		/* Who only closed its sending side may still read. */
 		if (ready > 0 && !serve(control, polls))
-			return session->pending.activity == ACTIVITY_NONE ?
-				CONTROL_QUIT : CONTROL_LOST;
+			lost = session_end(session, "the controller has gone");
 		if (session->quit) {
 			farewell(control);
-			return CONTROL_QUIT;
+			return lost ? CONTROL_LOST : CONTROL_QUIT;
 		}
 		session_tick(session, now_ns());
 		publish(control);
@@ -235,8 +236,7 @@ control_run(struct control *control, struct engine *engine, const struct process
 		return end;
 	telemetry_start(control->session);
 	end = loop(control, signals, patience_ms);
-	if (control->session->pending.activity != ACTIVITY_NONE)
-		engine_stop(engine);
+	session_end(control->session, "tgen was told to end");
 	telemetry_stop();
 	session_destroy(control->session);
 	control->session = NULL;

@@ -334,23 +334,30 @@ session_patience(const struct session *session)
 		PATIENCE_YOUNG_MS : PATIENCE_MS;
 }
 
-enum verb_outcome
-verb_quit(struct session *session, struct object *request, json_t **result)
+bool
+session_end(struct session *session, const char *why)
 {
 	struct problem stopped = { 0 };
 
+	session->quit = true;
+	if (session->pending.activity == ACTIVITY_NONE)
+		return false;
+	engine_stop(session->engine);
+	if (session->pending.wait) {
+		problem_set(&stopped, "", "stopped", "%s", why);
+		send_line(session, refusal(json_integer(session->pending.id), &stopped));
+	}
+	session->pending.activity = ACTIVITY_NONE;
+	return true;
+}
+
+enum verb_outcome
+verb_quit(struct session *session, struct object *request, json_t **result)
+{
 	(void)result;
 	if (!request_end(request))
 		return VERB_FAILED;
-	if (session->pending.activity != ACTIVITY_NONE) {
-		engine_stop(session->engine);
-		if (session->pending.wait) {
-			problem_set(&stopped, "", "stopped", "tgen was asked to quit");
-			send_line(session, refusal(json_integer(session->pending.id), &stopped));
-		}
-		session->pending.activity = ACTIVITY_NONE;
-	}
-	session->quit = true;
+	session_end(session, "tgen was asked to quit");
 	return VERB_DONE;
 }
 

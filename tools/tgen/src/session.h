@@ -86,6 +86,8 @@ void session_input(struct session *session, const char *bytes, size_t length, ui
 /* Look after the engine. Call every session_patience() ms while that is not negative. */
 void session_tick(struct session *session, uint64_t now_ns);
 int session_patience(const struct session *session);
+/* Stop whatever runs, and answer what is owed. Returns whether anything ran. */
+bool session_end(struct session *session, const char *why);
 /* Tell someone who is not the controller of any session why not. */
 void session_refuse(session_send send, void *context, const char *code, const char *text);
 
