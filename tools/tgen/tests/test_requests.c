@@ -48,7 +48,7 @@ test_an_error_says_where_it_is(void **state)
 		{ STREAM("\"size\":64.0"), "wrong-type", "streams[1].size" },
 		{ STREAM("\"size\":63"), "out-of-range", "streams[1].size" },
 		{ STREAM("\"size\":null"), "wrong-type", "streams[1].size" },
-		{ STREAM("\"siez\":64"), "missing-key", "streams[1]" },
+		{ STREAM("\"bytes\":64"), "missing-key", "streams[1]" },
 		{ STREAM("\"size\":64,\"dcsp\":1"), "unknown-key", "streams[1].dcsp" },
 		{ STREAM("\"size\":64,\"genome\":\"a\""), "bad-value", "streams[1]" },
 		{ STREAM("\"genome\":\"aaZ\""), "bad-value", "streams[1].genome" },
