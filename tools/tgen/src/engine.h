@@ -116,7 +116,7 @@ void engine_stop(struct engine *engine);
 /* After ENGINE_DONE; valid until the next start. */
 const struct trial_result *engine_result(const struct engine *engine);
 
-/* Send frames that teach switches and neighbours where we are (ARP, IPv6 neighbours), `rounds` times. */
+/* Teach switches and neighbours where we are (ARP, neighbour advertisements), `rounds` times. */
 int engine_learn(struct engine *engine, unsigned int rounds, struct error *error);
 
 /* Copy the first `frames` frames sent and received on a port in the next trial to a pcap file. */
