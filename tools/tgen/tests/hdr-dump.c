@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Builds a histogram for tests in other languages: hdr-dump TSC_HZ [SHARE…]. Lines "CYCLES COUNT" on
- * standard input; on standard output the HdrHistogram text, a line with count, minimum, mean and
- * maximum [ns], and the value at each share [ns].
+ * Builds a histogram for tests in other languages: hdr-dump TSC_HZ [SHARE...]. Takes lines
+ * "CYCLES COUNT" on standard input; answers the HdrHistogram text, a line with count, minimum, mean
+ * and maximum [ns], and the value at each share [ns].
  */
 #include <inttypes.h>
 #include <stdio.h>

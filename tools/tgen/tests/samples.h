@@ -30,6 +30,27 @@ sample_headers(void)
 	return headers;
 }
 
+static inline struct flows
+sample_flows(enum field field, uint32_t count, uint32_t step)
+{
+	struct flows flows = {
+		.count = count,
+		.variations = 1,
+		.variation = { { field, count, step } },
+	};
+
+	return flows;
+}
+
+static inline void
+sample_vary(struct flows *flows, enum field field, uint32_t count, uint32_t step)
+{
+	struct variation variation = { field, count, step };
+
+	flows->variation[flows->variations++] = variation;
+	flows->count *= count;
+}
+
 static inline bool
 sample_is_ipv4(const struct frame *frame)
 {
