@@ -127,6 +127,7 @@ leave(void *context)
 	struct traces traces;
 
 	traces_find(&traces);
+	traces_find_listeners(&traces);
 	traces_remove(&traces);
 	control_close(context);
 }

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 #include <linux/magic.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/vfs.h>
 
 #include <rte_eal.h>
@@ -69,6 +71,38 @@ traces_find(struct traces *traces)
 	}
 	if (maps != NULL)
 		fclose(maps);
+}
+
+static void
+add_listener(struct traces *traces, int file)
+{
+	struct sockaddr_un address = { 0 };
+	socklen_t length = sizeof(address), room = sizeof(int);
+	int listens = 0;
+
+	if (traces->count == TRACES_MOST ||
+			getsockopt(file, SOL_SOCKET, SO_ACCEPTCONN, &listens, &room) != 0 ||
+			listens == 0 ||
+			getsockname(file, (struct sockaddr *)&address, &length) != 0 ||
+			address.sun_family != AF_UNIX || address.sun_path[0] != '/')
+		return;
+	traces->path[traces->count] = strndup(address.sun_path, sizeof(address.sun_path));
+	if (traces->path[traces->count] != NULL)
+		traces->count++;
+}
+
+void
+traces_find_listeners(struct traces *traces)
+{
+	DIR *folder = opendir("/proc/self/fd");
+	struct dirent *entry;
+
+	if (folder == NULL)
+		return;
+	while ((entry = readdir(folder)) != NULL)
+		if (entry->d_name[0] != '.')
+			add_listener(traces, atoi(entry->d_name));
+	closedir(folder);
 }
 
 /* A primary process locks its configuration; our own lock does not count here. */

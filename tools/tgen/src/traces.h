@@ -19,6 +19,8 @@ struct traces {
 
 /* See what there is, while the memory is still mapped. */
 void traces_find(struct traces *traces);
+/* And the Unix sockets that a port listens at, when the port will not be closed in order. */
+void traces_find_listeners(struct traces *traces);
 /* Remove it, when nothing uses it any more. */
 void traces_remove(struct traces *traces);
 
