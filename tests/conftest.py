@@ -6,8 +6,10 @@ A test that misses one of them fails; without the variable it is skipped, and sa
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,6 +18,10 @@ import pytest
 import tgen_programs
 from hypothesis import settings
 from leave_no_trace import Places, adopt_orphans, left_behind, snapshot
+from loopbacks import tgen_dut
+
+from vsperf.errors import NotReadyError
+from vsperf.trafficgens.tgen.binary import find_binary
 
 HERE = Path(__file__).parent
 REPOSITORY = HERE.parent
@@ -36,9 +42,32 @@ def _checkout() -> str | None:
     return None if (REPOSITORY / ".git").exists() else "this is no git checkout"
 
 
+def _tgen() -> str | None:
+    try:
+        find_binary()
+    except NotReadyError as error:
+        return str(error)
+    return None
+
+
+def _tgen_dut() -> str | None:
+    return _tgen() or (None if tgen_dut().is_file() else f"there is no {tgen_dut()}")
+
+
+def _hugepages() -> str | None:
+    if not os.access("/proc/sys/vm/nr_hugepages", os.W_OK):
+        return "hugepages cannot be reserved by this user"
+    return None if any(Path("/dev").glob("hugepages*")) else "no hugetlbfs is mounted"
+
+
 PARTS: dict[str, Callable[[], str | None]] = {
     "checkout": _checkout,
     "make": lambda: _program("make"),
+    "hugepages": _hugepages,
+    "tgen": _tgen,
+    "tgen-dut": _tgen_dut,
+    "dpdk-testpmd": lambda: _program("dpdk-testpmd"),
+    "tshark": lambda: _program("tshark"),
     "setuptools": lambda: None if find_spec("setuptools") else "setuptools is not installed",
     "tgen-programs": tgen_programs.why_not,
 }
@@ -89,7 +118,23 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _no_trace(request: pytest.FixtureRequest) -> Iterator[None]:
+def _alone_on_the_machine(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let tests of the group `machine` run one after the other, whoever runs them.
+
+    They need whole CPUs. The group alone does not see to it: pytest-xdist 3.8 silently forgets
+    groups with pytest 9.2, and knows nothing of a second run beside this one.
+    """
+    mark = request.node.get_closest_marker("xdist_group")
+    if mark is None or mark.args != ("machine",):
+        yield
+        return
+    with Path(tempfile.gettempdir(), f"vsperf-tests-{os.getuid()}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _no_trace(request: pytest.FixtureRequest, _alone_on_the_machine: None) -> Iterator[None]:
     """Fail an integration test that leaves a process, socket, link or the like behind."""
     if not request.path.is_relative_to(HERE / "integration"):
         yield

@@ -2,13 +2,16 @@
 
 Only traces that can be vsperf's are looked at: descendants of the test process, and names that
 begin with `vsperf` at the places where a run puts things. Other programs on the machine come and
-go unseen.
+go unseen, and so do things whose name says that another process owns them, as long as it lives:
+tests run side by side.
 """
 
 from __future__ import annotations
 
 import ctypes
 import itertools
+import os
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -19,14 +22,16 @@ import psutil
 MARK = "vsperf"
 """Every socket folder, hugepage file, namespace and link of a run begins with this."""
 PR_SET_CHILD_SUBREAPER = 36
+OWNED = re.compile(MARK + r"-[a-z]+-(\d+)-")
+"""Names of running things hold the process that made them, such as vsperf-tgen-4711-a0b1c2."""
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
     """Where traces are looked for; tests of this module put their own."""
 
-    run: tuple[Path, ...] = (Path("/run"),)
-    """Folders that hold run directories named with the mark."""
+    run: tuple[Path, ...] = (Path("/run"), Path("/run/dpdk"))
+    """Folders that hold sockets and run directories named with the mark."""
     hugepages: tuple[Path, ...] = tuple(sorted(Path("/dev").glob("hugepages*")))
     namespaces: Path = Path("/run/netns")
     links: Path = Path("/sys/class/net")
@@ -77,9 +82,22 @@ def _processes() -> Iterator[str]:
 def _marked(folders: Iterable[Path]) -> Iterator[Path]:
     for folder in folders:
         try:
-            yield from folder.glob(f"{MARK}*")
+            found = list(folder.glob(f"{MARK}*"))
         except OSError:
             continue  # not there, or not ours to see
+        yield from (path for path in found if not _somebody_elses(path.name))
+
+
+def _somebody_elses(name: str) -> bool:
+    """Whether a living process that does not descend from this one owns what is called so."""
+    owner = OWNED.match(name)
+    if owner is None:
+        return False
+    try:
+        process = psutil.Process(int(owner[1]))
+        return os.getpid() not in {process.pid, *(parent.pid for parent in process.parents())}
+    except psutil.NoSuchProcess:
+        return False
 
 
 def _sockets(folder: Path) -> Iterator[Path]:

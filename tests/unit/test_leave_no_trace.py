@@ -108,3 +108,15 @@ def test_a_missing_part_fails_only_where_it_is_asked_for(monkeypatch: pytest.Mon
 def test_a_part_that_is_there_is_not_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(PARTS, "sun", lambda: None)
     assert missing("sun", "all") is None
+
+
+def test_what_a_living_process_beside_this_one_owns_is_not_looked_at(tmp_path: Path) -> None:
+    places = Places((tmp_path,), (), tmp_path, tmp_path)
+    before = snapshot(places)
+    ours, theirs, nobodys = os.getpid(), os.getppid(), 2**22 + 1
+    for owner in (ours, theirs, nobodys):
+        (tmp_path / f"vsperf-tgen-{owner}-a0b1c2").mkdir()
+    left = "\n".join(left_behind(before, lambda: snapshot(places), patience_s=0))
+    assert f"-{ours}-" in left
+    assert f"-{nobodys}-" in left
+    assert f"-{theirs}-" not in left

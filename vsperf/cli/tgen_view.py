@@ -106,7 +106,7 @@ def _interval(one: Calibration) -> str:
     lower, upper = one.loss_free_lower_fps, one.loss_free_upper_fps
     if lower is None:
         return "none" if upper is None else f"none < {human_fps(upper)}"
-    return f"{human_fps(lower)} … {'?' if upper is None else human_fps(upper)}"
+    return f"≥ {human_fps(lower)}" if upper is None else f"{human_fps(lower)} … {human_fps(upper)}"
 
 
 def _table(corner: str, names: Sequence[str], rows: Sequence[Row]) -> Table:

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
 #include <rte_cycles.h>
+
 #include <rte_ethdev.h>
 
 #include "forward.h"
@@ -39,7 +42,7 @@ flip(struct rte_mbuf *mbuf, uint32_t before_end)
 	*rte_pktmbuf_mtod_offset(mbuf, uint8_t *, length - before_end) ^= 0x10;
 }
 
-/* Put a copy behind a frame: the frame itself once more, or one without the magic. */
+/* Put a copy behind a frame: the frame itself once more, or one of somebody else. */
 static bool
 pass_copy(struct witness *witness, struct line *line, const struct entry *entry, bool foreign)
 {
@@ -48,8 +51,10 @@ pass_copy(struct witness *witness, struct line *line, const struct entry *entry,
 	copy.mbuf = rte_pktmbuf_copy(entry->mbuf, witness->pool, 0, UINT32_MAX);
 	if (copy.mbuf == NULL)
 		return false;
-	if (foreign)
-		flip(copy.mbuf, TGEN_PAYLOAD_BYTES);
+	if (foreign) /* not a word of the test payload is left to recognise it by */
+		memset(rte_pktmbuf_mtod_offset(copy.mbuf, uint8_t *,
+			rte_pktmbuf_data_len(copy.mbuf) - TGEN_PAYLOAD_BYTES), 0,
+			TGEN_PAYLOAD_BYTES);
 	line_put(line, &copy);
 	return true;
 }

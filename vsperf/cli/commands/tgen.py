@@ -251,13 +251,24 @@ def stalls(options: Options, duration: Duration, threshold: Duration, as_json: b
     show_default=True,
     help="What joins the ports; take what the switch's ports are.",
 )
-@click.option("--size", "sizes", type=SIZE, multiple=True, default=("64B", "1518B"))
+@click.option(
+    "--mirror-cpu", type=click.IntRange(0), default=1, help="Where the mirror of vhost ports runs."
+)
+@click.option(
+    "--size",
+    "sizes",
+    type=SIZE,
+    multiple=True,
+    default=("64B", "1518B"),
+    help="Several make several lines.",
+)
 @click.option("--duration", type=DURATION, default="1s", show_default=True, help="Of a trial.")
 @click.option("--budget", type=DURATION, default="1m", show_default=True, help="Per frame size.")
 @json_option
 def calibrate(
     options: Options,
     loop: Any,
+    mirror_cpu: int,
     sizes: tuple[FrameSize, ...],
     duration: Duration,
     budget: Duration,
@@ -266,6 +277,8 @@ def calibrate(
     """Find what the generator itself can do: its ports against each other, without a switch.
 
     Per frame size: the maximum rate, the loss-free rate as an interval, the floor of latency.
+    Rings and memif ports lead to each other within tgen; between vhost-user ports stands DPDK's
+    testpmd on a CPU of its own, which forwards without looking.
     """
     from vsperf.cli.tgen_view import print_calibrations
     from vsperf.engine.measurer import Measurer
@@ -275,7 +288,7 @@ def calibrate(
     def measure(session: Any, policy: Any, limit: Any) -> Any:
         return Measurer(session, _NoSwitch(), policy, limit).measure
 
-    with calibrating.loop(loop) as devices, byhand.at_hand(devices, options) as tgen:
+    with calibrating.loop(loop, mirror_cpu) as devices, byhand.at_hand(devices, options) as tgen:
         found = [
             calibrating.calibrate(tgen, size.bytes, duration.ns, budget.ns, measure)
             for size in sizes

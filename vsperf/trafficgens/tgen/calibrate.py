@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from typing import Any, Literal
 
 from vsperf.errors import ComponentError
@@ -21,6 +20,7 @@ from vsperf.search.mlr import MlrGoal, MultipleLossRatio
 from vsperf.spec.traffic import TrialPolicy
 from vsperf.trafficgens.tgen.byhand import Sending, Stream, trial, ways_between
 from vsperf.trafficgens.tgen.driver import TgenSession
+from vsperf.trafficgens.tgen.mirror import mirror
 from vsperf.trafficgens.tgen.process import NAME, Tgen, runtime_folder
 from vsperf.trafficgens.tgen.spec import TgenSpec
 from vsperf.units import Duration, Ratio
@@ -52,28 +52,21 @@ class Calibration:
 
 
 @contextmanager
-def loop(kind: Loop) -> Iterator[tuple[str, ...]]:
-    """Give devices that lead to each other within one process; remove their socket afterwards."""
-    socket = runtime_folder() / f"{NAME}{os.getpid()}-loop.sock"
-    try:
-        yield loop_devices(kind, socket)
-    finally:
-        socket.unlink(missing_ok=True)
-
-
-def loop_devices(kind: Loop, socket: Path) -> tuple[str, ...]:
-    """Return the devices of a loop, joined by a socket where they need one."""
+def loop(kind: Loop, mirror_cpu: int) -> Iterator[tuple[str, ...]]:
+    """Give devices that lead to each other; `mirror_cpu` is for what vhost needs in between."""
     match kind:
         case "ring":
-            return ("net_ring0",)
+            yield ("net_ring0",)
         case "memif":
+            socket = runtime_folder() / f"{NAME}{os.getpid()}-loop.sock"
             common = f"id=0,socket={socket},rsize=10"
-            return (f"net_memif0,role=server,{common}", f"net_memif1,role=client,{common}")
+            try:
+                yield (f"net_memif0,role=server,{common}", f"net_memif1,role=client,{common}")
+            finally:
+                socket.unlink(missing_ok=True)
         case "vhost":
-            return (
-                f"net_virtio_user0,path={socket},server=1,queue_size=1024",
-                f"net_vhost0,iface={socket},client=1",
-            )
+            with mirror(mirror_cpu) as devices:
+                yield devices
 
 
 def calibrate(

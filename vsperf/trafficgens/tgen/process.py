@@ -22,7 +22,7 @@ from typing import IO
 
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.trafficgens.tgen.binary import find_binary
-from vsperf.trafficgens.tgen.client import Answer, Client, Event, Gone
+from vsperf.trafficgens.tgen.client import Answer, Client, Event, Gone, TgenError
 from vsperf.trafficgens.tgen.command import Options, Port, command_line
 
 NAME = "vsperf-tgen-"
@@ -169,7 +169,14 @@ def _greet(tgen: Tgen, control: Path) -> None:
             tgen.client = Client.connect(control, ANSWER_S)
         except OSError:
             time.sleep(0.01)  # between two looks at a condition, never instead of one
-    tgen.hello = tgen.ask("hello", START_S)  # it listens before its ports are up
+    try:
+        tgen.hello = tgen.client.ask("hello", START_S)  # it listens before its ports are up
+    except Gone as error:
+        raise tgen.obituary("while it started") from error
+    except TgenError:
+        raise
+    except ComponentError as error:
+        raise ComponentError(str(error), why=tgen.last_words()) from error
 
 
 def _sweep(name: str, control: Path) -> None:

@@ -80,11 +80,11 @@ def _largest_divisor(count: int) -> int:
 def direction(way: Way, intended: int, stream: Mapping[str, Any], foreign: int | None) -> Direction:
     """Return a direction's counters from the result of its stream.
 
-    What arrived at a wrong port or in a wrong size did not arrive where it should, and is lost. A
-    frame so late that tgen cannot know whether it is new counts as a duplicate.
+    What arrived at a wrong port did not arrive, and is lost. A frame so late that tgen cannot know
+    whether it is new counts as a duplicate. A frame with something behind it is a whole one.
     """
     try:
-        received = stream["received"] - stream["misrouted"] - stream["wrong_size"]
+        received = stream["received"] - stream["misrouted"]
         found = Direction(
             name=way.name,
             intended_frames=intended,

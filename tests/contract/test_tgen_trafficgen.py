@@ -1,0 +1,92 @@
+"""tgen keeps the promises of all generator drivers: on rings, on memif, and through testpmd."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import Require
+from loopbacks import Loopback, tgen_case, through_testpmd
+from simulated_cases import WAYS
+from trafficgen_contract import LIGHT, Rig, TrafficGeneratorContract
+
+from vsperf.record.plan import Endpoint
+from vsperf.spec.case import CaseSpec
+from vsperf.trafficgens.base import TrafficGenerator
+from vsperf.trafficgens.tgen.driver import TgenGenerator
+from vsperf.trafficgens.tgen.process import runtime_folder
+
+pytestmark = pytest.mark.xdist_group("machine")
+
+
+@pytest.fixture(name="switch", scope="module")
+def fixture_switch(
+    tmp_path_factory: pytest.TempPathFactory, require: Require
+) -> Iterator[Loopback]:
+    """One testpmd for all tests: a switch outlives its generators."""
+    require("dpdk-testpmd")
+    with through_testpmd(tmp_path_factory.mktemp("testpmd")) as running:
+        yield running
+
+
+class TgenContract(TrafficGeneratorContract):
+    @pytest.fixture
+    def driver(self, require: Require) -> TrafficGenerator:
+        require("tgen")
+        return TgenGenerator()
+
+    @pytest.fixture
+    def case(self) -> CaseSpec:
+        return tgen_case()
+
+
+class TestOnRings(TgenContract):
+    """Each port gets its own frames back."""
+
+    @pytest.fixture
+    def rig(self, case: CaseSpec) -> Iterator[Rig]:
+        endpoints = tuple(
+            Endpoint(link=f"phy{n}", kind="vdev", address=f"net_ring{n}") for n in range(2)
+        )
+        yield Rig(endpoints, (("phy0", "phy0"), ("phy1", "phy1")))
+
+
+class TestThroughTestpmd(TgenContract):
+    """testpmd stands in for a switch."""
+
+    @pytest.fixture
+    def rig(self, case: CaseSpec, switch: Loopback) -> Iterator[Rig]:
+        yield Rig(switch.endpoints, WAYS["both"])
+
+
+def test_memif_ports_joined_to_each_other(require: Require) -> None:
+    require("tgen")
+    socket = runtime_folder() / "vsperf-test-memif.sock"
+    endpoints = tuple(
+        Endpoint(
+            link=f"phy{n}",
+            kind="vdev",
+            address=f"net_memif{n},role={role},id=0,socket={socket},rsize=10",
+        )
+        for n, role in enumerate(("server", "client"))
+    )
+    case = tgen_case(traffic={"frame_size": "1518B", "flows": "4096"})
+    with TgenGenerator().start(case, endpoints, WAYS["both"]) as session:
+        for way in session.run(LIGHT).directions:
+            assert way.sent_frames == way.good_frames == 500
+    socket.unlink(missing_ok=True)
+
+
+def test_frames_whose_addresses_were_swapped_on_the_way_are_still_ours(
+    require: Require, tmp_path: Path
+) -> None:
+    require("tgen")
+    require("dpdk-testpmd")
+    with (
+        through_testpmd(tmp_path, "macswap") as switch,
+        TgenGenerator().start(tgen_case(), switch.endpoints, WAYS["both"]) as session,
+    ):
+        for way in session.run(LIGHT).directions:
+            assert way.sent_frames == way.good_frames == 500
+            assert way.foreign_frames == 0

@@ -1,0 +1,109 @@
+"""`vsperf tgen`: the generator by hand, as a user types it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import Require
+
+pytestmark = pytest.mark.xdist_group("machine")
+
+RING = ("--vdev", "net_ring0", "--no-hugepages")
+
+
+def tgen(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "vsperf", "tgen", *arguments],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=os.environ | environment,
+    )
+
+
+@pytest.fixture(name="built")
+def fixture_built(require: Require) -> None:
+    require("tgen")
+
+
+@pytest.mark.usefixtures("built")
+def test_ports_shows_what_was_negotiated() -> None:
+    done = tgen("ports", *RING)
+    assert done.returncode == 0, done.stderr
+    assert "net_ring0" in done.stdout
+    facts = json.loads(tgen("ports", *RING, "--json").stdout)
+    assert facts["ports"][0]["driver"] == "net_ring"
+    assert facts["hello"]["protocol"] == 1
+
+
+@pytest.mark.usefixtures("built")
+def test_a_trial_ends_with_all_that_is_known_and_says_each_second_what_is_known_by_then() -> None:
+    done = tgen("trial", *RING, "--rate", "10kpps", "--duration", "1500ms", "--variation")
+    assert done.returncode == 0, done.stderr
+    for words in ("sent", "15,000", "lost on the way", "p99.99", "IPDV", "pacing error", "busy"):
+        assert words in done.stdout
+    assert done.stderr.startswith("1 s: sent ")
+
+
+@pytest.mark.usefixtures("built")
+def test_a_trial_as_json_is_the_whole_result() -> None:
+    done = tgen("trial", *RING, "--rate", "1000.5fps", "--duration", "200ms", "--json")
+    stream = json.loads(done.stdout)["streams"][0]
+    assert stream["intended"] == stream["distinct"] == 200
+    assert done.stderr == ""
+
+
+@pytest.mark.usefixtures("built")
+def test_what_tgen_refuses_is_told_without_a_traceback() -> None:
+    done = tgen("trial", *RING, "--size", "64", "--header", "layer3=ipv6")
+    assert done.returncode == 4
+    assert "at least 84" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.usefixtures("built")
+def test_frames_are_captured_to_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "seen.pcap"
+    done = tgen(
+        "capture", *RING, "--size", "68", "--header", "vlans=[100]", "--frames", "3", str(file)
+    )
+    assert done.returncode == 0, done.stderr
+    assert file.stat().st_size == 24 + 6 * (16 + 64)
+
+
+@pytest.mark.usefixtures("built")
+def test_stalls_of_the_host_are_measured_without_a_port() -> None:
+    done = tgen("stalls", "--no-hugepages", "--duration", "300ms")
+    assert done.returncode == 0, done.stderr
+    assert "gaps" in done.stdout
+
+
+@pytest.mark.usefixtures("built")
+@pytest.mark.parametrize("loop", ["ring", "memif", "vhost"])
+def test_calibration_finds_rates_and_a_floor(loop: str, require: Require) -> None:
+    if loop == "vhost":
+        require("dpdk-testpmd")
+    quick = ("--duration", "50ms", "--budget", "1s", "--size", "64", "--json", "--no-hugepages")
+    done = tgen("calibrate", "--loop", loop, *quick)
+    assert done.returncode == 0, done.stderr
+    (found,) = json.loads(done.stdout)
+    assert found["maximum_fps"] > 0
+    assert 0 < found["floor_min_ns"] <= found["floor_p50_ns"] <= found["floor_p99_ns"]
+
+
+def test_a_program_that_is_not_built_is_told_with_the_way_to_build_it() -> None:
+    done = tgen("ports", *RING, VSPERF_TGEN="/nonexistent")
+    assert done.returncode == 3
+    assert "VSPERF_TGEN" in done.stderr
+
+
+def test_a_share_of_a_line_is_no_rate_by_hand() -> None:
+    done = tgen("trial", *RING, "--rate", "50%")
+    assert done.returncode == 2
+    assert "--rate 1Mpps" in done.stderr

@@ -1,0 +1,139 @@
+"""Frames of every header template, captured by tgen and read by tshark without a complaint."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Require
+from loopbacks import OPTIONS
+
+from vsperf.trafficgens.tgen.byhand import Stream, at_hand, capture, ways_between
+
+pytestmark = pytest.mark.xdist_group("machine")
+
+SIZES = (146, 149, 512, 1518)
+FRAMES = 8
+FLOWS = {"vary": [{"field": "source_ip", "count": 5}, {"field": "destination_port", "count": 3}]}
+VXLAN = {"vni": 4096}
+TEMPLATES: dict[str, tuple[dict[str, Any], str]] = {
+    "udp": ({}, "eth:ethertype:ip:udp:echo"),
+    "tcp": ({"layer4": "tcp"}, "eth:ethertype:ip:tcp"),
+    "ipv6": ({"layer3": "ipv6"}, "eth:ethertype:ipv6:udp:echo"),
+    "ipv6 tcp": ({"layer3": "ipv6", "layer4": "tcp"}, "eth:ethertype:ipv6:tcp"),
+    "vlan": ({"vlans": [100]}, "eth:ethertype:vlan:ethertype:ip:udp:echo"),
+    "qinq": (
+        {"vlans": [{"id": 5, "priority": 7}, 4094], "layer3": "ipv6"},
+        "eth:ethertype:ieee8021ad:ethertype:vlan:ethertype:ipv6:udp:echo",
+    ),
+    "mpls": ({"mpls": [16]}, "eth:ethertype:mpls:ip:udp:echo"),
+    "mpls, three labels": ({"mpls": [16, 17, 1048575]}, "eth:ethertype:mpls:ip:udp:echo"),
+    "vlan and mpls": (
+        {"vlans": [7], "mpls": [18], "layer4": "tcp"},
+        "eth:ethertype:vlan:ethertype:mpls:ip:tcp",
+    ),
+    "vxlan": (
+        {"vxlan": VXLAN},
+        "eth:ethertype:ip:udp:vxlan:eth:ethertype:ip:udp:echo",
+    ),
+    "vxlan, ipv6 tcp inside": (
+        {"vxlan": VXLAN, "layer3": "ipv6", "layer4": "tcp"},
+        "eth:ethertype:ip:udp:vxlan:eth:ethertype:ipv6:tcp",
+    ),
+    "flows": ({"flows": FLOWS}, "eth:ethertype:ip:udp"),
+    "tcp flows on ipv6": (
+        {"layer3": "ipv6", "layer4": "tcp", "flows": FLOWS},
+        "eth:ethertype:ipv6:tcp",
+    ),
+    "a marked class of service": ({"dscp": 46, "ttl": 1}, "eth:ethertype:ip:udp:echo"),
+}
+FIELDS = (
+    "frame.len",
+    "frame.cap_len",
+    "frame.protocols",
+    "_ws.malformed",
+    "eth.trailer",
+    "ip.len",
+    "ipv6.plen",
+    "udp.length",
+    "ip.checksum.status",
+    "udp.checksum.status",
+    "tcp.checksum.status",
+    "_ws.expert.message",
+)
+GOOD, ABSENT = "1", "3"
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_tshark_finds_nothing_wrong(name: str, tmp_path: Path, require: Require) -> None:
+    require("tgen")
+    require("tshark")
+    headers, protocols = TEMPLATES[name]
+    file = tmp_path / "seen.pcap"
+    stream = Stream(more={"sizes": list(SIZES), **headers})
+    with at_hand(["net_ring0"], OPTIONS) as tgen:
+        result = capture(tgen, ways_between(1, "both"), stream, FRAMES, {0: file})
+    assert result["streams"][0]["distinct"] == FRAMES
+    frames = dissected(file)
+    assert len(frames) == 2 * FRAMES  # each was sent, and came back
+    assert sorted(int(frame["frame.len"]) for frame in frames) == sorted(
+        size - 4 for size in SIZES * (2 * FRAMES // len(SIZES))
+    )
+    for frame in frames:
+        assert frame["frame.len"] == frame["frame.cap_len"]
+        assert frame["frame.protocols"].startswith(protocols)
+        assert frame["_ws.malformed"] == ""
+        assert frame["eth.trailer"] == ""
+        assert bad_checksums(frame) == []
+        assert complaints(frame) == []
+        assert network_layer_ends(frame) == int(frame["frame.len"])
+
+
+def dissected(file: Path) -> list[dict[str, str]]:
+    """Return the fields of each frame; fields that occur more than once are joined by commas."""
+    argv = ["tshark", "-n", "-r", str(file), "-T", "fields", "-E", "occurrence=a"]
+    for layer in ("ip", "udp", "tcp"):
+        argv += ["-o", f"{layer}.check_checksum:TRUE"]
+    argv += [part for field in FIELDS for part in ("-e", field)]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True)
+    return [dict(zip(FIELDS, line.split("\t"), strict=True)) for line in done.stdout.splitlines()]
+
+
+def bad_checksums(frame: dict[str, str]) -> list[str]:
+    """Return the layers whose checksum is not good; that of VXLAN's outer UDP is absent."""
+    bad = []
+    for layer in ("ip", "udp", "tcp"):
+        found = [status for status in frame[f"{layer}.checksum.status"].split(",") if status]
+        if layer == "udp" and "vxlan" in frame["frame.protocols"]:
+            assert found.pop(0) == ABSENT
+        bad += [layer for status in found if status != GOOD]
+    return bad
+
+
+def complaints(frame: dict[str, str]) -> list[str]:
+    """Return what tshark says about a frame by itself; not how TCP frames follow each other."""
+    said = [text for text in frame["_ws.expert.message"].split(",") if text]
+    about = ("checksum", "length", "malformed", "bogus", "truncated", "illegal", "invalid")
+    return [text for text in said if any(word in text.lower() for word in about)]
+
+
+def network_layer_ends(frame: dict[str, str]) -> int:
+    """Return where the first network layer says that the frame ends."""
+    layers = frame["frame.protocols"].split(":")
+    start = 14
+    for layer in layers[2:]:
+        if layer in ("vlan", "ieee8021ad"):
+            start += 4
+        if layer == "mpls":
+            # One entry for any number of labels: what is left over is theirs.
+            total = int(frame["ip.len"].split(",")[0])
+            labels = int(frame["frame.len"]) - start - total
+            assert labels in (4, 8, 12)
+            return start + labels + total
+        if layer == "ip":
+            return start + int(frame["ip.len"].split(",")[0])
+        if layer == "ipv6":
+            return start + 40 + int(frame["ipv6.plen"].split(",")[0])
+    raise AssertionError(f"no network layer in {layers}")

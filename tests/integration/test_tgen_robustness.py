@@ -1,0 +1,178 @@
+"""When things go wrong with tgen: nothing hangs, nothing stays, and the error says why."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from conftest import Require
+from loopbacks import OPTIONS
+
+from vsperf.errors import ComponentError, NotReadyError
+from vsperf.trafficgens.tgen import process
+from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
+from vsperf.trafficgens.tgen.client import TgenError
+from vsperf.trafficgens.tgen.command import Options
+from vsperf.trafficgens.tgen.process import NAME, Tgen, runtime_folder
+
+pytestmark = pytest.mark.xdist_group("machine")
+
+RINGS = ("net_ring0",)
+WAYS = ways_between(1, "both")
+LONG = Sending(rate_fps="1000", duration_ns=60_000_000_000)
+CONTROLLER = """
+from vsperf.trafficgens.tgen.byhand import *
+from vsperf.trafficgens.tgen.command import Options
+with at_hand(["net_ring0"], Options(hugepages=False)) as tgen:
+    print(tgen.process.pid, tgen.name, flush=True)
+    sending = Sending("1000", 60_000_000_000)
+    trial(tgen, ways_between(1, "both"), Stream(), sending, lambda e: print("stats", flush=True))
+"""
+
+
+@pytest.fixture(autouse=True)
+def _parts(require: Require) -> None:
+    require("tgen")
+
+
+def control_of(tgen: Tgen) -> Path:
+    return runtime_folder() / f"{tgen.name}.sock"
+
+
+def after(seconds: float, tgen: Tgen, number: int) -> threading.Timer:
+    timer = threading.Timer(seconds, tgen.process.send_signal, (number,))
+    timer.start()
+    return timer
+
+
+def test_a_controller_that_is_killed_takes_tgen_along() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", CONTROLLER], stdout=subprocess.PIPE, text=True
+    ) as controller:
+        assert controller.stdout is not None
+        pid, name = controller.stdout.readline().split()
+        tgen = psutil.Process(int(pid))
+        assert controller.stdout.readline() == "stats\n"  # it is sending
+        controller.kill()
+    _, alive = psutil.wait_procs([tgen], timeout=5)
+    assert alive == []
+    assert not list(runtime_folder().glob(f"{name}*"))
+    assert not Path("/run/dpdk", name).exists()
+    assert name.startswith(NAME)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])
+def test_a_tgen_that_dies_in_a_trial_is_noticed_at_once(number: signal.Signals) -> None:
+    with at_hand(RINGS, OPTIONS) as tgen:
+        timer = after(0.5, tgen, number)
+        began = time.monotonic()
+        with pytest.raises(ComponentError, match=f"killed by {number.name} during `trial`"):
+            trial(tgen, WAYS, Stream(), LONG, lambda event: None)
+        assert time.monotonic() - began < 10
+        timer.join()
+    assert not control_of(tgen).exists()
+
+
+def test_a_tgen_that_is_told_to_end_says_so_by_its_exit_code() -> None:
+    with at_hand(RINGS, OPTIONS) as tgen:
+        timer = after(0.5, tgen, signal.SIGTERM)
+        with pytest.raises(ComponentError, match="exit code 143"):
+            trial(tgen, WAYS, Stream(), LONG, lambda event: None)
+        timer.join()
+
+
+def test_a_tgen_that_hears_nothing_is_ended_by_force(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "QUIT_S", 0.3)
+    monkeypatch.setattr(process, "TERMINATE_S", 0.3)
+    with at_hand(RINGS, OPTIONS) as tgen:
+        tgen.process.send_signal(signal.SIGSTOP)
+    assert tgen.process.returncode == -signal.SIGKILL
+
+
+def test_a_port_that_cannot_be_made_is_told_in_dpdks_words() -> None:
+    with (
+        pytest.raises(ComponentError, match="while it started") as failed,
+        at_hand(["net_no_such_driver0"], OPTIONS),
+    ):
+        pytest.fail("a tgen was given")
+    assert "net_no_such_driver0" in str(failed.value.problems[0].why)
+
+
+def test_a_lack_of_hugepages_is_told_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "LEAST_HUGEPAGES", 1 << 40)
+    with (
+        pytest.raises(NotReadyError, match="hugepages") as failed,
+        at_hand(RINGS, Options()),
+    ):
+        pytest.fail("a tgen was given")
+    assert "nr_hugepages" in str(failed.value.problems[0].fix)
+
+
+@pytest.mark.parametrize(
+    ("junk", "code"),
+    [
+        (b"garbage\n", "bad-json"),
+        (bytes(range(1, 10)) + bytes(range(11, 256)) + b"\n", "bad-json"),
+        (b"[" * 100_000 + b"\n", "bad-json"),
+        (b"x" * 10_000_000 + b"\n", "too-long"),
+        (b'{"id": 1, "verb": "sing"}\n', "unknown-verb"),
+        (b'{"verb": "hello"}\n', "missing-key"),
+        (b"[]\n", ""),
+    ],
+    ids=["text", "bytes", "deep", "huge", "verb", "no id", "list"],
+)
+def test_junk_is_refused_and_the_conversation_goes_on(junk: bytes, code: str) -> None:
+    with at_hand(RINGS, OPTIONS) as tgen:
+        assert tgen.client is not None
+        tgen.client.connection.settimeout(10)
+        tgen.client.connection.sendall(junk)
+        answer = json.loads(_line(tgen.client.connection))
+        assert answer["ok"] is False
+        assert code in answer["error"]["code"]
+        assert tgen.ask("hello")["protocol"] == 1
+
+
+def test_verbs_out_of_order_are_refused() -> None:
+    with at_hand(RINGS, OPTIONS) as tgen:
+        for verb in ("trial", "stop", "learn"):
+            parameters = {"frames": 1} if verb == "trial" else {}
+            with pytest.raises(TgenError):
+                tgen.ask(verb, **parameters)
+        with pytest.raises(TgenError, match="out-of-range") as refused:
+            tgen.ask("configure", streams=[{"size": 63}])
+        assert refused.value.path == "streams[0].size"
+
+
+def test_a_second_controller_is_turned_away_and_the_first_not_disturbed() -> None:
+    with at_hand(RINGS, OPTIONS) as tgen, socket.socket(socket.AF_UNIX) as second:
+        second.settimeout(10)
+        second.connect(str(control_of(tgen)))
+        answer = json.loads(_line(second))
+        assert answer["ok"] is False
+        assert second.recv(1) == b""
+        found = trial(tgen, WAYS, Stream(), Sending("1000", frames=100), lambda event: None)
+        assert found["streams"][0]["distinct"] == 100
+
+
+def test_the_socket_is_for_its_owner_alone() -> None:
+    with at_hand(RINGS, OPTIONS) as tgen:
+        assert control_of(tgen).stat().st_mode & 0o777 == 0o600
+        assert control_of(tgen).stat().st_uid == os.getuid()
+
+
+def _line(connection: socket.socket) -> bytes:
+    line = b""
+    while not line.endswith(b"\n"):
+        chunk = connection.recv(4096)
+        assert chunk, "it hung up"
+        line += chunk
+    return line

@@ -1,0 +1,150 @@
+"""Real loop-backs for a real generator: testpmd and the witness, each between two vhost-user ports.
+
+They run on the last CPU and tgen on the first, with ordinary memory, so that any machine will do.
+Neither loses a frame by itself: testpmd at a light load, the witness at any.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from simulated_cases import simulated_case
+
+from vsperf.record.plan import Endpoint
+from vsperf.spec.case import CaseSpec
+from vsperf.trafficgens.tgen.binary import find_binary
+from vsperf.trafficgens.tgen.command import Options
+from vsperf.trafficgens.tgen.process import runtime_folder
+from vsperf.trafficgens.tgen.spec import TgenSpec
+
+OPTIONS = Options(hugepages=False)
+PATIENCE_S = 20.0
+
+
+@dataclass
+class Loopback:
+    """A forwarder that runs between two vhost-user sockets."""
+
+    process: subprocess.Popen[bytes]
+    sockets: tuple[Path, Path]
+    report_file: Path | None = None
+    report: dict[str, Any] = field(default_factory=dict)
+    """What the witness did; there once it has been stopped."""
+
+    @property
+    def devices(self) -> tuple[str, str]:
+        """The devices by which tgen reaches it."""
+        first, second = (
+            f"net_virtio_user{number},path={path},queue_size=1024"
+            for number, path in enumerate(self.sockets)
+        )
+        return first, second
+
+    @property
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        """The same, as a switch would offer them."""
+        return tuple(
+            Endpoint(link=f"phy{number}", kind="vhost-user", address=str(path))
+            for number, path in enumerate(self.sockets)
+        )
+
+    def stop(self) -> None:
+        """End it, and read what it wrote down."""
+        self.process.send_signal(signal.SIGINT)
+        try:
+            self.process.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise
+        if self.report_file is not None and not self.report:
+            self.report = json.loads(self.report_file.read_text())
+
+
+@contextmanager
+def through_testpmd(folder: Path, mode: str = "io") -> Iterator[Loopback]:
+    """Let DPDK's testpmd forward between two ports."""
+    arguments = ("--auto-start", f"--forward-mode={mode}", "--stats-period=600", "--no-mlockall")
+    argv = ("--", *arguments, "--total-num-mbufs=16384")
+    with _forwarder("dpdk-testpmd", argv, folder) as running:
+        yield running
+
+
+@contextmanager
+def witness_dut(
+    folder: Path, rules: Sequence[str] = (), period: int = 1, delay_ns: Sequence[int] = (0,)
+) -> Iterator[Loopback]:
+    """Let the witness forward, and do what the rules say to known frames."""
+    report = folder / f"report-{secrets.token_hex(3)}.json"
+    argv = ["--", f"--report={report}", f"--period={period}"]
+    argv += [f"--rule={rule}" for rule in rules]
+    argv.append("--delay=" + ",".join(str(ns) for ns in delay_ns))
+    with _forwarder(str(tgen_dut()), argv, folder) as running:
+        running.report_file = report
+        yield running
+
+
+def tgen_dut() -> Path:
+    """Return where the witness is: it is built beside tgen."""
+    return find_binary().parent / "dut" / "tgen-dut"
+
+
+def tgen_case(**settings: Any) -> CaseSpec:
+    """Return a case for tgen on a machine that other tests use at the same time.
+
+    Their stalls would cost frames at the end of a short trial, so sending may take longer.
+    """
+    case = simulated_case(traffic=settings.pop("traffic", None))
+    policy = {
+        "settle": "10ms",
+        "drain": "100ms",
+        "offered_tolerance": "1%",
+        "stretch_tolerance": "100%",
+    }
+    generator = {"kind": "tgen", "hugepages": False, "grace": "400ms", **settings}
+    trial = case.trial.model_validate(case.trial.model_dump() | policy)
+    spec = TgenSpec.model_validate(generator)
+    return case.model_copy(update={"generator": spec, "trial": trial})
+
+
+@contextmanager
+def _forwarder(program: str, arguments: Sequence[str], folder: Path) -> Iterator[Loopback]:
+    name = f"vsperf-dut-{os.getpid()}-{secrets.token_hex(3)}"
+    sockets = (runtime_folder() / f"{name}-0", runtime_folder() / f"{name}-1")
+    last = max(os.sched_getaffinity(0))
+    argv = [program, "--no-pci", "--no-huge", "--no-shconf", "-m", "512"]
+    argv += [f"--file-prefix={name}", f"--lcores=0@{last},1@{last}"]
+    argv += [f"--vdev=net_vhost{n},iface={path}" for n, path in enumerate(sockets)]
+    with (folder / f"{name}.log").open("wb") as log:
+        process = subprocess.Popen(
+            [*argv, *arguments], stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
+        )
+        running = Loopback(process, sockets)
+        try:
+            _wait_for(sockets, process, folder / f"{name}.log")
+            yield running
+        finally:
+            if process.poll() is None:
+                running.stop()
+            for path in sockets:
+                path.unlink(missing_ok=True)
+            shutil.rmtree(f"/run/dpdk/{name}", ignore_errors=True)
+
+
+def _wait_for(sockets: Sequence[Path], process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not all(path.is_socket() for path in sockets):
+        if process.poll() is not None or time.monotonic() > deadline:
+            raise RuntimeError(f"the loop-back did not start: {log.read_text()[-500:]}")
+        time.sleep(0.02)
