@@ -22,7 +22,6 @@
 #define RTE_ETH_RSS_UDP ETH_RSS_UDP
 #define RTE_ETH_RSS_TCP ETH_RSS_TCP
 #define RTE_ETH_SPEED_NUM_UNKNOWN ETH_SPEED_NUM_UNKNOWN
-#define RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE DEV_TX_OFFLOAD_MBUF_FAST_FREE
 #endif
 
 #define POOL_CACHE 512
@@ -44,30 +43,48 @@ clamp_ring(uint16_t asked, const struct rte_eth_desc_lim *limits)
 }
 
 static struct rte_mempool *
-create_pool(uint16_t id, const char *use, uint32_t descriptors, struct error *error)
+create_pool(uint16_t id, const char *use, uint32_t descriptors, uint16_t room, struct error *error)
 {
 	struct rte_mempool *pool;
 	char name[RTE_MEMPOOL_NAMESIZE];
 	int socket = rte_eth_dev_socket_id(id);
 
-	snprintf(name, sizeof(name), "tgen_%s_%u", use, id);
+	snprintf(name, sizeof(name), "tgen_%s_%u_%u", use, id, room);
 	pool = rte_pktmbuf_pool_create(name, descriptors + POOL_SPARE, POOL_CACHE, 0,
-		RTE_PKTMBUF_HEADROOM + PORT_ROOM, socket);
+		RTE_PKTMBUF_HEADROOM + room, socket);
 	if (pool == NULL)
 		error_set(error, -rte_errno, "no-memory",
 			"port %u: no memory for %u buffers of %u bytes (%s); reserve more hugepages",
-			id, descriptors + POOL_SPARE, RTE_PKTMBUF_HEADROOM + PORT_ROOM,
+			id, descriptors + POOL_SPARE, RTE_PKTMBUF_HEADROOM + room,
 			rte_strerror(rte_errno));
 	return pool;
+}
+
+struct rte_mempool *
+port_transmit_pool(struct port *port, uint16_t length, struct error *error)
+{
+	static const uint16_t rooms[PORT_POOLS] = { 128, 2048, PORT_ROOM };
+	unsigned int i = 0;
+
+	while (rooms[i] < length)
+		i++;
+	if (port->transmit_pool[i] == NULL)
+		port->transmit_pool[i] = create_pool(port->id, "transmit",
+			(uint32_t)port->transmit_ring * port->transmit_queues, rooms[i], error);
+	return port->transmit_pool[i];
 }
 
 static void
 free_pools(struct port *port)
 {
+	unsigned int i;
+
 	rte_mempool_free(port->receive_pool);
-	rte_mempool_free(port->transmit_pool);
 	port->receive_pool = NULL;
-	port->transmit_pool = NULL;
+	for (i = 0; i < PORT_POOLS; i++) {
+		rte_mempool_free(port->transmit_pool[i]);
+		port->transmit_pool[i] = NULL;
+	}
 }
 
 static int
@@ -77,10 +94,6 @@ configure(struct port *port, const struct rte_eth_dev_info *info, struct error *
 	int ret;
 
 	memset(&conf, 0, sizeof(conf));
-	/* Our buffers of a queue come from one pool and nobody else holds them. */
-	conf.txmode.offloads = info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
-	if (port->shares_buffers)
-		conf.txmode.offloads = 0;
 	if (port->receive_queues > 1 && info->flow_type_rss_offloads != 0) {
 		conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
 		conf.rx_adv_conf.rss_conf.rss_hf = info->flow_type_rss_offloads &
@@ -151,12 +164,8 @@ start_device(struct port *port, const struct rte_eth_dev_info *info, struct erro
 		return ret;
 	raise_mtu(port, info);
 	port->receive_pool = create_pool(port->id, "receive",
-		(uint32_t)port->receive_ring * port->receive_queues, error);
-	if (port->receive_pool == NULL)
-		return -ENOMEM;
-	port->transmit_pool = create_pool(port->id, "transmit",
-		(uint32_t)port->transmit_ring * port->transmit_queues, error);
-	if (port->transmit_pool == NULL)
+		(uint32_t)port->receive_ring * port->receive_queues, PORT_ROOM, error);
+	if (port->receive_pool == NULL || port_transmit_pool(port, 0, error) == NULL)
 		return -ENOMEM;
 	ret = set_up_queues(port, info, error);
 	if (ret != 0)

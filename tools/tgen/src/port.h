@@ -14,6 +14,7 @@
 
 #define PORT_BURST 64 /* most frames per call of a driver */
 #define PORT_ROOM (TGEN_MAX_FRAME + 64) /* of a buffer: a frame, and tags that a switch adds */
+#define PORT_POOLS 3
 
 struct port {
 	uint16_t id;
@@ -26,7 +27,8 @@ struct port {
 	 */
 	bool shares_buffers;
 	struct rte_mempool *receive_pool;
-	struct rte_mempool *transmit_pool;
+	/* By room for the longest frame; created when first needed. */
+	struct rte_mempool *transmit_pool[PORT_POOLS];
 };
 
 /* The most queues each way that a device offers, up to `queues`. */
@@ -36,6 +38,12 @@ int port_limit_queues(uint16_t id, uint16_t *receive, uint16_t *transmit, struct
 int port_start(struct port *port, uint16_t id, uint16_t receive_queues, uint16_t transmit_queues,
 	uint16_t ring_size, struct error *error);
 void port_stop(struct port *port);
+
+/*
+ * Buffers to send frames of up to `length` bytes. Short frames live close together: whoever reads
+ * them at the other end meets few pages.
+ */
+struct rte_mempool *port_transmit_pool(struct port *port, uint16_t length, struct error *error);
 
 void port_read_facts(const struct port *port, struct port_facts *facts);
 

@@ -139,11 +139,12 @@ queue_number(const struct engine *engine, unsigned int port, unsigned int queue)
 }
 
 /* The streams of a port take its queues in turn. */
-static void
-assign_sender(struct engine *engine, const struct traffic *traffic, unsigned int index)
+static int
+assign_sender(struct engine *engine, const struct traffic *traffic, unsigned int index,
+	struct error *error)
 {
 	const struct stream *stream = &traffic->stream[index];
-	const struct port *port = &engine->port[stream->transmit_port];
+	struct port *port = &engine->port[stream->transmit_port];
 	struct sender *sender = &engine->sender[index];
 	struct worker *worker;
 	unsigned int i, before = 0;
@@ -156,12 +157,15 @@ assign_sender(struct engine *engine, const struct traffic *traffic, unsigned int
 	sender->shares_buffers = port->shares_buffers;
 	sender->varies = stream->flows.variations != 0;
 	sender->tag = (index + 1) << 16;
-	sender->pool = port->transmit_pool;
+	sender->pool = port_transmit_pool(port, sender->fill->length, error);
+	if (sender->pool == NULL)
+		return -ENOMEM;
 	flow_plan_init(&sender->plan, &stream->flows);
 	worker = engine_transmitter(engine,
 		queue_number(engine, stream->transmit_port, sender->queue));
 	sender->departure_error = NULL;
 	worker->sender[worker->senders++] = sender;
+	return 0;
 }
 
 static int
@@ -203,20 +207,24 @@ forget_contents(struct rte_mempool *pool, void *argument, void *object, unsigned
 static int
 build(struct engine *engine, const struct traffic *traffic, struct error *error)
 {
-	unsigned int i;
+	unsigned int i, j;
 	int ret;
 
 	for (i = 0; i < traffic->streams; i++) {
 		ret = build_stream(engine, &traffic->stream[i], &engine->sender[i], error);
 		if (ret == 0)
 			ret = watch_stream(engine, &traffic->stream[i], i, error);
+		if (ret == 0)
+			ret = assign_sender(engine, traffic, i, error);
 		if (ret != 0)
 			return ret;
-		assign_sender(engine, traffic, i);
 	}
 	/* Buffers hold the fill bytes of the traffic before. */
 	for (i = 0; i < engine->ports; i++)
-		rte_mempool_obj_iter(engine->port[i].transmit_pool, forget_contents, NULL);
+		for (j = 0; j < PORT_POOLS; j++)
+			if (engine->port[i].transmit_pool[j] != NULL)
+				rte_mempool_obj_iter(engine->port[i].transmit_pool[j],
+					forget_contents, NULL);
 	return 0;
 }
 
