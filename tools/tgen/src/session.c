@@ -14,6 +14,7 @@
 #define YOUNG_NS (SECOND_NS / 20)
 #define PATIENCE_YOUNG_MS 1
 #define PATIENCE_MS 5
+#define PATIENCE_SENDING_MS 20 /* nothing can end by itself yet, and events wake us anyway */
 
 static void
 send_to(session_send send, void *context, json_t *line)
@@ -328,10 +329,18 @@ session_tick(struct session *session, uint64_t now_ns)
 int
 session_patience(const struct session *session)
 {
-	if (session->pending.activity == ACTIVITY_NONE)
+	const struct pending *pending = &session->pending;
+	uint64_t age_ns = session->now_ns - pending->started_ns, left_ns;
+
+	if (pending->activity == ACTIVITY_NONE)
 		return -1;
-	return session->now_ns - session->pending.started_ns < YOUNG_NS ?
-		PATIENCE_YOUNG_MS : PATIENCE_MS;
+	if (age_ns < YOUNG_NS)
+		return PATIENCE_YOUNG_MS;
+	if (pending->activity != ACTIVITY_TRIAL || age_ns >= pending->request.duration_ns)
+		return PATIENCE_MS;
+	left_ns = pending->request.duration_ns - age_ns;
+	return left_ns < PATIENCE_SENDING_MS * UINT64_C(1000000) ?
+		PATIENCE_MS : PATIENCE_SENDING_MS;
 }
 
 bool
