@@ -92,6 +92,16 @@ prepare_worker(struct engine *engine, struct worker *worker, const struct trial_
 	return true;
 }
 
+/* With 16 bits of fraction. A frame slower than one in a day has no neighbour in a burst. */
+static uint64_t
+cycles_between(uint64_t rate_mfps)
+{
+	__extension__ typedef unsigned __int128 wide;
+
+	return rate_mfps == 0 ? 0 :
+		(uint64_t)(((wide)rte_get_tsc_hz() * 1000 << 16) / rate_mfps);
+}
+
 static void
 clear_sender(struct sender *sender, const struct trial_request *request)
 {
@@ -108,6 +118,7 @@ clear_sender(struct sender *sender, const struct trial_request *request)
 	sender->no_buffers = 0;
 	sender->position = 0;
 	sender->held = 0;
+	sender->step = cycles_between(request->rate_mfps[sender->stream]);
 	pacer_init(&sender->pacer, rte_get_tsc_hz(), request->rate_mfps[sender->stream], 0);
 }
 

@@ -104,15 +104,29 @@ stamp_frames(struct sender *sender, uint64_t departure)
 	}
 }
 
+/* The first frame's time is exact; those of the others follow it to within a cycle. */
 static void
 note_departures(struct sender *sender, unsigned int taken, uint64_t departure)
 {
-	uint64_t sequence = sender->next - sender->held;
+	struct histogram *histogram = sender->departure_error;
+	uint64_t late = departure - pacer_when(&sender->pacer, sender->next - sender->held);
+	uint64_t before = 0; /* cycles from the first frame's time, with 16 bits of fraction */
+	uint64_t error = late, sum = 0;
 	unsigned int i;
 
-	for (i = 0; i < taken; i++)
-		histogram_add(sender->departure_error,
-			departure - pacer_when(&sender->pacer, sequence + i));
+	for (i = 0; i < taken; i++) {
+		uint64_t since = before >> 16;
+
+		error = late > since ? late - since : 0;
+		sum += error;
+		histogram->bucket[histogram_index(error)]++;
+		before += sender->step;
+	}
+	/* The first frame was the latest, the last one the least late. */
+	histogram->count += taken;
+	histogram->sum += sum;
+	histogram->minimum = RTE_MIN(histogram->minimum, error);
+	histogram->maximum = RTE_MAX(histogram->maximum, late);
 }
 
 /* The port took the first frames: count them, and move the others to the front. */

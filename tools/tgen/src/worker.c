@@ -88,6 +88,7 @@ start_clock(struct worker *worker)
 	unsigned int i;
 
 	worker->loops = 0;
+	worker->first_sender = 0;
 	worker->busy_cycles = 0;
 	worker->longest_gap_cycles = 0;
 	worker->longest_gap_tsc = 0;
@@ -106,7 +107,7 @@ send_round(struct worker *worker, uint64_t now, bool *busy)
 {
 	uint64_t end = worker->started_tsc + worker->duration_cycles;
 	bool more = false, offered = false;
-	unsigned int i;
+	unsigned int i, next;
 
 	/* Frames that are due by the end may still leave a moment later: the loop is not infinitely
 	 * fast, and without it the last of them would never be sent.
@@ -121,10 +122,16 @@ send_round(struct worker *worker, uint64_t now, bool *busy)
 		*busy |= offered;
 		return offered;
 	}
+	/* In turn, or the first one would take all room in a ring that is nearly full. */
+	next = worker->first_sender;
 	for (i = 0; i < worker->senders; i++) {
-		*busy |= transmit_round(worker, worker->sender[i], now);
-		more |= !transmit_done(worker->sender[i]);
+		struct sender *sender = worker->sender[next];
+
+		*busy |= transmit_round(worker, sender, now);
+		more |= !transmit_done(sender);
+		next = next + 1 == worker->senders ? 0 : next + 1;
 	}
+	worker->first_sender = next + 1 >= worker->senders ? 0 : next + 1;
 	return more;
 }
 

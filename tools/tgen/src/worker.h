@@ -83,6 +83,7 @@ struct __rte_cache_aligned sender {
 	uint64_t intended;
 	struct flow_plan plan;
 	struct pacer pacer;
+	uint64_t step; /* cycles between frames, with 16 bits of fraction */
 	/* Written by its worker from here on. */
 	uint64_t next __rte_cache_aligned; /* number of the next frame to build */
 	uint64_t sent, sent_bytes; /* read while it runs */
@@ -145,6 +146,7 @@ struct __rte_cache_aligned worker {
 	uint64_t last_arrival;
 	uint64_t last_tick;
 	uint64_t gap_limit; /* a gap above this is worth a look */
+	unsigned int first_sender; /* takes its turn before the others in this round */
 	uint64_t loops, busy_cycles, total_cycles;
 	uint64_t longest_gap_cycles, longest_gap_tsc, gaps_over_10us;
 };
