@@ -107,6 +107,7 @@ def tgen_case(**settings: Any) -> CaseSpec:
     """
     case = simulated_case(traffic=settings.pop("traffic", None))
     policy = {
+        "learning": settings.pop("learning", False),
         "settle": "10ms",
         "drain": "100ms",
         "offered_tolerance": "1%",

@@ -90,3 +90,17 @@ def test_frames_whose_addresses_were_swapped_on_the_way_are_still_ours(
         for way in session.run(LIGHT).directions:
             assert way.sent_frames == way.good_frames == 500
             assert way.foreign_frames == 0
+
+
+def test_learning_frames_go_before_a_trial_and_are_not_counted_in_it(
+    require: Require, tmp_path: Path
+) -> None:
+    require("tgen")
+    require("dpdk-testpmd")
+    with (
+        through_testpmd(tmp_path) as switch,
+        TgenGenerator().start(tgen_case(learning=True), switch.endpoints, WAYS["both"]) as session,
+    ):
+        for way in session.run(LIGHT).directions:
+            assert way.sent_frames == way.received_frames == way.good_frames == 500
+            assert way.foreign_frames == 0

@@ -21,12 +21,13 @@ from pathlib import Path
 from typing import IO
 
 from vsperf.errors import ComponentError, NotReadyError
-from vsperf.trafficgens.tgen.binary import find_binary
+from vsperf.trafficgens.tgen.binary import BUILD_COMMAND, find_binary
 from vsperf.trafficgens.tgen.client import Answer, Client, Event, Gone, TgenError
 from vsperf.trafficgens.tgen.command import Options, Port, command_line
 
 NAME = "vsperf-tgen-"
 """Socket, runtime folder and hugepage files of a tgen begin with this."""
+PROTOCOL = 1
 START_S = 30.0
 LINKS_S = 10.0
 ANSWER_S = 10.0
@@ -138,7 +139,11 @@ def running(ports: Iterable[Port], options: Options) -> Iterator[Tgen]:
     argv = command_line(str(binary), name, control, ports, options)
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(  # noqa: S603 - an argument vector of our own
-            argv, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,  # Ctrl-C is for vsperf, which then stops it in order
         )
         tgen = Tgen(name, argv, process, log)
         try:
@@ -177,6 +182,12 @@ def _greet(tgen: Tgen, control: Path) -> None:
         raise
     except ComponentError as error:
         raise ComponentError(str(error), why=tgen.last_words()) from error
+    if tgen.hello.get("protocol") != PROTOCOL:
+        raise NotReadyError(
+            f"{tgen.argv[0]} speaks protocol {tgen.hello.get('protocol')}, not {PROTOCOL}",
+            why="it was built from other sources than this vsperf",
+            fix=BUILD_COMMAND,
+        )
 
 
 def _sweep(name: str, control: Path) -> None:
