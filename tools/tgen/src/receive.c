@@ -140,7 +140,7 @@ template_of(const struct watch *watch, uint64_t sequence)
 }
 
 /* All bytes between headers and payload, counted from the end: tags may have come or gone. */
-static bool
+static __rte_noinline bool
 fill_intact(const struct watch *watch, const struct rte_mbuf *buffer, uint64_t sequence)
 {
 	const struct template *template = template_of(watch, sequence);
@@ -185,23 +185,17 @@ find_end(const uint8_t *bytes, uint32_t length)
 }
 
 /*
- * Read the payload of any frame: in several segments, or with padding or a trailer that something
- * on the way put behind it (then it ends where IP says). Whatever is neither is foreign.
+ * Read the payload of a frame that has it not intact at its end: something on the way may have put
+ * padding or a trailer behind it (then it ends where IP says). Whatever is neither is foreign.
  */
 static enum payload_state
-read_anyhow(const struct rte_mbuf *buffer, struct payload *payload)
+read_bytes(const uint8_t *bytes, uint32_t length, struct payload *payload)
 {
-	uint8_t copy[TGEN_MAX_FRAME];
-	const uint8_t *bytes;
-	uint32_t length = buffer->pkt_len, end;
-	enum payload_state state;
+	const uint8_t *last = bytes + length - TGEN_PAYLOAD_BYTES;
+	enum payload_state state = payload_read(last, payload);
+	uint8_t mended[TGEN_PAYLOAD_BYTES];
+	uint32_t end;
 
-	if (length < TGEN_MIN_FRAME - TGEN_FCS || length > sizeof(copy))
-		return PAYLOAD_FOREIGN;
-	bytes = rte_pktmbuf_read(buffer, 0, length, copy);
-	if (bytes == NULL)
-		return PAYLOAD_FOREIGN;
-	state = payload_read(bytes + length - TGEN_PAYLOAD_BYTES, payload);
 	if (state != PAYLOAD_FOREIGN)
 		return state;
 	end = find_end(bytes, length);
@@ -211,10 +205,32 @@ read_anyhow(const struct rte_mbuf *buffer, struct payload *payload)
 			return state;
 	}
 	/* With the right magic it adds up: what was damaged is the magic itself. */
-	memcpy(copy, bytes + length - TGEN_PAYLOAD_BYTES, TGEN_PAYLOAD_BYTES);
-	copy[0] = TGEN_MAGIC & UINT8_MAX;
-	copy[1] = TGEN_MAGIC >> 8;
-	return payload_read(copy, payload) == PAYLOAD_OURS ? PAYLOAD_CORRUPTED : PAYLOAD_FOREIGN;
+	memcpy(mended, last, TGEN_PAYLOAD_BYTES);
+	mended[0] = TGEN_MAGIC & UINT8_MAX;
+	mended[1] = TGEN_MAGIC >> 8;
+	return payload_read(mended, payload) == PAYLOAD_OURS ? PAYLOAD_CORRUPTED : PAYLOAD_FOREIGN;
+}
+
+static __rte_noinline enum payload_state
+read_segments(const struct rte_mbuf *buffer, struct payload *payload)
+{
+	uint8_t copy[TGEN_MAX_FRAME];
+	const uint8_t *bytes;
+
+	if (buffer->pkt_len > sizeof(copy))
+		return PAYLOAD_FOREIGN;
+	bytes = rte_pktmbuf_read(buffer, 0, buffer->pkt_len, copy);
+	return bytes != NULL ? read_bytes(bytes, buffer->pkt_len, payload) : PAYLOAD_FOREIGN;
+}
+
+static enum payload_state
+read_anyhow(const struct rte_mbuf *buffer, struct payload *payload)
+{
+	if (buffer->pkt_len < TGEN_MIN_FRAME - TGEN_FCS)
+		return PAYLOAD_FOREIGN;
+	if (buffer->nb_segs != 1)
+		return read_segments(buffer, payload);
+	return read_bytes(rte_pktmbuf_mtod(buffer, const uint8_t *), buffer->data_len, payload);
 }
 
 /* A damaged frame belongs to a stream if all that it says could be true of it here. */
@@ -236,12 +252,12 @@ note_corrupted(struct worker *worker, struct receiver *receiver, const struct rt
 }
 
 /* Whatever does not go the usual way; a row is of one frame here. */
-static void
+static __rte_noinline void
 check_odd_frame(struct worker *worker, struct receiver *receiver, const struct rte_mbuf *buffer)
 {
-	struct row row = { 0 };
 	struct payload payload;
 	struct watch *watch;
+	struct row row;
 
 	switch (read_anyhow(buffer, &payload)) {
 	case PAYLOAD_FOREIGN:
@@ -263,9 +279,11 @@ check_odd_frame(struct worker *worker, struct receiver *receiver, const struct r
 		return;
 	}
 	watch = &worker->watch[payload.stream];
-	row.watch = watch;
-	row.received = 1;
-	row.bytes = buffer->pkt_len + TGEN_FCS;
+	row = (struct row){
+		.watch = watch,
+		.received = 1,
+		.bytes = buffer->pkt_len + TGEN_FCS,
+	};
 	if (watch->port != receiver->port) {
 		watch->misrouted++;
 	} else if (worker->check_fill && !fill_intact(watch, buffer, payload.sequence)) {
