@@ -189,21 +189,26 @@ find_end(const uint8_t *bytes, uint32_t length)
  * padding or a trailer behind it (then it ends where IP says). Whatever is neither is foreign.
  */
 static enum payload_state
-read_bytes(const uint8_t *bytes, uint32_t length, struct payload *payload)
+read_bytes(const struct worker *worker, const uint8_t *bytes, uint32_t length,
+	struct payload *payload)
 {
 	const uint8_t *last = bytes + length - TGEN_PAYLOAD_BYTES;
 	enum payload_state state = payload_read(last, payload);
 	uint8_t mended[TGEN_PAYLOAD_BYTES];
+	bool plausible;
 	uint32_t end;
 
 	if (state != PAYLOAD_FOREIGN)
 		return state;
+	plausible = payload->trial == worker->trial && payload->stream < worker->streams;
 	end = find_end(bytes, length);
 	if (end >= TGEN_PAYLOAD_BYTES) {
 		state = payload_read(bytes + end - TGEN_PAYLOAD_BYTES, payload);
 		if (state != PAYLOAD_FOREIGN)
 			return state;
 	}
+	if (likely(!plausible))
+		return PAYLOAD_FOREIGN;
 	/* With the right magic it adds up: what was damaged is the magic itself. */
 	memcpy(mended, last, TGEN_PAYLOAD_BYTES);
 	mended[0] = TGEN_MAGIC & UINT8_MAX;
@@ -212,7 +217,8 @@ read_bytes(const uint8_t *bytes, uint32_t length, struct payload *payload)
 }
 
 static __rte_noinline enum payload_state
-read_segments(const struct rte_mbuf *buffer, struct payload *payload)
+read_segments(const struct worker *worker, const struct rte_mbuf *buffer,
+	struct payload *payload)
 {
 	uint8_t copy[TGEN_MAX_FRAME];
 	const uint8_t *bytes;
@@ -220,17 +226,21 @@ read_segments(const struct rte_mbuf *buffer, struct payload *payload)
 	if (buffer->pkt_len > sizeof(copy))
 		return PAYLOAD_FOREIGN;
 	bytes = rte_pktmbuf_read(buffer, 0, buffer->pkt_len, copy);
-	return bytes != NULL ? read_bytes(bytes, buffer->pkt_len, payload) : PAYLOAD_FOREIGN;
+	if (bytes == NULL)
+		return PAYLOAD_FOREIGN;
+	return read_bytes(worker, bytes, buffer->pkt_len, payload);
 }
 
 static enum payload_state
-read_anyhow(const struct rte_mbuf *buffer, struct payload *payload)
+read_anyhow(const struct worker *worker, const struct rte_mbuf *buffer,
+	struct payload *payload)
 {
 	if (buffer->pkt_len < TGEN_MIN_FRAME - TGEN_FCS)
 		return PAYLOAD_FOREIGN;
 	if (buffer->nb_segs != 1)
-		return read_segments(buffer, payload);
-	return read_bytes(rte_pktmbuf_mtod(buffer, const uint8_t *), buffer->data_len, payload);
+		return read_segments(worker, buffer, payload);
+	return read_bytes(worker, rte_pktmbuf_mtod(buffer, const uint8_t *), buffer->data_len,
+		payload);
 }
 
 /* A damaged frame belongs to a stream if all that it says could be true of it here. */
@@ -259,7 +269,7 @@ check_odd_frame(struct worker *worker, struct receiver *receiver, const struct r
 	struct watch *watch;
 	struct row row;
 
-	switch (read_anyhow(buffer, &payload)) {
+	switch (read_anyhow(worker, buffer, &payload)) {
 	case PAYLOAD_FOREIGN:
 		receiver->foreign++;
 		return;
