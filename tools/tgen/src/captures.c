@@ -3,6 +3,7 @@
 /* Captures asked for: armed for the next trial, written at its end. */
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,17 +54,26 @@ engine_capture(struct engine *engine, uint16_t port, const char *path, uint32_t 
 	struct error *error)
 {
 	struct capture_request *request;
+	FILE *file;
 
 	if (engine->state == ENGINE_RUNNING)
 		return error_set(error, -EBUSY, "busy", "a trial is running");
 	if (port >= engine->ports)
 		return error_set(error, -EINVAL, "bad-value", "port %u; there are %u ports", port,
 			engine->ports);
+	/* Refuse now what could not be written after the trial. */
+	file = fopen(path, "wbe");
+	if (file == NULL)
+		return error_set(error, -errno, "file", "%s cannot be written: %s", path,
+			strerror(errno));
+	fclose(file);
 	request = &engine->capture[port];
 	forget(request);
 	request->sent = capture_create(frames, error);
 	request->received = request->sent != NULL ? capture_create(frames, error) : NULL;
 	request->path = strdup(path);
+	if (request->path == NULL)
+		error_set(error, -ENOMEM, "no-memory", "no memory for the name of a file");
 	if (request->sent == NULL || request->received == NULL || request->path == NULL) {
 		forget(request);
 		return -ENOMEM;
