@@ -90,7 +90,7 @@ def test_stalls_of_the_host_are_measured_without_a_port() -> None:
 def test_calibration_finds_rates_and_a_floor(loop: str, require: Require) -> None:
     if loop == "vhost":
         require("dpdk-testpmd")
-    quick = ("--duration", "50ms", "--budget", "1s", "--size", "64", "--json", "--no-hugepages")
+    quick = ("--duration", "100ms", "--budget", "2s", "--size", "64", "--json", "--no-hugepages")
     done = tgen("calibrate", "--loop", loop, *quick)
     assert done.returncode == 0, done.stderr
     (found,) = json.loads(done.stdout)
