@@ -19,6 +19,7 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 OVS_DAEMON = Path("/usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk")
 SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 HUGEPAGES = Path("/dev/hugepages")
+RUN_FOLDERS = Path("/var/run/dpdk")
 SOCKET_DEADLINE_S = 20
 
 
@@ -123,6 +124,9 @@ def testpmd(arguments: Sequence[str], options: Sequence[str]) -> Iterator[subpro
     finally:
         if not process.stdin.closed:  # type: ignore[union-attr]
             process.communicate(timeout=SOCKET_DEADLINE_S)
+        for argument in arguments:
+            if argument.startswith("--file-prefix="):
+                shutil.rmtree(RUN_FOLDERS / argument.partition("=")[2], ignore_errors=True)
 
 
 class Ovs:
@@ -218,7 +222,7 @@ class Ovs:
             process.wait(SOCKET_DEADLINE_S)
         for leftover in HUGEPAGES.glob(f"{self._prefix}map_*"):
             leftover.unlink()
-        shutil.rmtree(Path("/var/run/dpdk") / self._prefix, ignore_errors=True)
+        shutil.rmtree(RUN_FOLDERS / self._prefix, ignore_errors=True)
 
 
 @contextmanager
