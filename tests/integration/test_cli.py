@@ -3,75 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
+from cli_shell import SMOKE, Shell, fixture_vsperf
 
-from vsperf.cli.main import run_cli
 from vsperf.errors import ExitCode
 from vsperf.store.folders import RECORDS, run_folders
 
-SMOKE = ("run", "phy2phy_smoke", "--testbed", "sim")
-
-
-@dataclass(frozen=True)
-class Ended:
-    """A command that is over."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def data(self) -> Any:
-        return json.loads(self.out)
-
-
-@dataclass(frozen=True)
-class Shell:
-    """A folder to type commands in."""
-
-    folder: Path
-    captured: pytest.CaptureFixture[str]
-
-    def environ(self, **more: str) -> dict[str, str]:
-        return {**os.environ, **more}
-
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [sys.executable, "-m", "vsperf", *arguments],
-            cwd=self.folder,
-            env=self.environ(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-    def __call__(self, *arguments: str) -> Ended:
-        """Run a command in this process, which is quicker than to start one for each."""
-        self.captured.readouterr()
-        code = run_cli(list(arguments))
-        out, err = self.captured.readouterr()
-        assert "Traceback" not in err
-        return Ended(code, out, err)
-
-
-@pytest.fixture(name="vsperf")
-def fixture_vsperf(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Shell:
-    for name in [name for name in os.environ if name.startswith(("VSPERF", "_VSPERF"))]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.chdir(tmp_path)
-    return Shell(tmp_path, capsys)
+__all__ = ["fixture_vsperf"]  # a fixture is found by its name in the module
 
 
 def test_a_run_says_how_long_it_takes_then_what_it_does_and_ends_with_a_table(
@@ -292,63 +235,6 @@ def test_a_terminal_without_unicode_gets_question_marks_and_no_error(vsperf: She
     )
     assert shown.returncode == ExitCode.OK
     assert "SIMULATED" in shown.stdout
-
-
-def test_ctrl_c_keeps_what_was_measured_and_resume_finishes_it(vsperf: Shell) -> None:
-    for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
-        slow = ("--set", "generator.realtime=0.3", "--progress", "json", "--repeat", "2")
-        process = vsperf.start(*SMOKE, *slow)
-        assert process.stderr is not None
-        for line in process.stderr:
-            if "TrialFinished" in line:
-                break
-        process.send_signal(number)
-        out, err = process.communicate()
-        assert process.returncode == code
-        assert "Traceback" not in err
-        assert "ABORTED" in out
-        assert "go on with: vsperf run --resume" in out
-        run = vsperf("show", "latest", "--json").data
-        assert run["state"] == "interrupted"
-        assert "ABORTED" in vsperf("results", "--outcome", "aborted").out
-        assert f"vsperf run --resume {run['run']}" in vsperf("show", "latest").out
-        finished = vsperf("run", "--resume", "latest", "--json")
-        assert finished.code == ExitCode.OK
-        assert finished.data["run"] == run["run"]
-        assert [case["outcome"] for case in finished.data["cases"]] == ["PASS", "PASS"]
-
-
-def test_a_run_that_is_being_written_is_not_resumed_by_a_second_process(vsperf: Shell) -> None:
-    process = vsperf.start(
-        *SMOKE, "--set", "generator.realtime=1", "--repeat", "9", "--progress", "json"
-    )
-    assert process.stderr is not None
-    for line in process.stderr:
-        if "TrialFinished" in line:
-            break
-    ended = vsperf("run", "--resume", "latest")
-    assert ended.code == ExitCode.NOT_READY
-    assert "is being written" in ended.err
-    process.kill()
-    process.communicate()
-
-
-def test_a_finished_run_has_nothing_to_resume(vsperf: Shell) -> None:
-    vsperf(*SMOKE)
-    ended = vsperf("run", "--resume", "latest")
-    assert ended.code == ExitCode.BAD_INPUT
-    assert "finished" in ended.err
-
-
-def test_records_of_a_newer_vsperf_are_refused_with_a_hint(vsperf: Shell) -> None:
-    vsperf(*SMOKE)
-    (folder,) = run_folders(vsperf.folder / "results")
-    records = folder / RECORDS
-    text = records.read_text()
-    records.write_text(text.replace('"schema_version":1', '"schema_version":99', 1))
-    ended = vsperf("show", "latest")
-    assert ended.code == ExitCode.BAD_INPUT
-    assert "newer" in ended.err and "99" in ended.err
 
 
 def test_clean_removes_a_stillborn_run_and_never_a_measurement(vsperf: Shell) -> None:
