@@ -41,9 +41,9 @@ def test_lossy_trials_that_are_there_already_count_as_repeats() -> None:
     probe = _probe(500_000, LOSSY, LOSSY)
     assert verify_upper(STRICT, probe, MINUTE, 2) == (True, False)
     assert len(probe.trials) == 3
-    settled = _probe(2 * 10**6, LOSSY, LOSSY, LOSSY)
+    settled = _probe(2 * 10**6, lossy(1000, 60), LOSSY, LOSSY, LOSSY)
     assert verify_upper(STRICT, settled, MINUTE, 2) == (True, False)
-    assert len(settled.trials) == 3
+    assert len(settled.trials) == 4
 
 
 def test_a_full_trial_that_passed_already_needs_no_repeat() -> None:
@@ -68,9 +68,22 @@ def test_a_load_that_the_generator_could_not_send_is_not_tried_again() -> None:
 
 def test_a_goal_with_an_exceed_ratio_has_its_own_repeats() -> None:
     half = DurationRule(Fraction(0), Fraction(1, 2), MINUTE, MINUTE)
-    probe = _probe(500_000, LOSSY)
+    made = [lossy(1000, 60), LOSSY, LOSSY]
+    probe = _probe(500_000, *made)
     assert verify_upper(half, probe, MINUTE, 2) == (None, False)
-    assert probe.trials == [LOSSY]
+    assert probe.trials == made
+
+
+def test_a_single_lossy_trial_is_tried_again_whatever_the_exceed_ratio() -> None:
+    half = DurationRule(Fraction(0), Fraction(1, 2), MINUTE, MINUTE)
+    assert verify_upper(half, _probe(500_000, lossy(1000, 60), LOSSY), MINUTE, 2) == (True, False)
+    assert verify_upper(half, _probe(2 * 10**6, lossy(1000, 60), LOSSY), MINUTE, 2)[0] is False
+
+
+def test_where_nothing_passed_the_lowest_load_is_tried_once_more() -> None:
+    half = DurationRule(Fraction(0), Fraction(1, 2), MINUTE, MINUTE)
+    assert verify_upper(half, _probe(2 * 10**6, LOSSY, LOSSY), MINUTE, 2) == (False, False)
+    assert verify_upper(half, _probe(500_000, LOSSY, LOSSY), MINUTE, 2) == (True, False)
 
 
 def test_without_an_upper_bound_there_is_nothing_to_try() -> None:

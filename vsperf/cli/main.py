@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import io
 import os
-import signal
 import sys
 import tempfile
 import traceback
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import click
 
 from vsperf import __version__
+from vsperf.cli.output import silence_stdout
+from vsperf.cli.signals import SignalWatch, Terminated
 from vsperf.errors import ExitCode, VsperfError
 
 COMMANDS = {
@@ -32,10 +33,6 @@ COMMANDS = {
     "explain": "Explain an exit code, flag, limit or outcome",
     "completion": "Print the completion script for your shell",
 }
-
-
-class Terminated(KeyboardInterrupt):
-    """SIGTERM, treated like Ctrl-C but for its exit code."""
 
 
 class LazyGroup(click.Group):
@@ -87,7 +84,10 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line and exit with the documented code."""
-    signal.signal(signal.SIGTERM, _terminate)
+    SignalWatch.install()
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever started us
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 - kept to the end
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without UTF-8 shows ? for …
@@ -98,10 +98,15 @@ def run_cli(arguments: list[str]) -> int:
     """Run one command line and return its exit code; prints errors to stderr."""
     try:
         result: Any = cli.main(arguments, prog_name="vsperf", standalone_mode=False)
-        sys.stdout.flush()
     except BaseException as error:
         return _exit_code(error)
-    return int(result) if isinstance(result, int) else ExitCode.OK
+    code = int(result) if isinstance(result, int) else ExitCode.OK
+    try:
+        sys.stdout.flush()
+    except OSError as error:  # what was found stands, whether or not anybody could read it
+        silence_stdout()
+        return code if code or isinstance(error, BrokenPipeError) else _exit_code(error)
+    return code
 
 
 def _exit_code(error: BaseException) -> int:
@@ -117,21 +122,28 @@ def _exit_code(error: BaseException) -> int:
             return ExitCode.TERMINATED if terminated else ExitCode.INTERRUPTED
         case BrokenPipeError() | SystemExit(code=1):
             # The reader of our output has left, as in `vsperf list | head`; click says 1 for it.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            silence_stdout()
             return ExitCode.OK
-        case VsperfError():
-            from vsperf.cli.problems import print_problems
-
-            print_problems(error.problems)
-            return error.exit_code
         case Exception():
-            return _report_bug(error)
+            return _report(error)
         case _:
             raise error
 
 
-def _terminate(signum: int, frame: FrameType | None) -> None:
-    raise Terminated
+def _report(error: Exception) -> int:
+    """Say what failed: with why and how to fix it, or with a traceback in a file."""
+    if isinstance(error, VsperfError):
+        from vsperf.cli.problems import print_problems
+
+        print_problems(error.problems)
+        return error.exit_code
+    if isinstance(error, OSError):
+        silence_stdout()
+        name = f" {error.filename}" if error.filename else ""
+        with contextlib.suppress(OSError):
+            click.echo(f"error: the system refused{name}: {error.strerror or error}", err=True)
+        return ExitCode.COMPONENT_FAILED
+    return _report_bug(error)
 
 
 def _report_bug(error: Exception) -> int:

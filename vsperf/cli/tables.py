@@ -138,7 +138,8 @@ def _limit() -> Column:
     def cell(row: CaseRow) -> str:
         if row.loads:
             return _lines(load.limit.value for load in row.loads)
-        return row.record.limit.value if row.record and row.record.limit else "–"
+        limits = dict.fromkeys(goal.limit.value for goal in row.goals)
+        return " / ".join(limits) or "–"
 
     return ("limit", cell)
 

@@ -57,8 +57,10 @@ def run_case(run: CaseRun) -> tuple[CaseRecord, VsperfError | None]:
                 trials=trials,
             )
             run.emit(PhaseEntered(case, "check the path"))
-            check_path(measurer)
-            if spec.trial.warm_up.ns:
+            warnings = check_path(measurer)
+            if not fits(spec.trial.warm_up.ns, run.budget):
+                warnings += ("no warm-up trial: the time would not suffice for it",)
+            elif spec.trial.warm_up.ns:
                 run.emit(PhaseEntered(case, "warm up"))
                 measurer.attempt(  # whatever its flags: nothing is concluded from it
                     TrialRequest(loads.maximum, spec.trial.warm_up.ns), Purpose.WARM_UP
@@ -68,7 +70,7 @@ def run_case(run: CaseRun) -> tuple[CaseRecord, VsperfError | None]:
             with run.budget.holding_back(latency_ns(spec)):
                 result = build(spec.search, loads).run(probe)
             run.emit(PhaseEntered(case, "latency"))
-            warnings = measure_latency(spec, result, measurer)
+            warnings += measure_latency(spec, result, measurer)
             run.emit(PhaseEntered(case, "tear down"))
         return close_case(case, result, trials, warnings), None
     except VsperfError as error:
@@ -76,6 +78,11 @@ def run_case(run: CaseRun) -> tuple[CaseRecord, VsperfError | None]:
     except KeyboardInterrupt:
         run.writer.append(close_interrupted(case, trials))
         raise
+
+
+def fits(duration_ns: int, budget: Budget) -> bool:
+    """Whether something that is not the search may take so long: up to a quarter of the time."""
+    return budget.left_ns is None or duration_ns <= budget.left_ns // 4
 
 
 def _record(run: CaseRun, trial: Trial) -> None:

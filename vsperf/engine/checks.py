@@ -11,16 +11,19 @@ FRAMES_FPS = 1_000
 DURATION_NS = 100_000_000
 
 
-def check_path(measurer: Measurer) -> None:
-    """Raise `PathError` unless frames arrive in every direction."""
+def check_path(measurer: Measurer) -> tuple[str, ...]:
+    """Raise `PathError` unless frames arrive in every direction; warn of those that do not."""
     request = TrialRequest(FRAMES_FPS, DURATION_NS)
     trial = measurer.attempt(request, Purpose.PATH_CHECK)
     for _ in range(measurer.policy.retries):
-        if _arrives(trial):
-            return
+        if _arrives(trial) and not any(way.lost_frames for way in trial.directions):
+            return ()
         trial = measurer.attempt(request, Purpose.PATH_CHECK, retry_of=trial.index)
     if _arrives(trial):
-        return
+        lost = [_story(way) for way in trial.directions if way.lost_frames]
+        return (
+            (f"the path check lost frames at {FRAMES_FPS} fps: {'; '.join(lost)}",) if lost else ()
+        )
     if trial.error is not None:
         raise ComponentError("the generator failed in the path check", why=trial.error)
     raise PathError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from vsperf.engine.criteria import believed, check_all, flags_of, outcome_of
+from vsperf.engine.criteria import believed, check_all, contradicted, flags_of, outcome_of
 from vsperf.errors import ExitCode, VsperfError
 from vsperf.record.result import SearchResult
 from vsperf.record.run import CaseRecord, Outcome
@@ -18,7 +18,7 @@ def close_case(
     case: Case, result: SearchResult, trials: Sequence[Trial], warnings: tuple[str, ...]
 ) -> CaseRecord:
     """Return the record of a case whose search came to an answer."""
-    result = believed(result, trials)
+    result = contradicted(case.spec, believed(result, trials), trials)
     checks = check_all(case.spec, result, trials)
     outcome, reason = outcome_of(result, checks)
     limits = [*(goal.limit for goal in result.goals), *(load.limit for load in result.loads)]

@@ -122,6 +122,12 @@ class Flag(enum.StrEnum):
         "accident (a stall, a rare random drop), so the interval does not bracket the capacity. "
         "A search that verifies loss (`mlr` with an exceed ratio, `tst009`) is made for this.",
     )
+    REFUTED = (
+        "refuted",
+        Severity.INVALID,
+        "A latency trial at or below the load that was found lost more than the goal allows. The "
+        "search took single trials for granted, and a later one says otherwise.",
+    )
     LOSS_INVERSION = (
         "loss-inversion",
         Severity.SUSPECT,

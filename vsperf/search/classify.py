@@ -18,6 +18,9 @@ from typing import Protocol
 from vsperf.record.flags import Flag
 from vsperf.record.trial import Trial
 
+ROUNDING = Fraction(1, 10**9)
+"""Far above what floating-point sums of a search can be off by, far below any share of interest."""
+
 
 class Bound(enum.Enum):
     """What a load is to a goal."""
@@ -72,7 +75,7 @@ class Classification:
     pessimistic: Fraction
     """Share of lossy time if all time still missing were lossy."""
     on_edge: bool
-    """Whether a share equals the allowed one exactly, so that rounding could tip it."""
+    """Whether a share is so close to the allowed one that rounding could tip it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +116,9 @@ class DurationRule:
             bound = Bound.LOWER
         else:
             bound = Bound.UNDECIDED
-        on_edge = self.exceed_ratio in (optimistic, pessimistic)
+        on_edge = any(
+            abs(share - self.exceed_ratio) < ROUNDING for share in (optimistic, pessimistic)
+        )
         return Classification(bound, optimistic, pessimistic, on_edge)
 
     def bound(self, trials: Sequence[Trial], fails: Failed = failed) -> Bound:

@@ -110,8 +110,8 @@ def _tst009(case: CaseSpec, result: SearchResult) -> Findings:
     match spec:
         case Tst009Search():
             _too_short(found, spec.duration.ns)
-            if not spec.max_repeats:
-                found.weakening.append("max(r) is 0: a plain binary search, no loss is verified")
+            if not spec.max_repeats or not spec.loss_threshold:
+                found.weakening.append("max(r) or z is 0: a plain binary search, no loss verified")
         case MlrSearch():
             goal = mlr_goals(spec)[name]
             asked = (goal.rule.final_ns, goal.rule.sum_ns, goal.rule.exceed_ratio)
@@ -164,6 +164,8 @@ def _undetermined(found: Findings, goal: GoalResult | None) -> None:
     }
     if goal.limit in reasons:
         found.breaking.append(reasons[goal.limit])
+    elif goal.lower_fps is None:
+        found.breaking.append("no load passed, so there is no throughput")
     elif worst(goal.flags) is Severity.INVALID:
         found.breaking.append("the result is invalid")
     elif Flag.OUT_OF_BUDGET in goal.flags:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from vsperf.record.trial import Direction, Purpose, Trial, intended_frames
-from vsperf.search.base import Budget, Loads, Probe
+from vsperf.search.base import Budget, BudgetExhausted, Loads, Probe
 from vsperf.search.build import build
 from vsperf.spec.search import Search
 from vsperf.spec.traffic import LatencyTrials, TrialPolicy
@@ -18,6 +18,10 @@ PRESUMED_KNEE = Fraction(24, 25)
 """Share of the capacity at which loss begins: goals of different loss have different answers."""
 KNEE_LOSS = Fraction(1, 1000)
 """Loss ratio between the knee and the capacity."""
+
+
+MOST_TRIALS = 3000
+"""An estimate goes no further than this, so that planning does not take long itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,8 @@ def estimate(
     durations = [policy.warm_up.ns] if policy.warm_up.ns else []
 
     def measure(load_fps: int, duration_ns: int) -> Trial:
+        if len(probe.trials) >= MOST_TRIALS:
+            raise BudgetExhausted  # whoever asks for more trials than this knows that it takes long
         return _ideal_trial(load_fps, duration_ns, capacity)
 
     probe = Probe(measure, Budget())

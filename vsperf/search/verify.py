@@ -12,23 +12,33 @@ def verify_upper(
 ) -> tuple[bool | None, bool]:
     """Return whether the upper bound stood, and whether the time ended before that was known.
 
-    Only a goal without an exceed ratio needs it: there a single lossy trial makes the bound. It is
-    tried again if it is the switch that failed; the first repeat that passes ends it. Repeats that
-    another goal caused count as well.
+    A bound of a single lossy trial is tried again, up to `repeats` times, if it is the switch that
+    failed; the first repeat that passes ends it. Repeats that another goal caused count as well.
+    Where no load has passed, the lowest one is tried once more whatever it rests on: the switch
+    may just have been cold.
     """
-    upper = bounds_of(rule, probe.trials).upper
-    if upper is None or repeats == 0 or rule.exceed_ratio > 0:
+    bounds = bounds_of(rule, probe.trials)
+    upper = bounds.upper
+    if upper is None or repeats == 0:
         return None, False
     trials = [trial for trial in probe.trials if trial.load_fps == upper]
     lossy = lossy_trials(rule, trials)
-    if limited_by_generator(rule, trials):
+    settled = bounds.lower is not None and rule.exceed_ratio > 0 and len(lossy) > 1
+    if settled or limited_by_generator(rule, trials):
         return None, False
     full = [trial for trial in trials if trial.duration_ns >= duration_ns]
     if len(lossy) == 1 and any(trial not in lossy for trial in full):
         return False, False
+    least = 1 if bounds.lower is None else 0
+    return _try_again(rule, probe, upper, duration_ns, max(least, repeats + 1 - len(lossy)))
+
+
+def _try_again(
+    rule: DurationRule, probe: Probe, load_fps: int, duration_ns: int, times: int
+) -> tuple[bool | None, bool]:
     try:
-        for _ in range(repeats + 1 - len(lossy)):
-            if not failed(probe(upper, duration_ns), rule.loss_ratio):
+        for _ in range(times):
+            if not failed(probe(load_fps, duration_ns), rule.loss_ratio):
                 return False, False
     except BudgetExhausted:
         return None, True

@@ -88,13 +88,13 @@ class Case:
     repeat: int = 1
     sister_sizes: tuple[int, ...] = ()
     """Frame sizes [B] of all cases of the same testcase in this run; standards ask for several."""
+    id: str = field(init=False)
+    """Stable name: testcase, point, and a digest of all that decides the numbers."""
 
-    @property
-    def id(self) -> str:
-        """Stable name: testcase, point, and a digest of all that decides the numbers."""
+    def __post_init__(self) -> None:
         text = json.dumps(self.spec.measured(), sort_keys=True, separators=(",", ":"))
         digest = hashlib.sha256(text.encode()).hexdigest()[:8]
-        return f"{self.label}-{digest}"
+        object.__setattr__(self, "id", f"{self.label}-{digest}")
 
     @property
     def key(self) -> str:

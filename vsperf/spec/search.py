@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
@@ -11,10 +12,15 @@ from vsperf.units import Duration, Rate, Ratio
 
 GoalName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")]
 ZERO = Ratio.parse("0")
+NARROWEST = Fraction(1, 10**6)
+"""Narrower intervals than this are below what a clock can pace."""
+WIDEST_EXCEED = 0.999
+SHORTEST_NS = 1_000_000
+"""Of shorter trials too few frames are left to tell one load from another."""
 
 
 def _above_zero(duration: Duration) -> Duration:
-    if duration.ns == 0:
+    if duration.ns < SHORTEST_NS:
         raise ValueError("a trial must last longer than nothing")
     return duration
 
@@ -65,15 +71,15 @@ class MlrSearch(LoadRange):
     @model_validator(mode="after")
     def _shares_make_sense(self) -> Self:
         for name, goal in self.resolved_goals().items():
-            if goal.exceed_ratio is not None and goal.exceed_ratio.value >= 1:
-                raise ValueError(f"goal {name}: exceed_ratio must be below 100%")
-            if goal.width is not None and not 0 < goal.width.value < 1:
-                raise ValueError(f"goal {name}: width must lie between 0 and 100%")
-            if goal.loss_ratio.value >= 1:
+            if goal.exceed_ratio is not None and float(goal.exceed_ratio) > WIDEST_EXCEED:
+                raise ValueError(f"goal {name}: exceed_ratio must not be above 99.9%")
+            if goal.width is not None and not NARROWEST <= goal.width.value < 1:
+                raise ValueError(f"goal {name}: width must lie between 0.0001% and 100%")
+            if float(goal.loss_ratio) >= 1:
                 raise ValueError(f"goal {name}: loss_ratio must be below 100%")
             durations = (goal.initial_duration, goal.final_duration, goal.duration_sum)
-            if any(duration is None or duration.ns == 0 for duration in durations):
-                raise ValueError(f"goal {name}: durations must be above zero")
+            if any(duration is None or duration.ns < SHORTEST_NS for duration in durations):
+                raise ValueError(f"goal {name}: durations must be at least 1ms")
             if goal.initial_duration > goal.final_duration:  # type: ignore[operator]
                 raise ValueError(f"goal {name}: initial_duration exceeds final_duration")
             if goal.final_duration > goal.duration_sum:  # type: ignore[operator]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import Field
+
 from vsperf.spec.base import Spec
 from vsperf.units import Count, Duration, FrameSize, Ratio
 
@@ -34,7 +36,7 @@ class TrialPolicy(Spec):
     """Wait for frames still on their way after the last one was sent."""
     pause: Duration
     """Wait after a trial, for the switch to come to rest."""
-    retries: int
+    retries: int = Field(ge=0, le=100)
     """How often a trial that cannot be believed is repeated before the case is given up."""
     offered_tolerance: Ratio
     """Share of the intended frames that may stay unsent before the generator counts as short."""

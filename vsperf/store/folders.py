@@ -77,13 +77,21 @@ def run_folders(results: Path) -> tuple[Path, ...]:
                 for entry in entries
                 if not entry.name.startswith(".")
                 and entry.is_dir(follow_symlinks=False)
-                and (RUN_ID.fullmatch(entry.name) or Path(entry.path, RECORDS).is_file())
+                and _may_be_run(Path(entry.path))
             ]
     except FileNotFoundError:
         return ()
     except OSError as error:
         raise StoreError(f"{results} cannot be listed", why=error.strerror) from error
     return tuple(results / name for name in sorted(names))
+
+
+def _may_be_run(folder: Path) -> bool:
+    """Whether a folder is a run, or would be one if it had not been killed at birth."""
+    records = folder / RECORDS
+    return records.is_file() or (
+        bool(RUN_ID.fullmatch(folder.name)) and not records.exists() and not records.is_symlink()
+    )
 
 
 def resolve(results: Path, text: str) -> Path:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vsperf.errors import StoreError
+from vsperf.errors import Problem, StoreError
 from vsperf.quantity import UnitError
 from vsperf.record.run import (
     LINE,
@@ -86,9 +86,9 @@ def ingest(database: sqlite3.Connection, folder: Path, stamp: Stamp) -> None:
     """Bring the rows of one run up to date; a run that cannot be read gets the reason instead."""
     try:
         _read(database, folder)
-    except StoreError as error:
+    except (StoreError, OverflowError) as error:
         forget(database, folder.name)
-        found = error.problems[0]
+        found = error.problems[0] if isinstance(error, StoreError) else Problem(str(error))
         parts = (str(found.where) if found.where else None, found.what, found.why)
         problem = ": ".join(part for part in parts if part)
         _insert(database, "runs", {"run": folder.name, "problem": problem})

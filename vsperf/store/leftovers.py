@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from vsperf.store.folders import LATEST, RECORDS, run_folders
 from vsperf.store.locks import is_locked
+
+SETTLED_S = 60.0
+"""A run that starts has a folder before it has a header; within this time it is left alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +25,7 @@ class Leftover:
         """Remove it; raises OSError where that cannot be done."""
         if self.path.is_dir() and not self.path.is_symlink():
             for inner in self.path.iterdir():
-                inner.unlink()
+                inner.unlink(missing_ok=True)
             self.path.rmdir()
         else:
             self.path.unlink(missing_ok=True)
@@ -47,10 +51,18 @@ def _stillborn(results: Path) -> Iterator[Leftover]:
     for folder in run_folders(results):
         records = folder / RECORDS
         inside = {path.name for path in folder.iterdir()}
-        if inside - {RECORDS} or is_locked(records):
+        regular = records.is_file() and not records.is_symlink()
+        if inside - {RECORDS} or (RECORDS in inside and not regular):
             continue
-        if not records.exists() or b"\n" not in _beginning(records):
+        if _age_s(folder) < SETTLED_S or (regular and is_locked(records)):
+            continue
+        if not regular or b"\n" not in _beginning(records):
             yield Leftover(folder, "run that was killed before it measured anything")
+
+
+def _age_s(folder: Path) -> float:
+    """Return how long ago something in the folder was made or removed."""
+    return time.time() - folder.stat().st_mtime
 
 
 def _beginning(path: Path) -> bytes:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,6 +45,8 @@ def read(path: Path) -> Lines:
 def content_of(path: Path) -> bytes:
     """Return what lies in a record file."""
     try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file")
         return path.read_bytes()
     except FileNotFoundError as error:
         raise StoreError(

@@ -10,13 +10,16 @@ import click
 
 from vsperf.cli.commands.plan import print_plans
 from vsperf.cli.commands.show import print_run, run_as_json
-from vsperf.cli.progress import make_progress
+from vsperf.cli.output import silence_stdout
+from vsperf.cli.progress import Progress, make_progress
 from vsperf.cli.quantities import QuantityType
 from vsperf.cli.selection import json_option, load, results_option, selects_cases
+from vsperf.cli.signals import SignalWatch
 from vsperf.cli.tables import console
 from vsperf.engine.run import plan_cases
 from vsperf.engine.session import Session, begin, take_up
 from vsperf.errors import ExitCode, UsageError
+from vsperf.events import Event
 from vsperf.human import human_seconds
 from vsperf.plugins import Plugins
 from vsperf.spec.loader import Loaded, Request
@@ -93,17 +96,37 @@ def command(
     code = ExitCode.OK
     with make_progress(progress, console(stderr=True)) as display:  # type: ignore[arg-type]
         try:
-            code = session.carry_out(display, budget.ns if budget else None)
+            code = session.carry_out(_Quietly(display), budget.ns if budget else None)
         except KeyboardInterrupt as error:
             interruption = error
     stored = read_run(session.writer.folder)
-    if as_json:
-        click.echo(json.dumps(run_as_json(stored), indent=2))
-    else:
-        print_run(stored)
+    try:
+        if as_json:
+            click.echo(json.dumps(run_as_json(stored), indent=2))
+        else:
+            print_run(stored)
+    except (OSError, SystemExit):
+        # Nobody can read the table any more; the exit code still says how the run ended.
+        silence_stdout()
     if interruption is not None:
         raise interruption
     return code
+
+
+class _Quietly:
+    """Passes events on until they cannot be shown any more: a measurement outlives its audience."""
+
+    def __init__(self, display: Progress) -> None:
+        self.display: Progress | None = display
+
+    def __call__(self, event: Event) -> None:
+        SignalWatch.raise_pending()
+        if self.display is None:
+            return
+        try:
+            self.display(event)
+        except (OSError, SystemExit):  # rich ends the program when its reader has left
+            self.display = None
 
 
 def _refuse_selection(request: Request) -> None:

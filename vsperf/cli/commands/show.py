@@ -23,7 +23,7 @@ from vsperf.cli.selection import (
 )
 from vsperf.cli.summary import CaseRow, latency_rows
 from vsperf.cli.tables import console, print_summary, simulated_banner
-from vsperf.errors import ExitCode, UsageError, VsperfError
+from vsperf.errors import ExitCode, Location, StoreError, UsageError, VsperfError
 from vsperf.human import human_fps, human_ns
 from vsperf.plugins import Plugins
 from vsperf.spec.loader import Request
@@ -162,7 +162,18 @@ def _leaves(value: Any, path: str = "") -> list[tuple[str, str]]:
 
 def rows_of(stored: StoredRun) -> list[CaseRow]:
     """Return the summary rows of a stored run."""
-    return [_row(case) for case in stored.cases]
+    rows = [_row(case) for case in stored.cases]
+    try:
+        for row in rows:
+            row.as_json()  # touches all that the record must hold to be shown
+    except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
+        raise StoreError(
+            f"the records of {stored.run} cannot be understood",
+            where=Location(str(stored.folder / RECORDS), 1),
+            why=f"a specification in its header is damaged: {error}",
+            fix="restore the file from a copy; vsperf itself never changes a written line",
+        ) from error
+    return rows
 
 
 def _row(case: StoredCase) -> CaseRow:

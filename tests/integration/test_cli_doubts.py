@@ -1,0 +1,113 @@
+"""What must never pass: numbers that the run's own records speak against, and lost exit codes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cli_shell import SMOKE, Shell, fixture_vsperf
+
+from vsperf.errors import ExitCode
+from vsperf.store.folders import RECORDS, run_folders
+
+__all__ = ["fixture_vsperf"]  # a fixture is found by its name in the module
+
+ONE_SIZE = ("run", "phy2phy_tput", "--testbed", "sim", "--set", "traffic.frame_size=64")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        # a switch that dies between search and latency
+        (("--set", "vswitch.behaviour.kind=dies", "--set", "vswitch.behaviour.in_trial=13"),
+         "nothing-received"),
+        # plain bisection on a switch that wobbles: the latency trial refutes it, or the repeat
+        (("--preset", "rfc2544-strict", "--set", "vswitch.behaviour.kind=noisy",
+          "--set", "generator.seed=7"), "re"),
+        # an exceed ratio so small that one lossy trial decides
+        (("--preset", "standard", "--set", "search.exceed_ratio=4%",
+          "--set", "vswitch.behaviour.kind=random-loss", "--set", "generator.seed=2"),
+         "upper-not-reproduced"),
+        # a switch that is cold for longer than the warm-up trial lasts
+        (("--set", "vswitch.behaviour.kind=warm-up", "--set", "vswitch.behaviour.lasts=9s"),
+         "upper-not-reproduced"),
+        (("--budget", "300ms"), ""),
+    ],
+)  # fmt: skip
+def test_a_result_that_its_own_trials_refute_is_invalid(
+    vsperf: Shell, arguments: tuple[str, ...], said: str
+) -> None:
+    ended = vsperf(*ONE_SIZE, *arguments)
+    assert ended.code == ExitCode.INVALID_RESULT, ended.out
+    assert said in ended.out
+
+
+def test_a_fixed_load_that_was_not_tried_meets_no_criterion(vsperf: Shell) -> None:
+    loads = ("--set", "search.loads=[10%, 100%]", "--set", "traffic.frame_size=64")
+    lossless = ("--set", "expect=[{metric: loss, max_loss: 0}]", "--budget", "15s")
+    ended = vsperf("run", "phy2phy_cont", "--testbed", "sim", *loads, *lossless)
+    assert ended.code == ExitCode.INVALID_RESULT
+    assert "out-of-budget" in ended.out
+    assert "the time ended before every load was tried" in ended.out
+
+
+def test_an_interval_below_the_criterion_is_a_miss_even_when_the_time_ended(vsperf: Shell) -> None:
+    ended = vsperf(*ONE_SIZE, "--budget", "10s", "--set", "expect=[{metric: ndr, min: 10Mpps}]")
+    assert ended.code == ExitCode.CRITERION_MISSED
+
+
+@pytest.mark.parametrize("fault", ["none", "dead", "oversends"])
+def test_the_exit_code_survives_a_reader_that_leaves(vsperf: Shell, fault: str) -> None:
+    arguments = (*SMOKE, "--set", f"generator.fault={fault}")
+    expected = vsperf(*arguments).code
+    process = vsperf.start(*arguments)
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.close()
+    process.stderr.close()
+    assert process.wait() == expected
+    assert all(vsperf("show", f.name).code == 0 for f in run_folders(vsperf.folder / "results"))
+
+
+def test_a_full_output_device_is_no_bug_and_costs_no_measurement(vsperf: Shell) -> None:
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "vsperf", *SMOKE], stdout=full, stderr=full, check=False
+        )
+    assert ended.returncode in (ExitCode.OK, ExitCode.COMPONENT_FAILED)
+    assert vsperf("show", "latest", "--json").data["state"] == "finished"
+
+
+def test_one_damaged_run_does_not_hide_the_others(vsperf: Shell) -> None:
+    vsperf(*SMOKE)
+    (good,) = run_folders(vsperf.folder / "results")
+    vsperf(*SMOKE)
+    bad = next(f for f in run_folders(vsperf.folder / "results") if f != good)
+    records = bad / RECORDS
+    records.write_text(
+        records.read_text().replace('"exit_code":0', '"exit_code":99999999999999999999')
+    )
+    assert good.name in vsperf("results").out
+    records.write_text(records.read_text().replace('"10Gbit/s"', '"fast"'))
+    assert vsperf("show", bad.name).code == ExitCode.BAD_INPUT
+
+
+def test_a_plan_of_a_search_without_end_does_not_take_long_itself(vsperf: Shell) -> None:
+    ended = vsperf("plan", *ONE_SIZE[1:], "--set", "search.duration_sum=1000h")
+    assert ended.code == ExitCode.OK
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "search.exceed_ratio=0.14285714285714285",
+        "search.exceed_ratio=99.99999999999999999999999999%",
+        "search.goals.pdr.loss_ratio=99.99999999999999999999999999%",
+        "search.width=1e-30%",
+        "search.duration_sum=1ns",
+        "trial.retries=-1",
+    ],
+)
+def test_odd_settings_are_run_or_refused_and_never_a_bug(vsperf: Shell, setting: str) -> None:
+    assert vsperf("plan", *ONE_SIZE[1:], "--set", setting).code in (0, 2)
