@@ -35,7 +35,7 @@ def _check(
 
 def _check_goal(expected: Expectation, spec: CaseSpec, goal: GoalResult | None) -> Check:
     assert expected.min is not None  # by the model of expectations
-    speed = min(spec.testbed.links[name].speed for name in spec.topology.links)
+    speed = spec.slowest_link
     # Loads are whole frames per second, so the line rate itself is reached a fraction below it.
     least = int(expected.min.frames_per_second(spec.traffic.frame_size, speed))
     criterion = f"{expected.metric} ≥ {expected.min} ({human_fps(least)})"

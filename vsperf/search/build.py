@@ -90,7 +90,7 @@ def loads_of(case: CaseSpec) -> base.Loads:
     All links carry the same load, so the slowest one decides. A highest load above the line rate
     means the line rate: the same limit then serves a list of frame sizes.
     """
-    link, size = _slowest_link(case), case.traffic.frame_size
+    link, size = case.slowest_link, case.traffic.frame_size
     line_rate = math.floor(link.frames_per_second(size))
     spec = case.search
     if isinstance(spec, FixedLoad):
@@ -114,11 +114,6 @@ def loads_of(case: CaseSpec) -> base.Loads:
                 "give search.step a greater rate, such as 10kfps",
             )
     return base.Loads(lowest, highest, line_rate, step=step)
-
-
-def _slowest_link(case: CaseSpec) -> LinkSpeed:
-    used = case.topology.links or tuple(case.testbed.links)
-    return min(case.testbed.links[name].speed for name in used)
 
 
 def _fixed(rate: Rate, size: FrameSize, link: LinkSpeed, line_rate: int) -> int:

@@ -16,6 +16,7 @@ from vsperf.spec.search import FixedLoad, Search
 from vsperf.spec.testbed import Testbed
 from vsperf.spec.topology import Topology
 from vsperf.spec.traffic import LatencyTrials, TrafficProfile, TrialPolicy
+from vsperf.units import LinkSpeed
 
 PROSE = ("name", "title", "description", "tags", "expect")
 """Sections that do not change what is measured, and so do not change a case's id."""
@@ -66,6 +67,12 @@ class CaseSpec(Spec):
                     f"{known} of {self.latency.goal if self.latency else '?'}"
                 )
         return self
+
+    @property
+    def slowest_link(self) -> LinkSpeed:
+        """Speed of the slowest link on the way; line rates and shares of it refer to this one."""
+        used = self.topology.links or tuple(self.testbed.links)
+        return min(self.testbed.links[name].speed for name in used)
 
     def measured(self) -> dict[str, Any]:
         """Return what decides the numbers, as plain data.

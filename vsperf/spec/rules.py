@@ -45,7 +45,7 @@ def case_problems(spec: CaseSpec, document: Section) -> list[Problem]:
 def _load_range(spec: CaseSpec, document: Section) -> list[Problem]:
     if not isinstance(spec.search, LoadRange) or not spec.topology.links:
         return []
-    link = min(spec.testbed.links[name].speed for name in spec.topology.links)
+    link = spec.slowest_link
     size = spec.traffic.frame_size
     low, high = (
         rate.frames_per_second(size, link) for rate in (spec.search.min_load, spec.search.max_load)
@@ -80,7 +80,7 @@ def _beyond_the_link(spec: CaseSpec, document: Section) -> list[Problem]:
     """Note criteria on a rate that no result can reach, whatever the switch does."""
     if not spec.topology.links:
         return []
-    link = min(spec.testbed.links[name].speed for name in spec.topology.links)
+    link = spec.slowest_link
     size = spec.traffic.frame_size
     line = link.frames_per_second(size)
     expect = document.get("expect")
