@@ -152,7 +152,14 @@ def test_another_controller_is_refused_and_the_first_one_stays(tmp_path: Path) -
 
 @pytest.mark.parametrize(
     "options",
-    [["--colour"], ["--control"], ["--ring", "0"], ["--ring", "x"], ["--stdin", "--control", "s"]],
+    [
+        ["--colour"],
+        ["--control"],
+        ["--ring", "0"],
+        ["--ring", "x"],
+        ["--max-frame", "9217"],
+        ["--stdin", "--control", "s"],
+    ],
     ids=" ".join,
 )
 def test_options_that_make_no_sense_are_refused_with_the_usage(options: list[str]) -> None:

@@ -44,6 +44,8 @@ def test_the_whole_command_line() -> None:
         "1",
         "--ring",
         "1024",
+        "--max-frame",
+        "9216",
     )
 
 

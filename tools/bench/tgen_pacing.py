@@ -4,7 +4,7 @@ Usage: python tools/bench/tgen_pacing.py [--tgen PROGRAM] [--seconds 10] [--rate
        [--burst 32] [--vdev net_ring0]
 
 The port is a ring that leads back to itself, so that nothing but the generator's own loop limits
-it. The first trial finds the greatest rate; the last rate is 90 % of it.
+it. Trials flat out find the greatest rate; the last rates are 90 % of it.
 """
 
 # ruff: noqa: T201
@@ -17,6 +17,7 @@ from typing import Any
 from tgen_parts import Tgen, find_tgen
 
 RATES = "1000,10000,100000,1000000,4000000,10000000"
+ROUNDS = 3
 PERCENTILES = ("50", "90", "99", "99.9", "99.99")
 
 
@@ -38,14 +39,18 @@ def main() -> None:
     ]
     with Tgen(find_tgen(wanted.tgen), arguments) as tgen:
         tgen.ask("configure", streams=[{"transmit_port": 0, "receive_port": 0, "size": 64}])
-        flat_out = tgen.ask("trial", frames=20_000_000)
+        flat_out = tgen.ask("trial", duration_ns=int(wanted.seconds * 1e9))
         greatest = rate_of(flat_out)
         hz, busy_ns = flat_out["tsc_hz"], flat_out["workers"][0]["busy_ns"]
         cycles = busy_ns * hz / 1e9 / flat_out["streams"][0]["sent"]
         print(f"greatest rate {greatest / 1e6:.2f} Mpps, {cycles:.1f} cycles per frame both ways")
         rates = [float(rate) for rate in wanted.rates.split(",")]
-        for rate in (*rates, int(0.9 * greatest)):
+        for rate in rates:
             show(tgen, rate, wanted.seconds, wanted.burst)
+        for _ in range(ROUNDS):  # the host lends more or less of its time; so each its own maximum
+            greatest = rate_of(tgen.ask("trial", duration_ns=int(wanted.seconds * 1e9)))
+            print(f"greatest rate {greatest / 1e6:.2f} Mpps; 90 % of it:")
+            show(tgen, int(0.9 * greatest), wanted.seconds, wanted.burst)
 
 
 def rate_of(result: dict[str, Any]) -> float:

@@ -56,10 +56,12 @@ def eal(prefix: str, vdevs: Sequence[str], cpus: Sequence[int] = (0, 0)) -> list
 class Tgen:
     """A running tgen, asked through its standard input."""
 
-    def __init__(self, program: Path, arguments: Sequence[str]) -> None:
+    def __init__(
+        self, program: Path, arguments: Sequence[str], options: Sequence[str] = ()
+    ) -> None:
         self._number = 0
         self.process = subprocess.Popen(  # noqa: S603
-            [program, *arguments, "--", "--stdin"],
+            [program, *arguments, "--", "--stdin", *options],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

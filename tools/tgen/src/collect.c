@@ -115,6 +115,8 @@ clear_sender(struct sender *sender, const struct trial_request *request)
 	sender->first_sent_tsc = 0;
 	sender->last_sent_tsc = 0;
 	sender->retries = 0;
+	sender->last_refusal = 0;
+	sender->refusing = false;
 	sender->no_buffers = 0;
 	sender->position = 0;
 	sender->held = 0;
@@ -208,6 +210,7 @@ collect_stream(struct engine *engine, unsigned int index)
 	/* Without a bound but time, what was intended is what was sent. */
 	result->intended = sender->intended == TGEN_48_BITS ? sender->sent : sender->intended;
 	result->sent = sender->sent;
+	result->refused = sender->refusing ? result->intended - result->sent : 0;
 	result->sent_bytes = sender->sent_bytes;
 	result->first_sent_tsc = sender->first_sent_tsc;
 	result->last_sent_tsc = sender->last_sent_tsc;

@@ -34,13 +34,13 @@ engine_receiver(const struct engine *engine, unsigned int queue)
 }
 
 static int
-start_ports(struct engine *engine, uint16_t queues, uint16_t ring_size, struct error *error)
+start_ports(struct engine *engine, const struct engine_options *options, struct error *error)
 {
 	uint16_t id;
 	int ret;
 
 	RTE_ETH_FOREACH_DEV(id) {
-		uint16_t receive = queues, transmit = queues;
+		uint16_t receive = options->queues, transmit = options->queues;
 
 		if (engine->ports == TGEN_MAX_PORTS)
 			return error_set(error, -E2BIG, "too-many-ports", "more than %u ports",
@@ -48,7 +48,7 @@ start_ports(struct engine *engine, uint16_t queues, uint16_t ring_size, struct e
 		ret = port_limit_queues(id, &receive, &transmit, error);
 		if (ret == 0)
 			ret = port_start(&engine->port[engine->ports], id, receive, transmit,
-				ring_size, error);
+				options, error);
 		if (ret != 0)
 			return ret;
 		engine->ports++;
@@ -149,7 +149,7 @@ engine_park(struct engine *engine)
 }
 
 struct engine *
-engine_create(uint16_t queues, uint16_t ring_size, struct error *error)
+engine_create(const struct engine_options *options, struct error *error)
 {
 	struct engine *engine = calloc(1, sizeof(*engine));
 
@@ -159,7 +159,7 @@ engine_create(uint16_t queues, uint16_t ring_size, struct error *error)
 	}
 	engine->result.tsc_hz = rte_get_tsc_hz();
 	if (create_workers(engine, error) != 0 ||
-			start_ports(engine, queues, ring_size, error) != 0 ||
+			start_ports(engine, options, error) != 0 ||
 			share_receivers(engine, error) != 0 ||
 			launch_workers(engine, error) != 0) {
 		engine_destroy(engine);

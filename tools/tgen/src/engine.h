@@ -38,6 +38,7 @@ struct port_facts {
 /* Counters of one stream, from sender and receiver. */
 struct stream_result {
 	uint64_t intended, sent, sent_bytes;
+	uint64_t refused; /* not sent because the port was full to the end */
 	uint64_t first_sent_tsc, last_sent_tsc;
 	uint64_t received, received_bytes; /* every arrival that is of this trial and stream */
 	uint64_t arrived[TGEN_MAX_PORTS]; /* received, by the port where it came in */
@@ -97,8 +98,14 @@ struct live {
 
 enum engine_state { ENGINE_IDLE, ENGINE_RUNNING, ENGINE_DONE };
 
+struct engine_options {
+	uint16_t queues; /* of each port, each way */
+	uint16_t ring; /* descriptors of each queue */
+	uint16_t max_frame; /* with FCS; buffers have room for it */
+};
+
 /* Take all ports that EAL found, and one worker per worker lcore. */
-struct engine *engine_create(uint16_t queues, uint16_t ring_size, struct error *error);
+struct engine *engine_create(const struct engine_options *options, struct error *error);
 void engine_destroy(struct engine *engine);
 
 uint16_t engine_ports(const struct engine *engine);

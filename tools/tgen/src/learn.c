@@ -112,7 +112,7 @@ write_advertisement(uint8_t *bytes, const struct announcement *who)
 static int
 announce(const struct port *port, const struct announcement *who)
 {
-	struct rte_mbuf *buffer = rte_pktmbuf_alloc(port->transmit_pool[0]);
+	struct rte_mbuf *buffer = rte_pktmbuf_alloc(port->receive_pool);
 	uint16_t length;
 	unsigned int i;
 

@@ -81,7 +81,7 @@ serve(struct control *control, const struct options *options, struct signals *si
 	struct error error = { 0 };
 	enum control_end end;
 
-	engine = engine_create(options->queues, options->ring, &error);
+	engine = engine_create(&options->engine, &error);
 	if (engine == NULL)
 		return complain(EXIT_NOT_READY, &error);
 	describe_process(&facts);

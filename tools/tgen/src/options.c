@@ -27,11 +27,32 @@ read_number(const char *name, const char *text, unsigned long most, uint16_t *va
 	return 0;
 }
 
+/* The number that an option sets; NULL when it is no option with a number. */
+static uint16_t *
+find_number(struct options *options, const char *name, unsigned long *most)
+{
+	if (strcmp(name, "--queues") == 0) {
+		*most = MOST_QUEUES;
+		return &options->engine.queues;
+	}
+	if (strcmp(name, "--ring") == 0) {
+		*most = MOST_RING;
+		return &options->engine.ring;
+	}
+	if (strcmp(name, "--max-frame") == 0) {
+		*most = TGEN_MAX_FRAME;
+		return &options->engine.max_frame;
+	}
+	return NULL;
+}
+
 /* Returns how many arguments the option took, or a negative errno. */
 static int
 read_option(struct options *options, const char *name, const char *value, bool *is_stdin,
 	struct error *error)
 {
+	unsigned long most;
+	uint16_t *number;
 	int status;
 
 	if (strcmp(name, "--stdin") == 0) {
@@ -42,18 +63,16 @@ read_option(struct options *options, const char *name, const char *value, bool *
 		options->exit_without_controller = true;
 		return 1;
 	}
-	if (strcmp(name, "--control") != 0 && strcmp(name, "--queues") != 0 &&
-			strcmp(name, "--ring") != 0)
+	number = find_number(options, name, &most);
+	if (number == NULL && strcmp(name, "--control") != 0)
 		return error_set(error, EINVAL, "usage", "unknown option %s", name);
 	if (value == NULL)
 		return error_set(error, EINVAL, "usage", "%s needs a value", name);
-	if (strcmp(name, "--control") == 0) {
+	if (number == NULL) {
 		options->control = value;
 		return 2;
 	}
-	status = strcmp(name, "--queues") == 0 ?
-		read_number(name, value, MOST_QUEUES, &options->queues, error) :
-		read_number(name, value, MOST_RING, &options->ring, error);
+	status = read_number(name, value, most, number, error);
 	return status < 0 ? status : 2;
 }
 
@@ -63,7 +82,9 @@ options_read(struct options *options, int argc, char **argv, struct error *error
 	bool is_stdin = false;
 	int i, taken;
 
-	*options = (struct options){ .queues = 1, .ring = DEFAULT_RING };
+	*options = (struct options){
+		.engine = { .queues = 1, .ring = DEFAULT_RING, .max_frame = TGEN_MAX_FRAME },
+	};
 	for (i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
 		options->help |= strcmp(argv[i], "--help") == 0;
 		options->version |= strcmp(argv[i], "--version") == 0;

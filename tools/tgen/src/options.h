@@ -7,23 +7,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "engine.h"
 #include "error.h"
 
 #define OPTIONS_USAGE \
 	"usage: tgen [EAL options] -- [--control PATH | --stdin] [--queues N] [--ring N]\n" \
-	"            [--exit-without-controller]\n" \
+	"            [--max-frame N] [--exit-without-controller]\n" \
 	"  --control PATH   listen at a Unix socket (mode 0600) for one controller\n" \
 	"  --stdin          take requests from standard input, answer on standard output\n" \
 	"  --queues N       receive and transmit queues of each port (default 1)\n" \
 	"  --ring N         descriptors of each queue (default 1024)\n" \
+	"  --max-frame N    longest frame with FCS (default 9216); 1518 is a little faster\n" \
 	"  --exit-without-controller\n" \
 	"                   end when no controller has come 10 seconds after the start\n" \
 	"  --help, --version\n"
 
 struct options {
 	const char *control; /* path; NULL: standard input */
-	uint16_t queues;
-	uint16_t ring;
+	struct engine_options engine;
 	bool exit_without_controller;
 	bool help, version;
 	int eal_arguments; /* argv[0] and what follows, up to -- */

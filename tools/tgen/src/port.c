@@ -26,6 +26,8 @@
 
 #define POOL_CACHE 512
 #define POOL_SPARE 2048 /* bursts under way, an lcore's cache, a ring between two ports */
+#define ORDINARY_MTU 1500
+#define LEAST_ROOM 2048 /* several drivers want no less */
 #define FRAME_OVERHEAD 18 /* Ethernet header and FCS: what the MTU does not count */
 
 static uint16_t
@@ -63,9 +65,11 @@ create_pool(uint16_t id, const char *use, uint32_t descriptors, uint16_t room, s
 struct rte_mempool *
 port_transmit_pool(struct port *port, uint16_t length, struct error *error)
 {
-	static const uint16_t rooms[PORT_POOLS] = { 128, 2048, PORT_ROOM };
+	static const uint16_t rooms[PORT_POOLS] = { 2048, TGEN_MAX_FRAME };
 	unsigned int i = 0;
 
+	if (length <= PORT_SHORT)
+		return port->receive_pool;
 	while (rooms[i] < length)
 		i++;
 	if (port->transmit_pool[i] == NULL)
@@ -114,11 +118,11 @@ configure(struct port *port, const struct rte_eth_dev_info *info, struct error *
 	return 0;
 }
 
-/* Frames of any size up to our largest; a device that cannot says so in its facts. */
+/* For the longest frame; a device that cannot says so in its facts. */
 static void
-raise_mtu(const struct port *port, const struct rte_eth_dev_info *info)
+set_mtu(const struct port *port, const struct rte_eth_dev_info *info)
 {
-	uint16_t mtu = TGEN_MAX_FRAME - FRAME_OVERHEAD;
+	uint16_t mtu = RTE_MAX(port->max_frame - FRAME_OVERHEAD, ORDINARY_MTU);
 
 	if (info->max_mtu != 0 && mtu > info->max_mtu)
 		mtu = info->max_mtu;
@@ -162,10 +166,12 @@ start_device(struct port *port, const struct rte_eth_dev_info *info, struct erro
 
 	if (ret != 0)
 		return ret;
-	raise_mtu(port, info);
+	set_mtu(port, info);
 	port->receive_pool = create_pool(port->id, "receive",
-		(uint32_t)port->receive_ring * port->receive_queues, PORT_ROOM, error);
-	if (port->receive_pool == NULL || port_transmit_pool(port, 0, error) == NULL)
+		(uint32_t)port->receive_ring * port->receive_queues +
+		(uint32_t)port->transmit_ring * port->transmit_queues,
+		RTE_MAX(port->max_frame + PORT_TAGS, LEAST_ROOM), error);
+	if (port->receive_pool == NULL)
 		return -ENOMEM;
 	ret = set_up_queues(port, info, error);
 	if (ret != 0)
@@ -197,7 +203,7 @@ port_limit_queues(uint16_t id, uint16_t *receive, uint16_t *transmit, struct err
 
 int
 port_start(struct port *port, uint16_t id, uint16_t receive_queues, uint16_t transmit_queues,
-	uint16_t ring_size, struct error *error)
+	const struct engine_options *options, struct error *error)
 {
 	struct rte_eth_dev_info info;
 	int ret;
@@ -208,10 +214,11 @@ port_start(struct port *port, uint16_t id, uint16_t receive_queues, uint16_t tra
 			id, rte_strerror(-ret));
 	memset(port, 0, sizeof(*port));
 	port->id = id;
+	port->max_frame = options->max_frame;
 	port->receive_queues = receive_queues;
 	port->transmit_queues = transmit_queues;
-	port->receive_ring = clamp_ring(ring_size, &info.rx_desc_lim);
-	port->transmit_ring = clamp_ring(ring_size, &info.tx_desc_lim);
+	port->receive_ring = clamp_ring(options->ring, &info.rx_desc_lim);
+	port->transmit_ring = clamp_ring(options->ring, &info.tx_desc_lim);
 	port->shares_buffers = strcmp(info.driver_name, "net_ring") == 0 ||
 		strcmp(info.driver_name, "net_memif") == 0;
 	ret = start_device(port, &info, error);

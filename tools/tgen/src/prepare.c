@@ -46,6 +46,8 @@ static int
 check_stream(const struct engine *engine, const struct stream *stream, unsigned int index,
 	struct error *error)
 {
+	unsigned int i;
+
 	if (stream->transmit_port >= engine->ports || stream->receive_port >= engine->ports)
 		return error_set(error, -EINVAL, "bad-value",
 			"stream %u uses port %u; there are %u ports", index,
@@ -53,6 +55,12 @@ check_stream(const struct engine *engine, const struct stream *stream, unsigned 
 	if (stream->sizes == 0 || stream->sizes > TGEN_MAX_SIZES)
 		return error_set(error, -EINVAL, "bad-value", "stream %u has %u sizes; 1 to %u",
 			index, stream->sizes, TGEN_MAX_SIZES);
+	for (i = 0; i < stream->sizes; i++)
+		if (stream->size[i] > engine->port[stream->receive_port].max_frame)
+			return error_set(error, -EINVAL, "bad-value",
+				"stream %u has frames of %u bytes; tgen was started with --max-frame %u",
+				index, stream->size[i],
+				engine->port[stream->receive_port].max_frame);
 	return flow_check(&stream->flows, &stream->headers, error);
 }
 
@@ -154,10 +162,10 @@ assign_sender(struct engine *engine, const struct traffic *traffic, unsigned int
 	sender->port = port->id;
 	sender->queue = (uint16_t)(before % port->transmit_queues);
 	sender->stream = (uint8_t)index;
-	sender->shares_buffers = port->shares_buffers;
 	sender->varies = stream->flows.variations != 0;
 	sender->tag = (index + 1) << 16;
 	sender->pool = port_transmit_pool(port, sender->fill->length, error);
+	sender->shares_buffers = port->shares_buffers || sender->pool == port->receive_pool;
 	if (sender->pool == NULL)
 		return -ENOMEM;
 	flow_plan_init(&sender->plan, &stream->flows);

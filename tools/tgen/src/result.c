@@ -84,6 +84,7 @@ set_sent(json_t *json, const struct stream_result *stream, uint64_t asked, uint6
 	if (asked != TGEN_48_BITS) {
 		message_count(json, "intended", stream->intended);
 		message_count(json, "unsent", stream->intended - stream->sent);
+		message_count(json, "refused", stream->refused);
 	}
 	message_count(json, "sent", stream->sent);
 	message_count(json, "sent_bytes", stream->sent_bytes);

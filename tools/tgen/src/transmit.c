@@ -11,6 +11,10 @@
 #include "payload.h"
 #include "worker.h"
 
+#define DEPARTURE_GROUPS 8
+/* Of 10 us. A port that is full takes a burst now and then, as the other side makes room. */
+#define REFUSING_TIMES 10
+
 /* Headers in whole pieces: the loop is one store of a vector for most frames. */
 static inline void
 copy_headers(uint8_t *bytes, const struct template *template)
@@ -25,7 +29,7 @@ copy_headers(uint8_t *bytes, const struct template *template)
 
 /*
  * A buffer that last held a frame of this stream has all its fill bytes but where the payload of
- * that frame was. All others are written as a whole.
+ * that frame was. All others are written as a whole; of a short frame the headers' pieces are that.
  */
 static void
 write_fill(const struct sender *sender, const struct rte_mbuf *buffer, uint8_t *bytes,
@@ -34,6 +38,8 @@ write_fill(const struct sender *sender, const struct rte_mbuf *buffer, uint8_t *
 	uint32_t before = buffer->hash.usr ^ sender->tag; /* length, if it was of this stream */
 	uint32_t old = before - TGEN_PAYLOAD_BYTES;
 
+	if (sender->shares_buffers && template->payload <= template->copy)
+		return;
 	if (before <= sender->fill->payload && !sender->shares_buffers)
 		memcpy(bytes + old, sender->fill->bytes + old, TGEN_PAYLOAD_BYTES);
 	else
@@ -52,7 +58,7 @@ build_frame(struct sender *sender, struct rte_mbuf *buffer, const struct templat
 	buffer->packet_type = 0;
 	buffer->pkt_len = template->length;
 	buffer->data_len = template->length;
-	if (unlikely(buffer->hash.usr != tag || sender->shares_buffers))
+	if (buffer->hash.usr != tag || sender->shares_buffers)
 		write_fill(sender, buffer, bytes, template);
 	buffer->hash.usr = tag;
 	copy_headers(bytes, template);
@@ -104,28 +110,32 @@ stamp_frames(struct sender *sender, uint64_t departure)
 	}
 }
 
-/* The first frame's time is exact; those of the others follow it to within a cycle. */
+/*
+ * The first frame's time is exact; those of the others follow it to within a cycle. Of a long burst
+ * the middle frame of each of a few groups stands for its group: they are neighbours in time.
+ */
 static void
 note_departures(struct sender *sender, unsigned int taken, uint64_t departure)
 {
 	struct histogram *histogram = sender->departure_error;
 	uint64_t late = departure - pacer_when(&sender->pacer, sender->next - sender->held);
-	uint64_t before = 0; /* cycles from the first frame's time, with 16 bits of fraction */
-	uint64_t error = late, sum = 0;
-	unsigned int i;
+	uint64_t last = (uint64_t)(taken - 1) * sender->step >> 16;
+	unsigned int group = (taken + DEPARTURE_GROUPS - 1) / DEPARTURE_GROUPS;
+	uint64_t error = 0;
+	unsigned int i, frames;
 
-	for (i = 0; i < taken; i++) {
-		uint64_t since = before >> 16;
+	for (i = 0; i < taken; i += frames) {
+		uint64_t since;
 
+		frames = RTE_MIN(group, taken - i);
+		since = (i + frames / 2) * sender->step >> 16;
 		error = late > since ? late - since : 0;
-		sum += error;
-		histogram->bucket[histogram_index(error)]++;
-		before += sender->step;
+		histogram->bucket[histogram_index(error)] += frames;
+		histogram->sum += error * frames;
 	}
-	/* The first frame was the latest, the last one the least late. */
 	histogram->count += taken;
-	histogram->sum += sum;
-	histogram->minimum = RTE_MIN(histogram->minimum, error);
+	/* The first frame was the latest, the last one the least late. */
+	histogram->minimum = RTE_MIN(histogram->minimum, late > last ? late - last : 0);
 	histogram->maximum = RTE_MAX(histogram->maximum, late);
 }
 
@@ -173,8 +183,10 @@ transmit_round(struct worker *worker, struct sender *sender, uint64_t now)
 	if (unlikely(sender->capture != NULL))
 		capture_offer(sender->capture, sender->buffer, sender->held, departure);
 	taken = rte_eth_tx_burst(sender->port, sender->queue, sender->buffer, sender->held);
-	if (unlikely(taken != sender->held))
+	if (unlikely(taken != sender->held)) {
 		sender->retries++;
+		sender->last_refusal = departure;
+	}
 	if (taken != 0) {
 		if (unlikely(sender->capture != NULL))
 			capture_commit(sender->capture, taken);
@@ -193,8 +205,10 @@ transmit_done(const struct sender *sender)
 }
 
 void
-transmit_abandon(struct sender *sender)
+transmit_abandon(struct worker *worker, struct sender *sender)
 {
+	sender->refusing = sender->last_refusal != 0 &&
+		rte_rdtsc() - sender->last_refusal < REFUSING_TIMES * worker->ten_us;
 	if (sender->held != 0)
 		rte_pktmbuf_free_bulk(sender->buffer, sender->held);
 	sender->held = 0;

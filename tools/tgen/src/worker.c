@@ -141,7 +141,7 @@ finish_sending(struct worker *worker)
 	unsigned int i;
 
 	for (i = 0; i < worker->senders; i++)
-		transmit_abandon(worker->sender[i]);
+		transmit_abandon(worker, worker->sender[i]);
 	worker->ended_tsc = rte_rdtsc();
 	set_state(worker, STATE_SENT);
 }

@@ -89,6 +89,8 @@ struct __rte_cache_aligned sender {
 	uint64_t sent, sent_bytes; /* read while it runs */
 	uint64_t first_sent_tsc, last_sent_tsc;
 	uint64_t retries, no_buffers;
+	uint64_t last_refusal; /* when the port last did not take all frames; 0 if it always did */
+	bool refusing; /* it was still at it when sending ended */
 	uint16_t position; /* in the pattern */
 	uint16_t held; /* frames built that the port has not taken yet */
 	uint16_t length[PORT_BURST];
@@ -164,8 +166,8 @@ bool worker_wait(const struct worker *worker, enum worker_state state);
 bool transmit_round(struct worker *worker, struct sender *sender, uint64_t now);
 /* No more is due of a stream than was sent by `now`. */
 bool transmit_done(const struct sender *sender);
-/* Forget frames that no port took. */
-void transmit_abandon(struct sender *sender);
+/* Forget frames that no port took; sending ends. */
+void transmit_abandon(struct worker *worker, struct sender *sender);
 
 /* Take a burst off the queue and start to fetch it; its frames are then checked, and freed. */
 bool receive_poll(struct worker *worker, struct receiver *receiver);

@@ -33,12 +33,11 @@ demand(bool holds)
 }
 
 struct engine *
-engine_create(uint16_t queues, uint16_t ring_size, struct error *error)
+engine_create(const struct engine_options *options, struct error *error)
 {
 	struct engine *engine = calloc(1, sizeof(*engine));
 
-	(void)queues;
-	(void)ring_size;
+	(void)options;
 	if (engine == NULL) {
 		error_set(error, ENOMEM, "memory", "no memory");
 		return NULL;

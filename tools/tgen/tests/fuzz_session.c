@@ -60,7 +60,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct error error;
 	struct tally tally = { 0 };
-	struct engine *engine = engine_create(1, 1, &error);
+	struct engine *engine = engine_create(NULL, &error);
 	struct session *session = session_create(engine, &fake_facts, count, &tally);
 	const uint8_t *end;
 	unsigned int expected = 0;

@@ -50,7 +50,7 @@ begin(void **state)
 	struct talk *talk = calloc(1, sizeof(*talk));
 	struct error error;
 
-	talk->engine = engine_create(1, 1024, &error);
+	talk->engine = engine_create(NULL, &error);
 	talk->session = session_create(talk->engine, &fake_facts, keep, talk);
 	*state = talk;
 	return 0;

@@ -62,7 +62,8 @@ def _process_options(function: F) -> F:
     def collecting(
         cpus: CpuSet, hugepages: bool, queues: int, ring: int, eal: tuple[str, ...], **values: Any
     ) -> Any:
-        return function(options=Options(cpus.cpus, hugepages, queues, ring, eal), **values)
+        options = Options(cpus.cpus, hugepages, queues, ring, extra=eal)
+        return function(options=options, **values)
 
     for option in reversed(_PROCESS):
         collecting = option(collecting)

@@ -34,6 +34,8 @@ class Options:
     hugepages: bool = True
     queues: int = 1
     ring: int = 1024
+    max_frame: int = 9216
+    """Longest frame with FCS; its buffers have room for it."""
     extra: tuple[str, ...] = ()
     """More arguments for DPDK's environment layer."""
 
@@ -92,6 +94,8 @@ def command_line(
         str(options.queues),
         "--ring",
         str(options.ring),
+        "--max-frame",
+        str(options.max_frame),
     )
 
 

@@ -23,6 +23,7 @@ from vsperf.trafficgens.tgen.spec import TgenSpec
 from vsperf.trafficgens.tgen.traffic import Way, direction, streams
 
 NANOSECONDS = 1_000_000_000
+ORDINARY_FRAME = 1518
 SLACK_S = 15.0
 """Patience with a trial beyond its own time."""
 
@@ -164,7 +165,8 @@ def _options(case: CaseSpec, spec: TgenSpec) -> Options:
     machine = case.testbed.machines.get("local")
     allowed = machine.cpus.cpus if machine and machine.cpus else (0,)
     cpus = spec.cpus.cpus if spec.cpus else allowed[:1]
-    return Options(cpus, spec.hugepages, spec.queues, spec.ring, spec.eal)
+    longest = max(case.traffic.frame_size.bytes, ORDINARY_FRAME)
+    return Options(cpus, spec.hugepages, spec.queues, spec.ring, longest, spec.eal)
 
 
 def _ports(endpoints: tuple[Endpoint, ...], options: Options) -> dict[str, Port]:
