@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from vsperf.record.base import Record
 
 
@@ -25,6 +27,21 @@ class Step(Record):
     """What is done, for people."""
     argv: tuple[str, ...] | None = None
     """The command line, if it is one."""
+    lines: tuple[str, ...] = ()
+    """What is written: the lines of a file, flow rules, settings of a database."""
+
+
+class Placement(Record):
+    """Which CPUs do what."""
+
+    cpus: dict[str, tuple[int, ...]] = Field(default_factory=dict)
+    """By role, such as `pmd`, `generator` or `switch main`."""
+    notes: tuple[str, ...] = ()
+    """What a reader must know: roles that share a CPU or a core, memory of another node."""
+
+    def of(self, role: str) -> tuple[int, ...]:
+        """Return the CPUs of a role; empty if it has none."""
+        return self.cpus.get(role, ())
 
 
 class Plan(Record):
@@ -34,5 +51,8 @@ class Plan(Record):
     endpoints: tuple[Endpoint, ...]
     directions: tuple[tuple[str, str], ...]
     """Ways of the test traffic: (link it enters by, link it leaves by)."""
+    placement: Placement = Placement()
+    hugepage_bytes: int = 0
+    """Memory in hugepages that all parts together take; 0 for none."""
     notes: tuple[str, ...] = ()
     """What a reader of the result must know about the deployment."""

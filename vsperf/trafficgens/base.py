@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
-from vsperf.record.plan import Endpoint, Step
+from vsperf.host.cpus import Needs
+from vsperf.host.workspace import Workspace
+from vsperf.record.plan import Endpoint, Placement, Step
 from vsperf.record.trial import TrialCounts
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
@@ -30,6 +32,14 @@ class GeneratorSession(Protocol):
         """Send, stop, drain until the counters rest, read them; raises `ComponentError`."""
         ...
 
+    def round_trip_ns(self, cpus: tuple[int, int]) -> int | None:
+        """Return how long a cache line takes from one CPU to another and back; None in a model."""
+        ...
+
+    def facts(self) -> dict[str, Any]:
+        """Return versions and what was negotiated on its ports, for the record."""
+        ...
+
 
 class TrafficGenerator(Protocol):
     """Drives one kind of generator."""
@@ -38,7 +48,13 @@ class TrafficGenerator(Protocol):
     summary: ClassVar[str]
     Spec: ClassVar[type[DriverSpec]]
 
-    def plan(self, case: CaseSpec, endpoints: tuple[Endpoint, ...]) -> tuple[Step, ...]:
+    def needs(self, case: CaseSpec) -> Needs:
+        """Return what the generator asks of the machine; touches nothing."""
+        ...
+
+    def plan(
+        self, case: CaseSpec, endpoints: tuple[Endpoint, ...], placement: Placement
+    ) -> tuple[Step, ...]:
         """Say what `start` will do; touches nothing."""
         ...
 
@@ -47,6 +63,8 @@ class TrafficGenerator(Protocol):
         case: CaseSpec,
         endpoints: tuple[Endpoint, ...],
         directions: tuple[tuple[str, str], ...],
+        placement: Placement,
+        workspace: Workspace,
     ) -> AbstractContextManager[GeneratorSession]:
         """Connect to the endpoints; leaving the context lets go of them."""
         ...

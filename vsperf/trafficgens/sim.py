@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from vsperf.errors import ComponentError, UsageError
-from vsperf.record.plan import Endpoint, Step
+from vsperf.host.cpus import Needs
+from vsperf.host.workspace import Workspace
+from vsperf.record.plan import Endpoint, Placement, Step
 from vsperf.record.trial import TrialCounts
 from vsperf.simulation.generator import Fault, GeneratorSettings
 from vsperf.simulation.path import SimulatedPath, Way
@@ -41,6 +43,12 @@ class SimulatedSession:
             )
         return self.path.run(request.load_fps, request.duration_ns, request.latency)
 
+    def round_trip_ns(self, cpus: tuple[int, int]) -> int | None:
+        return None
+
+    def facts(self) -> dict[str, Any]:
+        return {}
+
 
 class SimulatedGenerator:
     """Sends nothing: it computes what would arrive."""
@@ -49,7 +57,12 @@ class SimulatedGenerator:
     summary: ClassVar[str] = "trials on a simulated switch, in virtual time"
     Spec: ClassVar[type[DriverSpec]] = SimulatedGeneratorSpec
 
-    def plan(self, case: CaseSpec, endpoints: tuple[Endpoint, ...]) -> tuple[Step, ...]:
+    def needs(self, case: CaseSpec) -> Needs:
+        return Needs()
+
+    def plan(
+        self, case: CaseSpec, endpoints: tuple[Endpoint, ...], placement: Placement
+    ) -> tuple[Step, ...]:
         spec = _spec_of(case)
         _switch_behind(endpoints)
         action = f"simulate a generator with seed {spec.seed}"
@@ -65,6 +78,8 @@ class SimulatedGenerator:
         case: CaseSpec,
         endpoints: tuple[Endpoint, ...],
         directions: tuple[tuple[str, str], ...],
+        placement: Placement,
+        workspace: Workspace,
     ) -> Iterator[SimulatedSession]:
         path = SimulatedPath(
             switch=_switch_behind(endpoints),

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
-from vsperf.record.plan import Endpoint, Step
+from vsperf.host.cpus import Needs
+from vsperf.host.workspace import Workspace
+from vsperf.record.plan import Endpoint, Placement, Step
+from vsperf.record.switch import SwitchCounters
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
 
@@ -26,6 +29,18 @@ class RunningSwitch(Protocol):
         """Return why the switch no longer works, or None while it does."""
         ...
 
+    def counters(self) -> SwitchCounters | None:
+        """Return all counters as they stand; None where there are none, as in a model."""
+        ...
+
+    def facts(self) -> dict[str, Any]:
+        """Return versions, build flags and settings as found, for the record."""
+        ...
+
+    def access(self) -> tuple[str, ...]:
+        """Return the commands by which a person looks at the running switch."""
+        ...
+
 
 class VSwitch(Protocol):
     """Deploys one kind of switch."""
@@ -34,10 +49,19 @@ class VSwitch(Protocol):
     summary: ClassVar[str]
     Spec: ClassVar[type[DriverSpec]]
 
-    def plan(self, case: CaseSpec) -> SwitchPlan:
-        """Say what `start` will do; touches nothing."""
+    def needs(self, case: CaseSpec) -> Needs:
+        """Return what the switch asks of the machine; touches nothing."""
         ...
 
-    def start(self, case: CaseSpec, plan: SwitchPlan) -> AbstractContextManager[RunningSwitch]:
+    def plan(self, case: CaseSpec, placement: Placement) -> SwitchPlan:
+        """Say what `start` will do; touches nothing.
+
+        What is only known when it runs, such as its folder, is written as RUN.
+        """
+        ...
+
+    def start(
+        self, case: CaseSpec, plan: SwitchPlan, placement: Placement, workspace: Workspace
+    ) -> AbstractContextManager[RunningSwitch]:
         """Bring the switch up; leaving the context takes it down."""
         ...

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import model_validator
 
 from vsperf.errors import UsageError
-from vsperf.record.plan import Endpoint, Step
+from vsperf.host.cpus import Needs
+from vsperf.host.workspace import Workspace
+from vsperf.record.plan import Endpoint, Placement, Step
+from vsperf.record.switch import SwitchCounters
 from vsperf.simulation.switch import ENDPOINT_KIND, SwitchModel, SwitchSettings
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
@@ -38,6 +41,15 @@ class RunningModel:
     def failure(self) -> str | None:
         return "the simulated switch was stopped" if self.stopped else None
 
+    def counters(self) -> SwitchCounters | None:
+        return None
+
+    def facts(self) -> dict[str, Any]:
+        return {}
+
+    def access(self) -> tuple[str, ...]:
+        return ()
+
 
 class SimulatedSwitch:
     """Deploys nothing: its endpoints say all about it."""
@@ -46,7 +58,10 @@ class SimulatedSwitch:
     summary: ClassVar[str] = "a documented model of a switch; never a measurement"
     Spec: ClassVar[type[DriverSpec]] = SimulatedSwitchSpec
 
-    def plan(self, case: CaseSpec) -> SwitchPlan:
+    def needs(self, case: CaseSpec) -> Needs:
+        return Needs()
+
+    def plan(self, case: CaseSpec, placement: Placement) -> SwitchPlan:
         spec, links = _spec_of(case), case.topology.links
         if not links:
             raise UsageError(
@@ -68,7 +83,9 @@ class SimulatedSwitch:
         return SwitchPlan((step,), tuple(endpoints))
 
     @contextmanager
-    def start(self, case: CaseSpec, plan: SwitchPlan) -> Iterator[RunningModel]:
+    def start(
+        self, case: CaseSpec, plan: SwitchPlan, placement: Placement, workspace: Workspace
+    ) -> Iterator[RunningModel]:
         running = RunningModel()
         try:
             yield running

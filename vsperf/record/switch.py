@@ -1,0 +1,87 @@
+"""What a switch says about itself: counters before and after a trial, and what they say of it.
+
+Counters are cumulative and may start anywhere; only differences mean something. What a switch does
+not count is missing, never 0.
+"""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from vsperf.record.base import Record
+
+
+class PortCounters(Record):
+    """Frames through one port, as the switch sees them."""
+
+    name: str
+    link: str | None = None
+    """The testbed link behind it; None for a port inside, such as one of a machine."""
+    received_frames: int
+    sent_frames: int
+    drops: dict[str, int] = Field(default_factory=dict)
+    """Frames lost at this port by reason, such as `tx ring full`."""
+
+
+class PmdCounters(Record):
+    """One polling thread of the switch."""
+
+    cpu: int
+    frames: int
+    busy_cycles: int
+    idle_cycles: int
+    hits: dict[str, int] = Field(default_factory=dict)
+    """Lookups by the cache that answered them: emc, smc, megaflow, upcall, lost."""
+
+
+class SwitchCounters(Record):
+    """All counters of a switch at one moment, or their growth over a trial."""
+
+    ports: tuple[PortCounters, ...] = ()
+    pmds: tuple[PmdCounters, ...] = ()
+    drops: dict[str, int] = Field(default_factory=dict)
+    """Frames lost anywhere else by reason, such as a coverage counter of drops."""
+
+    def since(self, before: SwitchCounters) -> SwitchCounters:
+        """Return how much each counter grew; what is new counts from 0."""
+        ports = {port.name: port for port in before.ports}
+        pmds = {pmd.cpu: pmd for pmd in before.pmds}
+        return SwitchCounters(
+            ports=tuple(_port_growth(port, ports.get(port.name)) for port in self.ports),
+            pmds=tuple(_pmd_growth(pmd, pmds.get(pmd.cpu)) for pmd in self.pmds),
+            drops=_growth(self.drops, before.drops),
+        )
+
+    @property
+    def dropped_frames(self) -> int:
+        """Frames that the switch knows it lost."""
+        at_ports = sum(sum(port.drops.values()) for port in self.ports)
+        return at_ports + sum(self.drops.values())
+
+
+def _port_growth(now: PortCounters, before: PortCounters | None) -> PortCounters:
+    if before is None:
+        return now
+    return PortCounters(
+        name=now.name,
+        link=now.link,
+        received_frames=now.received_frames - before.received_frames,
+        sent_frames=now.sent_frames - before.sent_frames,
+        drops=_growth(now.drops, before.drops),
+    )
+
+
+def _pmd_growth(now: PmdCounters, before: PmdCounters | None) -> PmdCounters:
+    if before is None:
+        return now
+    return PmdCounters(
+        cpu=now.cpu,
+        frames=now.frames - before.frames,
+        busy_cycles=now.busy_cycles - before.busy_cycles,
+        idle_cycles=now.idle_cycles - before.idle_cycles,
+        hits=_growth(now.hits, before.hits),
+    )
+
+
+def _growth(now: dict[str, int], before: dict[str, int]) -> dict[str, int]:
+    return {name: count - before.get(name, 0) for name, count in now.items()}
