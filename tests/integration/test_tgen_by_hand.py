@@ -86,6 +86,27 @@ def test_stalls_of_the_host_are_measured_without_a_port() -> None:
 
 
 @pytest.mark.usefixtures("built")
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one CPU only")
+def test_the_way_of_a_cache_line_between_two_cpus_is_measured() -> None:
+    cpus = ",".join(map(str, sorted(os.sched_getaffinity(0))[:2]))
+    done = tgen("roundtrip", "--cpus", cpus, "--times", "3")
+    assert done.returncode == 0, done.stderr
+    assert "p90" in done.stdout
+    found = json.loads(tgen("roundtrip", "--cpus", cpus, "--times", "20", "--json").stdout)
+    assert len(found) == 20
+    whole = [one for one in found if one["rounds"] == 2000]
+    assert whole, "not one of 20 was done in time"
+    for one in whole:
+        assert 0 < one["min_ns"] <= one["percentiles_ns"]["50"] <= one["max_ns"]
+
+
+def test_a_round_trip_needs_two_cpus() -> None:
+    done = tgen("roundtrip", "--cpus", "0")
+    assert done.returncode == 2
+    assert "--cpus 0,1" in done.stderr
+
+
+@pytest.mark.usefixtures("built")
 @pytest.mark.parametrize("loop", ["ring", "memif", "vhost"])
 def test_calibration_finds_rates_and_a_floor(loop: str, require: Require) -> None:
     if loop == "vhost":

@@ -18,6 +18,7 @@ from vsperf.trafficgens.tgen.summary import (
     gap_rows,
     live_rows,
     port_rows,
+    roundtrip_rows,
     stream_rows,
     worker_names,
     worker_rows,
@@ -81,6 +82,22 @@ def print_stalls(result: Json) -> None:
     """Print how long each worker was kept from its loop."""
     workers = result["workers"]
     console().print(_table("stalls", worker_names(workers), gap_rows(workers)))
+
+
+def print_roundtrips(results: Sequence[Json]) -> None:
+    """Print one line per measurement, and what to make of them."""
+    first, second = results[0]["cpus"]
+    output = console()
+    columns = ("minimum", "p50", "p90", "maximum")
+    output.print(_table("round trip", columns, roundtrip_rows(results)))
+    text = f"of a cache line from CPU {first} to CPU {second} and back"
+    output.print(text, style="dim", markup=False)
+    if not all(result["real_time"] for result in results):
+        text = "without real-time priority; other work on these CPUs may be part of it"
+        output.print(f"! {text}", style="yellow", markup=False)
+    if not all(result["rounds"] for result in results):
+        text = "the CPUs were not both free before the deadline; – is a time that nobody knows"
+        output.print(f"! {text}", style="yellow", markup=False)
 
 
 def print_calibrations(found: Sequence[Calibration]) -> None:

@@ -126,6 +126,7 @@ const struct verb verb_table[] = {
 	{ "learn", false, verb_learn },
 	{ "capture", false, verb_capture },
 	{ "stalls", false, verb_stalls },
+	{ "roundtrip", false, verb_roundtrip },
 	{ "live", true, verb_live },
 	{ "stop", true, verb_stop },
 	{ "quit", true, verb_quit },

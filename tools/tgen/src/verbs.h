@@ -30,6 +30,10 @@ enum verb_outcome verb_capture(struct session *session, struct object *request, 
 enum verb_outcome verb_stalls(struct session *session, struct object *request, json_t **result);
 enum verb_outcome verb_stop(struct session *session, struct object *request, json_t **result);
 
+/* verbs_roundtrip.c */
+enum verb_outcome verb_roundtrip(struct session *session, struct object *request,
+	json_t **result);
+
 /* session.c */
 enum verb_outcome verb_quit(struct session *session, struct object *request, json_t **result);
 

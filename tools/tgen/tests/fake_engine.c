@@ -12,6 +12,7 @@
 #include "engine.h"
 #include "fake_engine.h"
 #include "payload.h"
+#include "roundtrip.h"
 
 #define LOOKS 3
 
@@ -217,6 +218,21 @@ const struct histogram *
 engine_stall_gaps(const struct engine *engine, unsigned int worker)
 {
 	return worker == 0 ? &engine->histogram : NULL;
+}
+
+int
+roundtrip_measure(const struct roundtrip_request *request, struct roundtrip_result *result,
+	struct error *error)
+{
+	demand(request->cpu[0] != request->cpu[1] && request->rounds > 0);
+	demand(request->rounds <= ROUNDTRIP_MOST && request->deadline_ns <= ROUNDTRIP_MOST_NS);
+	if (request->cpu[1] == FAKE_REFUSED_CPU)
+		return error_set(error, EINVAL, "bad-value", "there is no such CPU");
+	*result = (struct roundtrip_result){
+		.real_time = true, .rounds = request->cpu[1] == FAKE_LOST_CPU ? 0 : request->rounds,
+		.min_ns = 100, .p50_ns = 120, .p90_ns = 200, .max_ns = 9000,
+	};
+	return 0;
 }
 
 static const char *

@@ -7,6 +7,9 @@
 /* What this engine refuses, so that refusals can be tested. */
 #define FAKE_REFUSED_SIZE 666
 #define FAKE_REFUSED_BURST 13
+#define FAKE_REFUSED_CPU 1013
+/* The CPU from which no line comes back in time. */
+#define FAKE_LOST_CPU 1014
 
 extern const struct process_facts fake_facts;
 

@@ -4,13 +4,17 @@
 
 #include "talk.h"
 
+#define STRING_OF(value) #value
+#define STRING(value) STRING_OF(value)
+#define ROUNDTRIP "{\"id\":3,\"verb\":\"roundtrip\",\"cpus\":"
+
 static void
 test_hello_tells_versions_cpus_and_verbs(void **state)
 {
 	json_t *result = result_of(*state, "{\"id\":0,\"verb\":\"hello\"}");
 
 	assert_int_equal(integer(result, "protocol"), TGEN_PROTOCOL);
-	assert_int_equal(json_array_size(json_object_get(result, "verbs")), 12);
+	assert_int_equal(json_array_size(json_object_get(result, "verbs")), 13);
 	assert_int_equal(json_array_size(json_object_get(result, "lcores")), 2);
 	assert_null(json_object_get(json_array_get(json_object_get(result, "lcores"), 0), "cpu"));
 	assert_string_equal(json_string_value(json_object_get(result, "state")), "idle");
@@ -142,6 +146,42 @@ test_stalls_are_told_per_worker(void **state)
 }
 
 static void
+test_a_round_trip_of_a_cache_line_is_told_at_once(void **state)
+{
+	struct talk *talk = *state;
+	json_t *result = result_of(talk, ROUNDTRIP "[0,1]}");
+
+	assert_int_equal(integer(result, "rounds"), 2000);
+	assert_int_equal(integer(result, "min_ns"), 100);
+	assert_int_equal(integer(json_object_get(result, "percentiles_ns"), "90"), 200);
+	assert_true(json_is_true(json_object_get(result, "real_time")));
+	assert_int_equal(session_patience(talk->session), -1);
+	/* Nothing came back before the deadline: there is nothing to tell, not even a zero. */
+	result = result_of(talk, ROUNDTRIP "[0," STRING(FAKE_LOST_CPU) "]}");
+	assert_int_equal(integer(result, "rounds"), 0);
+	assert_null(json_object_get(result, "min_ns"));
+	assert_null(json_object_get(result, "percentiles_ns"));
+}
+
+static void
+test_a_round_trip_needs_two_cpus_and_no_trial(void **state)
+{
+	struct talk *talk = *state;
+
+	assert_refused(talk, "{\"id\":1,\"verb\":\"roundtrip\"}", "missing-key", "cpus");
+	assert_refused(talk, ROUNDTRIP "[1]}", "out-of-range", "cpus");
+	assert_refused(talk, ROUNDTRIP "[1,1]}", "bad-value", "cpus");
+	assert_refused(talk, ROUNDTRIP "[0,1024]}", "out-of-range", "cpus[1]");
+	assert_refused(talk, ROUNDTRIP "[0,\"1\"]}", "wrong-type", "cpus[1]");
+	assert_refused(talk, ROUNDTRIP "[0,1],\"rounds\":20001}", "out-of-range", "rounds");
+	assert_refused(talk, ROUNDTRIP "[0," STRING(FAKE_REFUSED_CPU) "]}", "bad-value", "");
+	result_of(talk, CONFIGURE);
+	forget(talk);
+	say(talk, "{\"id\":5,\"verb\":\"trial\",\"frames\":100}\n");
+	assert_refused(talk, ROUNDTRIP "[0,1]}", "busy", "");
+}
+
+static void
 test_quit_answers_what_is_still_owed(void **state)
 {
 	struct talk *talk = *state;
@@ -216,6 +256,8 @@ main(void)
 		TEST(test_trials_are_numbered_so_that_frames_of_others_are_told_apart),
 		TEST(test_a_probe_says_where_frames_came_in),
 		TEST(test_stalls_are_told_per_worker),
+		TEST(test_a_round_trip_of_a_cache_line_is_told_at_once),
+		TEST(test_a_round_trip_needs_two_cpus_and_no_trial),
 		TEST(test_quit_answers_what_is_still_owed),
 		TEST(test_a_line_may_come_in_pieces_and_lines_together),
 		TEST(test_a_line_without_end_is_refused_once_and_skipped),

@@ -241,6 +241,37 @@ def stalls(options: Options, duration: Duration, threshold: Duration, as_json: b
 
 
 @command.command(
+    short_help="Measure how long a cache line takes between two CPUs",
+    epilog="Example:\n\n\b\n  vsperf tgen roundtrip --cpus 0,1\n",
+)
+@click.option(
+    "--cpus", type=QuantityType(CpuSet), default="0,1", show_default=True, help="The two CPUs."
+)
+@click.option(
+    "--times", type=click.IntRange(1, 10_000), default=10, show_default=True, help="Measured."
+)
+@json_option
+def roundtrip(cpus: CpuSet, times: int, as_json: bool) -> None:
+    """Measure how long a cache line takes from one CPU to another and back; sends nothing.
+
+    Frames in a ring between two CPUs cost this much. On a virtual machine it changes when the
+    host moves a CPU, and results change with it.
+    """
+    from vsperf.cli.tgen_view import print_roundtrips
+    from vsperf.trafficgens.tgen import byhand
+
+    if len(cpus.cpus) != 2:
+        raise UsageError(f"--cpus {cpus} is not two CPUs", fix="name two, such as --cpus 0,1")
+    first, second = cpus.cpus
+    with byhand.at_hand(NOTHING, Options((first,), hugepages=False)) as tgen:
+        results = byhand.roundtrips(tgen, (first, second), times)
+    if as_json:
+        click.echo(json.dumps(results, indent=2))
+    else:
+        print_roundtrips(results)
+
+
+@command.command(
     short_help="Find what the generator itself can do",
     epilog="Example:\n\n\b\n  vsperf tgen calibrate --loop vhost --size 64 --size 1518\n",
 )

@@ -118,6 +118,11 @@ def capture(
     return tgen.ask("trial", sending.patience_s(), **sending.message())
 
 
+def roundtrips(tgen: Tgen, cpus: tuple[int, int], times: int) -> list[Answer]:
+    """Return, once per measurement, how long a cache line took between two CPUs and back."""
+    return [tgen.ask("roundtrip", cpus=list(cpus)) for _ in range(times)]
+
+
 def stalls(tgen: Tgen, duration_ns: int, threshold_ns: int) -> Answer:
     """Let the workers spin without traffic, and return how long they were kept from it."""
     patience_s = duration_ns / NANOSECONDS + SLACK_S

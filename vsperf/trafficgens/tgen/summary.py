@@ -81,6 +81,15 @@ def gap_rows(workers: Sequence[Json]) -> list[Row]:
     return [_row("gaps", gaps, _counter("count")), *_histogram_rows("gap", gaps)]
 
 
+def roundtrip_rows(results: Sequence[Json]) -> list[Row]:
+    """Return a row per measurement: minimum, p50, p90 and maximum of a round trip."""
+    cells = (_time("min_ns"), _share("50"), _share("90"), _time("max_ns"))
+    return [
+        (str(number), tuple(cell(result) for cell in cells))
+        for number, result in enumerate(results, start=1)
+    ]
+
+
 def live_rows(event: Json, before: Json | None) -> list[Row]:
     """Return sent and received of each stream, with the rates since the last event."""
     streams: Sequence[Json] = event["streams"]
