@@ -38,7 +38,10 @@ setup(
     cmdclass={"build_py": BuildWithSpecifications},
     entry_points={
         "console_scripts": ["vsperf = vsperf.cli.main:main"],
-        "vsperf.vswitches": ["sim = vsperf.vswitches.sim:SimulatedSwitch"],
+        "vsperf.vswitches": [
+            "sim = vsperf.vswitches.sim:SimulatedSwitch",
+            "ovs-dpdk = vsperf.vswitches.ovs_dpdk.driver:OvsDpdk",
+        ],
         "vsperf.trafficgens": [
             "sim = vsperf.trafficgens.sim:SimulatedGenerator",
             "tgen = vsperf.trafficgens.tgen.driver:TgenGenerator",

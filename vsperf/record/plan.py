@@ -36,6 +36,8 @@ class Placement(Record):
 
     cpus: dict[str, tuple[int, ...]] = Field(default_factory=dict)
     """By role, such as `pmd`, `generator` or `switch main`."""
+    nodes: dict[str, tuple[int, ...]] = Field(default_factory=dict)
+    """Memory nodes of these CPUs, by role; a role that is not named here is on node 0."""
     notes: tuple[str, ...] = ()
     """What a reader must know: roles that share a CPU or a core, memory of another node."""
 

@@ -1,0 +1,1 @@
+"""OVS-DPDK: a private instance of Open vSwitch with its userspace datapath."""

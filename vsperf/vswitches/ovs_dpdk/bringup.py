@@ -1,0 +1,206 @@
+"""Bringing an instance up, in the only order that works, and taking it down again.
+
+Settings come before the daemon, which reads some of them once; ports come when DPDK is there; rules
+come when the ports have their numbers. Each step is looked at before the next one is made.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from vsperf.errors import ComponentError
+from vsperf.host.process import Managed, managed
+from vsperf.host.workspace import Workspace
+from vsperf.vswitches.ovs_dpdk import layout
+from vsperf.vswitches.ovs_dpdk.control import ask
+from vsperf.vswitches.ovs_dpdk.database import Database, Interface, connected
+from vsperf.vswitches.ovs_dpdk.diagnosis import not_started, port_problems
+from vsperf.vswitches.ovs_dpdk.plan import Design
+from vsperf.vswitches.ovs_dpdk.programs import Programs
+from vsperf.vswitches.ovs_dpdk.rules import rules
+from vsperf.vswitches.ovs_dpdk.running import DATABASE, SWITCH, RunningOvs
+
+DAEMON_S = 10.0
+"""Patience with a daemon that starts."""
+DPDK_S = 60.0
+"""Patience with DPDK: it clears its memory, which takes long for many gigabytes."""
+PORTS_S = 30.0
+RULES_S = 300.0
+"""Patience with the rules; a million of them take a while."""
+
+
+@dataclass
+class Instance:
+    """One instance while it comes up."""
+
+    design: Design
+    programs: Programs
+    workspace: Workspace
+    daemons: dict[str, Managed] = field(default_factory=dict)
+
+    def path(self, text: str) -> Path:
+        """Return a path of the plan, filled in."""
+        return Path(self.workspace.fill(text))
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Where the programs look for what belongs to this instance."""
+        return {name: self.workspace.fill(text) for name, text in layout.ENVIRONMENT.items()}
+
+    @property
+    def controls(self) -> Mapping[str, Path]:
+        """Control sockets by daemon."""
+        return {
+            SWITCH: self.path(layout.SWITCH_CONTROL),
+            DATABASE: self.path(layout.DATABASE_CONTROL),
+        }
+
+    def look(self) -> None:
+        """Raise when a daemon no longer lives."""
+        for name, daemon in self.daemons.items():
+            if daemon.poll() is not None:
+                obituary = daemon.obituary()
+                if name == SWITCH:
+                    raise not_started(self.log, obituary)
+                raise ComponentError(f"{name} ended", why=obituary)
+
+    @property
+    def log(self) -> str:
+        """What the switch has written so far."""
+        try:
+            return (self.workspace.folder / f"{SWITCH}.log").read_text(errors="replace")
+        except OSError:
+            return ""
+
+    def start(
+        self, name: str, argv: tuple[str, ...], ready: Path, *leave: str
+    ) -> AbstractContextManager[Managed]:
+        """Start a daemon, which is there when its socket is; `leave` is how it is asked to end."""
+        control = self.controls[name]
+
+        def stop(patience_s: float) -> None:
+            ask(control, *leave, patience_s=patience_s)
+
+        return managed(
+            self._filled(argv),
+            name=name,
+            workspace=self.workspace,
+            ready=ready.is_socket,
+            timeout_s=DAEMON_S,
+            environment=self.environment,
+            stop=stop,
+        )
+
+    def run(self, argv: tuple[str, ...], patience_s: float) -> str:
+        """Run one of OVS's commands to its end and return what it said."""
+        return command(self._filled(argv), self.environment, patience_s)
+
+    def database(self) -> AbstractContextManager[Database]:
+        """Connect to the database."""
+        socket = self.path(layout.DATABASE_SOCKET)
+        return connected(socket, self.programs.schema, self.look, DAEMON_S)
+
+    def interfaces(self) -> tuple[Interface, ...]:
+        """Return the ports as the database has them now."""
+        with self.database() as database:
+            return database.interfaces()
+
+    def _filled(self, argv: tuple[str, ...]) -> list[str]:
+        return [self.workspace.fill(word) for word in argv]
+
+
+@contextmanager
+def instance(design: Design, programs: Programs, workspace: Workspace) -> Iterator[RunningOvs]:
+    """Bring the switch up with its ports and rules; leaving the context takes it down."""
+    made = Instance(design, programs, workspace)
+    with ExitStack() as stack:
+        made.run(design.create_database(programs), DAEMON_S)
+        _start_database(made, stack)
+        with made.database() as database:
+            settings = {n: workspace.fill(v) for n, v in design.other_config.items()}
+            database.set_up(settings, DAEMON_S)
+            _start_switch(made, stack)
+            database.wait(lambda: database.initialized, DPDK_S, "DPDK did not come up")
+            database.add_bridge(_filled_ports(made), PORTS_S)
+            problem = port_problems(design.ports, database.interfaces(), made.log)
+            if problem is not None:
+                raise problem
+            facts = database.facts()
+        _install_rules(made)
+        yield RunningOvs(
+            folder=workspace.folder,
+            programs=programs,
+            ports=design.ports,
+            daemons=made.daemons,
+            controls=made.controls,
+            read_interfaces=made.interfaces,
+            settings=facts,
+        )
+
+
+def command(argv: list[str], environment: Mapping[str, str], patience_s: float) -> str:
+    """Run a short command; what it complains of becomes the error."""
+    name = Path(argv[0]).name
+    try:
+        done = subprocess.run(  # noqa: S603 - an argument vector of our own
+            argv,
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=patience_s,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise ComponentError(f"{name} did not end within {patience_s:.0f} s") from error
+    except OSError as error:
+        raise ComponentError(f"{name} cannot be run", why=error.strerror) from error
+    if done.returncode != 0:
+        said = done.stderr.strip() or done.stdout.strip()
+        raise ComponentError(f"{name} failed", why=said or f"exit code {done.returncode}")
+    return done.stdout
+
+
+def _start_database(made: Instance, stack: ExitStack) -> None:
+    argv = made.design.serve_database(made.programs)
+    socket = made.path(layout.DATABASE_SOCKET)
+    made.daemons[DATABASE] = stack.enter_context(made.start(DATABASE, argv, socket, "exit"))
+
+
+def _start_switch(made: Instance, stack: ExitStack) -> None:
+    argv = made.design.switch(made.programs)
+    starting = made.start(SWITCH, argv, made.path(layout.SWITCH_CONTROL), "exit", "--cleanup")
+    try:
+        made.daemons[SWITCH] = stack.enter_context(starting)
+    except ComponentError as error:
+        raise not_started(made.log, error.problems[0].why or str(error)) from error
+
+
+def _filled_ports(made: Instance) -> tuple[layout.SwitchPort, ...]:
+    return tuple(layout.filled(port, made.workspace.fill) for port in made.design.ports)
+
+
+def _install_rules(made: Instance) -> None:
+    """Put the rules in and count them."""
+    count = 0
+    with made.path(layout.RULES_FILE).open("w") as file:
+        file.write("delete\n")
+        for count, rule in enumerate(  # noqa: B007
+            rules(made.design.case, made.design.spec, made.design.ports), start=1
+        ):
+            file.write(f"{rule}\n")
+    made.run(made.design.install_rules(made.programs), RULES_S)
+    found = rule_count(made.run(made.design.count_rules(made.programs), RULES_S))
+    if found != count:
+        raise ComponentError(f"the switch has {found} rules, and {count} were put in")
+
+
+def rule_count(text: str) -> int | None:
+    """Read the number of rules from `dump-aggregate`."""
+    found = re.search(r"flow_count=(\d+)", text)
+    return int(found[1]) if found else None

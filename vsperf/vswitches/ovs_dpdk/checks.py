@@ -1,0 +1,47 @@
+"""What can be known to fail before anything is started."""
+
+from __future__ import annotations
+
+import os
+
+from vsperf.errors import NotReadyError
+from vsperf.host.workspace import Workspace
+from vsperf.vswitches.ovs_dpdk import layout
+from vsperf.vswitches.ovs_dpdk.layout import SwitchPort
+from vsperf.vswitches.ovs_dpdk.plan import Design
+
+LONGEST_SOCKET_PATH = 107
+"""Bytes; the kernel takes 108 with the one that ends them."""
+
+
+def check(design: Design, workspace: Workspace, user: int | None = None) -> None:
+    """Raise `NotReadyError` for the first thing that cannot work; `user` stands in for the own."""
+    if (os.geteuid() if user is None else user) != 0:
+        raise NotReadyError(
+            "OVS-DPDK needs root",
+            why="it locks hugepages, pins threads, and makes network devices",
+            fix="run vsperf with sudo",
+        )
+    for socket in sockets(design.ports):
+        path = workspace.fill(socket)
+        length = len(os.fsencode(path))
+        if length > LONGEST_SOCKET_PATH:
+            raise NotReadyError(
+                f"the path of a socket is too long: {path}",
+                why=f"it has {length} bytes, and the kernel takes {LONGEST_SOCKET_PATH}",
+                fix="give the link a shorter name, or let runs live in a folder with a short path",
+            )
+
+
+def sockets(ports: tuple[SwitchPort, ...]) -> tuple[str, ...]:
+    """Return every socket of an instance."""
+    servers = [f"RUN/{port.name}" for port in ports if port.type == "dpdkvhostuser"]
+    clients = [port.options.get("vhost-server-path") for port in ports]
+    return (
+        layout.DATABASE_SOCKET,
+        layout.DATABASE_CONTROL,
+        layout.SWITCH_CONTROL,
+        layout.OPENFLOW_SOCKET,
+        *servers,
+        *(path for path in clients if path is not None),
+    )

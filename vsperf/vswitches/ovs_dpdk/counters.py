@@ -1,0 +1,81 @@
+"""From the daemon's statistics to the counters of a switch. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from vsperf.record.switch import PmdCounters, PortCounters, SwitchCounters
+from vsperf.vswitches.ovs_dpdk.layout import SwitchPort
+from vsperf.vswitches.ovs_dpdk.parse import PortStatistics, ThreadStatistics
+
+CACHES = {
+    "phwol": ("phwol hits",),
+    "simple": ("simple match hits",),
+    "emc": ("emc hits",),
+    "smc": ("smc hits",),
+    "megaflow": ("megaflow hits",),
+    "upcall": ("miss with success upcall",),
+    "lost": ("miss with failed upcall", "lost"),
+}
+"""Our name of a cache, and what versions of OVS have called its counter."""
+DROPS = ("datapath_drop_", "drop_action_")
+"""Beginnings of coverage counters that count frames."""
+
+
+def switch_counters(
+    ports: tuple[SwitchPort, ...],
+    statistics: Iterable[PortStatistics],
+    threads: Iterable[ThreadStatistics],
+    coverage: Mapping[str, int],
+) -> SwitchCounters:
+    """Return the counters; a port that nobody is connected to has none."""
+    by_name = {port.name: port for port in statistics}
+    found = (_port(port, by_name.get(port.name)) for port in ports)
+    pmds = (_pmd(thread) for thread in threads)
+    return SwitchCounters(
+        ports=tuple(port for port in found if port is not None),
+        pmds=tuple(pmd for pmd in pmds if pmd is not None),
+        drops={name: count for name, count in coverage.items() if name.startswith(DROPS)},
+    )
+
+
+def _port(port: SwitchPort, statistics: PortStatistics | None) -> PortCounters | None:
+    if statistics is None:
+        return None
+    received, sent = statistics.received, statistics.sent
+    if "packets" not in received or "packets" not in sent:
+        return None
+    ways = (("rx", received), ("tx", sent))
+    drops = {
+        f"{way} {reason}": counters[reason]
+        for way, counters in ways
+        for reason in ("dropped", "errors")
+        if reason in counters
+    }
+    return PortCounters(
+        name=port.name,
+        link=port.link,
+        received_frames=received["packets"],
+        sent_frames=sent["packets"],
+        drops=drops,
+    )
+
+
+def _pmd(thread: ThreadStatistics) -> PmdCounters | None:
+    counters = thread.counters
+    needed = ("packets received", "processing cycles", "idle cycles")
+    if thread.cpu is None or any(name not in counters for name in needed):
+        return None
+    hits = {
+        cache: counters[name]
+        for cache, names in CACHES.items()
+        for name in names
+        if name in counters
+    }
+    return PmdCounters(
+        cpu=thread.cpu,
+        frames=counters["packets received"],
+        busy_cycles=counters["processing cycles"],
+        idle_cycles=counters["idle cycles"],
+        hits=hits,
+    )

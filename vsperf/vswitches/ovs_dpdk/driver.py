@@ -1,0 +1,72 @@
+"""The driver: an instance of OVS-DPDK of its own for each case, and nothing left of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import ClassVar
+
+from vsperf.errors import UsageError
+from vsperf.host.cpus import CpuNeed, Needs
+from vsperf.host.workspace import Workspace
+from vsperf.record.plan import Placement
+from vsperf.spec.case import CaseSpec
+from vsperf.vswitches.base import SwitchPlan
+from vsperf.vswitches.ovs_dpdk.bringup import instance
+from vsperf.vswitches.ovs_dpdk.checks import check
+from vsperf.vswitches.ovs_dpdk.plan import Design, switch_plan
+from vsperf.vswitches.ovs_dpdk.programs import find_programs, planned_programs
+from vsperf.vswitches.ovs_dpdk.running import RunningOvs
+from vsperf.vswitches.ovs_dpdk.settings import MAIN_ROLE, PMD_ROLE
+from vsperf.vswitches.ovs_dpdk.spec import OvsDpdkSpec
+
+MEGABYTE = 1 << 20
+
+
+class OvsDpdk:
+    """Deploys Open vSwitch with its userspace datapath on DPDK."""
+
+    kind: ClassVar[str] = "ovs-dpdk"
+    summary: ClassVar[str] = "Open vSwitch with DPDK, a private instance beside any other"
+    Spec: ClassVar[type[OvsDpdkSpec]] = OvsDpdkSpec
+
+    def needs(self, case: CaseSpec) -> Needs:
+        spec = _spec_of(case)
+        pmds = None if spec.pmd_cpus is None else spec.pmd_cpus.cpus
+        main = None if spec.main_cpus is None else spec.main_cpus.cpus
+        return Needs(
+            cpus=(
+                CpuNeed(PMD_ROLE, spec.pmd_count, pinned=pmds),
+                CpuNeed(MAIN_ROLE, len(main) if main else 1, busy=False, pinned=main),
+            ),
+            hugepage_bytes=spec.memory * MEGABYTE if spec.hugepages else 0,
+        )
+
+    def plan(self, case: CaseSpec, placement: Placement) -> SwitchPlan:
+        spec = _spec_of(case)
+        return switch_plan(Design(case, spec, placement), planned_programs(spec.install))
+
+    def start(
+        self, case: CaseSpec, plan: SwitchPlan, placement: Placement, workspace: Workspace
+    ) -> AbstractContextManager[RunningOvs]:
+        return _started(Design(case, _spec_of(case), placement), workspace)
+
+
+@contextmanager
+def _started(design: Design, workspace: Workspace) -> Iterator[RunningOvs]:
+    programs = find_programs(design.spec.install)
+    check(design, workspace)
+    with instance(design, programs, workspace) as running:
+        try:
+            yield running
+        finally:
+            running.stopped = True
+
+
+def _spec_of(case: CaseSpec) -> OvsDpdkSpec:
+    if not isinstance(case.vswitch, OvsDpdkSpec):
+        raise UsageError(
+            f"OVS-DPDK was given settings of kind {case.vswitch.kind!r}",
+            fix="--set vswitch.kind=ovs-dpdk",
+        )
+    return case.vswitch

@@ -1,0 +1,146 @@
+"""Where everything of an instance lies, and which ports it has. Pure.
+
+Paths begin with RUN, which the workspace fills in when the switch is started.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from vsperf.errors import UsageError
+from vsperf.record.plan import Endpoint
+from vsperf.spec.case import CaseSpec
+from vsperf.vswitches.ovs_dpdk.spec import OvsDpdkSpec
+
+BRIDGE = "vsperf-br"
+"""No link is called so, because its name has a dash."""
+DATABASE = "RUN/conf.db"
+DATABASE_SOCKET = "RUN/db.sock"
+DATABASE_CONTROL = "RUN/ovsdb-server.ctl"
+SWITCH_CONTROL = "RUN/ovs-vswitchd.ctl"
+OPENFLOW_SOCKET = f"RUN/{BRIDGE}.mgmt"
+RULES_FILE = "RUN/rules.txt"
+ENVIRONMENT = dict.fromkeys(("OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR", "OVS_SYSCONFDIR"), "RUN")
+PCI_ADDRESS = re.compile(r"[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]")
+AFXDP = "afxdp:"
+"""Before the name of a device of the kernel; the port has to be called like it."""
+LARGEST_USUAL_MTU = 1500
+ETHERNET_BYTES = 18
+"""Header and FCS: a frame of 1518 bytes carries a packet of 1500."""
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchPort:
+    """One port of the bridge."""
+
+    name: str
+    number: int
+    """OpenFlow port number."""
+    link: str | None
+    """The testbed link behind it; None for a port inside, such as one of a machine."""
+    type: str
+    """Type of the interface as OVS calls it."""
+    options: dict[str, str] = field(default_factory=dict)
+    other_config: dict[str, str] = field(default_factory=dict)
+    mtu_request: int | None = None
+
+
+def ports_of(case: CaseSpec, spec: OvsDpdkSpec) -> tuple[SwitchPort, ...]:
+    """Return the ports, in the order of their numbers."""
+    unknown = [link for link in spec.rxq_affinity if link not in case.topology.links]
+    if unknown:
+        raise UsageError(
+            f"vswitch.rxq_affinity names {unknown[0]}, where topology {case.topology.name} has "
+            + ", ".join(case.topology.links),
+            fix="name links that the topology uses",
+        )
+    mtu = _mtu_request(case, spec)
+    return tuple(
+        _port(link, number, case.testbed.links[link].switch, spec, mtu)
+        for number, link in enumerate(case.topology.links, start=1)
+    )
+
+
+def endpoints_of(case: CaseSpec, ports: tuple[SwitchPort, ...]) -> tuple[Endpoint, ...]:
+    """Return where the generator finds each port."""
+    return tuple(_endpoint(case, port) for port in ports if port.link is not None)
+
+
+def filled(port: SwitchPort, fill: Callable[[str], str]) -> SwitchPort:
+    """Return a port whose paths are filled in."""
+    options = {name: fill(value) for name, value in port.options.items()}
+    return replace(port, options=options)
+
+
+def needs_network(ports: tuple[SwitchPort, ...]) -> bool:
+    """Whether a port is a network device of the kernel, which only the host's own network has."""
+    devices = (port.options.get("dpdk-devargs", "") for port in ports)
+    return any("iface=" in device for device in devices) or any(
+        port.type == "afxdp" for port in ports
+    )
+
+
+def needs_pci(ports: tuple[SwitchPort, ...]) -> bool:
+    """Whether a port is a network card."""
+    devices = (port.options.get("dpdk-devargs", "") for port in ports)
+    return any(PCI_ADDRESS.match(device) or device.startswith("class=") for device in devices)
+
+
+def _port(
+    link: str, number: int, device: str | None, spec: OvsDpdkSpec, mtu: int | None
+) -> SwitchPort:
+    affinity = spec.rxq_affinity.get(link)
+    other_config = {} if affinity is None else {"pmd-rxq-affinity": affinity}
+    type_, options = _vhost(link, spec) if device is None else _device(link, device, spec)
+    name = link if type_ != "afxdp" else str(device).removeprefix(AFXDP)
+    return SwitchPort(name, number, link, type_, options, other_config, mtu)
+
+
+def _vhost(link: str, spec: OvsDpdkSpec) -> tuple[str, dict[str, str]]:
+    retries = {"tx-retries-max": str(spec.tx_retries)}
+    if spec.ports == "vhost-user":
+        return "dpdkvhostuser", retries
+    return "dpdkvhostuserclient", {"vhost-server-path": f"RUN/{link}.sock", **retries}
+
+
+def _device(link: str, device: str, spec: OvsDpdkSpec) -> tuple[str, dict[str, str]]:
+    queues = {"n_rxq": str(spec.rxqs)}
+    if device.startswith(AFXDP):
+        return "afxdp", queues
+    rings = {"n_rxq_desc": spec.rx_ring, "n_txq_desc": spec.tx_ring}
+    chosen = {name: str(size) for name, size in rings.items() if size is not None}
+    if PCI_ADDRESS.match(device) or device.startswith(("net_", "class=")):
+        return "dpdk", {"dpdk-devargs": device, **queues, **chosen}
+    raise UsageError(
+        f"testbed link {link} names {device!r} as the switch's device, which OVS-DPDK cannot take",
+        why="a device is a PCI address (0000:03:00.0) or a virtual device of DPDK "
+        "(net_af_packet0,iface=eth1), or afxdp:eth1",
+        fix=f"mend testbed.links.{link}.switch, or leave it out for a vhost-user port",
+    )
+
+
+def _endpoint(case: CaseSpec, port: SwitchPort) -> Endpoint:
+    link = str(port.link)
+    if port.type == "dpdkvhostuserclient":
+        return Endpoint(
+            link=link, kind="vhost-user-client", address=port.options["vhost-server-path"]
+        )
+    if port.type == "dpdkvhostuser":
+        return Endpoint(link=link, kind="vhost-user", address=f"RUN/{port.name}")
+    device = case.testbed.links[link].generator
+    if device is None:
+        raise UsageError(
+            f"testbed link {link} has a device at the switch's end and none at the generator's",
+            fix=f"name the generator's end of the cable in testbed.links.{link}.generator",
+        )
+    kind = "pci" if PCI_ADDRESS.match(device) else "vdev"
+    return Endpoint(link=link, kind=kind, address=device)
+
+
+def _mtu_request(case: CaseSpec, spec: OvsDpdkSpec) -> int | None:
+    if spec.mtu is not None:
+        return spec.mtu
+    needed = case.traffic.frame_size.bytes - ETHERNET_BYTES
+    return needed if needed > LARGEST_USUAL_MTU else None

@@ -1,0 +1,146 @@
+"""From what the daemon prints to typed values. Pure; what it does not say is missing, never 0."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+PORT = re.compile(r"^.*?port (?P<number>\d+): (?P<name>\S+)(?: \((?P<about>[^)]*)\))?$", re.M)
+THREAD = re.compile(r"^pmd thread numa_id (?P<node>\d+) core_id (?P<cpu>\d+):|^main thread:", re.M)
+QUEUE = re.compile(
+    r"port: (?P<port>\S+)\s+queue-id:\s*(?P<queue>\d+)(?: \((?P<state>\w+)\))?"
+    r"(?:\s+pmd usage:\s*(?P<usage>\d+|NOT AVAIL))?"
+)
+COVERAGE = re.compile(r"^(?P<name>\w+)\s.*total: (?P<total>\d+)\s*$", re.M)
+
+
+@dataclass(frozen=True, slots=True)
+class PortStatistics:
+    """One port of the datapath; counters that it has not are left out."""
+
+    name: str
+    about: str
+    """What the datapath says of its type and queues."""
+    received: dict[str, int] = field(default_factory=dict)
+    """By the daemon's names, such as `packets` and `dropped`."""
+    sent: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadStatistics:
+    """One polling thread, or the main thread, which has no CPU of its own."""
+
+    cpu: int | None
+    node: int | None
+    counters: dict[str, int]
+    """By the daemon's names, such as `emc hits`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadPerformance:
+    """What a polling thread did since it was last asked to forget."""
+
+    cpu: int
+    counters: dict[str, int]
+    """By the daemon's names, such as `busy iterations`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """A receive queue, and who polls it."""
+
+    cpu: int
+    port: str
+    number: int
+    enabled: bool | None
+    usage_percent: int | None
+    """Share of the thread's time; None as long as it is not known."""
+
+
+def port_statistics(text: str) -> tuple[PortStatistics, ...]:
+    """Read `dpctl/show -s`.
+
+    A port without counters swallows the line break before the next one.
+    """
+    found = []
+    for head, body in _sections(PORT, text):
+        found.append(
+            PortStatistics(
+                name=head["name"],
+                about=head["about"] or "",
+                received=_line(body, "RX packets"),
+                sent=_line(body, "TX packets"),
+            )
+        )
+    return tuple(found)
+
+
+def thread_statistics(text: str) -> tuple[ThreadStatistics, ...]:
+    """Read `dpif-netdev/pmd-stats-show`."""
+    found = []
+    for head, body in _sections(THREAD, text):
+        cpu, node = head["cpu"], head["node"]
+        found.append(
+            ThreadStatistics(
+                cpu=None if cpu is None else int(cpu),
+                node=None if node is None else int(node),
+                counters=_named_counters(body),
+            )
+        )
+    return tuple(found)
+
+
+def thread_performance(text: str) -> tuple[ThreadPerformance, ...]:
+    """Read `dpif-netdev/pmd-perf-show`."""
+    return tuple(
+        ThreadPerformance(int(head["cpu"]), _named_counters(body))
+        for head, body in _sections(THREAD, text)
+        if head["cpu"] is not None
+    )
+
+
+def queues(text: str) -> tuple[Queue, ...]:
+    """Read `dpif-netdev/pmd-rxq-show`."""
+    found = []
+    for head, body in _sections(THREAD, text):
+        if head["cpu"] is None:
+            continue
+        for match in QUEUE.finditer(body):
+            state, usage = match["state"], match["usage"]
+            found.append(
+                Queue(
+                    cpu=int(head["cpu"]),
+                    port=match["port"],
+                    number=int(match["queue"]),
+                    enabled=None if state is None else state == "enabled",
+                    usage_percent=int(usage) if usage and usage.isdigit() else None,
+                )
+            )
+    return tuple(found)
+
+
+def coverage(text: str) -> dict[str, int]:
+    """Read the totals of `coverage/show`; events that never happened are not in it."""
+    return {match["name"]: int(match["total"]) for match in COVERAGE.finditer(text)}
+
+
+def _sections(head: re.Pattern[str], text: str) -> Iterator[tuple[re.Match[str], str]]:
+    """Yield each match of `head` with the text up to the next one."""
+    matches = list(head.finditer(text))
+    ends = [match.start() for match in matches[1:]] + [len(text)]
+    for match, end in zip(matches, ends, strict=True):
+        yield match, text[match.end() : end]
+
+
+def _line(body: str, first: str) -> dict[str, int]:
+    """Read `RX packets:1 errors:? dropped:0`; a question mark is a counter that is not there."""
+    line = re.search(rf"{first}:.*", body)
+    pairs = re.findall(r"(\w+):(\d+)", line[0]) if line else []
+    return {name: int(count) for name, count in pairs}
+
+
+def _named_counters(body: str) -> dict[str, int]:
+    """Read lines of `name: count`, with anything behind; averages are no counters."""
+    pairs = re.findall(r"^[ -]*([A-Za-z][^:\n]*?):\s+(\d+)(?![\d.])", body, re.M)
+    return {name: int(count) for name, count in pairs}

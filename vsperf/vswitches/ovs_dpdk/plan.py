@@ -1,0 +1,133 @@
+"""Everything that starting an instance does, as steps and as the argument vectors it runs. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from vsperf.errors import UsageError
+from vsperf.record.plan import Placement, Step
+from vsperf.spec.case import CaseSpec
+from vsperf.vswitches.base import SwitchPlan
+from vsperf.vswitches.ovs_dpdk import layout
+from vsperf.vswitches.ovs_dpdk.layout import SwitchPort
+from vsperf.vswitches.ovs_dpdk.programs import Programs
+from vsperf.vswitches.ovs_dpdk.rules import shown_rules
+from vsperf.vswitches.ovs_dpdk.settings import other_config
+from vsperf.vswitches.ovs_dpdk.spec import OvsDpdkSpec
+
+QUIET = ("-vsyslog:off", "-vconsole:info")
+"""The log goes to standard error, which is kept in the folder of the run, and not to the system."""
+OWN_NETWORK = ("unshare", "--net")
+"""The devices that OVS makes for its bridge are called the same in every instance. In a network of
+its own they meet no others, nobody sends into them, and they vanish with the daemon."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """What one case makes of OVS."""
+
+    case: CaseSpec
+    spec: OvsDpdkSpec
+    placement: Placement
+
+    @cached_property
+    def ports(self) -> tuple[SwitchPort, ...]:
+        """The ports of the bridge."""
+        return layout.ports_of(self.case, self.spec)
+
+    @property
+    def own_network(self) -> bool:
+        """Whether the daemon gets a network of its own: unless it needs a device of the kernel."""
+        return not layout.needs_network(self.ports)
+
+    @property
+    def other_config(self) -> dict[str, str]:
+        """Settings of the daemon, with RUN and NAME not filled in."""
+        return other_config(self.spec, self.placement, layout.needs_pci(self.ports))
+
+    def create_database(self, programs: Programs) -> tuple[str, ...]:
+        """Return the command that makes the database."""
+        tool = str(programs.database_tool)
+        return (tool, "create", layout.DATABASE, str(programs.schema))
+
+    def serve_database(self, programs: Programs) -> tuple[str, ...]:
+        """Return the command that serves the database."""
+        return (
+            str(programs.database_server),
+            layout.DATABASE,
+            f"--remote=punix:{layout.DATABASE_SOCKET}",
+            f"--unixctl={layout.DATABASE_CONTROL}",
+            *QUIET,
+        )
+
+    def switch(self, programs: Programs) -> tuple[str, ...]:
+        """Return the command that runs the switch."""
+        return (
+            *(OWN_NETWORK if self.own_network else ()),
+            str(programs.daemon),
+            f"unix:{layout.DATABASE_SOCKET}",
+            f"--unixctl={layout.SWITCH_CONTROL}",
+            *QUIET,
+        )
+
+    def install_rules(self, programs: Programs) -> tuple[str, ...]:
+        """Return the command that puts all rules in, in place of all others."""
+        return (
+            *self.openflow(programs),
+            "--bundle",
+            "add-flows",
+            f"unix:{layout.OPENFLOW_SOCKET}",
+            layout.RULES_FILE,
+        )
+
+    def count_rules(self, programs: Programs) -> tuple[str, ...]:
+        """Return the command that says how many rules there are."""
+        return (*self.openflow(programs), "dump-aggregate", f"unix:{layout.OPENFLOW_SOCKET}")
+
+    def openflow(self, programs: Programs) -> tuple[str, ...]:
+        """Return the beginning of every OpenFlow command."""
+        return (str(programs.openflow), "-O", "OpenFlow14")
+
+
+def switch_plan(design: Design, programs: Programs) -> SwitchPlan:
+    """Return all steps, and where the ports will be."""
+    if not design.ports:
+        raise UsageError(
+            f"the switch has no port in topology {design.case.topology.name}",
+            fix="choose a topology with links, such as p2p",
+        )
+    settings = tuple(f"{name}={value}" for name, value in design.other_config.items())
+    pmds = ", ".join(str(cpu) for cpu in design.placement.of("pmd"))
+    steps = (
+        _step("make a database of its own", design.create_database(programs)),
+        _step("serve it", design.serve_database(programs)),
+        _step("write the settings that are read at the start", lines=settings),
+        _step(f"start the switch, polling on CPU {pmds}", design.switch(programs)),
+        _step(
+            "add the bridge and its ports at once, and see that each was opened",
+            lines=(
+                f"bridge {layout.BRIDGE} datapath_type=netdev fail_mode=secure",
+                *(_port_line(port) for port in design.ports),
+            ),
+        ),
+        _step(
+            "put the rules in at once, in place of all others, and count them",
+            design.install_rules(programs),
+            tuple(shown_rules(design.case, design.spec, design.ports)),
+        ),
+    )
+    return SwitchPlan(steps, layout.endpoints_of(design.case, design.ports))
+
+
+def _step(action: str, argv: tuple[str, ...] | None = None, lines: tuple[str, ...] = ()) -> Step:
+    return Step(component="vswitch", action=action, argv=argv, lines=lines)
+
+
+def _port_line(port: SwitchPort) -> str:
+    words = [f"port {port.number} {port.name} type={port.type}"]
+    words += [f"options:{name}={value}" for name, value in port.options.items()]
+    words += [f"other_config:{name}={value}" for name, value in port.other_config.items()]
+    if port.mtu_request is not None:
+        words.append(f"mtu_request={port.mtu_request}")
+    return " ".join(words)

@@ -1,0 +1,94 @@
+"""A switch that forwards: whether it still does, what it counts, and what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from vsperf.host.process import Managed
+from vsperf.record.switch import SwitchCounters
+from vsperf.vswitches.ovs_dpdk import parse
+from vsperf.vswitches.ovs_dpdk.control import ControlError, ask
+from vsperf.vswitches.ovs_dpdk.counters import switch_counters
+from vsperf.vswitches.ovs_dpdk.database import Interface
+from vsperf.vswitches.ovs_dpdk.layout import SwitchPort
+from vsperf.vswitches.ovs_dpdk.programs import Programs, digest, version_text
+
+SWITCH = "ovs-vswitchd"
+DATABASE = "ovsdb-server"
+ANSWER_S = 5.0
+"""Patience with a daemon whose main thread is alive; it answers within milliseconds."""
+
+
+@dataclass
+class RunningOvs:
+    """An instance with its ports and rules in place."""
+
+    folder: Path
+    programs: Programs
+    ports: tuple[SwitchPort, ...]
+    daemons: Mapping[str, Managed]
+    """By name: the database server and the switch."""
+    controls: Mapping[str, Path]
+    """Their control sockets."""
+    read_interfaces: Callable[[], tuple[Interface, ...]]
+    settings: dict[str, Any] = field(default_factory=dict)
+    """Versions and settings as the database has them."""
+    stopped: bool = False
+
+    def failure(self) -> str | None:
+        if self.stopped:
+            return "the switch was stopped"
+        for name, daemon in self.daemons.items():
+            if daemon.poll() is not None:
+                return f"{name} {daemon.obituary()}"
+        for name, control in self.controls.items():
+            try:
+                ask(control, "version", patience_s=ANSWER_S)
+            except ControlError as error:
+                if self.daemons[name].poll() is not None:
+                    return f"{name} {self.daemons[name].obituary()}"
+                why = error.problems[0].why
+                return f"{name} does not answer: {error}" + (f" ({why})" if why else "")
+        return None
+
+    def counters(self) -> SwitchCounters:
+        """Return all counters as they stand.
+
+        Frame counters are exact at once. Those of drops inside the datapath, which come from
+        `coverage/show`, are handed in by each polling thread once a second.
+        """
+        return switch_counters(
+            self.ports,
+            parse.port_statistics(self._ask("dpctl/show", "-s")),
+            parse.thread_statistics(self._ask("dpif-netdev/pmd-stats-show")),
+            parse.coverage(self._ask("coverage/show")),
+        )
+
+    def facts(self) -> dict[str, Any]:
+        return {
+            **self.settings,
+            "daemon": str(self.programs.daemon),
+            "daemon_sha256": digest(self.programs.daemon),
+            "version": version_text(self.programs.daemon).splitlines(),
+            "queues": [asdict(q) for q in parse.queues(self._ask("dpif-netdev/pmd-rxq-show"))],
+            "performance": [
+                asdict(thread)
+                for thread in parse.thread_performance(self._ask("dpif-netdev/pmd-perf-show"))
+            ],
+            "ports": [asdict(interface) for interface in self.read_interfaces()],
+        }
+
+    def access(self) -> tuple[str, ...]:
+        daemon, database = self.controls[SWITCH], self.folder / "db.sock"
+        bridge = next(self.folder.glob("*.mgmt"), self.folder / "vsperf-br.mgmt")
+        return (
+            f"ovs-vsctl --db=unix:{database} show",
+            f"{self.programs.openflow} -O OpenFlow14 dump-flows unix:{bridge}",
+            f"{self.programs.appctl} -t {daemon} dpif-netdev/pmd-stats-show",
+        )
+
+    def _ask(self, command: str, *arguments: str) -> str:
+        return ask(self.controls[SWITCH], command, *arguments, patience_s=ANSWER_S)

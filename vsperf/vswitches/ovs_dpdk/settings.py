@@ -1,0 +1,53 @@
+"""What is written into other_config before the daemon starts. Pure."""
+
+from __future__ import annotations
+
+from vsperf.errors import UsageError
+from vsperf.record.plan import Placement
+from vsperf.units import CpuSet
+from vsperf.vswitches.ovs_dpdk.spec import OvsDpdkSpec
+
+PMD_ROLE = "pmd"
+MAIN_ROLE = "switch main"
+
+
+def other_config(spec: OvsDpdkSpec, placement: Placement, pci: bool) -> dict[str, str]:
+    """Return the entries; `pci` says whether a network card is used."""
+    pmds, main = placement.of(PMD_ROLE), placement.of(MAIN_ROLE)
+    if not pmds:
+        raise UsageError(
+            "no CPU was found for the polling threads of the switch",
+            fix="--set vswitch.pmd_cpus=1, or give the testbed's machine more CPUs",
+        )
+    settings = {
+        "dpdk-init": "true",
+        "dpdk-lcore-mask": CpuSet.of(main or pmds[:1]).mask,
+        "dpdk-extra": " ".join(extra_arguments(spec, pci)),
+        "pmd-cpu-mask": CpuSet.of(pmds).mask,
+        "emc-insert-inv-prob": str(spec.emc_probability),
+        "smc-enable": _word(spec.smc),
+        "pmd-auto-lb": _word(spec.auto_lb),
+    }
+    if spec.hugepages:
+        settings["dpdk-socket-mem"] = socket_memory(spec, placement)
+    return {**settings, **spec.other_config}
+
+
+def extra_arguments(spec: OvsDpdkSpec, pci: bool) -> tuple[str, ...]:
+    """Return the arguments of DPDK's environment layer that OVS has no setting for.
+
+    Memory without names in a file system needs no mount and leaves nothing behind.
+    """
+    memory = () if spec.hugepages else ("--no-huge", "-m", str(spec.memory))
+    devices = () if pci else ("--no-pci",)
+    return ("--in-memory", *memory, *devices, "--file-prefix=NAME-ovs")
+
+
+def socket_memory(spec: OvsDpdkSpec, placement: Placement) -> str:
+    """Return the memory [MB] of each node, for the nodes of polling threads; others get none."""
+    nodes = set(placement.nodes.get(PMD_ROLE, (0,)))
+    return ",".join(str(spec.memory if node in nodes else 0) for node in range(max(nodes) + 1))
+
+
+def _word(value: bool) -> str:
+    return "true" if value else "false"

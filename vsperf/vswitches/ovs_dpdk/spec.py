@@ -1,0 +1,83 @@
+"""Settings of OVS-DPDK. What decides a number is always written, also at its default."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, StrictBool, model_validator
+
+from vsperf.spec.base import DriverSpec
+from vsperf.units import CpuSet
+
+FLOW_SETS = ("port", "l2", "l3", "l4")
+Affinity = Annotated[str, Field(pattern=r"^\d+:\d+(,\d+:\d+)*$")]
+SettingName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$")]
+
+
+class OvsDpdkSpec(DriverSpec):
+    """Settings of Open vSwitch with DPDK."""
+
+    kind: Literal["ovs-dpdk"]
+    install: str | None = None
+    """Folder that OVS is installed under, such as /opt/ovs-3.4; what the distribution has when
+    not given. Several may live side by side."""
+    pmds: Annotated[int, Field(ge=1, le=128)] = 1
+    """Polling threads, when `pmd_cpus` does not say where they run."""
+    pmd_cpus: CpuSet | None = None
+    """CPUs of the polling threads, one each."""
+    main_cpus: CpuSet | None = None
+    """CPUs of all other threads: they set up flows, and mostly sleep."""
+    memory: Annotated[int, Field(ge=64, le=65536)] = 512
+    """Memory [MB] on each node that has a polling thread; the packet buffers are in it."""
+    hugepages: bool = True
+    """Take memory from hugepages; without, it is slower, and enough for trying things out."""
+    ports: Literal["vhost-user-client", "vhost-user"] = "vhost-user-client"
+    """Ports of links without a device in the testbed. As `vhost-user-client` the switch calls and
+    the other end listens; as `vhost-user` the switch listens (OVS calls that one deprecated)."""
+    rxqs: Annotated[int, Field(ge=1, le=256)] = 1
+    """Receive queues of each device; a vhost-user port has as many as the other end asks for."""
+    rx_ring: Annotated[int, Field(ge=32, le=16384)] | None = None
+    """Receive descriptors of each device; OVS chooses when not given."""
+    tx_ring: Annotated[int, Field(ge=32, le=16384)] | None = None
+    """Send descriptors of each device; OVS chooses when not given."""
+    rxq_affinity: dict[str, Affinity] = Field(default_factory=dict)
+    """By link, which CPU polls which queue: `phy0: "0:2,1:3"` is queue 0 on CPU 2, 1 on 3."""
+    tx_retries: Annotated[int, Field(ge=0, le=32)] = 8
+    """How often sending to a full vhost-user port is tried again before the frame is dropped."""
+    emc: StrictBool | Annotated[int, Field(ge=1, le=4294967295)] = True
+    """Exact-match cache: on, off, or n to enter one new flow in n into it; on means 100."""
+    smc: bool = False
+    """Signature-match cache."""
+    auto_lb: bool = False
+    """Let OVS move queues between polling threads on its own; that shows in a measurement."""
+    mtu: Annotated[int, Field(ge=68, le=9702)] | None = None
+    """Largest packet [B] without its Ethernet header; what the frame size needs when not given."""
+    flows: Literal["port", "l2", "l3", "l4"] = "port"
+    """Rules: one per port, or one per stream of the traffic, told apart by MAC addresses, by IP
+    addresses, or by those and the UDP ports."""
+    other_config: dict[SettingName, str] = Field(default_factory=dict)
+    """More entries of other_config in the table Open_vSwitch; they win over all above."""
+
+    @model_validator(mode="after")
+    def _pins_agree(self) -> Self:
+        if self.pmd_cpus is not None and "pmds" in self.model_fields_set:
+            pinned = len(self.pmd_cpus)
+            if self.pmds != pinned:
+                raise ValueError(f"pmds is {self.pmds}, but pmd_cpus names {pinned} CPUs")
+        if self.pmd_cpus is not None and self.main_cpus is not None:
+            both = sorted(set(self.pmd_cpus) & set(self.main_cpus))
+            if both and len(set(self.pmd_cpus) | set(self.main_cpus)) > 1:
+                raise ValueError(f"pmd_cpus and main_cpus both name CPU {both[0]}")
+        return self
+
+    @property
+    def pmd_count(self) -> int:
+        """Number of polling threads."""
+        return self.pmds if self.pmd_cpus is None else len(self.pmd_cpus)
+
+    @property
+    def emc_probability(self) -> int:
+        """One new flow in so many enters the exact-match cache; 0 switches it off."""
+        if self.emc is True:
+            return 100
+        return int(self.emc)
