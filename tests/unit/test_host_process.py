@@ -1,0 +1,162 @@
+"""Programs of a deployment: there when ready, gone when left, and their end explained."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from vsperf.errors import ComponentError, NotReadyError
+from vsperf.host.process import managed
+from vsperf.host.procfs import marked, start_ticks
+from vsperf.host.workspace import Workspace, workspace
+
+STUBBORN = """
+import signal, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print("deaf", flush=True)
+time.sleep(100)
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Workspace]:
+    with workspace("a test", tmp_path / "run") as made:
+        yield made
+
+
+def python(text: str) -> list[str]:
+    return [sys.executable, "-c", text]
+
+
+def test_a_program_runs_inside_its_context_and_not_after_it(place: Workspace) -> None:
+    with managed(["sleep", "100"], name="sleeper", workspace=place) as program:
+        assert program.poll() is None
+        pid = program.pid
+    assert start_ticks(pid) is None
+
+
+def test_it_is_given_once_it_is_ready(place: Workspace, tmp_path: Path) -> None:
+    flag = tmp_path / "flag"
+    text = f"import time; time.sleep(0.1); open({str(flag)!r}, 'w').close(); time.sleep(100)"
+    with managed(python(text), name="slow", workspace=place, ready=flag.exists):
+        assert flag.exists()
+
+
+def test_a_program_that_ends_while_it_starts_is_quoted(place: Workspace) -> None:
+    argv = python("print('no such port'); raise SystemExit(7)")
+    with (
+        pytest.raises(ComponentError) as caught,
+        managed(argv, name="broken", workspace=place, ready=lambda: False),
+    ):
+        pass
+    assert caught.value.problems[0].why == "ended with exit code 7; its last words: no such port"
+
+
+def test_a_program_that_does_not_become_ready_is_quoted_and_ended(place: Workspace) -> None:
+    argv = python("print('still looking', flush=True); import time; time.sleep(100)")
+    with (
+        pytest.raises(ComponentError, match=r"slow was not ready within 0\.5 s") as caught,
+        managed(argv, name="slow", workspace=place, ready=lambda: False, timeout_s=0.5),
+    ):
+        pass
+    assert caught.value.problems[0].why == "its last words: still looking"
+    assert marked(f"{place.name}/slow") == ()
+
+
+def test_a_program_that_is_not_there_is_named(place: Workspace) -> None:
+    with (
+        pytest.raises(NotReadyError, match="/nowhere/to/be/found cannot be started") as caught,
+        managed(["/nowhere/to/be/found"], name="ghost", workspace=place),
+    ):
+        pass
+    assert caught.value.problems[0].why == "No such file or directory"
+
+
+def test_the_obituary_names_the_signal(place: Workspace) -> None:
+    with managed(["sleep", "100"], name="sleeper", workspace=place) as program:
+        os.kill(program.pid, signal.SIGKILL)
+        assert program.obituary() == "was killed by SIGKILL"
+
+
+def test_what_a_program_started_ends_with_it(place: Workspace) -> None:
+    text = (
+        "import subprocess, time; subprocess.Popen(['sleep', '100'], start_new_session=True);"
+        "time.sleep(100)"
+    )
+    mark = f"{place.name}/parent"
+    with managed(
+        python(text), name="parent", workspace=place, ready=lambda: len(marked(mark)) == 2
+    ):
+        pass
+    assert marked(mark) == ()
+
+
+def test_it_is_asked_before_it_is_told(place: Workspace, tmp_path: Path) -> None:
+    wish = tmp_path / "wish"
+    text = (
+        "import os, time\n"
+        f"while not os.path.exists({str(wish)!r}): time.sleep(0.01)\n"
+        "raise SystemExit(3)"
+    )
+
+    def ask(patience_s: float) -> None:
+        wish.touch()
+
+    with managed(python(text), name="polite", workspace=place, stop=ask) as program:
+        pass
+    assert program.poll() == 3
+
+
+def test_a_wish_that_fails_does_not_keep_the_program(place: Workspace) -> None:
+    def ask(patience_s: float) -> None:
+        raise RuntimeError("the wire is cut")
+
+    with managed(["sleep", "100"], name="sleeper", workspace=place, stop=ask) as program:
+        pass
+    assert program.poll() == -signal.SIGTERM
+
+
+def test_programs_that_hear_nothing_end_within_five_seconds_together(place: Workspace) -> None:
+    began = None
+    with (
+        managed(python(STUBBORN), name="one", workspace=place) as one,
+        managed(python(STUBBORN), name="two", workspace=place) as two,
+        managed(python(STUBBORN), name="three", workspace=place, stop=time.sleep) as three,
+    ):
+        while any(program.last_words() != "deaf" for program in (one, two, three)):
+            time.sleep(0.01)
+        began = time.monotonic()
+    assert time.monotonic() - began < 5
+    assert {program.poll() for program in (one, two, three)} == {-signal.SIGKILL}
+
+
+def test_a_second_signal_does_not_stop_the_stopping(place: Workspace) -> None:
+    def interrupted(patience_s: float) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    with (
+        pytest.raises(KeyboardInterrupt),
+        managed(["sleep", "100"], name="sleeper", workspace=place, stop=interrupted) as program,
+    ):
+        pass
+    assert program.poll() == -signal.SIGTERM
+
+
+def test_a_kept_program_outlives_its_context_until_it_is_undone(tmp_path: Path) -> None:
+    with (
+        workspace("a test", tmp_path / "run") as place,
+        managed(["sleep", "100"], name="sleeper", workspace=place) as program,
+    ):
+        place.keep()
+    try:
+        assert start_ticks(program.pid) is not None
+        assert place.folder.exists()
+    finally:
+        os.kill(program.pid, signal.SIGKILL)
+        os.waitpid(program.pid, 0)

@@ -1,0 +1,208 @@
+"""Programs that a deployment runs: started, watched until ready, stopped with rising force.
+
+A program belongs to the workspace from before it has a number: it carries a mark in its
+environment, by which it is found again even if vsperf is killed while it starts it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from vsperf.errors import ComponentError, NotReadyError, VsperfError
+from vsperf.host.interrupts import signals_held
+from vsperf.host.procfs import MARK, POLL_S, start_ticks, wait_until_ended
+from vsperf.host.undo import EndMarked, KillProcess
+from vsperf.host.workspace import Workspace
+
+ASK_S = 1.5
+TERMINATE_S = 1.5
+KILL_S = 1.0
+OBITUARY_S = 1.0
+LAST_LINES = 5
+TAIL_BYTES = 8192
+
+Stop = Callable[[float], None]
+"""Asks a program to end, in its own way, within so many seconds; whatever it raises is ignored."""
+
+
+@dataclass
+class Managed:
+    """A program that was started."""
+
+    name: str
+    argv: tuple[str, ...]
+    process: subprocess.Popen[bytes]
+    log: Path
+    """What it writes; removed with the workspace."""
+
+    @property
+    def pid(self) -> int:
+        """Its number, which is also that of its session."""
+        return self.process.pid
+
+    def poll(self) -> int | None:
+        """Return its exit code, negative for a signal; None while it runs."""
+        return self.process.poll()
+
+    def obituary(self) -> str:
+        """Return how it ended and what it said last, such as `was killed by SIGKILL; …`."""
+        wait_until_ended(self.pid, OBITUARY_S)  # its sockets are closed a moment before its end
+        code = self.process.poll()
+        if code is None:
+            how = "does not answer, and still runs"
+        elif code < 0:
+            how = f"was killed by {signal_name(-code)}"
+        else:
+            how = f"ended with exit code {code}"
+        words = self.last_words()
+        return f"{how}; its last words: {words}" if words else how
+
+    def last_words(self) -> str | None:
+        """Return the last lines that it wrote."""
+        try:
+            with self.log.open("rb") as file:
+                size = os.fstat(file.fileno()).st_size
+                text = os.pread(file.fileno(), TAIL_BYTES, max(0, size - TAIL_BYTES))
+        except OSError:
+            return None
+        lines = [line.strip() for line in text.decode(errors="replace").splitlines()]
+        return " | ".join([line for line in lines if line][-LAST_LINES:]) or None
+
+    def wait(self, patience_s: float) -> bool:
+        """Wait for its end; say whether it came."""
+        if self.process.poll() is None:
+            wait_until_ended(self.pid, patience_s)
+        return self.process.poll() is not None
+
+
+@contextmanager
+def managed(  # noqa: PLR0913 - named arguments, each of its own
+    argv: Sequence[str],
+    *,
+    name: str,
+    workspace: Workspace,
+    ready: Callable[[], bool] | None = None,
+    timeout_s: float = 30.0,
+    environment: Mapping[str, str] | None = None,
+    stop: Stop | None = None,
+) -> Iterator[Managed]:
+    """Run a program until the context is left, or for longer if the workspace is kept.
+
+    It is there once `ready` says so. `environment` comes on top of vsperf's own. `stop` is the
+    polite way to end it; SIGTERM and SIGKILL follow where that does not help.
+    """
+    mark = f"{workspace.name}/{name}"
+    log = workspace.folder / f"{name}.log"
+    workspace.refill_patience()
+    with workspace.undoing(EndMarked(mark=mark)):
+        process = _start(argv, log, {**os.environ, **(environment or {}), MARK: mark})
+        program = Managed(name, tuple(argv), process, log)
+        started = start_ticks(process.pid)
+        try:
+            with _also_by_number(workspace, process.pid, started):
+                try:
+                    _wait_until(ready, program, timeout_s)
+                    yield program
+                finally:
+                    if not workspace.kept:
+                        with signals_held():
+                            end(program, workspace, stop)
+        finally:
+            _detach(program)
+
+
+def end(program: Managed, workspace: Workspace, stop: Stop | None = None) -> None:
+    """Ask a program to end, then tell it, then make it, in the time that the workspace has."""
+    if program.poll() is None and stop is not None:
+        with workspace.patience(ASK_S) as patience_s, suppress(Exception):
+            began = time.monotonic()
+            stop(patience_s)
+            program.wait(patience_s - (time.monotonic() - began))
+    if program.poll() is None:
+        with workspace.patience(TERMINATE_S) as patience_s:
+            _signal(program, signal.SIGTERM)
+            program.wait(patience_s)
+    _signal(program, signal.SIGKILL)
+    program.wait(KILL_S)
+
+
+def signal_name(number: int) -> str:
+    """Return the name of a signal, such as SIGKILL."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+@contextmanager
+def _also_by_number(workspace: Workspace, pid: int, started: int | None) -> Iterator[None]:
+    """Promise to end the process by its number, too: a program may overwrite its environment."""
+    if started is None:  # it has ended already
+        yield
+        return
+    with workspace.undoing(KillProcess(pid=pid, started=started)):
+        yield
+
+
+def _start(
+    argv: Sequence[str], log: Path, environment: Mapping[str, str]
+) -> subprocess.Popen[bytes]:
+    try:
+        with log.open("ab") as file:
+            return subprocess.Popen(  # noqa: S603 - an argument vector of our own
+                list(argv),
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                env=dict(environment),
+                start_new_session=True,  # Ctrl-C is for vsperf, which then stops it in order
+            )
+    except OSError as error:
+        raise NotReadyError(
+            f"{argv[0]} cannot be started",
+            why=error.strerror or str(error),
+            fix="`vsperf doctor` says which programs are missing, and which packages have them",
+        ) from error
+
+
+def _wait_until(ready: Callable[[], bool] | None, program: Managed, timeout_s: float) -> None:
+    deadline = time.monotonic() + timeout_s
+    while ready is not None:
+        try:
+            if ready():
+                return
+        except VsperfError:
+            if program.poll() is None:
+                raise
+        if program.poll() is not None:
+            raise ComponentError(f"{program.name} ended while it started", why=program.obituary())
+        if time.monotonic() > deadline:
+            words = program.last_words()
+            raise ComponentError(
+                f"{program.name} was not ready within {timeout_s:g} s",
+                why=f"its last words: {words}" if words else None,
+            )
+        time.sleep(POLL_S)  # between two looks at a condition, never instead of one
+
+
+def _signal(program: Managed, number: signal.Signals) -> None:
+    """Send a signal to the program and to what it started itself.
+
+    Until its exit code has been asked for, its number can belong to no other.
+    """
+    if program.poll() is None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(program.pid, number)
+
+
+def _detach(program: Managed) -> None:
+    """Let go of a program that stays up, without a warning about it."""
+    if program.process.returncode is None and program.process.poll() is None:
+        program.process.returncode = 0

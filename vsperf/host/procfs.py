@@ -1,0 +1,107 @@
+"""Processes of this machine as the kernel shows them: which one is meant, and whether it runs.
+
+A process id is used again after its owner has ended. So a process is named by its id and the time
+at which it started, or by a mark in its environment that its children inherit.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+PROC = Path("/proc")
+MARK = "VSPERF_PROCESS"
+"""Environment variable that says to which part of which deployment a process belongs."""
+ENDED = frozenset("ZX")
+"""States in which a process no longer runs, though its parent has not asked for it yet."""
+POLL_S = 0.005
+
+
+def start_ticks(pid: int) -> int | None:
+    """Return when a process started, in clock ticks since boot; None if it does not run."""
+    try:
+        text = (PROC / str(pid) / "stat").read_text(errors="replace")
+    except OSError:
+        return None
+    state, *rest = text.rpartition(")")[2].split()
+    return None if state in ENDED else int(rest[18])
+
+
+def is_running(pid: int, started: int) -> bool:
+    """Return whether this very process runs, and not another one that got its number."""
+    return start_ticks(pid) == started
+
+
+def boot_id() -> str | None:
+    """Return the name that the kernel gave to this boot; clock ticks and ids mean it."""
+    try:
+        return (PROC / "sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return None
+
+
+def marked(mark: str) -> tuple[int, ...]:
+    """Return the processes with this mark in their environment, those that ended left out."""
+    wanted = f"{MARK}={mark}".encode()
+    return tuple(pid for pid in _pids() if wanted in _environment(pid) and start_ticks(pid))
+
+
+def marked_below(prefix: str) -> tuple[int, ...]:
+    """Return the processes whose mark begins with `prefix`."""
+    wanted = f"{MARK}={prefix}".encode()
+    return tuple(
+        pid
+        for pid in _pids()
+        if any(item.startswith(wanted) for item in _environment(pid)) and start_ticks(pid)
+    )
+
+
+def wait_until_ended(pid: int, patience_s: float) -> bool:
+    """Wait for the end of a process, child or not; say whether it came."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        return bool(poll.poll(max(0, int(patience_s * 1000))))
+    finally:
+        os.close(descriptor)
+
+
+def end_all(find: Callable[[], tuple[int, ...]], patience_s: float, kill_s: float = 1.0) -> None:
+    """End all processes that `find` returns: ask with SIGTERM, then SIGKILL.
+
+    Raises OSError when one of them still runs afterwards.
+    """
+    for number, wait_s in ((signal.SIGTERM, patience_s), (signal.SIGKILL, kill_s)):
+        deadline = time.monotonic() + wait_s
+        for pid in (found := find()):
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
+        while found and time.monotonic() < deadline:
+            for pid in found:
+                wait_until_ended(pid, deadline - time.monotonic())
+            found = find()
+        if not found:
+            return
+    raise OSError(f"process {', '.join(str(pid) for pid in found)} does not end")
+
+
+def _pids() -> Iterator[int]:
+    for entry in os.scandir(PROC):
+        if entry.name.isdigit():
+            yield int(entry.name)
+
+
+def _environment(pid: int) -> list[bytes]:
+    try:
+        return (PROC / str(pid) / "environ").read_bytes().split(b"\0")
+    except OSError:
+        return []

@@ -1,0 +1,183 @@
+"""Undos: how each kind of change to the machine is taken back.
+
+An undo is written down before the change is made, and may be carried out twice, late, or by another
+process. So each of them does nothing where there is nothing to take back.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from abc import abstractmethod
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field, TypeAdapter
+
+from vsperf.host.procfs import end_all, is_running, marked
+from vsperf.record.base import Record
+
+TERMINATE_S = 1.5
+COMMAND_S = 10.0
+PCI = Path("/sys/bus/pci")
+
+
+class Undo(Record):
+    """Takes one change back."""
+
+    outlives_boot: ClassVar[bool] = False
+    """Whether the change is still there after the machine was started anew."""
+
+    @property
+    @abstractmethod
+    def text(self) -> str:
+        """What carrying it out does, for people."""
+
+    @abstractmethod
+    def carry_out(self) -> None:
+        """Take the change back; raises OSError where that cannot be done."""
+
+
+class EndMarked(Undo):
+    """Ends each process that carries a mark: known before the process has a number."""
+
+    kind: Literal["end-marked"] = "end-marked"
+    mark: str
+
+    @property
+    def text(self) -> str:
+        return f"end what was started as {self.mark}"
+
+    def carry_out(self) -> None:
+        end_all(lambda: marked(self.mark), TERMINATE_S)
+
+
+class KillProcess(Undo):
+    """Ends one process, unless its number belongs to another by now."""
+
+    kind: Literal["kill-process"] = "kill-process"
+    pid: int
+    started: int
+    """Clock ticks since boot."""
+
+    @property
+    def text(self) -> str:
+        return f"end process {self.pid}"
+
+    def carry_out(self) -> None:
+        end_all(lambda: (self.pid,) if is_running(self.pid, self.started) else (), TERMINATE_S)
+
+
+class RemoveFile(Undo):
+    """Removes a file, link or socket."""
+
+    kind: Literal["remove-file"] = "remove-file"
+    outlives_boot: ClassVar[bool] = True
+    path: Path
+
+    @property
+    def text(self) -> str:
+        return f"remove {self.path}"
+
+    def carry_out(self) -> None:
+        self.path.unlink(missing_ok=True)
+
+
+class RemoveTree(Undo):
+    """Removes a folder with all that is in it; never follows a link."""
+
+    kind: Literal["remove-tree"] = "remove-tree"
+    outlives_boot: ClassVar[bool] = True
+    path: Path
+
+    @property
+    def text(self) -> str:
+        return f"remove {self.path} with all that is in it"
+
+    def carry_out(self) -> None:
+        if self.path.is_symlink():
+            raise OSError(f"{self.path} is a link now, and is left alone")
+        if self.path.exists():
+            shutil.rmtree(self.path)
+
+
+class WriteFile(Undo):
+    """Writes the old value back to a file of the kernel, such as a sysctl."""
+
+    kind: Literal["write-file"] = "write-file"
+    path: Path
+    value: str
+
+    @property
+    def text(self) -> str:
+        return f"write {self.value!r} to {self.path}"
+
+    def carry_out(self) -> None:
+        if self.path.exists():  # the device that it belonged to may be gone
+            self.path.write_text(self.value)
+
+
+class Unmount(Undo):
+    """Takes a file system off."""
+
+    kind: Literal["unmount"] = "unmount"
+    path: Path
+
+    @property
+    def text(self) -> str:
+        return f"unmount {self.path}"
+
+    def carry_out(self) -> None:
+        if self.path.is_mount():
+            _unmount(self.path)
+
+
+class BindDriver(Undo):
+    """Gives a PCI device back to the driver that it had."""
+
+    kind: Literal["bind-driver"] = "bind-driver"
+    address: str
+    driver: str | None
+    """None when it had none."""
+    sysfs: Path = PCI
+
+    @property
+    def text(self) -> str:
+        return f"give {self.address} back to {self.driver or 'no driver'}"
+
+    def carry_out(self) -> None:
+        device = self.sysfs / "devices" / self.address
+        if not device.exists():
+            return
+        (device / "driver_override").write_text("\n")
+        bound = device / "driver"
+        present = bound.resolve().name if bound.exists() else None
+        if present == self.driver:
+            return
+        if present is not None:
+            (bound / "unbind").write_text(self.address)
+        if self.driver is not None:
+            (self.sysfs / "drivers" / self.driver / "bind").write_text(self.address)
+
+
+def _unmount(path: Path) -> None:
+    try:
+        result = subprocess.run(  # noqa: S603 - an argument vector of our own
+            ["umount", str(path)],  # noqa: S607 - wherever the system has it
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=COMMAND_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise OSError(f"unmounting {path} takes longer than {COMMAND_S:g} s") from error
+    if result.returncode:
+        raise OSError(result.stderr.strip() or f"cannot unmount {path}")
+
+
+AnyUndo = Annotated[
+    EndMarked | KillProcess | RemoveFile | RemoveTree | WriteFile | Unmount | BindDriver,
+    Field(discriminator="kind"),
+]
+UNDO: TypeAdapter[AnyUndo] = TypeAdapter(AnyUndo)

@@ -1,0 +1,195 @@
+"""The workspace of a deployment: its private folder, its name, and the journal of its undos.
+
+Whatever a deployment changes is promised to the workspace first. Leaving the workspace takes back
+what its parts have not taken back themselves, and removes the folder. What a killed run leaves is
+found by the folder, and taken back by `vsperf clean`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import re
+import secrets
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from vsperf.errors import NotReadyError
+from vsperf.host.interrupts import signals_held
+from vsperf.host.journal import NAME, Entry, Journal, pending
+from vsperf.host.owner import Owner
+from vsperf.host.undo import AnyUndo
+
+NAMESPACE = "vsperf"
+PATIENCE_S = 4.0
+"""Time that stopping all processes of a deployment may take before each is killed at once."""
+RUN = re.compile(r"\bRUN\b")
+PLACEHOLDER = re.compile(r"\b(RUN|NAME)\b")
+
+
+class Workspace:
+    """Where a deployment lives; made by `workspace`."""
+
+    def __init__(self, folder: Path, owner: Owner) -> None:
+        self.folder = folder
+        """Private: nobody else can read it or write to it."""
+        self.name = folder.name
+        """Unique on this machine; the prefix of whatever needs a name outside of the folder."""
+        self.owner = owner
+        self.journal = Journal(folder / NAME)
+        self.kept = False
+        """Whether the deployment stays up when vsperf ends."""
+        self.left: tuple[str, ...] = ()
+        """What could not be undone, for people; the folder stays then, and `vsperf clean` helps."""
+        self._patience_s = PATIENCE_S
+
+    def fill(self, text: str) -> str:
+        """Replace the words RUN and NAME of a plan by the folder and the name."""
+        known = {"RUN": str(self.folder), "NAME": self.name}
+        return PLACEHOLDER.sub(lambda found: known[found[1]], text)
+
+    def keep(self) -> None:
+        """Leave everything up when the workspace is left; `vsperf clean` takes it down."""
+        self.owner = self.owner.model_copy(update={"kept": True})
+        self.owner.write(self.folder)
+        self.kept = True
+
+    @contextmanager
+    def undoing(self, undo: AnyUndo) -> Iterator[None]:
+        """Promise an undo, let the change be made inside, and take it back afterwards."""
+        number = self.journal.planned(undo)
+        try:
+            yield
+        finally:
+            if not self.kept:
+                with signals_held(), suppress(OSError):  # tried again when the workspace is left
+                    undo.carry_out()
+                    self.journal.undone(number)
+
+    def refill_patience(self) -> None:
+        """Begin anew with the time for stopping: something is started, so nothing is ending."""
+        self._patience_s = PATIENCE_S
+
+    @contextmanager
+    def patience(self, wanted_s: float) -> Iterator[float]:
+        """Give the time that may be waited for an end, and take note of what was waited."""
+        began = time.monotonic()
+        try:
+            yield max(0.0, min(wanted_s, self._patience_s))
+        finally:
+            self._patience_s -= time.monotonic() - began
+
+    def leave(self) -> None:
+        """Undo what is left to undo and remove the folder, unless it is kept; never raises."""
+        with signals_held():
+            atexit.unregister(self.leave)
+            if self.kept or not self.folder.exists():
+                self.journal.close()
+                return
+            failures = undo_all(self.folder, self.journal)
+            self.journal.close()
+            if not failures:
+                failures = remove_folder(self.folder)
+            self.left = failures
+
+
+@contextmanager
+def workspace(purpose: str, root: Path | None = None) -> Iterator[Workspace]:
+    """Make a workspace for `purpose`, such as a run's id, and leave nothing of it.
+
+    Ask `left` afterwards. `root` replaces the folder in which workspaces are made.
+    """
+    made = _make(purpose, runtime_folder() if root is None else root)
+    atexit.register(made.leave)  # a signal can come between any two instructions, also below
+    try:
+        yield made
+    finally:
+        made.leave()
+
+
+def undo_all(folder: Path, journal: Journal, *, same_boot: bool = True) -> tuple[str, ...]:
+    """Carry out what a journal promises, the last promise first; return what failed, and why."""
+    failures = []
+    for entry in pending(folder / NAME):
+        if entry.undo is None:
+            failures.append(f"this version of vsperf does not know how to undo {entry.line}")
+            continue
+        try:
+            if same_boot or entry.undo.outlives_boot:
+                entry.undo.carry_out()
+        except OSError as error:
+            failures.append(failure_text(entry, error))
+        else:
+            journal.undone(entry.number)
+    return tuple(failures)
+
+
+def failure_text(entry: Entry, error: OSError) -> str:
+    """Return what could not be undone, and why."""
+    what = entry.undo.text if entry.undo else entry.line
+    return f"cannot {what}: {error.strerror or error}"
+
+
+def remove_folder(folder: Path) -> tuple[str, ...]:
+    """Remove a workspace's folder, its owner last; return what failed."""
+    try:
+        for inner in folder.iterdir():
+            if inner.name in (NAME, Owner.NAME):
+                continue
+            if inner.is_dir() and not inner.is_symlink():
+                shutil.rmtree(inner)
+            else:
+                inner.unlink(missing_ok=True)
+        (folder / NAME).unlink(missing_ok=True)
+        (folder / Owner.NAME).unlink(missing_ok=True)
+        folder.rmdir()
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        return (f"cannot remove {folder}: {error.strerror or error}",)
+    return ()
+
+
+def runtime_folder() -> Path:
+    """Return the folder in which this user's workspaces are made; it may not exist yet."""
+    return runtime_folders()[0]
+
+
+def runtime_folders() -> tuple[Path, ...]:
+    """Return all folders in which workspaces of this user may be, the preferred one first."""
+    found = [Path("/run"), Path(os.environ.get("XDG_RUNTIME_DIR") or "/run/user/none")]
+    usable = [path / NAMESPACE for path in found if os.access(path, os.W_OK | os.X_OK)]
+    usable.append(Path(tempfile.gettempdir()) / f"{NAMESPACE}-{os.getuid()}")
+    return tuple(dict.fromkeys(usable))
+
+
+def _make(purpose: str, root: Path) -> Workspace:
+    owner = Owner.this_process(purpose)
+    folder = root / f"{NAMESPACE}-{os.getpid()}-{secrets.token_hex(3)}"
+    try:
+        root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _refuse_foreign(root)
+        folder.mkdir(mode=0o700)
+        owner.write(folder)
+    except OSError as error:
+        raise NotReadyError(
+            f"cannot make a folder for the deployment in {root}",
+            why=error.strerror or str(error),
+            fix="run as root, or set XDG_RUNTIME_DIR to a folder of your own",
+        ) from error
+    return Workspace(folder, owner)
+
+
+def _refuse_foreign(root: Path) -> None:
+    """Trust no folder that another user could have put there."""
+    status = root.lstat()
+    if root.is_symlink() or status.st_uid != os.geteuid() or status.st_mode & 0o022:
+        raise NotReadyError(
+            f"{root} cannot be trusted with a deployment",
+            why="it is a link, belongs to somebody else, or others can write to it",
+            fix=f"remove {root}, or set XDG_RUNTIME_DIR to a folder of your own",
+        )
