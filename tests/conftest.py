@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
@@ -60,10 +61,19 @@ def _hugepages() -> str | None:
     return None if any(Path("/dev").glob("hugepages*")) else "no hugetlbfs is mounted"
 
 
+def _namespaces() -> str | None:
+    for name in ("unshare", "nsenter", "ip"):
+        if reason := _program(name):
+            return reason
+    made = subprocess.run(["unshare", "--net", "true"], capture_output=True, check=False)
+    return None if made.returncode == 0 else "this user cannot make a network namespace"
+
+
 PARTS: dict[str, Callable[[], str | None]] = {
     "checkout": _checkout,
     "make": lambda: _program("make"),
     "hugepages": _hugepages,
+    "namespaces": _namespaces,
     "tgen": _tgen,
     "tgen-dut": _tgen_dut,
     "dpdk-testpmd": lambda: _program("dpdk-testpmd"),

@@ -1,0 +1,184 @@
+"""tgen on every kind of port that a machine without a NIC has: what is sent arrives and counts.
+
+Ports of the kernel live in a network namespace that ends with the tgen in it.
+"""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Require
+from loopbacks import OPTIONS
+
+from vsperf.errors import ComponentError
+from vsperf.trafficgens.tgen.binary import find_binary
+from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
+from vsperf.trafficgens.tgen.process import Tgen
+
+pytestmark = pytest.mark.xdist_group("machine")
+
+FRAMES = 5000
+SENDING = Sending(rate_fps="20000", frames=FRAMES)
+WAYS = ways_between(2, "both")
+
+VETH = """
+ip link add veth0 type veth peer name veth1
+for name in veth0 veth1; do
+    echo 1 > /proc/sys/net/ipv6/conf/$name/disable_ipv6
+    ip link set $name up
+done
+"""
+"""A cable with two ends, on which nobody but tgen says anything."""
+
+Apart = Callable[..., AbstractContextManager[Tgen]]
+
+
+@pytest.fixture(name="apart")
+def fixture_apart(require: Require, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Apart:
+    """Return a way to start a tgen in a namespace of its own, prepared by a few commands."""
+    require("tgen")
+    require("namespaces")
+    real = find_binary()
+
+    @contextmanager
+    def start(
+        devices: tuple[str, ...], prepare: str = VETH, max_frame: int = 9216
+    ) -> Iterator[Tgen]:
+        inner = tmp_path / "inner"
+        inner.write_text(f'#!/bin/sh -e\n{prepare}\nexec {shlex.quote(str(real))} "$@"\n')
+        outer = tmp_path / "tgen"
+        outer.write_text(f'#!/bin/sh\nexec unshare --net -- {shlex.quote(str(inner))} "$@"\n')
+        for script in (inner, outer):
+            script.chmod(0o700)
+        monkeypatch.setenv("VSPERF_TGEN", str(outer))
+        with at_hand(devices, replace(OPTIONS, max_frame=max_frame)) as tgen:
+            yield tgen
+
+    return start
+
+
+def assert_all_arrive(tgen: Tgen, stream: Stream, sending: Sending = SENDING) -> None:
+    """Send both ways, and see every frame counted once, whole, at the right port."""
+    tgen.ports()
+    result = trial(tgen, WAYS, stream, sending, lambda event: None)
+    assert result["settled"]
+    for way, found in zip(WAYS, result["streams"], strict=True):
+        assert found["sent"] == found["distinct"] == sending.frames
+        assert found["arrived"] == {str(way.receive): sending.frames}
+        wrong = (
+            "unsent",
+            "lost",
+            "duplicates",
+            "reordered",
+            "corrupted",
+            "misrouted",
+            "wrong_size",
+        )
+        assert [found[name] for name in wrong] == [0] * len(wrong)
+    for port in result["ports"]:
+        assert port["corrupted"] == port["stale"] == port["device_errors"] == 0
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [Stream(64), Stream(1518), Stream(64, flows=256), Stream(68, more={"vlans": [100]})],
+    ids=repr,
+)
+def test_packet_sockets_on_the_ends_of_a_cable(apart: Apart, stream: Stream) -> None:
+    devices = ("net_af_packet0,iface=veth0", "net_af_packet1,iface=veth1")
+    with apart(devices) as tgen:
+        assert_all_arrive(tgen, stream)
+
+
+def test_libpcap_on_the_ends_of_a_cable(apart: Apart) -> None:
+    with apart(("net_pcap0,iface=veth0", "net_pcap1,iface=veth1")) as tgen:
+        assert_all_arrive(tgen, Stream(512))
+
+
+def test_an_xdp_socket_on_one_end_of_a_cable(apart: Apart) -> None:
+    """The other end is no XDP socket: the kernel hands no frame from one to another over a veth.
+
+    The kernel drops a frame now and then between such a socket and a veth, and counts it nowhere.
+    """
+    devices = ("net_af_xdp0,iface=veth0", "net_af_packet1,iface=veth1")
+    try:
+        with apart(devices, max_frame=1518) as tgen:
+            tgen.ports()
+            result = trial(tgen, WAYS, Stream(1518), SENDING, lambda event: None)
+    except ComponentError as error:
+        if "xdp" not in str(error.why):
+            raise
+        pytest.skip(f"no XDP sockets here: {error.why}")
+    out, back = result["streams"]
+    assert out["sent"] == back["sent"] == back["distinct"] == FRAMES
+    assert FRAMES * 99 // 100 <= out["distinct"] <= FRAMES
+    assert out["lost"] == FRAMES - out["distinct"]
+    assert [port["corrupted"] + port["foreign"] for port in result["ports"]] == [0, 0]
+
+
+def test_tap_devices_that_the_kernel_bridges(apart: Apart) -> None:
+    prepare = "ip link add br0 type bridge mcast_snooping 0\nip link set br0 up"
+    with apart(("net_tap0,iface=tap0", "net_tap1,iface=tap1"), prepare) as tgen:
+        for name in ("tap0", "tap1"):
+            within(tgen, "ip", "link", "set", name, "master", "br0")
+        # Each address is known before a frame goes to it, and no port is still being checked.
+        within(tgen, "sh", "-c", "until ! bridge link | grep -vq forwarding; do :; done")
+        stream = Stream(256)
+        tgen.ask("configure", streams=[stream.on(way) for way in WAYS])
+        tgen.ask("learn")
+        assert_all_arrive(tgen, stream)
+
+
+def within(tgen: Tgen, *argv: str) -> None:
+    """Run a program in the namespace of this tgen."""
+    enter = ("nsenter", f"--net=/proc/{tgen.process.pid}/ns/net", "--")
+    subprocess.run([*enter, *argv], check=True, timeout=20)
+
+
+@pytest.mark.parametrize("size", [64, 9216])
+def test_memif_between_two_ports_of_one_process(
+    size: int, tmp_path: Path, require: Require
+) -> None:
+    require("tgen")
+    shared = f"id=0,socket={tmp_path}/memif.sock,socket-abstract=no"
+    devices = (f"net_memif0,role=server,{shared}", f"net_memif1,role=client,{shared}")
+    with at_hand(devices, OPTIONS) as tgen:
+        assert_all_arrive(tgen, Stream(size))
+
+
+def test_a_pcap_file_takes_all_that_is_sent(tmp_path: Path, require: Require) -> None:
+    require("tgen")
+    file = tmp_path / "sent.pcap"
+    with at_hand([f"net_pcap0,tx_pcap={file}"], OPTIONS) as tgen:
+        found = alone(tgen)
+    assert found["streams"][0]["sent"] == found["streams"][0]["lost"] == FRAMES
+    assert file.stat().st_size == 24 + FRAMES * (16 + 60)
+
+
+def test_frames_from_a_pcap_file_are_of_another_trial(tmp_path: Path, require: Require) -> None:
+    """They were true frames of tgen once; a trial that runs now has nothing to do with them."""
+    require("tgen")
+    file = tmp_path / "sent.pcap"
+    with at_hand([f"net_pcap0,tx_pcap={file}"], OPTIONS) as tgen:
+        alone(tgen, frames=10, number=7)
+    device = f"net_pcap0,rx_pcap={file},infinite_rx=1"
+    with at_hand([device], OPTIONS) as tgen:
+        found = alone(tgen, number=8, drain_ns=100_000_000)
+    assert found["streams"][0]["received"] == 0
+    assert found["ports"][0]["stale"] > 0
+    assert not found["settled"]
+
+
+def alone(tgen: Tgen, frames: int = FRAMES, **more: Any) -> dict[str, Any]:
+    """Return the result of a trial on one port."""
+    (way,) = ways_between(1, "both")
+    tgen.ask("configure", streams=[Stream(64).on(way)])
+    result: dict[str, Any] = tgen.ask("trial", frames=frames, rate_fps=20_000, **more)
+    return result
