@@ -22,15 +22,15 @@ import psutil
 MARK = "vsperf"
 """Every socket folder, hugepage file, namespace and link of a run begins with this."""
 PR_SET_CHILD_SUBREAPER = 36
-OWNED = re.compile(MARK + r"-[a-z]+-(\d+)-")
-"""Names of running things hold the process that made them, such as vsperf-tgen-4711-a0b1c2."""
+OWNED = re.compile(MARK + r"-(?:[a-z]+-)?(\d+)-")
+"""Names of running things hold the process that made them, such as vsperf-4711-a0b1c2."""
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
     """Where traces are looked for; tests of this module put their own."""
 
-    run: tuple[Path, ...] = (Path("/run"), Path("/run/dpdk"))
+    run: tuple[Path, ...] = (Path("/run"), Path("/run/vsperf"), Path("/run/dpdk"))
     """Folders that hold sockets and run directories named with the mark."""
     hugepages: tuple[Path, ...] = tuple(sorted(Path("/dev").glob("hugepages*")))
     namespaces: Path = Path("/run/netns")
@@ -82,7 +82,7 @@ def _processes() -> Iterator[str]:
 def _marked(folders: Iterable[Path]) -> Iterator[Path]:
     for folder in folders:
         try:
-            found = list(folder.glob(f"{MARK}*"))
+            found = [path for path in folder.glob(f"{MARK}*") if path.name != MARK]
         except OSError:
             continue  # not there, or not ours to see
         yield from (path for path in found if not _somebody_elses(path.name))

@@ -6,19 +6,25 @@ process. So each of them does nothing where there is nothing to take back.
 
 from __future__ import annotations
 
+import glob
+import os
 import shutil
 import subprocess
+import tempfile
 from abc import abstractmethod
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, TypeAdapter
 
+from vsperf.host.pages import give_back
 from vsperf.host.procfs import end_all, is_running, marked
 from vsperf.record.base import Record
 
 TERMINATE_S = 1.5
 COMMAND_S = 10.0
+RUN = Path("/run")
+DEVICES = Path("/dev")
 PCI = Path("/sys/bus/pci")
 
 
@@ -160,6 +166,45 @@ class BindDriver(Undo):
             (self.sysfs / "drivers" / self.driver / "bind").write_text(self.address)
 
 
+class ReturnHugepages(Undo):
+    """Takes back the hugepages that were added, and none that others use."""
+
+    kind: Literal["return-hugepages"] = "return-hugepages"
+    ledger: Path
+    """Where it is written how many were added."""
+
+    @property
+    def text(self) -> str:
+        return "return the hugepages that were added"
+
+    def carry_out(self) -> None:
+        give_back(self.ledger)
+
+
+class SweepDpdk(Undo):
+    """Removes what DPDK programs that were killed leave outside of the workspace.
+
+    Theirs are folders with sockets, and files that hold hugepages, all named by their prefix.
+    """
+
+    kind: Literal["sweep-dpdk"] = "sweep-dpdk"
+    prefix: str
+
+    @property
+    def text(self) -> str:
+        return f"remove what DPDK programs called {self.prefix}… left"
+
+    def carry_out(self) -> None:
+        prefix = glob.escape(self.prefix)
+        own = Path(os.environ.get("XDG_RUNTIME_DIR") or RUN)
+        for parent in dict.fromkeys((RUN, own, Path(tempfile.gettempdir()))):
+            for folder in (parent / "dpdk").glob(f"{prefix}*"):
+                shutil.rmtree(folder)
+        for mount in DEVICES.glob("hugepages*"):
+            for file in mount.glob(f"{prefix}*map_*"):
+                file.unlink(missing_ok=True)
+
+
 def _unmount(path: Path) -> None:
     try:
         result = subprocess.run(  # noqa: S603 - an argument vector of our own
@@ -177,7 +222,15 @@ def _unmount(path: Path) -> None:
 
 
 AnyUndo = Annotated[
-    EndMarked | KillProcess | RemoveFile | RemoveTree | WriteFile | Unmount | BindDriver,
+    EndMarked
+    | KillProcess
+    | RemoveFile
+    | RemoveTree
+    | WriteFile
+    | Unmount
+    | BindDriver
+    | ReturnHugepages
+    | SweepDpdk,
     Field(discriminator="kind"),
 ]
 UNDO: TypeAdapter[AnyUndo] = TypeAdapter(AnyUndo)

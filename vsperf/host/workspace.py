@@ -22,12 +22,14 @@ from vsperf.errors import NotReadyError
 from vsperf.host.interrupts import signals_held
 from vsperf.host.journal import NAME, Entry, Journal, pending
 from vsperf.host.owner import Owner
-from vsperf.host.undo import AnyUndo
+from vsperf.host.undo import AnyUndo, SweepDpdk
 
 NAMESPACE = "vsperf"
+VARIABLE = "VSPERF_RUNTIME"
+"""Environment variable that names another folder for workspaces; a short one, as sockets need."""
 PATIENCE_S = 4.0
 """Time that stopping all processes of a deployment may take before each is killed at once."""
-RUN = re.compile(r"\bRUN\b")
+ATTEMPTS = 10
 PLACEHOLDER = re.compile(r"\b(RUN|NAME)\b")
 
 
@@ -87,14 +89,12 @@ class Workspace:
         """Undo what is left to undo and remove the folder, unless it is kept; never raises."""
         with signals_held():
             atexit.unregister(self.leave)
-            if self.kept or not self.folder.exists():
-                self.journal.close()
+            if self.kept or os.getpid() != self.owner.pid or not self.folder.exists():
+                self.journal.close()  # a fork of vsperf owns nothing
                 return
             failures = undo_all(self.folder, self.journal)
             self.journal.close()
-            if not failures:
-                failures = remove_folder(self.folder)
-            self.left = failures
+            self.left = failures or remove_folder(self.folder)
 
 
 @contextmanager
@@ -103,8 +103,9 @@ def workspace(purpose: str, root: Path | None = None) -> Iterator[Workspace]:
 
     Ask `left` afterwards. `root` replaces the folder in which workspaces are made.
     """
-    made = _make(purpose, runtime_folder() if root is None else root)
-    atexit.register(made.leave)  # a signal can come between any two instructions, also below
+    with signals_held():
+        made = _make(purpose, runtime_folder() if root is None else root)
+        atexit.register(made.leave)  # a signal can come between any two instructions below
     try:
         yield made
     finally:
@@ -147,6 +148,8 @@ def remove_folder(folder: Path) -> tuple[str, ...]:
         (folder / NAME).unlink(missing_ok=True)
         (folder / Owner.NAME).unlink(missing_ok=True)
         folder.rmdir()
+        with suppress(OSError):  # others are in it
+            folder.parent.rmdir()
     except FileNotFoundError:
         return ()
     except OSError as error:
@@ -161,6 +164,8 @@ def runtime_folder() -> Path:
 
 def runtime_folders() -> tuple[Path, ...]:
     """Return all folders in which workspaces of this user may be, the preferred one first."""
+    if chosen := os.environ.get(VARIABLE):
+        return (Path(chosen),)
     found = [Path("/run"), Path(os.environ.get("XDG_RUNTIME_DIR") or "/run/user/none")]
     usable = [path / NAMESPACE for path in found if os.access(path, os.W_OK | os.X_OK)]
     usable.append(Path(tempfile.gettempdir()) / f"{NAMESPACE}-{os.getuid()}")
@@ -171,9 +176,7 @@ def _make(purpose: str, root: Path) -> Workspace:
     owner = Owner.this_process(purpose)
     folder = root / f"{NAMESPACE}-{os.getpid()}-{secrets.token_hex(3)}"
     try:
-        root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _refuse_foreign(root)
-        folder.mkdir(mode=0o700)
+        _make_folder(folder)
         owner.write(folder)
     except OSError as error:
         raise NotReadyError(
@@ -181,7 +184,25 @@ def _make(purpose: str, root: Path) -> Workspace:
             why=error.strerror or str(error),
             fix="run as root, or set XDG_RUNTIME_DIR to a folder of your own",
         ) from error
-    return Workspace(folder, owner)
+    made = Workspace(folder, owner)
+    made.journal.planned(SweepDpdk(prefix=made.name))
+    return made
+
+
+def _make_folder(folder: Path) -> None:
+    """Make the folder; whoever leaves the last workspace removes the one around it."""
+    for _ in range(ATTEMPTS):
+        make_root(folder.parent)
+        with suppress(FileNotFoundError):
+            return folder.mkdir(mode=0o700)
+    folder.mkdir(mode=0o700)
+
+
+def make_root(root: Path) -> None:
+    """Make the folder of all workspaces, unless it is there and can be trusted."""
+    root.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with suppress(FileNotFoundError):
+        _refuse_foreign(root)
 
 
 def _refuse_foreign(root: Path) -> None:

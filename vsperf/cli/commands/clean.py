@@ -3,13 +3,55 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import click
 
 from vsperf.cli.selection import json_option, results_option
 from vsperf.errors import ExitCode
+from vsperf.host.dead import dead_deployments
+from vsperf.host.lock import stale_locks
+from vsperf.host.workspace import runtime_folders
 from vsperf.store.leftovers import leftovers
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One thing that was left behind, and what became of it."""
+
+    path: str
+    what: str
+    removed: bool
+    reason: str | None
+    """Why it could not be removed."""
+    steps: tuple[str, ...] = ()
+    """What removing it means, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """One thing that can be removed."""
+
+    path: Path
+    what: str
+    steps: tuple[str, ...]
+    remove: Callable[[], tuple[str, ...]]
+    """Removes it, and returns what failed."""
+
+    def carry_out(self) -> Row:
+        """Remove it and say what came of it."""
+        try:
+            failures = self.remove()
+        except OSError as error:
+            failures = (error.strerror or str(error),)
+        reason = "; ".join(failures) or None
+        return Row(str(self.path), self.what, not failures, reason, self.steps)
+
+    def imagine(self) -> Row:
+        """Say what it is, and leave it."""
+        return Row(str(self.path), self.what, removed=False, reason=None, steps=self.steps)
 
 
 @click.command(
@@ -20,38 +62,48 @@ from vsperf.store.leftovers import leftovers
 @results_option
 @json_option
 def command(dry_run: bool, results: Path, as_json: bool) -> int:
-    """Remove what a killed run left behind.
+    """Remove what a killed run left behind, and take down what --keep left up.
 
-    Stored measurements stay, those of interrupted runs too: `vsperf run --resume` goes on with
-    them. The simulated testbed leaves nothing on the machine itself; in the results folder a kill
-    can leave a run without a measurement or a half-made link.
+    Programs that still run are ended, what was changed on the machine is changed back, and files
+    are removed. Runs that are going on are left alone. Stored measurements stay, those of
+    interrupted runs too: `vsperf run --resume` goes on with them.
     """
-    failed = []
-    found = leftovers(results)
     rows = []
-    for leftover in found:
-        removed, reason = False, None
-        if not dry_run:
-            try:
-                leftover.remove()
-                removed = True
-            except OSError as error:
-                reason = error.strerror or str(error)
-                failed.append(leftover)
-        rows.append(
-            {
-                "path": str(leftover.path),
-                "what": leftover.what,
-                "removed": removed,
-                "reason": reason,
-            }
-        )
+    for removal in _removals(results):
+        row = removal.imagine() if dry_run else removal.carry_out()
+        rows.append(row)
+        if not as_json:
+            _print(row, dry_run)
     if as_json:
-        click.echo(json.dumps(rows, indent=2))
-    for row in [] if as_json else rows:
-        verb = "removed" if row["removed"] else "would remove" if dry_run else "cannot remove"
-        why = f": {row['reason']}" if row["reason"] else ""
-        click.echo(f"{verb} {row['path']} ({row['what']}){why}")
-    if not found and not as_json:
+        click.echo(json.dumps([asdict(row) for row in rows], indent=2))
+    elif not rows:
         click.echo("nothing is left behind")
-    return ExitCode.LEFT_BEHIND if failed else ExitCode.OK
+    return ExitCode.LEFT_BEHIND if any(row.reason for row in rows) else ExitCode.OK
+
+
+def _removals(results: Path) -> Iterator[Removal]:
+    """Yield what is left on the machine, then what is left among the results."""
+    roots = runtime_folders()
+    for dead in dead_deployments(roots):
+        yield Removal(dead.folder, dead.text, dead.steps(), dead.take_down)
+    for root in roots:
+        for path in stale_locks(root):
+            yield Removal(path, "lock of a run that was killed", (), _nothing_failed(path.unlink))
+    for leftover in leftovers(results):
+        yield Removal(leftover.path, leftover.what, (), _nothing_failed(leftover.remove))
+
+
+def _nothing_failed(remove: Callable[[], None]) -> Callable[[], tuple[str, ...]]:
+    def removing() -> tuple[str, ...]:
+        remove()
+        return ()
+
+    return removing
+
+
+def _print(row: Row, dry_run: bool) -> None:
+    verb = "removed" if row.removed else "would remove" if dry_run else "cannot remove"
+    why = f": {row.reason}" if row.reason else ""
+    click.echo(f"{verb} {row.path} ({row.what}){why}")
+    for step in row.steps if dry_run else ():
+        click.echo(f"  {step}")

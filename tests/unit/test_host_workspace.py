@@ -1,0 +1,199 @@
+"""The place of a deployment: private, known by its owner, and gone when it is left."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from vsperf.errors import NotReadyError
+from vsperf.host.dead import dead_deployments
+from vsperf.host.journal import NAME, Journal, pending
+from vsperf.host.owner import Owner
+from vsperf.host.undo import BindDriver, RemoveFile, RemoveTree, WriteFile
+from vsperf.host.workspace import remove_folder, runtime_folders, workspace
+
+
+def test_a_workspace_is_private_and_says_who_made_it(tmp_path: Path) -> None:
+    with workspace("a test", tmp_path / "run") as place:
+        assert place.folder.stat().st_mode & 0o777 == 0o700
+        owner = Owner.of(place.folder)
+        assert owner is not None
+        assert (owner.pid, owner.purpose, owner.alive) == (os.getpid(), "a test", True)
+
+
+def test_nothing_of_a_workspace_is_left(tmp_path: Path) -> None:
+    with workspace("a test", tmp_path / "run") as place:
+        (place.folder / "logs").mkdir()
+        (place.folder / "logs" / "one").touch()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_two_workspaces_have_different_names(tmp_path: Path) -> None:
+    with workspace("one", tmp_path / "run") as one, workspace("two", tmp_path / "run") as two:
+        assert one.name != two.name
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_plan_is_filled_with_the_folder_and_the_name(tmp_path: Path) -> None:
+    with workspace("a test", tmp_path / "run") as place:
+        filled = place.fill("--path=RUN/phy0.sock --file-prefix=NAME-ovs RUNNER NAMES")
+        assert (
+            filled == f"--path={place.folder}/phy0.sock --file-prefix={place.name}-ovs RUNNER NAMES"
+        )
+
+
+def test_a_folder_that_others_can_write_to_is_refused(tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o777)
+    with pytest.raises(NotReadyError, match="cannot be trusted"), workspace("a test", shared):
+        pass
+
+
+def test_a_link_is_refused_as_the_place_of_workspaces(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    with (
+        pytest.raises(NotReadyError, match="cannot be trusted"),
+        workspace("a test", tmp_path / "link"),
+    ):
+        pass
+
+
+def test_the_folder_of_workspaces_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VSPERF_RUNTIME", "/somewhere")
+    assert runtime_folders() == (Path("/somewhere"),)
+
+
+def test_what_was_promised_is_undone_even_if_its_part_forgets_it(tmp_path: Path) -> None:
+    stray = tmp_path / "stray"
+    with workspace("a test", tmp_path / "run") as place:
+        place.journal.planned(RemoveFile(path=stray))
+        stray.touch()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_undos_are_carried_out_backwards(tmp_path: Path) -> None:
+    value = tmp_path / "value"
+    value.write_text("old")
+    with workspace("a test", tmp_path / "run") as place:
+        for old, new in (("old", "newer"), ("newer", "newest")):
+            place.journal.planned(WriteFile(path=value, value=old))
+            value.write_text(new)
+    assert value.read_text() == "old"
+
+
+def test_what_cannot_be_undone_is_told_and_kept_for_later(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    with workspace("a test", tmp_path / "run") as place:
+        place.journal.planned(RemoveFile(path=folder))
+        folder.mkdir()
+    assert place.left == (f"cannot remove {folder}: Is a directory",)
+    assert place.folder.exists()
+    assert len(pending(place.folder / NAME)) == 1
+    assert remove_folder(place.folder) == ()
+
+
+def test_a_kept_workspace_stays_and_can_be_told_from_a_living_one(tmp_path: Path) -> None:
+    with (
+        workspace("a test", tmp_path / "run") as place,
+        place.undoing(RemoveFile(path=place.folder / "socket")),
+    ):
+        (place.folder / "socket").touch()
+        place.keep()
+    assert (place.folder / "socket").exists()
+    owner = Owner.of(place.folder)
+    assert owner is not None
+    assert owner.kept
+    assert dead_deployments((tmp_path / "run",)) == ()  # its owner is this test, and lives
+
+
+def test_a_signal_during_the_undoing_is_delivered_after_it(tmp_path: Path) -> None:
+    class Interrupting(RemoveFile):
+        def carry_out(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+            super().carry_out()
+
+    stray = tmp_path / "stray"
+    with (
+        pytest.raises(KeyboardInterrupt),
+        workspace("a test", tmp_path / "run") as place,
+        place.undoing(Interrupting(path=stray)),
+    ):
+        stray.touch()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_fork_does_not_take_down_what_its_parent_runs(tmp_path: Path) -> None:
+    with workspace("a test", tmp_path / "run") as place:
+        child = os.fork()
+        if child == 0:
+            place.leave()
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        assert place.folder.exists()
+
+
+def test_a_process_with_the_number_of_a_dead_owner_does_not_pass_for_it(tmp_path: Path) -> None:
+    owner = Owner.this_process("a test")
+    assert owner.alive
+    assert not owner.model_copy(update={"started": 1}).alive
+    assert not owner.model_copy(update={"boot": "another boot"}).alive
+
+
+def test_a_line_that_was_cut_off_counts_for_nothing(tmp_path: Path) -> None:
+    path = tmp_path / NAME
+    journal = Journal(path)
+    journal.planned(RemoveFile(path=Path("/first")))
+    journal.planned(RemoveFile(path=Path("/second")))
+    journal.close()
+    path.write_bytes(path.read_bytes()[:-10])
+    assert [entry.undo for entry in pending(path)] == [RemoveFile(path=Path("/first"))]
+    again = Journal(path)
+    again.planned(RemoveFile(path=Path("/third")))
+    again.close()
+    assert len(pending(path)) == 2
+
+
+def test_an_undo_of_another_version_is_told_and_not_dropped(tmp_path: Path) -> None:
+    with (
+        workspace("a test", tmp_path / "run") as place,
+        (place.folder / NAME).open("a") as file,
+    ):
+        file.write('{"number": 7, "undo": {"kind": "mend-the-moon"}}\n')
+    assert len(place.left) == 1
+    assert "mend-the-moon" in place.left[0]
+    remove_folder(place.folder)
+
+
+def test_a_tree_that_became_a_link_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "precious")
+    with pytest.raises(OSError, match="is a link now"):
+        RemoveTree(path=tmp_path / "link").carry_out()
+    assert (tmp_path / "precious").exists()
+
+
+def test_a_device_goes_back_to_its_driver(tmp_path: Path) -> None:
+    device = tmp_path / "devices" / "0000:00:08.0"
+    for folder in (device, tmp_path / "drivers/vfio-pci", tmp_path / "drivers/ixgbe"):
+        folder.mkdir(parents=True)
+    (device / "driver").symlink_to(tmp_path / "drivers/vfio-pci")
+    (device / "driver_override").write_text("vfio-pci\n")
+    BindDriver(address="0000:00:08.0", driver="ixgbe", sysfs=tmp_path).carry_out()
+    assert (device / "driver_override").read_text() == "\n"
+    assert (tmp_path / "drivers/vfio-pci/unbind").read_text() == "0000:00:08.0"
+    assert (tmp_path / "drivers/ixgbe/bind").read_text() == "0000:00:08.0"
+
+
+def test_a_device_that_has_its_driver_is_left_alone(tmp_path: Path) -> None:
+    device = tmp_path / "devices" / "0000:00:08.0"
+    for folder in (device, tmp_path / "drivers/ixgbe"):
+        folder.mkdir(parents=True)
+    (device / "driver").symlink_to(tmp_path / "drivers/ixgbe")
+    undo = BindDriver(address="0000:00:08.0", driver="ixgbe", sysfs=tmp_path)
+    undo.carry_out()
+    assert list((tmp_path / "drivers/ixgbe").iterdir()) == []

@@ -1,0 +1,73 @@
+"""One run per testbed on a machine: a lock that the kernel frees however its holder ends."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from urllib.parse import quote
+
+from vsperf.errors import NotReadyError
+from vsperf.host.workspace import make_root, runtime_folder
+from vsperf.store.locks import is_locked, lock
+
+SUFFIX = ".lock"
+LOOK_S = 0.1
+"""`vsperf clean` and `vsperf doctor` may be looking at the lock for an instant."""
+
+
+@contextmanager
+def testbed_lock(testbed: str, run: str, root: Path | None = None) -> Iterator[None]:
+    """Hold a testbed for a run; refuse when another run of this machine holds it.
+
+    `testbed` is its name; `root` replaces the folder of the lock.
+    """
+    path = (runtime_folder() if root is None else root) / f"{quote(testbed, safe='')}{SUFFIX}"
+    descriptor = _locked(path, testbed)
+    try:
+        os.pwrite(descriptor, json.dumps({"pid": os.getpid(), "run": run}).encode(), 0)
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+        os.close(descriptor)
+        with suppress(OSError):  # others are in it
+            path.parent.rmdir()
+
+
+def stale_locks(root: Path) -> tuple[Path, ...]:
+    """Return the locks that a killed run left; they hold nothing."""
+    return tuple(path for path in sorted(root.glob(f"*{SUFFIX}")) if not is_locked(path))
+
+
+def _locked(path: Path, testbed: str) -> int:
+    """Open the file and lock it; a holder removes it at its end, so see that it is still there."""
+    while True:
+        make_root(path.parent)
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, mode=0o600)
+        except FileNotFoundError:  # the folder was removed by its last user
+            continue
+        if not lock(descriptor, exclusive=True, wait_s=LOOK_S):
+            error = _held(descriptor, testbed)
+            os.close(descriptor)
+            raise error
+        with suppress(FileNotFoundError):
+            if os.fstat(descriptor).st_ino == path.stat().st_ino:
+                os.ftruncate(descriptor, 0)
+                return descriptor
+        os.close(descriptor)
+
+
+def _held(descriptor: int, testbed: str) -> NotReadyError:
+    try:
+        holder = json.loads(os.pread(descriptor, 4096, 0))
+        who, pid = f"run {holder['run']}", f"process {holder['pid']}"
+    except (ValueError, KeyError, TypeError):
+        who, pid = "another run", "another process"
+    return NotReadyError(
+        f"testbed {testbed} is in use",
+        why=f"{who} ({pid}) measures on it, and two runs would disturb each other",
+        fix=f"wait until it has ended, or stop {pid}",
+    )
