@@ -91,14 +91,39 @@ def test_tshark_finds_nothing_wrong(name: str, tmp_path: Path, require: Require)
         assert network_layer_ends(frame) == int(frame["frame.len"])
 
 
-def dissected(file: Path) -> list[dict[str, str]]:
+def test_the_outer_source_port_of_a_tunnel_follows_the_inner_flow(
+    tmp_path: Path, require: Require
+) -> None:
+    """Of 256 flows on 16,384 dynamic ports two or so share one by chance, not more than a few."""
+    require("tgen")
+    require("tshark")
+    file = tmp_path / "seen.pcap"
+    vary = [{"field": "source_ip", "count": 16}, {"field": "destination_port", "count": 16}]
+    stream = Stream(146, more={"vxlan": VXLAN, "flows": {"vary": vary}})
+    with at_hand(["net_ring0"], OPTIONS) as tgen:
+        capture(tgen, ways_between(1, "both"), stream, 512, {0: file})
+    fields = ("ip.src", "udp.srcport", "udp.dstport", "udp.length", "udp.checksum")
+    flows: dict[tuple[str, str], set[int]] = {}
+    for frame in dissected(file, fields):
+        inner = (frame["ip.src"].split(",")[1], frame["udp.dstport"].split(",")[1])
+        flows.setdefault(inner, set()).add(int(frame["udp.srcport"].split(",")[0]))
+        assert frame["udp.length"] == f"{146 - 4 - 34},{146 - 4 - 84}"
+        assert int(frame["udp.checksum"].split(",")[0], 16) == 0
+    assert len(flows) == 256
+    assert all(len(ports) == 1 for ports in flows.values()), "a flow has changed its port"
+    ports = set().union(*flows.values())
+    assert len(ports) > 240
+    assert 49152 <= min(ports) <= max(ports) <= 65535
+
+
+def dissected(file: Path, fields: tuple[str, ...] = FIELDS) -> list[dict[str, str]]:
     """Return the fields of each frame; fields that occur more than once are joined by commas."""
     argv = ["tshark", "-n", "-r", str(file), "-T", "fields", "-E", "occurrence=a"]
     for layer in ("ip", "udp", "tcp"):
         argv += ["-o", f"{layer}.check_checksum:TRUE"]
-    argv += [part for field in FIELDS for part in ("-e", field)]
+    argv += [part for field in fields for part in ("-e", field)]
     done = subprocess.run(argv, capture_output=True, text=True, check=True)
-    return [dict(zip(FIELDS, line.split("\t"), strict=True)) for line in done.stdout.splitlines()]
+    return [dict(zip(fields, line.split("\t"), strict=True)) for line in done.stdout.splitlines()]
 
 
 def bad_checksums(frame: dict[str, str]) -> list[str]:

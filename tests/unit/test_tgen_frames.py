@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import struct
 from dataclasses import dataclass, replace
 from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
@@ -61,6 +62,20 @@ class Template:
     def smallest(self) -> int:
         return max(64, self.header_bytes + PAYLOAD_BYTES + 4)
 
+    @property
+    def tunnel_port(self) -> int:
+        """The outer source port: a hash of the inner addresses, outer tag and ports (RFC 7348)."""
+        length = 16 if self.ipv6 else 4
+        macs = self.destination_mac.to_bytes(6, "big") + self.source_mac.to_bytes(6, "big")
+        tag = self.vlan[0].to_bytes(4, "big") if self.vlan else b""
+        addresses = self.source_ip.to_bytes(length, "big")
+        addresses += self.destination_ip.to_bytes(length, "big")
+        ports = self.source_port.to_bytes(2, "big") + self.destination_port.to_bytes(2, "big")
+        value = 0
+        for (word,) in struct.iter_unpack("!I", macs + tag + addresses + ports):
+            value = (value ^ word) * 0x9E3779B97F4A7C15 % 2**64
+        return 0xC000 | value >> 50
+
     def line(self, size: int) -> str:
         """Return the order for frame-dump."""
         digits = 32 if self.ipv6 else 8
@@ -105,7 +120,9 @@ class Template:
                 id=0,
                 flags="DF",
             )
-            tunnel = UDP(sport=0xC000, dport=4789, chksum=0) / VXLAN(flags=0x08, vni=self.vni)
+            tunnel = UDP(sport=self.tunnel_port, dport=4789, chksum=0) / VXLAN(
+                flags=0x08, vni=self.vni
+            )
             frame = outer / tunnel / frame
         return bytes(frame)
 

@@ -268,6 +268,7 @@ flow_edits_init(struct flow_edits *edits, const struct flows *flows,
 	edits->ip_checksum = FRAME_ABSENT;
 	edits->layer4_checksum = FRAME_ABSENT;
 	edits->zero = is_udp ? UINT16_MAX : 0;
+	tunnel_find(&edits->tunnel, frame, headers->layer3);
 	edits->layer4_sum = (uint16_t)~bytes_get_16(frame->bytes + layer4_at);
 	if (headers->layer3 == LAYER3_IPV4)
 		edits->ip_sum = (uint16_t)~bytes_get_16(frame->bytes + ip_at);

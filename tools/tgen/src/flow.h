@@ -21,6 +21,7 @@
 #include "error.h"
 #include "frame.h"
 #include "traffic.h"
+#include "tunnel.h"
 #include "wide.h"
 
 /* The whole part of value / divisor, or one less: high half of value * (2^64 - 1) / divisor. */
@@ -57,6 +58,7 @@ struct flow_edits {
 	uint16_t zero; /* what a layer 4 checksum of 0 becomes */
 	uint64_t ip_sum, layer4_sum; /* of everything that does not vary */
 	struct flow_edit edit[TGEN_MAX_VARIATIONS];
+	struct tunnel tunnel;
 };
 
 /* Check the flows of a stream against its headers; the errors name the variation. */
@@ -155,6 +157,8 @@ flow_apply(const struct flow_edits *edits, uint8_t *bytes, uint32_t flow)
 		bytes_put_16(bytes + edits->layer4_checksum,
 			checksum != 0 ? checksum : edits->zero);
 	}
+	if (edits->tunnel.outer_udp != FRAME_ABSENT)
+		tunnel_write_port(&edits->tunnel, bytes);
 }
 
 #endif /* TGEN_FLOW_H */

@@ -5,6 +5,7 @@
 #include "bytes.h"
 #include "checksum.h"
 #include "frame.h"
+#include "tunnel.h"
 
 #define ETHERNET_BYTES 14
 #define VLAN_BYTES 4
@@ -25,7 +26,6 @@
 #define PROTOCOL_TCP 6
 #define PROTOCOL_UDP 17
 #define PORT_VXLAN 4789
-#define PORT_VXLAN_SOURCE 0xc000 /* the first dynamic one: all frames are one outer flow */
 
 #define IPV4_DO_NOT_FRAGMENT 0x4000
 #define TCP_ACK 0x10
@@ -181,7 +181,7 @@ put_outer(const struct headers *headers, struct frame *frame)
 		(uint16_t)(frame->length - frame->outer_ip), headers, PROTOCOL_UDP,
 		headers->outer_source_ip, headers->outer_destination_ip);
 	frame->vxlan = put_udp(bytes, frame->outer_udp,
-		(uint16_t)(frame->length - frame->outer_udp), PORT_VXLAN_SOURCE, PORT_VXLAN);
+		(uint16_t)(frame->length - frame->outer_udp), 0, PORT_VXLAN);
 	at = frame->vxlan;
 	bytes_put_32(bytes + at, UINT32_C(0x08) << 24); /* flag: there is a VNI */
 	bytes_put_32(bytes + at + 4, headers->vni << 8);
@@ -261,6 +261,7 @@ int
 frame_build(const struct headers *headers, uint16_t size, struct frame *frame,
 	struct error *error)
 {
+	struct tunnel tunnel;
 	uint16_t at;
 	int result = check_headers(headers, error);
 
@@ -287,6 +288,10 @@ frame_build(const struct headers *headers, uint16_t size, struct frame *frame,
 	frame->ip = put_layer2(headers, frame, at);
 	/* The payload is still zero, which adds nothing, just like every real one. */
 	put_layers_3_and_4(headers, frame);
+	if (headers->vxlan) {
+		tunnel_find(&tunnel, frame, headers->layer3);
+		tunnel_write_port(&tunnel, frame->bytes);
+	}
 	return 0;
 }
 
