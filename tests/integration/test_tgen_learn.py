@@ -1,0 +1,155 @@
+"""Learning frames as they are on the wire: announced at the right port, and tshark agrees.
+
+The ports are pcap files, which take what is sent and give nothing back.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Require
+from loopbacks import OPTIONS
+
+from vsperf.trafficgens.tgen.byhand import Stream, at_hand, ways_between
+
+pytestmark = pytest.mark.xdist_group("machine")
+
+ROUNDS = 2
+MACS = ("02:00:00:00:00:01", "02:01:00:00:00:01")
+BROADCAST, ALL_NODES = "ff:ff:ff:ff:ff:ff", "33:33:00:00:00:01"
+ARP = {
+    "eth.dst": BROADCAST,
+    "arp.opcode": "1",
+    "arp.isgratuitous": "True",
+    "arp.dst.hw_mac": "00:00:00:00:00:00",
+}
+ADVERTISEMENT = {
+    "eth.dst": ALL_NODES,
+    "ipv6.dst": "ff02::1",
+    "ipv6.hlim": "255",
+    "icmpv6.type": "136",
+    "icmpv6.checksum.status": "1",
+    "icmpv6.nd.na.flag.s": "False",
+    "icmpv6.nd.na.flag.o": "True",
+}
+FIELDS = tuple(
+    dict.fromkeys(
+        (
+            "frame.len",
+            "frame.protocols",
+            "_ws.malformed",
+            "_ws.expert.severity",
+            "vlan.id",
+            "eth.src",
+            "arp.src.hw_mac",
+            "arp.src.proto_ipv4",
+            "arp.dst.proto_ipv4",
+            "ipv6.src",
+            "icmpv6.nd.na.target_address",
+            "icmpv6.opt.linkaddr",
+            *ARP,
+            *ADVERTISEMENT,
+        )
+    )
+)
+
+
+@pytest.fixture(autouse=True)
+def _parts(require: Require) -> None:
+    require("tgen")
+    require("tshark")
+
+
+def learned(folder: Path, streams: list[dict[str, Any]]) -> tuple[list[dict[str, str]], ...]:
+    """Return the frames that each of two ports sent for these streams."""
+    files = [folder / f"{port}.pcap" for port in range(2)]
+    devices = [f"net_pcap{port},tx_pcap={file}" for port, file in enumerate(files)]
+    with at_hand(devices, OPTIONS) as tgen:
+        tgen.ask("configure", streams=streams)
+        assert tgen.ask("learn", rounds=ROUNDS) == {"rounds": ROUNDS}
+    return tuple(dissected(file) for file in files)
+
+
+def dissected(file: Path) -> list[dict[str, str]]:
+    argv = ["tshark", "-n", "-r", str(file), "-T", "fields"]
+    argv += [part for field in FIELDS for part in ("-e", field)]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True)
+    frames = [dict(zip(FIELDS, line.split("\t"), strict=True)) for line in done.stdout.splitlines()]
+    for frame in frames:
+        assert frame["_ws.malformed"] == ""
+        for flag in ("arp.isgratuitous", "icmpv6.nd.na.flag.s", "icmpv6.nd.na.flag.o"):
+            frame[flag] = {"1": "True", "0": "False"}.get(frame[flag], frame[flag])
+    return frames
+
+
+def assert_announces(frame: dict[str, str], mac: str, address: str) -> None:
+    """See that everybody who hears the frame learns this address of this MAC."""
+    assert frame["eth.src"] == mac
+    if ":" in address:
+        assert {name: frame[name] for name in ADVERTISEMENT} == ADVERTISEMENT
+        assert frame["ipv6.src"] == frame["icmpv6.nd.na.target_address"] == address
+        assert frame["icmpv6.opt.linkaddr"] == mac
+    else:
+        assert {name: frame[name] for name in ARP} == ARP
+        assert frame["arp.src.proto_ipv4"] == frame["arp.dst.proto_ipv4"] == address
+        assert frame["arp.src.hw_mac"] == mac
+    assert int(frame["frame.len"]) >= 60
+
+
+@pytest.mark.parametrize(
+    ("more", "addresses"),
+    [
+        ({}, ("198.18.0.1", "198.19.0.1")),
+        ({"layer3": "ipv6", "size": 84}, ("2001:2::1", "2001:2:0:1::1")),
+    ],
+    ids=["ipv4", "ipv6"],
+)
+def test_both_ends_of_both_ways_are_announced(
+    more: dict[str, Any], addresses: tuple[str, str], tmp_path: Path
+) -> None:
+    """Each port says where the addresses are that its frames come from, and go to."""
+    streams = [Stream(more=more).on(way) for way in ways_between(2, "both")]
+    for port, frames in enumerate(learned(tmp_path, streams)):
+        assert len(frames) == 2 * ROUNDS
+        for frame in frames:
+            assert_announces(frame, MACS[port], addresses[port])
+            assert frame["vlan.id"] == ""
+
+
+def test_one_way_is_announced_at_both_ends_in_its_vlan(tmp_path: Path) -> None:
+    (forward, _) = ways_between(2, "both")
+    sent = learned(tmp_path, [Stream(68, more={"vlans": [100]}).on(forward)])
+    for port, address in enumerate(("198.18.0.1", "198.19.0.1")):
+        assert len(sent[port]) == ROUNDS
+        for frame in sent[port]:
+            assert_announces(frame, MACS[port], address)
+            assert frame["vlan.id"] == "100"
+
+
+def test_each_mac_address_that_varies_is_announced(tmp_path: Path) -> None:
+    (forward, _) = ways_between(2, "both")
+    flows = {"vary": [{"field": "source_mac", "count": 300}]}
+    first, second = learned(tmp_path, [Stream(more={"flows": flows}).on(forward)])
+    expected = [f"02:00:00:00:{1 + n >> 8:02x}:{1 + n & 255:02x}" for n in range(300)]
+    assert [frame["eth.src"] for frame in first] == expected * ROUNDS
+    assert len(second) == ROUNDS
+
+
+def test_of_a_tunnel_the_ends_are_announced_not_what_is_inside(tmp_path: Path) -> None:
+    ends = {
+        "vni": 7,
+        "source_mac": "02:00:00:00:00:aa",
+        "destination_mac": "02:00:00:00:00:bb",
+        "source_ip": "198.18.7.1",
+        "destination_ip": "198.19.7.1",
+    }
+    (forward, _) = ways_between(2, "both")
+    first, second = learned(tmp_path, [Stream(256, more={"vxlan": ends}).on(forward)])
+    for frame in first:
+        assert_announces(frame, "02:00:00:00:00:aa", "198.18.7.1")
+    for frame in second:
+        assert_announces(frame, "02:00:00:00:00:bb", "198.19.7.1")
+    assert len(first) == len(second) == ROUNDS
