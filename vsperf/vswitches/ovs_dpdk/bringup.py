@@ -195,12 +195,12 @@ def _install_rules(made: Instance) -> None:
         ):
             file.write(f"{rule}\n")
     made.run(made.design.install_rules(made.programs), RULES_S)
-    found = rule_count(made.run(made.design.count_rules(made.programs), RULES_S))
+    found = counted_rules(made.run(made.design.count_rules(made.programs), RULES_S))
     if found != count:
         raise ComponentError(f"the switch has {found} rules, and {count} were put in")
 
 
-def rule_count(text: str) -> int | None:
+def counted_rules(text: str) -> int | None:
     """Read the number of rules from `dump-aggregate`."""
     found = re.search(r"flow_count=(\d+)", text)
     return int(found[1]) if found else None

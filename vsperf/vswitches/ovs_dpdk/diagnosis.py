@@ -29,14 +29,14 @@ CAUSES: tuple[tuple[str, str, str], ...] = (
     ),
     (
         r"Invalid core|core \d+ (?:is )?(?:not detected|unavailable)|lcores? (?:are )?unavailable"
-        r"|invalid core mask|Invalid 'command line' arguments|unavailable; ",
+        r"|[Ii]nvalid core ?mask|unavailable; ",
         "it cannot run on the CPUs that it was given",
         "see `vsperf plan`, and choose others: vswitch.main_cpus, vswitch.pmd_cpus",
     ),
     (
-        r"unrecognized option|invalid option|Invalid .*argument",
+        r"^EAL: Option|unrecognized option|invalid option|Invalid .*argument",
         "DPDK does not know one of its arguments",
-        "mend vswitch.other_config, where it sets dpdk-extra",
+        "mend dpdk-extra in vswitch.other_config, if it is set there",
     ),
 )
 """What a line of the log looks like, what it means, and what helps."""

@@ -22,7 +22,10 @@ DATABASE_CONTROL = "RUN/ovsdb-server.ctl"
 SWITCH_CONTROL = "RUN/ovs-vswitchd.ctl"
 OPENFLOW_SOCKET = f"RUN/{BRIDGE}.mgmt"
 RULES_FILE = "RUN/rules.txt"
-ENVIRONMENT = dict.fromkeys(("OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR", "OVS_SYSCONFDIR"), "RUN")
+ENVIRONMENT = dict.fromkeys(
+    ("OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR", "OVS_SYSCONFDIR", "RUNTIME_DIRECTORY"), "RUN"
+)
+"""Where the programs look for their own; the last one is for DPDK."""
 PCI_ADDRESS = re.compile(r"[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]")
 AFXDP = "afxdp:"
 """Before the name of a device of the kernel; the port has to be called like it."""

@@ -12,7 +12,7 @@ from vsperf.vswitches.base import SwitchPlan
 from vsperf.vswitches.ovs_dpdk import layout
 from vsperf.vswitches.ovs_dpdk.layout import SwitchPort
 from vsperf.vswitches.ovs_dpdk.programs import Programs
-from vsperf.vswitches.ovs_dpdk.rules import shown_rules
+from vsperf.vswitches.ovs_dpdk.rules import rule_count, shown_rules
 from vsperf.vswitches.ovs_dpdk.settings import other_config
 from vsperf.vswitches.ovs_dpdk.spec import OvsDpdkSpec
 
@@ -44,7 +44,12 @@ class Design:
     @property
     def other_config(self) -> dict[str, str]:
         """Settings of the daemon, with RUN and NAME not filled in."""
-        return other_config(self.spec, self.placement, layout.needs_pci(self.ports))
+        return other_config(
+            self.spec,
+            self.placement,
+            pci=layout.needs_pci(self.ports),
+            rules=rule_count(self.case, self.spec, self.ports),
+        )
 
     def create_database(self, programs: Programs) -> tuple[str, ...]:
         """Return the command that makes the database."""
@@ -99,11 +104,12 @@ def switch_plan(design: Design, programs: Programs) -> SwitchPlan:
         )
     settings = tuple(f"{name}={value}" for name, value in design.other_config.items())
     pmds = ", ".join(str(cpu) for cpu in design.placement.of("pmd"))
+    memory = "" if design.spec.hugepages else "; WITHOUT HUGEPAGES, so it is slower than it can be"
     steps = (
         _step("make a database of its own", design.create_database(programs)),
         _step("serve it", design.serve_database(programs)),
         _step("write the settings that are read at the start", lines=settings),
-        _step(f"start the switch, polling on CPU {pmds}", design.switch(programs)),
+        _step(f"start the switch, polling on CPU {pmds}{memory}", design.switch(programs)),
         _step(
             "add the bridge and its ports at once, and see that each was opened",
             lines=(

@@ -9,10 +9,14 @@ from vsperf.vswitches.ovs_dpdk.spec import OvsDpdkSpec
 
 PMD_ROLE = "pmd"
 MAIN_ROLE = "switch main"
+USUAL_FLOW_LIMIT = 200_000
+"""Flows that OVS keeps in its datapath unless told; a rule per flow needs a place for each."""
 
 
-def other_config(spec: OvsDpdkSpec, placement: Placement, pci: bool) -> dict[str, str]:
-    """Return the entries; `pci` says whether a network card is used."""
+def other_config(
+    spec: OvsDpdkSpec, placement: Placement, *, pci: bool, rules: int
+) -> dict[str, str]:
+    """Return the entries; `pci` says whether a network card is used, `rules` how many there are."""
     pmds, main = placement.of(PMD_ROLE), placement.of(MAIN_ROLE)
     if not pmds:
         raise UsageError(
@@ -28,8 +32,13 @@ def other_config(spec: OvsDpdkSpec, placement: Placement, pci: bool) -> dict[str
         "smc-enable": _word(spec.smc),
         "pmd-auto-lb": _word(spec.auto_lb),
     }
+    if rules > USUAL_FLOW_LIMIT:
+        settings["flow-limit"] = str(rules + USUAL_FLOW_LIMIT)
     if spec.hugepages:
         settings["dpdk-socket-mem"] = socket_memory(spec, placement)
+        settings["dpdk-socket-limit"] = settings["dpdk-socket-mem"]  # else it takes what it can get
+    else:
+        settings["per-port-memory"] = "true"  # else it begins with a gigabyte, and gives up
     return {**settings, **spec.other_config}
 
 
@@ -38,9 +47,10 @@ def extra_arguments(spec: OvsDpdkSpec, pci: bool) -> tuple[str, ...]:
 
     Memory without names in a file system needs no mount and leaves nothing behind.
     """
-    memory = () if spec.hugepages else ("--no-huge", "-m", str(spec.memory))
+    ordinary = ("--no-huge", "--legacy-mem", "--no-shconf", "-m", str(spec.memory))
+    memory = ("--in-memory",) if spec.hugepages else ordinary
     devices = () if pci else ("--no-pci",)
-    return ("--in-memory", *memory, *devices, "--file-prefix=NAME-ovs")
+    return (*memory, *devices, "--file-prefix=NAME-ovs")
 
 
 def socket_memory(spec: OvsDpdkSpec, placement: Placement) -> str:

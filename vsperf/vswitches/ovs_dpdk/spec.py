@@ -9,7 +9,6 @@ from pydantic import Field, StrictBool, model_validator
 from vsperf.spec.base import DriverSpec
 from vsperf.units import CpuSet
 
-FLOW_SETS = ("port", "l2", "l3", "l4")
 Affinity = Annotated[str, Field(pattern=r"^\d+:\d+(,\d+:\d+)*$")]
 SettingName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$")]
 
@@ -53,8 +52,8 @@ class OvsDpdkSpec(DriverSpec):
     mtu: Annotated[int, Field(ge=68, le=9702)] | None = None
     """Largest packet [B] without its Ethernet header; what the frame size needs when not given."""
     flows: Literal["port", "l2", "l3", "l4"] = "port"
-    """Rules: one per port, or one per stream of the traffic, told apart by MAC addresses, by IP
-    addresses, or by those and the UDP ports."""
+    """Rules: one per port; one per direction by its MAC addresses (`l2`), which all flows share;
+    one per flow by IP addresses (`l3`), or by those and the UDP ports (`l4`)."""
     other_config: dict[SettingName, str] = Field(default_factory=dict)
     """More entries of other_config in the table Open_vSwitch; they win over all above."""
 

@@ -1,0 +1,38 @@
+"""Real frames for a deployed OVS: tgen on its vhost-user ports, by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from vsperf.host.workspace import Workspace
+from vsperf.record.plan import Endpoint
+from vsperf.trafficgens.tgen import byhand
+from vsperf.trafficgens.tgen.byhand import Sending, Stream
+from vsperf.trafficgens.tgen.command import Options, port_of
+from vsperf.trafficgens.tgen.process import Tgen
+
+WAYS = byhand.ways_between(2, "both")
+
+
+@contextmanager
+def generator(
+    endpoints: Iterable[Endpoint], place: Workspace, *, hugepages: bool = False, **options: Any
+) -> Iterator[Tgen]:
+    """Connect tgen to the switch's ports, and wait until the links are up."""
+    chosen = Options(cpus=(0,), hugepages=hugepages, **options)
+    devices = [
+        place.fill(port_of(endpoint, number, chosen).device)
+        for number, endpoint in enumerate(endpoints)
+    ]
+    with byhand.at_hand(devices, chosen) as tgen:
+        tgen.ports()
+        yield tgen
+
+
+def send(tgen: Tgen, sending: Sending, **stream: Any) -> tuple[int, int]:
+    """Send both ways; return the frames sent and the frames that came back, all intact."""
+    result = byhand.trial(tgen, WAYS, Stream(**stream), sending, lambda event: None)
+    streams = result["streams"]
+    return sum(s["sent"] for s in streams), sum(s["received"] for s in streams)
