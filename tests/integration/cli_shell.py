@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,9 +64,12 @@ class Shell:
 @pytest.fixture(name="vsperf")
 def fixture_vsperf(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Shell:
+) -> Iterator[Shell]:
+    """Give a shell whose deployments are apart from those of tests that run beside it."""
     for name in [name for name in os.environ if name.startswith(("VSPERF", "_VSPERF"))]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    return Shell(tmp_path, capsys)
+    with tempfile.TemporaryDirectory(prefix="runtime-") as runtime:  # short, as sockets need
+        monkeypatch.setenv("VSPERF_RUNTIME", f"{runtime}/run")
+        yield Shell(tmp_path, capsys)

@@ -30,15 +30,32 @@ def testbed_lock(testbed: str, run: str, root: Path | None = None) -> Iterator[N
         os.pwrite(descriptor, json.dumps({"pid": os.getpid(), "run": run}).encode(), 0)
         yield
     finally:
-        path.unlink(missing_ok=True)
+        _remove(path)
         os.close(descriptor)
-        with suppress(OSError):  # others are in it
-            path.parent.rmdir()
 
 
 def stale_locks(root: Path) -> tuple[Path, ...]:
     """Return the locks that a killed run left; they hold nothing."""
     return tuple(path for path in sorted(root.glob(f"*{SUFFIX}")) if not is_locked(path))
+
+
+def remove_stale(path: Path) -> None:
+    """Remove a lock that holds nothing, unless a run has taken it since."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    try:
+        if lock(descriptor, exclusive=True, wait_s=0):
+            _remove(path)
+    finally:
+        os.close(descriptor)
+
+
+def _remove(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    with suppress(OSError):  # others are in it
+        path.parent.rmdir()
 
 
 def _locked(path: Path, testbed: str) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 import click
@@ -12,7 +13,7 @@ import click
 from vsperf.cli.selection import json_option, results_option
 from vsperf.errors import ExitCode
 from vsperf.host.dead import dead_deployments
-from vsperf.host.lock import stale_locks
+from vsperf.host.lock import remove_stale, stale_locks
 from vsperf.host.workspace import runtime_folders
 from vsperf.store.leftovers import leftovers
 
@@ -88,7 +89,8 @@ def _removals(results: Path) -> Iterator[Removal]:
         yield Removal(dead.folder, dead.text, dead.steps(), dead.take_down)
     for root in roots:
         for path in stale_locks(root):
-            yield Removal(path, "lock of a run that was killed", (), _nothing_failed(path.unlink))
+            remove = _nothing_failed(partial(remove_stale, path))
+            yield Removal(path, "lock of a run that was killed", (), remove)
     for leftover in leftovers(results):
         yield Removal(leftover.path, leftover.what, (), _nothing_failed(leftover.remove))
 

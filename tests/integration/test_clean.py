@@ -1,0 +1,128 @@
+"""`vsperf clean`: a killed deployment is shown, taken down, and told step by step."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cli_shell import Shell, fixture_vsperf
+
+from vsperf.errors import ExitCode
+from vsperf.host.hugepages import read_pools, reserve
+from vsperf.host.lock import testbed_lock as hold
+from vsperf.host.owner import Owner
+from vsperf.host.procfs import marked_below
+from vsperf.host.workspace import workspace
+
+MEGABYTE = 1 << 20
+KILLED = """
+import os, signal, sys
+from vsperf.host.lock import testbed_lock
+from vsperf.host.process import managed
+from vsperf.host.workspace import workspace
+with testbed_lock("local", "20260101-first"), workspace("run 20260101-first") as place:
+    with managed(["sleep", "100"], name="switch", workspace=place):
+        print(place.folder, flush=True)
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+__all__ = ["fixture_vsperf"]
+
+
+@pytest.fixture
+def runtime(vsperf: Shell) -> Path:
+    """Return where the deployments of this test are."""
+    return Path(os.environ["VSPERF_RUNTIME"])
+
+
+def killed() -> Path:
+    """Return the folder of a deployment whose owner was killed."""
+    ended = subprocess.run(
+        [sys.executable, "-c", KILLED], stdout=subprocess.PIPE, text=True, check=False
+    )
+    assert ended.returncode == -signal.SIGKILL
+    return Path(ended.stdout.strip())
+
+
+def test_a_killed_deployment_is_shown_and_taken_down(vsperf: Shell, runtime: Path) -> None:
+    folder = killed()
+    owner = Owner.of(folder)
+    assert owner is not None
+    dry = vsperf("clean", "--dry-run")
+    assert dry.code == ExitCode.OK
+    assert dry.out.startswith(
+        f"would remove {folder} (deployment of run 20260101-first, left by process {owner.pid}, "
+        "which has ended; 1 of its programs run)\n  end process "
+    )
+    assert f"  end what was started as {folder.name}/switch\n" in dry.out
+    assert f"would remove {runtime}/local.lock (lock of a run that was killed)\n" in dry.out
+    assert marked_below(folder.name)
+
+    real = vsperf("clean")
+    assert real.code == ExitCode.OK
+    assert real.out.startswith(f"removed {folder} (")
+    assert marked_below(folder.name) == ()
+    assert not runtime.exists()
+    assert vsperf("clean").out == "nothing is left behind\n"
+
+
+def test_programs_read_it_as_json(vsperf: Shell) -> None:
+    folder = killed()
+    deployment, lock = vsperf("clean", "--json").data
+    assert (deployment["path"], deployment["removed"]) == (str(folder), True)
+    assert deployment["steps"][1] == f"end what was started as {folder.name}/switch"
+    assert (lock["what"], lock["removed"]) == ("lock of a run that was killed", True)
+
+
+def test_what_cannot_be_undone_is_told_and_stays(vsperf: Shell) -> None:
+    folder = killed()
+    with (folder / "journal.jsonl").open("a") as journal:
+        journal.write('{"number": 99, "undo": {"kind": "remove-file", "path": "/proc"}}\n')
+    first = vsperf("clean")
+    assert first.code == ExitCode.LEFT_BEHIND
+    assert "cannot remove /proc" in first.out
+    assert marked_below(folder.name) == ()
+    (folder / "journal.jsonl").unlink()
+    assert vsperf("clean").code == ExitCode.OK
+
+
+def test_a_run_that_is_going_on_is_left_alone(vsperf: Shell) -> None:
+    with hold("local", "a run"), workspace("a run") as place:
+        assert vsperf("clean").out == "nothing is left behind\n"
+        assert place.folder.exists()
+
+
+@pytest.mark.xdist_group("machine")
+@pytest.mark.skipif(os.geteuid() != 0, reason="changes the kernel's hugepages, as root can")
+def test_real_hugepages_come_and_go(runtime: Path) -> None:
+    pool = next(pool for pool in read_pools() if pool.page_bytes == 2 * MEGABYTE)
+    before, wanted = pool.total, pool.free + 8
+    with workspace("a test") as place:
+        with reserve({pool.node: wanted * pool.page_bytes}, place) as (reservation,):
+            assert pool.free >= wanted
+            assert pool.total == before + reservation.added
+        assert pool.total == before
+
+
+@pytest.mark.xdist_group("machine")
+@pytest.mark.skipif(os.geteuid() != 0, reason="changes the kernel's hugepages, as root can")
+def test_real_hugepages_of_a_killed_run_are_given_back(vsperf: Shell) -> None:
+    pool = next(pool for pool in read_pools() if pool.page_bytes == 2 * MEGABYTE)
+    before = pool.total
+    text = (
+        "import os, signal\n"
+        "from vsperf.host.hugepages import reserve\n"
+        "from vsperf.host.workspace import workspace\n"
+        "with workspace('a test') as place:\n"
+        f"    with reserve({{{pool.node}: {(pool.free + 8) * pool.page_bytes}}}, place):\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    subprocess.run([sys.executable, "-c", text], check=False)
+    assert pool.total > before
+    assert vsperf("clean").code == ExitCode.OK
+    assert pool.total == before
