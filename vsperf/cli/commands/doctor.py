@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 
@@ -10,36 +13,75 @@ import click
 
 from vsperf.cli.selection import json_option, library, results_option
 from vsperf.errors import ExitCode
-from vsperf.host.doctor import Finding, Status, examine
+from vsperf.host.doctor.examine import checks, examine
+from vsperf.host.doctor.finding import (
+    Answer,
+    Check,
+    Finding,
+    Group,
+    Status,
+    Surroundings,
+    ok,
+    warning,
+)
 from vsperf.plugins import Plugins
 
 MARKS = {
-    Status.OK: click.style("✓", fg="green"),
-    Status.WARNING: click.style("!", fg="yellow"),
-    Status.FAILURE: click.style("✗", fg="red"),
+    Status.OK: ("✓", "green"),
+    Status.ABSENT: ("–", None),
+    Status.UNKNOWN: ("?", "cyan"),
+    Status.WARNING: ("!", "yellow"),
+    Status.FAILURE: ("✗", "red"),
+}
+ENDINGS = {
+    Status.OK: "well",
+    Status.ABSENT: "not there and not needed by every testcase",
+    Status.UNKNOWN: "cannot be told",
+    Status.WARNING: "may spoil numbers",
+    Status.FAILURE: "keep runs from working",
 }
 
 
-@click.command(epilog="Examples:\n\n\b\n  vsperf doctor\n  vsperf doctor --json\n")
+@click.command(
+    epilog="Examples:\n\n\b\n  vsperf doctor\n  sudo vsperf doctor            # as a run sees it\n"
+    "  vsperf doctor --json\n"
+)
 @results_option
 @json_option
 def command(results: Path, as_json: bool) -> int:
     """Check this machine and this installation; changes nothing.
 
-    Exits with 3 if something would keep a run from working.
+    Each check gives its evidence, and where something can be mended, the command for it. Exits
+    with 3 if something would keep a run from working.
     """
-    findings = [*examine(results, Plugins.load()), _specifications()]
+    here = Surroundings(results=results, plugins=Plugins.load(), environment=os.environ)
+    own = Check("specifications", Group.INSTALLATION, _specifications)
+    findings = list(examine(here, (own, *checks(here.plugins))))
     if as_json:
         click.echo(json.dumps([asdict(finding) for finding in findings], indent=2))
-    for finding in [] if as_json else findings:
-        click.echo(f"{MARKS[finding.status]} {finding.name:<15} {finding.evidence}")
-        if finding.fix and finding.status is not Status.OK:
-            click.echo(f"  {'':<15} fix: {finding.fix}")
+    else:
+        _show(findings)
     failed = any(finding.status is Status.FAILURE for finding in findings)
     return ExitCode.NOT_READY if failed else ExitCode.OK
 
 
-def _specifications() -> Finding:
+def _show(findings: Iterable[Finding]) -> None:
+    found = list(findings)
+    width = max(len(finding.name) for finding in found)
+    for group in dict.fromkeys(finding.group for finding in found):
+        click.secho(str(group), bold=True)
+        for finding in (finding for finding in found if finding.group is group):
+            sign, colour = MARKS[finding.status]
+            mark = click.style(sign, fg=colour) if colour else sign
+            click.echo(f"  {mark} {finding.name:<{width}}  {finding.evidence}")
+            if finding.fix and finding.status is not Status.OK:
+                click.echo(f"    {'':<{width}}  fix: {finding.fix}")
+    counts = Counter(finding.status for finding in found)
+    parts = [f"{counts[status]} {ENDINGS[status]}" for status in MARKS if counts[status]]
+    click.echo(f"{len(found)} checks: {', '.join(parts)}")
+
+
+def _specifications(here: Surroundings) -> Answer:
     """Check that every testcase can be read."""
     places = library()
     entries = [
@@ -51,6 +93,5 @@ def _specifications() -> Finding:
     folders = ", ".join(f"{folder.path} ({folder.role})" for folder in places.folders)
     evidence = f"{len(entries)} files in {folders or 'no folder'}"
     if broken:
-        evidence = f"{evidence}; broken: {', '.join(broken)}"
-        return Finding("specifications", Status.WARNING, evidence, "see `vsperf list`")
-    return Finding("specifications", Status.OK, evidence)
+        return warning(f"{evidence}; broken: {', '.join(broken)}", "vsperf list")
+    return ok(evidence)

@@ -1,0 +1,120 @@
+"""What the machine is doing: time of CPUs and of processes, read twice and compared."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from vsperf.host.files import Roots
+
+USER, NICE, SYSTEM, IDLE, WAITING, STOLEN = 0, 1, 2, 3, 4, 7
+"""Columns of a CPU's line in /proc/stat."""
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A process and the CPU time that it has used, in clock ticks."""
+
+    pid: int
+    parent: int
+    name: str
+    ticks: int
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """All counters at one moment; differences mean something."""
+
+    time_ns: int
+    cpus: Mapping[int, tuple[int, ...]]
+    """Clock ticks of each CPU by what it did, as in /proc/stat."""
+    processes: Mapping[int, Process]
+
+    @classmethod
+    def read(cls, roots: Roots) -> Activity:
+        """Read it now."""
+        return cls(time.monotonic_ns(), _cpus(roots.proc / "stat"), _processes(roots.proc))
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """How much of one CPU a process used."""
+
+    pid: int
+    name: str
+    ppm: int
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.pid}) {self.ppm / 10_000:.0f} %"
+
+
+def stolen_ppm(before: Activity, after: Activity, cpus: frozenset[int]) -> int | None:
+    """Return the share of time that a hypervisor gave to others; None where it is not counted."""
+    total = stolen = 0
+    for cpu in cpus & before.cpus.keys() & after.cpus.keys():
+        spent = [b - a for a, b in zip(before.cpus[cpu], after.cpus[cpu], strict=False)]
+        if len(spent) <= STOLEN:
+            return None
+        total += sum(spent[: STOLEN + 1])  # a guest's time is in the user's already
+        stolen += spent[STOLEN]
+    return stolen * 1_000_000 // total if total > 0 else None
+
+
+def competitors(before: Activity, after: Activity, own: int, ticks_per_s: int) -> tuple[Share, ...]:
+    """Return the processes that used CPU time in between, the busiest first.
+
+    This process, its ancestors' waiting and its children are not among them.
+    """
+    elapsed = (after.time_ns - before.time_ns) * ticks_per_s
+    shares = []
+    for pid, process in after.processes.items():
+        if own in (pid, process.parent) or elapsed <= 0:
+            continue
+        earlier = before.processes.get(pid)
+        if earlier is None:
+            continue
+        ppm = (process.ticks - earlier.ticks) * 10**9 * 1_000_000 // elapsed
+        if ppm > 0:
+            shares.append(Share(pid, process.name, ppm))
+    return tuple(sorted(shares, key=lambda share: (-share.ppm, share.pid)))
+
+
+def ticks_per_second() -> int:
+    """Return the unit of the kernel's CPU times."""
+    return os.sysconf("SC_CLK_TCK")
+
+
+def _cpus(path: Path) -> dict[int, tuple[int, ...]]:
+    found = {}
+    try:
+        lines = path.read_text().splitlines()
+    except OSError:
+        return {}
+    for line in lines:
+        name, *values = line.split()
+        if name.startswith("cpu") and name[3:].isdigit():
+            found[int(name[3:])] = tuple(int(value) for value in values)
+    return found
+
+
+def _processes(proc: Path) -> dict[int, Process]:
+    found = {}
+    try:
+        names = [entry.name for entry in os.scandir(proc) if entry.name.isdigit()]
+    except OSError:
+        return {}
+    for name in names:
+        try:
+            text = (proc / name / "stat").read_text(errors="replace")
+        except OSError:
+            continue  # it has ended
+        beginning, _, rest = text.rpartition(")")
+        columns = rest.split()
+        if len(columns) > 12:
+            ticks = int(columns[11]) + int(columns[12])
+            title = beginning.partition("(")[2]
+            found[int(name)] = Process(int(name), int(columns[1]), title, ticks)
+    return found

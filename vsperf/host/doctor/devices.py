@@ -1,0 +1,114 @@
+"""Checks of devices: what NICs need, what guests need, and what a switch needs of the kernel."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import platform
+from contextlib import suppress
+from pathlib import Path
+
+from vsperf.host.doctor.finding import (
+    Answer,
+    Check,
+    Group,
+    Surroundings,
+    absent,
+    failure,
+    ok,
+    warning,
+)
+from vsperf.host.doctor.parts import GUESTS, PCI
+from vsperf.host.files import numbered
+from vsperf.host.network import Network
+from vsperf.host.pci import read_nics, refusal
+
+KVM_GET_API_VERSION = 0xAE00
+KVM_CREATE_VM = 0xAE01
+KVM_API = 12
+
+
+def _tap(here: Surroundings) -> Answer:
+    """Look for what OVS makes the inner port of each bridge with, also in user space."""
+    device = here.roots.dev / "net" / "tun"
+    if device.exists():
+        return ok(f"{device} is there")
+    return failure(f"no {device}: OVS cannot make a bridge", "modprobe tun")
+
+
+def _iommu(here: Surroundings) -> Answer:
+    units = sorted(path.name for path in (here.roots.sys / "class" / "iommu").glob("*"))
+    groups = len(numbered(here.roots.sys / "kernel" / "iommu_groups", ""))
+    if units and groups:
+        return ok(f"{', '.join(units)}; {groups} groups")
+    fix = "switch VT-d or AMD-Vi on in the firmware, and boot with intel_iommu=on iommu=pt"
+    return absent("none; NICs on vfio-pci want one, virtual ports do not", fix)
+
+
+def _vfio(here: Surroundings) -> Answer:
+    if (here.roots.pci / "drivers" / "vfio-pci").is_dir():
+        return ok("vfio-pci is loaded")
+    modules = here.roots.root / "lib" / "modules" / platform.release()
+    for table in ("modules.dep", "modules.builtin"):
+        with suppress(OSError):
+            if "/vfio-pci.ko" in (modules / table).read_text():
+                return absent("vfio-pci is not loaded; for NICs", "modprobe vfio-pci")
+    return absent("this kernel has no vfio-pci; only NICs need it", "use a kernel that has it")
+
+
+def _nics(here: Surroundings) -> Answer:
+    nics = read_nics(here.roots, Network.read(here.roots, here.environment))
+    if not nics:
+        return absent("no NIC on the PCI bus; virtual ports need none")
+    shown = []
+    for nic in nics:
+        why_not = refusal(nic)
+        shown.append(f"{nic.text}: {f'not to be used, {why_not}' if why_not else 'can be used'}")
+    if all(refusal(nic) for nic in nics):
+        return absent("; ".join(shown))
+    return ok("; ".join(shown))
+
+
+def _kvm(here: Surroundings) -> Answer:
+    """Ask KVM itself; whether an ordinary guest boots on it is another question."""
+    device = here.roots.dev / "kvm"
+    if not device.exists():
+        return absent(
+            f"no {device}; guests are emulated, which is slow",
+            "modprobe kvm_intel (or kvm_amd); in a virtual machine: nested virtualisation",
+        )
+    try:
+        api = _create_machine(device)
+    except OSError as error:
+        return warning(f"{device}: {error.strerror}", "run as root, or join the group kvm")
+    if api != KVM_API:
+        return warning(f"{device} speaks version {api}, not {KVM_API}")
+    return ok(f"{device} makes a machine; whether a guest boots on it has not been tried")
+
+
+def _create_machine(device: Path) -> int:
+    """Return the version of KVM's interface after making an empty machine, which is dropped."""
+    descriptor = os.open(device, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        api = fcntl.ioctl(descriptor, KVM_GET_API_VERSION, 0)
+        os.close(fcntl.ioctl(descriptor, KVM_CREATE_VM, 0))
+    finally:
+        os.close(descriptor)
+    return api
+
+
+def _vhost(here: Surroundings) -> Answer:
+    """Say what the kernel's own vhost is, since people look for it: vhost-user needs none."""
+    if (here.roots.dev / "vhost-net").exists():
+        return ok("/dev/vhost-net is there; vhost-user does not use it")
+    return absent("no /dev/vhost-net; vhost-user does not use it")
+
+
+CHECKS = (
+    Check("tap devices", Group.DEVICES, _tap, frozenset({"ovs-dpdk"})),
+    Check("iommu", Group.DEVICES, _iommu, PCI),
+    Check("vfio", Group.DEVICES, _vfio, PCI),
+    Check("nics", Group.DEVICES, _nics, PCI),
+    Check("kvm", Group.DEVICES, _kvm, GUESTS),
+    Check("kernel vhost", Group.DEVICES, _vhost),
+)

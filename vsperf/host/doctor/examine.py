@@ -1,0 +1,82 @@
+"""All checks, in the order in which they are shown; and those that matter to a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Set
+from dataclasses import replace
+from typing import Any
+
+from vsperf.errors import NotReadyError, Problem
+from vsperf.host.activity import Activity
+from vsperf.host.doctor import (
+    clock,
+    devices,
+    installation,
+    memory,
+    others,
+    processors,
+    programs,
+    rights,
+)
+from vsperf.host.doctor.finding import Check, Finding, Status, Surroundings, unknown
+from vsperf.plugins import Plugins
+
+GENERAL = (
+    *installation.CHECKS,
+    *rights.CHECKS,
+    *processors.CHECKS,
+    *memory.CHECKS,
+    *devices.CHECKS,
+    *programs.CHECKS,
+    *clock.CHECKS,
+    *others.CHECKS,
+)
+"""Checks of the machine; what looks at its load comes last, and has had time to look."""
+
+
+def checks(plugins: Plugins) -> tuple[Check, ...]:
+    """Return all checks; a driver brings its own as `checks`, if it has any."""
+    own = [check for plugin in plugins.all for check in getattr(plugin.driver, "checks", ())]
+    order = list(dict.fromkeys(check.group for check in GENERAL))
+    return tuple(sorted((*own, *GENERAL), key=lambda check: order.index(check.group)))
+
+
+def examine(here: Surroundings, chosen: Iterable[Check] | None = None) -> Iterator[Finding]:
+    """Make the checks one after the other: all of them, or those that are chosen."""
+    if here.before is None:
+        here = replace(here, before=Activity.read(here.roots))
+    for check in checks(here.plugins) if chosen is None else tuple(chosen):
+        try:
+            answer = check.ask(here)
+        except (OSError, ValueError) as error:
+            answer = unknown(str(error))
+        yield Finding(check.name, check.group, answer.status, answer.evidence, answer.fix)
+
+
+def examine_for(components: Set[str], here: Surroundings) -> list[Finding]:
+    """Make the checks that matter to a run with these parts.
+
+    A part is the kind of a driver, such as `ovs-dpdk`, or `pci` for a port that is a PCI device.
+    """
+    relevant = [check for check in checks(here.plugins) if check.parts & components]
+    return list(examine(here, relevant))
+
+
+def demand(findings: Iterable[Finding]) -> None:
+    """Raise `NotReadyError` with every failure among the findings, if there is one."""
+    failures = [finding for finding in findings if finding.status is Status.FAILURE]
+    if not failures:
+        return
+    error = NotReadyError("; ".join(f"{one.name}: {one.evidence}" for one in failures))
+    error.problems = tuple(
+        Problem(f"this machine is not ready: {one.name}", why=one.evidence, fix=one.fix)
+        for one in failures
+    )
+    raise error
+
+
+def as_data(findings: Iterable[Finding]) -> list[dict[str, Any]]:
+    """Return findings as a record keeps them: what was found, not how to mend it."""
+    return [
+        {"name": one.name, "status": str(one.status), "evidence": one.evidence} for one in findings
+    ]

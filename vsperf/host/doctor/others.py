@@ -1,0 +1,152 @@
+"""Checks of what else is on the machine: load, other switches, leftovers. Named, never touched."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from vsperf.host.activity import Activity, competitors, stolen_ppm, ticks_per_second
+from vsperf.host.dead import dead_deployments
+from vsperf.host.doctor.finding import (
+    Answer,
+    Check,
+    Group,
+    Surroundings,
+    failure,
+    ok,
+    unknown,
+    warning,
+)
+from vsperf.host.doctor.parts import MEASURED
+from vsperf.host.files import Roots, text
+from vsperf.host.procfs import MARK
+
+SHORTEST_LOOK_NS = 300_000_000
+STOLEN_LIMIT_PPM = 5_000
+COMPETITION_LIMIT_PPM = 100_000
+SHOWN = 3
+POLLING = ("librte_eal", "/anon_hugepage", "hugepages/")
+"""One of these among the mappings of a process, and it is likely to poll a CPU."""
+DAEMON = "ovs-vswitchd"
+
+
+def _steal(here: Surroundings) -> Answer:
+    looked = _look(here)
+    if looked is None:
+        return unknown("nothing was looked at before")
+    share = stolen_ppm(*looked, here.usable)
+    if share is None:
+        return unknown("the kernel does not count it")
+    evidence = f"{share / 10_000:.1f} % of the last {_seconds(looked)}"
+    if share > STOLEN_LIMIT_PPM:
+        return warning(
+            f"{evidence}: the hypervisor gave it to others", "move to a host with fewer neighbours"
+        )
+    return ok(evidence)
+
+
+def _load(here: Surroundings) -> Answer:
+    looked = _look(here)
+    if looked is None:
+        return unknown("nothing was looked at before")
+    busy = competitors(*looked, os.getpid(), ticks_per_second())
+    share = sum(one.ppm for one in busy)
+    average = (text(here.roots.proc / "loadavg") or "unknown").split()[0]
+    evidence = f"others used {share / 10_000:.0f} % of a CPU for {_seconds(looked)}"
+    shown = ", ".join(str(one) for one in busy[:SHOWN])
+    evidence = f"{evidence}{f': {shown}' if shown else ''}; load average {average}"
+    if share > COMPETITION_LIMIT_PPM:
+        return warning(evidence, "end them, or keep them off the CPUs that are used (taskset)")
+    return ok(evidence)
+
+
+def _leftovers(here: Surroundings) -> Answer:
+    elsewhere = here.roots != Roots()
+    dead = dead_deployments((here.roots.root / "run" / "vsperf",) if elsewhere else None)
+    if not dead:
+        return ok("no run that was killed left anything")
+    evidence = "; ".join(f"{one.folder}: {one.text}" for one in dead)
+    running = any(one.processes for one in dead)
+    return (failure if running else warning)(evidence, "vsperf clean")
+
+
+def _switches(here: Surroundings) -> Answer:
+    """Name switches that are not of a run; a run starts its own beside them."""
+    found = [
+        f"{DAEMON} ({pid})"
+        for pid, command in _commands(here.roots)
+        if _program(command).startswith(DAEMON) and not _of_a_run(here.roots, pid)
+    ]
+    if found:
+        return ok(f"{', '.join(found)}: left alone; a run has a private one beside it")
+    return ok("none runs")
+
+
+def _pollers(here: Surroundings) -> Answer:
+    found = [
+        f"{_program(command)} ({pid})"
+        for pid, command in _commands(here.roots)
+        if pid != os.getpid() and not _of_a_run(here.roots, pid) and _polls(here.roots, pid)
+    ]
+    if found:
+        return warning(
+            f"{', '.join(found)}: may poll a CPU that is measured, and hold hugepages",
+            "end them before a run, or keep their CPUs out of machines.local.cpus",
+        )
+    return ok("no other program on DPDK or hugepages")
+
+
+def _look(here: Surroundings) -> tuple[Activity, Activity] | None:
+    """Return the beginning and the end of a time that is long enough to say something."""
+    if here.before is None:
+        return None
+    rest_ns = here.before.time_ns + SHORTEST_LOOK_NS - time.monotonic_ns()
+    if rest_ns > 0:
+        time.sleep(rest_ns / 1e9)  # the measurement itself, not a wait for something
+    return here.before, Activity.read(here.roots)
+
+
+def _seconds(looked: tuple[Activity, Activity]) -> str:
+    return f"{(looked[1].time_ns - looked[0].time_ns) / 1e9:.1f} s"
+
+
+def _commands(roots: Roots) -> list[tuple[int, bytes]]:
+    """Return the command line of each process; threads of the kernel have none."""
+    found = []
+    for folder in roots.proc.glob("[0-9]*"):
+        try:
+            command = (folder / "cmdline").read_bytes()
+        except OSError:
+            continue  # it has ended
+        if command and folder.name.isdigit():
+            found.append((int(folder.name), command))
+    return sorted(found)
+
+
+def _program(command: bytes) -> str:
+    return command.split(b"\0")[0].decode(errors="replace").rpartition("/")[2]
+
+
+def _of_a_run(roots: Roots, pid: int) -> bool:
+    """Return whether vsperf started it; `leftovers` speaks of those whose run is dead."""
+    try:
+        return f"{MARK}=".encode() in (roots.proc / str(pid) / "environ").read_bytes()
+    except OSError:
+        return False
+
+
+def _polls(roots: Roots, pid: int) -> bool:
+    try:
+        mappings = (roots.proc / str(pid) / "maps").read_text(errors="replace")
+    except OSError:
+        return False
+    return any(sign in mappings for sign in POLLING)
+
+
+CHECKS = (
+    Check("leftovers", Group.OTHERS, _leftovers, MEASURED),
+    Check("system switch", Group.OTHERS, _switches, MEASURED),
+    Check("polling programs", Group.OTHERS, _pollers, MEASURED),
+    Check("load", Group.OTHERS, _load, MEASURED),
+    Check("steal", Group.OTHERS, _steal, MEASURED),
+)

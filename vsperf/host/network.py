@@ -1,0 +1,99 @@
+"""What the network interfaces of this machine are used for: addresses, routes, this ssh session."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from vsperf.host.addresses import address_towards, default_routes, interface_addresses
+from vsperf.host.files import Roots
+
+SESSION = "SSH_CONNECTION"
+"""Client, its port, server, its port; set by sshd."""
+LONGEST_ANCESTRY = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """Interfaces by name, and what depends on each."""
+
+    addresses: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    default_routes: frozenset[str] = frozenset()
+    session: frozenset[str] = frozenset()
+    """Interfaces that the ssh session goes through."""
+    above: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """What each is directly part of, such as a bond."""
+
+    @classmethod
+    def read(cls, roots: Roots, environment: Mapping[str, str] = os.environ) -> Network:
+        """Read it now."""
+        addresses = interface_addresses()
+        return cls(
+            addresses,
+            default_routes(roots),
+            _session(addresses, session_connection(roots, environment)),
+            _above(roots.sys / "class" / "net"),
+        )
+
+    def uppers(self, name: str) -> tuple[str, ...]:
+        """Return everything that an interface is part of, at any height."""
+        found: list[str] = []
+        waiting = list(self.above.get(name, ()))
+        while waiting:
+            upper = waiting.pop(0)
+            if upper not in found:
+                found.append(upper)
+                waiting += self.above.get(upper, ())
+        return tuple(found)
+
+
+def session_connection(roots: Roots, environment: Mapping[str, str]) -> str | None:
+    """Return the ends of the ssh session that this process belongs to.
+
+    sudo takes the variable away, so the processes that started this one are asked too.
+    """
+    if value := environment.get(SESSION):
+        return value
+    wanted = f"{SESSION}=".encode()
+    folder = roots.proc / "self"
+    for _ in range(LONGEST_ANCESTRY):
+        parent = _parent(folder)
+        if parent is None or parent <= 0:
+            return None
+        folder = roots.proc / str(parent)
+        with suppress(OSError):
+            for item in (folder / "environ").read_bytes().split(b"\0"):
+                if item.startswith(wanted):
+                    return item[len(wanted) :].decode(errors="replace")
+    return None
+
+
+def _parent(folder: Path) -> int | None:
+    try:
+        columns = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()
+        return int(columns[1])
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _session(addresses: Mapping[str, tuple[str, ...]], connection: str | None) -> frozenset[str]:
+    """Return the interfaces of the session: that of its address, and that of the way back."""
+    words = (connection or "").split()
+    if len(words) < 3:
+        return frozenset()
+    own = {words[2], address_towards(words[0])}
+    return frozenset(name for name, held in addresses.items() if own & set(held))
+
+
+def _above(folder: Path) -> dict[str, tuple[str, ...]]:
+    found = {}
+    for interface in folder.glob("*"):
+        names = {path.name.removeprefix("upper_") for path in interface.glob("upper_*")}
+        with suppress(OSError):
+            names.add((interface / "master").readlink().name)
+        if names:
+            found[interface.name] = tuple(sorted(names))
+    return found
