@@ -8,12 +8,14 @@ from typing import ClassVar
 
 from vsperf.errors import UsageError
 from vsperf.host.cpus import CpuNeed, Needs
+from vsperf.host.doctor.finding import Check
 from vsperf.host.workspace import Workspace
 from vsperf.record.plan import Placement
 from vsperf.spec.case import CaseSpec
 from vsperf.vswitches.base import SwitchPlan
 from vsperf.vswitches.ovs_dpdk.bringup import instance
 from vsperf.vswitches.ovs_dpdk.checks import check
+from vsperf.vswitches.ovs_dpdk.doctor import CHECKS
 from vsperf.vswitches.ovs_dpdk.plan import Design, switch_plan
 from vsperf.vswitches.ovs_dpdk.programs import find_programs, planned_programs
 from vsperf.vswitches.ovs_dpdk.running import RunningOvs
@@ -29,6 +31,7 @@ class OvsDpdk:
     kind: ClassVar[str] = "ovs-dpdk"
     summary: ClassVar[str] = "Open vSwitch with DPDK, a private instance beside any other"
     Spec: ClassVar[type[OvsDpdkSpec]] = OvsDpdkSpec
+    checks: ClassVar[tuple[Check, ...]] = CHECKS
 
     def needs(self, case: CaseSpec) -> Needs:
         spec = _spec_of(case)

@@ -1,0 +1,67 @@
+"""What `vsperf doctor` asks about tgen: whether it is built, runs here, and understands us."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import Any
+
+from vsperf.errors import NotReadyError
+from vsperf.host.doctor.finding import Answer, Check, Group, Surroundings, failure, ok, warning
+from vsperf.trafficgens.tgen.binary import BUILD_COMMAND, find_binary
+from vsperf.trafficgens.tgen.process import PROTOCOL
+
+QUESTION = '{"id":1,"verb":"hello"}\n'
+ANSWER_S = 5.0
+MEMORY = ("--no-huge", "--no-shconf", "--no-telemetry", "-m", "64")
+"""Ordinary memory, and no file anywhere: asking leaves no trace."""
+
+
+def _tgen(here: Surroundings) -> Answer:
+    try:
+        binary = str(find_binary(here.environment))
+    except NotReadyError as error:
+        return failure(f"{error}: {error.problems[0].why}", error.problems[0].fix)
+    cpu = min(here.usable)
+    argv = [binary, "--no-pci", *MEMORY, "--vdev=net_ring0", f"--lcores=0@{cpu},1@{cpu}"]
+    try:
+        done = subprocess.run(  # noqa: S603 - the program that runs use, too
+            [*argv, "--", "--stdin"],
+            input=QUESTION,
+            capture_output=True,
+            text=True,
+            timeout=ANSWER_S,
+            check=False,
+        )
+        hello = _hello(done.stdout)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return failure(f"{binary} does not answer: {error}", BUILD_COMMAND)
+    if hello is None:
+        said = [line for line in done.stderr.splitlines() if line.strip()]
+        return failure(f"{binary} does not work: {said[-1] if said else 'no word'}", BUILD_COMMAND)
+    if hello.get("protocol") != PROTOCOL:
+        return failure(
+            f"{binary} speaks protocol {hello.get('protocol')}, and this vsperf {PROTOCOL}",
+            BUILD_COMMAND,
+        )
+    build = hello.get("build") or {}
+    evidence = f"{binary}: tgen {hello.get('tgen')}, protocol {PROTOCOL}, {hello.get('dpdk')}, " + (
+        f"{build.get('type')} build for {build.get('march')} by {build.get('compiler')}"
+    )
+    if build.get("type") not in ("release", "debugoptimized"):
+        return warning(f"{evidence}: slower than it could be", BUILD_COMMAND)
+    return ok(evidence)
+
+
+def _hello(output: str) -> dict[str, Any] | None:
+    for line in output.splitlines():
+        try:
+            answer = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(answer, dict) and isinstance(answer.get("result"), dict):
+            return dict(answer["result"])
+    return None
+
+
+CHECKS = (Check("tgen", Group.PROGRAMS, _tgen, frozenset({"tgen"})),)
