@@ -25,15 +25,25 @@ def why_not() -> str | None:
 
 
 def build(name: str) -> Path:
-    """Return the program, up to date, with sanitizers; one process at a time builds."""
+    """Return the program, up to date, with sanitizers."""
+    return _build(f"tests/{name}")
+
+
+def build_whole() -> Path:
+    """Return tgen itself, up to date, with sanitizers."""
+    return _build("tgen")
+
+
+def _build(target: str) -> Path:
+    """Build as one process at a time."""
     BUILD.parent.mkdir(exist_ok=True)
     with (BUILD.parent / "tgen-sanitized.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (BUILD / "build.ninja").exists():
             options = ["-Db_sanitize=address,undefined", "-Dbuildtype=debugoptimized"]
             _call(["meson", "setup", str(BUILD), str(REPOSITORY / "tools" / "tgen"), *options])
-        _call(["ninja", "-C", str(BUILD), f"tests/{name}"])
-    return BUILD / "tests" / name
+        _call(["ninja", "-C", str(BUILD), target])
+    return BUILD / target
 
 
 def answers(program: Path, lines: Iterable[str], *arguments: str) -> list[str]:

@@ -1,0 +1,145 @@
+"""All of tgen under the sanitizers: sockets, telemetry and workers, which no unit test reaches."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tgen_programs
+from conftest import Require
+
+pytestmark = pytest.mark.xdist_group("machine")
+
+PATIENCE_S = 60.0
+PREFIX = "vsperf-sanitized"
+EAL = ("--no-huge", "--no-pci", "-m", "256", "--lcores=0@0,1@0", f"--file-prefix={PREFIX}")
+STREAM = {
+    "sizes": [128, 1518],
+    "vxlan": {"vni": 5},
+    "flows": {"vary": [{"field": "source_ip", "count": 64}], "order": "shuffled"},
+}
+TRIAL = {"verb": "trial", "frames": 5000, "rate_fps": 50_000, "variation": True, "check_fill": True}
+LONG = {"verb": "trial", "duration_ns": 60_000_000_000, "rate_fps": 1000}
+
+
+class Conversation:
+    def __init__(self, path: Path) -> None:
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket.settimeout(PATIENCE_S)
+        deadline = time.monotonic() + PATIENCE_S
+        while self._socket.connect_ex(str(path)) != 0:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        self._lines = self._socket.makefile("r")
+
+    def say(self, **request: Any) -> None:
+        self._socket.sendall(json.dumps({"id": 1, **request}).encode() + b"\n")
+
+    def hear(self) -> dict[str, Any]:
+        while True:
+            message: dict[str, Any] = json.loads(self._lines.readline())
+            if "event" not in message:
+                return message
+
+    def ask(self, **request: Any) -> dict[str, Any]:
+        self.say(**request)
+        return self.hear()
+
+    def hang_up(self) -> None:
+        self._lines.close()
+        self._socket.close()
+
+
+@contextmanager
+def sanitized(folder: Path) -> Iterator[tuple[subprocess.Popen[str], Conversation]]:
+    """Start it; afterwards, no sanitizer has had anything to say."""
+    control, log = folder / "control.sock", folder / "log"
+    binary = tgen_programs.build_whole()
+    argv = [str(binary), *EAL, "--vdev=net_ring0", "--", "--control", str(control)]
+    with log.open("w") as output, subprocess.Popen(argv, stderr=output, text=True) as process:
+        try:
+            conversation = Conversation(control)
+            yield process, conversation
+            conversation.hang_up()
+            process.wait(PATIENCE_S)
+        finally:
+            process.kill()
+    said = log.read_text()
+    assert "Sanitizer" not in said, said
+    assert "runtime error" not in said, said
+
+
+@pytest.fixture(autouse=True)
+def _parts(require: Require) -> None:
+    require("tgen-programs")
+
+
+def test_every_verb_and_a_watcher_at_the_same_time(tmp_path: Path) -> None:
+    with sanitized(tmp_path) as (process, tgen):
+        assert tgen.ask(verb="hello")["ok"]
+        done = threading.Event()
+        watcher = threading.Thread(target=watch, args=(done,))
+        watcher.start()
+        try:
+            answers = [
+                tgen.ask(verb="ports"),
+                tgen.ask(verb="configure", streams=[STREAM]),
+                tgen.ask(verb="learn"),
+                tgen.ask(verb="capture", port=0, path=str(tmp_path / "seen.pcap"), frames=100),
+                tgen.ask(**TRIAL),
+                tgen.ask(verb="burst", frames=1000),
+                tgen.ask(verb="probe"),
+                tgen.ask(verb="stalls", duration_ns=50_000_000),
+                tgen.ask(verb="live"),
+                tgen.ask(**LONG, wait=False),
+                tgen.ask(verb="stop"),
+            ]
+        finally:
+            done.set()
+            watcher.join()
+        assert all(answer["ok"] for answer in answers), answers
+        assert not tgen.ask(verb="roundtrip", cpus=[0, 1023])["ok"]
+        while tgen.ask(verb="live")["result"]["state"] != "idle":
+            pass
+        assert tgen.ask(verb="quit")["ok"]
+    assert process.returncode == 0
+
+
+def watch(done: threading.Event) -> None:
+    """Ask DPDK's telemetry for everything, over and over."""
+    base = Path("/var/run" if os.getuid() == 0 else os.environ.get("XDG_RUNTIME_DIR", "/tmp"))
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as telemetry:
+        telemetry.settimeout(PATIENCE_S)
+        telemetry.connect(str(base / "dpdk" / PREFIX / "dpdk_telemetry.v2"))
+        telemetry.recv(1024)
+        while not done.is_set():
+            for view in ("stats", "ports", "trial"):
+                telemetry.send(f"/vsperf_tgen/{view}".encode())
+                assert view.encode() in telemetry.recv(1 << 16)
+
+
+def test_a_controller_that_goes_in_a_trial(tmp_path: Path) -> None:
+    with sanitized(tmp_path) as (process, tgen):
+        assert tgen.ask(verb="configure", streams=[STREAM])["ok"]
+        assert tgen.ask(**LONG, wait=False)["ok"]
+        tgen.say(verb="hello")
+    assert process.returncode == 4
+
+
+def test_a_signal_in_a_trial(tmp_path: Path) -> None:
+    with sanitized(tmp_path) as (process, tgen):
+        assert tgen.ask(verb="configure", streams=[STREAM])["ok"]
+        assert tgen.ask(**LONG, wait=False)["ok"]
+        process.send_signal(signal.SIGTERM)
+        process.wait(PATIENCE_S)
+    assert process.returncode == 143
