@@ -2,50 +2,104 @@
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
-from vsperf.errors import ComponentError, NotReadyError
+from vsperf.errors import ComponentError, NotReadyError, Problem
 from vsperf.host.files import Roots, link_name, text
-from vsperf.host.pci import PASSING, WITHOUT_IOMMU, Nic, refusal
+from vsperf.host.network import Network
+from vsperf.host.pci import PASSING, WITHOUT_IOMMU, Nic, find_nic, read_nics, refusal
 from vsperf.host.undo import BindDriver
 from vsperf.host.workspace import Workspace
 
 DRIVER = "vfio-pci"
 BOUND_S = 5.0
 POLL_S = 0.01
+PCI_DEVICE = re.compile(r"(?:[0-9a-fA-F]{4}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7](?=,|$)")
 UNSAFE = "enable_unsafe_noiommu_mode"
+
+
+def pci_addresses(devices: Iterable[str | None]) -> tuple[str, ...]:
+    """Return the PCI addresses among the devices of a testbed's links, arguments left out."""
+    found = (PCI_DEVICE.match(device) for device in devices if device is not None)
+    return tuple(dict.fromkeys(match[0].lower() for match in found if match))
 
 
 @contextmanager
 def bound(
-    nic: Nic,
+    addresses: Iterable[str],
     workspace: Workspace,
-    driver: str = DRIVER,
     *,
     roots: Roots | None = None,
     without_iommu: bool = False,
-) -> Iterator[None]:
-    """Bind a NIC to `driver` while the context lasts; refuse one that somebody depends on.
+    network: Network | None = None,
+) -> Iterator[tuple[Nic, ...]]:
+    """Bind NICs to vfio-pci while the context lasts; yield what they were before.
 
-    A NIC whose driver shares it with DPDK, or hands it to programs already, stays as it is.
-    `without_iommu` allows what vfio calls unsafe: the device can then write to any memory.
+    Nothing is touched if one of them is refused: all reasons are told at once. A NIC whose driver
+    shares it with DPDK, or hands it to programs already, stays as it is. `without_iommu` allows
+    what vfio calls unsafe: the device can then write to any memory.
     """
     roots = roots or Roots()
-    if reason := refusal(nic, without_iommu=without_iommu):
-        raise NotReadyError(
-            f"{nic.address} must not be taken from the kernel", why=reason, fix=_fix(reason)
+    present = read_nics(roots, network or Network.read(roots))
+    wanted = {address: find_nic(address, present) for address in addresses}
+    nics = [nic for nic in wanted.values() if nic is not None]
+    allowed = _Allowed(without_iommu, frozenset(nic.address for nic in nics))
+    asked = (_problem(address, nic, roots, allowed) for address, nic in wanted.items())
+    if problems := [problem for problem in asked if problem is not None]:
+        error = NotReadyError("; ".join(problem.what for problem in problems))
+        error.problems = tuple(problems)
+        raise error
+    with ExitStack() as stack:
+        for nic in nics:
+            if _needs_binding(nic):
+                undo = BindDriver(address=nic.address, driver=nic.driver, sysfs=roots.pci)
+                stack.enter_context(workspace.undoing(undo))
+                _bind(nic.address, DRIVER, roots.pci)
+        yield tuple(nics)
+
+
+@dataclass(frozen=True, slots=True)
+class _Allowed:
+    """What does not speak against taking a NIC."""
+
+    without_iommu: bool
+    together: frozenset[str]
+
+
+def _needs_binding(nic: Nic) -> bool:
+    return nic.rebindable and nic.driver not in PASSING
+
+
+def _problem(address: str, nic: Nic | None, roots: Roots, allowed: _Allowed) -> Problem | None:
+    """Return what keeps a NIC from being bound."""
+    if nic is None:
+        return Problem(
+            f"there is no NIC at {address}",
+            why="the PCI bus has none of that address",
+            fix="`vsperf doctor` shows all NICs; name one of them in the testbed's links",
         )
-    if not nic.rebindable or nic.driver in PASSING:
-        yield
-        return
-    _require_driver(nic, driver, roots)
-    undo = BindDriver(address=nic.address, driver=nic.driver, sysfs=roots.pci)
-    with workspace.undoing(undo):
-        _bind(nic.address, driver, roots.pci)
-        yield
+    why_not = refusal(nic, without_iommu=allowed.without_iommu, together=allowed.together)
+    if why_not:
+        what = f"{nic.address} must not be taken from the kernel"
+        return Problem(what, why=why_not, fix=_fix(why_not))
+    return _driver_problem(nic, roots) if _needs_binding(nic) else None
+
+
+def _driver_problem(nic: Nic, roots: Roots) -> Problem | None:
+    folder = roots.pci / "drivers" / DRIVER
+    if not folder.is_dir():
+        what = f"the driver {DRIVER} for {nic.address} is not there"
+        return Problem(what, why=f"there is no {folder}", fix=f"modprobe {DRIVER}")
+    switch = roots.sys / "module" / "vfio" / "parameters" / UNSAFE
+    if nic.group is None and text(switch) not in ("Y", "1"):
+        what = f"vfio does not take {nic.address} without an IOMMU"
+        return Problem(what, why=f"{switch} is not Y", fix=f"echo Y > {switch}")
+    return None
 
 
 def _bind(address: str, driver: str, sysfs: Path) -> None:
@@ -75,22 +129,6 @@ def _wait_for(device: Path, driver: str | None) -> None:
                 fix="`dmesg` has the kernel's own words",
             )
         time.sleep(POLL_S)  # between two looks at a condition
-
-
-def _require_driver(nic: Nic, driver: str, roots: Roots) -> None:
-    if not (roots.pci / "drivers" / driver).is_dir():
-        raise NotReadyError(
-            f"the driver {driver} for {nic.address} is not there",
-            why=f"there is no {roots.pci / 'drivers' / driver}",
-            fix=f"modprobe {driver}",
-        )
-    switch = roots.sys / "module" / "vfio" / "parameters" / UNSAFE
-    if nic.group is None and driver == DRIVER and text(switch) not in ("Y", "1"):
-        raise NotReadyError(
-            f"vfio does not take {nic.address} without an IOMMU",
-            why=f"{switch} is not Y",
-            fix=f"echo Y > {switch}",
-        )
 
 
 def _fix(reason: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,12 +88,16 @@ def find_nic(address: str, nics: tuple[Nic, ...]) -> Nic | None:
     return next((nic for nic in nics if nic.address == full), None)
 
 
-def refusal(nic: Nic, *, without_iommu: bool = False) -> str | None:
-    """Return why the NIC must not be used, or None; `without_iommu` is the user's own word."""
+def refusal(nic: Nic, *, without_iommu: bool = False, together: Collection[str] = ()) -> str | None:
+    """Return why the NIC must not be used, or None.
+
+    `without_iommu` is the user's own word that a device may do without. `together` are the
+    addresses of all NICs that are taken: those may share an IOMMU group.
+    """
     reasons = (
         *(_interface_refusal(interface) for interface in nic.interfaces),
         _function_refusal(nic),
-        _group_refusal(nic, without_iommu) if nic.rebindable else None,
+        _group_refusal(nic, without_iommu, together) if nic.rebindable else None,
     )
     return next((reason for reason in reasons if reason), None)
 
@@ -118,11 +122,12 @@ def _function_refusal(nic: Nic) -> str | None:
     return None
 
 
-def _group_refusal(nic: Nic, without_iommu: bool) -> str | None:
+def _group_refusal(nic: Nic, without_iommu: bool, together: Collection[str]) -> str | None:
     if nic.group is None and nic.driver not in PASSING and not without_iommu:
         return WITHOUT_IOMMU
-    if nic.neighbours:
-        return f"its IOMMU group {nic.group} holds {', '.join(nic.neighbours)} too, in use"
+    others = [text for text in nic.neighbours if text.partition(" ")[0] not in together]
+    if others:
+        return f"its IOMMU group {nic.group} holds {', '.join(others)} too, in use"
     return None
 
 
