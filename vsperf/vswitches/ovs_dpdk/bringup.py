@@ -139,6 +139,7 @@ def instance(design: Design, programs: Programs, workspace: Workspace) -> Iterat
             daemons=made.daemons,
             controls=made.controls,
             read_interfaces=made.interfaces,
+            read_custom=lambda: made.run(design.port_statistics(programs), DAEMON_S),
             settings=facts,
         )
 

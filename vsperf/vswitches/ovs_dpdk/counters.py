@@ -27,16 +27,39 @@ def switch_counters(
     statistics: Iterable[PortStatistics],
     threads: Iterable[ThreadStatistics],
     coverage: Mapping[str, int],
+    custom: Mapping[int, Mapping[str, int]] | None = None,
 ) -> SwitchCounters:
-    """Return the counters; a port that nobody is connected to has none."""
+    """Return the counters; a port that nobody is connected to has none.
+
+    `custom` holds the drops, by port number, of ports that count nothing else.
+    """
     by_name = {port.name: port for port in statistics}
     found = (_port(port, by_name.get(port.name)) for port in ports)
     pmds = (_pmd(thread) for thread in threads)
     return SwitchCounters(
         ports=tuple(port for port in found if port is not None),
         pmds=tuple(pmd for pmd in pmds if pmd is not None),
-        drops={name: count for name, count in coverage.items() if name.startswith(DROPS)},
+        drops={
+            **{name: count for name, count in coverage.items() if name.startswith(DROPS)},
+            **_custom_drops(ports, custom or {}),
+        },
     )
+
+
+def silent(ports: Iterable[SwitchPort]) -> bool:
+    """Whether a port is among these whose frames OVS does not count."""
+    return any(port.type == "dpdkvhostuser" for port in ports)
+
+
+def _custom_drops(
+    ports: Iterable[SwitchPort], custom: Mapping[int, Mapping[str, int]]
+) -> dict[str, int]:
+    return {
+        f"{port.name} {name.removesuffix('_drops').replace('_', ' ')}": count
+        for port in ports
+        if port.type == "dpdkvhostuser"
+        for name, count in custom.get(port.number, {}).items()
+    }
 
 
 def _port(port: SwitchPort, statistics: PortStatistics | None) -> PortCounters | None:

@@ -15,6 +15,7 @@ HARMLESS = re.compile(
     r"No free \d+ kB hugepages|TELEMETRY|does not exist\. The Open vSwitch kernel|"
     r"dpdk_initialized|unix:.*(connection (closed|dropped)|send error)"
 )
+LATE = re.compile(r"Failed to (create memory pool for netdev|set interface \S+ new configuration)")
 MEMORY_FIX = "reserve hugepages (sysctl vm.nr_hugepages=1024), or do with less: vswitch.memory"
 CAUSES: tuple[tuple[str, str, str], ...] = (
     (
@@ -64,6 +65,17 @@ def not_started(log: str, obituary: str) -> VsperfError:
                 f"OVS did not start: {meaning}", why=f"its log says: {line}", fix=fix
             )
     return ComponentError("OVS ended while it started", why="; ".join(said[-3:]) or obituary)
+
+
+def late_problem(log: str) -> str | None:
+    """Return why a port fell out after it was added, from lines that were written since.
+
+    Packet buffers of a vhost-user port are made when the other end connects, and may not fit then.
+    """
+    for text in complaints(log):
+        if LATE.search(text):
+            return text
+    return None
 
 
 def port_problems(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 PORT = re.compile(r"^.*?port (?P<number>\d+): (?P<name>\S+)(?: \((?P<about>[^)]*)\))?$", re.M)
 THREAD = re.compile(r"^pmd thread numa_id (?P<node>\d+) core_id (?P<cpu>\d+):|^main thread:", re.M)
@@ -12,6 +13,8 @@ QUEUE = re.compile(
     r"port: (?P<port>\S+)\s+queue-id:\s*(?P<queue>\d+)(?: \((?P<state>\w+)\))?"
     r"(?:\s+pmd usage:\s*(?P<usage>\d+|NOT AVAIL))?"
 )
+OPENFLOW_PORT = re.compile(r"^  port +(?P<number>\d+): ", re.M)
+CUSTOM_DROPS = re.compile(r"\bovs_(\w+_drops)=(\d+)")
 COVERAGE = re.compile(r"^(?P<name>\w+)\s.*total: (?P<total>\d+)\s*$", re.M)
 
 
@@ -120,6 +123,17 @@ def queues(text: str) -> tuple[Queue, ...]:
     return tuple(found)
 
 
+def custom_drops(text: str) -> dict[int, dict[str, int]]:
+    """Read the drop counters of `ovs-ofctl dump-ports`, by OpenFlow port number.
+
+    A port of the kind `dpdkvhostuser` has no others (seen with OVS 3.1).
+    """
+    return {
+        int(head["number"]): {name: int(count) for name, count in CUSTOM_DROPS.findall(body)}
+        for head, body in _sections(OPENFLOW_PORT, text)
+    }
+
+
 def coverage(text: str) -> dict[str, int]:
     """Read the totals of `coverage/show`; events that never happened are not in it."""
     return {match["name"]: int(match["total"]) for match in COVERAGE.finditer(text)}
@@ -127,10 +141,9 @@ def coverage(text: str) -> dict[str, int]:
 
 def _sections(head: re.Pattern[str], text: str) -> Iterator[tuple[re.Match[str], str]]:
     """Yield each match of `head` with the text up to the next one."""
-    matches = list(head.finditer(text))
-    ends = [match.start() for match in matches[1:]] + [len(text)]
-    for match, end in zip(matches, ends, strict=True):
-        yield match, text[match.end() : end]
+    for match, following in pairwise((*head.finditer(text), None)):
+        if match is not None:
+            yield match, text[match.end() : following.start() if following else len(text)]
 
 
 def _line(body: str, first: str) -> dict[str, int]:

@@ -90,6 +90,11 @@ class Design:
         """Return the command that says how many rules there are."""
         return (*self.openflow(programs), "dump-aggregate", f"unix:{layout.OPENFLOW_SOCKET}")
 
+    def port_statistics(self, programs: Programs) -> tuple[str, ...]:
+        """Return the command that prints what OpenFlow knows of the ports."""
+        bridge = f"unix:{layout.OPENFLOW_SOCKET}"
+        return (*self.openflow(programs), "--no-names", "dump-ports", bridge)
+
     def openflow(self, programs: Programs) -> tuple[str, ...]:
         """Return the beginning of every OpenFlow command."""
         return (str(programs.openflow), "-O", "OpenFlow14")

@@ -11,8 +11,9 @@ from vsperf.host.process import Managed
 from vsperf.record.switch import SwitchCounters
 from vsperf.vswitches.ovs_dpdk import parse
 from vsperf.vswitches.ovs_dpdk.control import ControlError, ask
-from vsperf.vswitches.ovs_dpdk.counters import switch_counters
+from vsperf.vswitches.ovs_dpdk.counters import silent, switch_counters
 from vsperf.vswitches.ovs_dpdk.database import Interface
+from vsperf.vswitches.ovs_dpdk.diagnosis import late_problem
 from vsperf.vswitches.ovs_dpdk.layout import SwitchPort
 from vsperf.vswitches.ovs_dpdk.programs import Programs, digest, version_text
 
@@ -34,9 +35,14 @@ class RunningOvs:
     controls: Mapping[str, Path]
     """Their control sockets."""
     read_interfaces: Callable[[], tuple[Interface, ...]]
+    read_custom: Callable[[], str]
+    """Asks for OpenFlow's port statistics, by a process of its own."""
     settings: dict[str, Any] = field(default_factory=dict)
     """Versions and settings as the database has them."""
     stopped: bool = False
+    _read: int = 0
+    """How many bytes of the log were looked at."""
+    _problem: str | None = None
 
     def failure(self) -> str | None:
         if self.stopped:
@@ -52,7 +58,8 @@ class RunningOvs:
                     return f"{name} {self.daemons[name].obituary()}"
                 why = error.problems[0].why
                 return f"{name} does not answer: {error}" + (f" ({why})" if why else "")
-        return None
+        self._look_at_log()
+        return self._problem
 
     def counters(self) -> SwitchCounters:
         """Return all counters as they stand.
@@ -65,6 +72,7 @@ class RunningOvs:
             parse.port_statistics(self._ask("dpctl/show", "-s")),
             parse.thread_statistics(self._ask("dpif-netdev/pmd-stats-show")),
             parse.coverage(self._ask("coverage/show")),
+            parse.custom_drops(self.read_custom()) if silent(self.ports) else None,
         )
 
     def facts(self) -> dict[str, Any]:
@@ -89,6 +97,14 @@ class RunningOvs:
             f"{self.programs.openflow} -O OpenFlow14 dump-flows unix:{bridge}",
             f"{self.programs.appctl} -t {daemon} dpif-netdev/pmd-stats-show",
         )
+
+    def _look_at_log(self) -> None:
+        """Look for ports that fell out, in what was written since the last look."""
+        with self.daemons[SWITCH].log.open("rb") as file:
+            file.seek(self._read)
+            news = file.read()
+        self._read += len(news)
+        self._problem = self._problem or late_problem(news.decode(errors="replace"))
 
     def _ask(self, command: str, *arguments: str) -> str:
         return ask(self.controls[SWITCH], command, *arguments, patience_s=ANSWER_S)

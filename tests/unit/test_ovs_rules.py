@@ -1,0 +1,115 @@
+"""Rules follow from the topology and the flows of the traffic."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any
+
+import pytest
+from ovs_cases import ovs_case
+
+from vsperf.errors import UsageError
+from vsperf.spec.case import CaseSpec
+from vsperf.spec.flows import flows_between, hosts, link_ip, link_mac
+from vsperf.vswitches.ovs_dpdk.layout import ports_of
+from vsperf.vswitches.ovs_dpdk.rules import rule_count, rules, shown_rules
+from vsperf.vswitches.ovs_dpdk.spec import OvsDpdkSpec
+
+
+def made(case: CaseSpec) -> list[str]:
+    spec = case.vswitch
+    assert isinstance(spec, OvsDpdkSpec)
+    found = list(rules(case, spec, ports_of(case, spec)))
+    assert len(found) == rule_count(case, spec, ports_of(case, spec))
+    return found
+
+
+def test_each_port_sends_to_the_other() -> None:
+    assert made(ovs_case()) == [
+        "priority=10,in_port=1,actions=output:2",
+        "priority=10,in_port=2,actions=output:1",
+    ]
+
+
+def test_two_paths_do_not_meet() -> None:
+    links: dict[str, dict[str, str]] = {"phy2": {}, "phy3": {}}
+    topology = {"name": "two", "paths": [["phy0", "phy1"], ["phy2", "phy3"]]}
+    assert made(ovs_case(links=links, topology=topology)) == [
+        "priority=10,in_port=1,actions=output:2",
+        "priority=10,in_port=2,actions=output:1",
+        "priority=10,in_port=3,actions=output:4",
+        "priority=10,in_port=4,actions=output:3",
+    ]
+
+
+def test_a_link_on_two_paths_is_refused() -> None:
+    topology = {"name": "fork", "paths": [["phy0", "phy1"], ["phy0", "phy2"]]}
+    with pytest.raises(UsageError, match="from phy0 two ways"):
+        made(ovs_case(links={"phy2": {}}, topology=topology))
+
+
+def test_a_machine_is_refused_until_there_are_ports_for_it() -> None:
+    topology = {"name": "pvp", "paths": [["phy0", "vm1", "phy1"]]}
+    with pytest.raises(UsageError, match="no port for vm1"):
+        made(ovs_case(topology=topology))
+
+
+def test_by_mac_there_is_one_rule_per_direction() -> None:
+    assert made(ovs_case({"flows": "l2"}, traffic={"flows": 64})) == [
+        "priority=10,in_port=1,dl_src=02:00:00:00:00:01,dl_dst=02:01:00:00:00:01,actions=output:2",
+        "priority=10,in_port=2,dl_src=02:01:00:00:00:01,dl_dst=02:00:00:00:00:01,actions=output:1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "match"),
+    [
+        ("l3", "ip,nw_src=198.18.0.{},nw_dst=198.19.0.1"),
+        ("l4", "udp,nw_src=198.18.0.{},nw_dst=198.19.0.1,tp_src=49184,tp_dst=7"),
+    ],
+)
+def test_each_flow_has_a_rule_of_its_own(kind: str, match: str) -> None:
+    found = made(ovs_case({"flows": kind}, traffic={"flows": 5}))
+    assert found[:5] == [
+        f"priority=10,in_port=1,{match.format(host)},actions=output:2" for host in range(1, 6)
+    ]
+    assert len(set(found)) == 10
+
+
+def test_a_plan_shows_some_rules_and_says_how_many_more_there_are() -> None:
+    case = ovs_case({"flows": "l3"}, traffic={"flows": 1_000_000})
+    spec = case.vswitch
+    assert isinstance(spec, OvsDpdkSpec)
+    shown = shown_rules(case, spec, ports_of(case, spec))
+    assert len(shown) == 9
+    assert shown[-1] == "… and 1999992 more"
+
+
+@pytest.mark.parametrize(
+    ("flows", "message"), [(1_000_003, "no rules for exactly"), (1 << 22, "rules are too many")]
+)
+def test_flows_that_cannot_have_rules_are_refused(flows: int, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        made(ovs_case({"flows": "l3"}, traffic={"flows": flows}))
+
+
+@pytest.mark.parametrize(
+    ("number", "address"),
+    [(0, "198.18.0.1"), (1, "198.19.0.1"), (2, "198.18.128.1"), (3, "198.19.128.1")],
+)
+def test_links_share_the_network_for_benchmarks(number: int, address: str) -> None:
+    assert link_ip(number) == address
+    assert link_mac(number) == f"02:0{number}:00:00:00:01"
+
+
+def test_destinations_differ_where_sources_do_not_suffice() -> None:
+    assert hosts(1_048_576) == (32768, 32)
+    profile: Any = ovs_case(traffic={"flows": 1_048_576}).traffic
+    flows = list(islice(flows_between(profile, 1, 0), 32768 * 2))
+    assert len(set(flows)) == len(flows)
+    assert {flow.destination_ip for flow in flows} == {"198.18.0.1", "198.18.0.2"}
+
+
+def test_one_flow_is_one_rule() -> None:
+    assert hosts(1) == (1, 1)
+    assert len(made(ovs_case({"flows": "l3"}))) == 2
