@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from vsperf.host.files import Roots
+from vsperf.host.pci import ADDRESS
 
 SERVER_FLAGS = "fpu tsc constant_tsc nonstop_tsc"
 ALL_RIGHTS = "000001ffffffffff"
@@ -105,7 +106,10 @@ class MachineTree:
 
 
 class Kernel(threading.Thread):
-    """Does what the kernel does when drivers are bound and unbound through these files."""
+    """Does what the kernel does when drivers are bound and unbound through these files.
+
+    Each file is a pipe for as long, so that no write gets lost before it is acted upon.
+    """
 
     def __init__(self, tree: MachineTree, ignored: str | None = None) -> None:
         super().__init__(daemon=True)
@@ -113,38 +117,56 @@ class Kernel(threading.Thread):
         self.ignored = ignored
         """A driver that refuses every device."""
         self.ended = threading.Event()
+        files = [self.pci / "drivers_probe", *(self.pci / "drivers").glob("*/*bind")]
+        self.pipes = {file: _pipe(file) for file in files}
 
     def run(self) -> None:
         while not self.ended.is_set():
-            for driver in (self.pci / "drivers").glob("*"):
-                if address := self._taken(driver / "unbind"):
-                    (self.pci / "devices" / address / "driver").unlink()
-                if address := self._taken(driver / "bind"):
-                    self._bind(address, driver.name)
-            if address := self._taken(self.pci / "drivers_probe"):
-                wanted = (self.pci / "devices" / address / "driver_override").read_text().strip()
-                self._bind(address, wanted)
+            self._unbind()
+            for file in (file for file in self.pipes if file.name != "unbind"):
+                for address in self._taken(file):
+                    self._unbind()  # was written earlier, and maybe after it was looked for
+                    self._bind(file, address)
             time.sleep(0.001)
 
-    def _taken(self, file: Path) -> str:
-        text = file.read_text().strip() if file.exists() else ""
-        if text:
+    def close(self) -> None:
+        self.ended.set()
+        self.join()
+        for file, descriptor in self.pipes.items():
+            os.close(descriptor)
+            file.unlink()
             file.write_text("")
-        return text
 
-    def _bind(self, address: str, driver: str) -> None:
+    def _taken(self, file: Path) -> list[str]:
+        try:
+            return ADDRESS.findall(os.read(self.pipes[file], 4096).decode())
+        except BlockingIOError:
+            return []
+
+    def _unbind(self) -> None:
+        for file in self.pipes:
+            for address in self._taken(file) if file.name == "unbind" else ():
+                (self.pci / "devices" / address / "driver").unlink()
+
+    def _bind(self, file: Path, address: str) -> None:
         device = (self.pci / "devices" / address).resolve()
         override = (device / "driver_override").read_text().strip()
+        driver = override if file.name == "drivers_probe" else file.parent.name
         if driver != self.ignored and override in ("", "(null)", driver):
             link(device / "driver", self.pci / "drivers" / driver)
 
 
+def _pipe(file: Path) -> int:
+    file.unlink()
+    os.mkfifo(file)
+    return os.open(file, os.O_RDWR | os.O_NONBLOCK)
+
+
 @contextmanager
-def kernel(tree: MachineTree, ignored: str | None = None) -> Iterator[Kernel]:
+def kernel(tree: MachineTree, ignored: str | None = None) -> Iterator[None]:
     thread = Kernel(tree, ignored)
     thread.start()
     try:
-        yield thread
+        yield
     finally:
-        thread.ended.set()
-        thread.join()
+        thread.close()

@@ -1,0 +1,167 @@
+"""The examination as a whole: all checks answer, a run asks those that matter, nothing changes."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from machine_tree import MachineTree
+
+from vsperf.errors import ExitCode, NotReadyError
+from vsperf.host.doctor.examine import GENERAL, as_data, checks, demand, examine, examine_for
+from vsperf.host.doctor.finding import (
+    Answer,
+    Check,
+    Finding,
+    Group,
+    Status,
+    Surroundings,
+    failure,
+    listed,
+    ok,
+)
+from vsperf.host.facts import environment, environment_id
+from vsperf.plugins import Plugin, Plugins
+
+
+@pytest.fixture(name="nowhere")
+def fixture_nowhere(tmp_path: Path) -> Surroundings:
+    """A machine of which nothing is known."""
+    return Surroundings(
+        roots=MachineTree(tmp_path).roots,
+        usable=frozenset({0, 1}),
+        environment={"PATH": ""},
+        results=tmp_path,
+    )
+
+
+def test_every_check_has_a_name_of_its_own() -> None:
+    names = Counter(check.name for check in checks(Plugins.load()))
+    assert [name for name, count in names.items() if count > 1] == []
+    assert len(names) >= 30
+
+
+def test_this_machine_gets_an_answer_to_every_check(tmp_path: Path) -> None:
+    found = list(examine(Surroundings(results=tmp_path, plugins=Plugins.load())))
+    assert [finding.name for finding in found if not finding.evidence] == []
+    assert [f.name for f in found if f.status is Status.FAILURE and not f.fix] == []
+
+
+def test_of_an_unknown_machine_nothing_measurable_is_called_well(nowhere: Surroundings) -> None:
+    found = {finding.name: finding for finding in examine(nowhere)}
+    about_processors = [f for f in found.values() if f.group is Group.PROCESSORS]
+    well = {f.name for f in about_processors if f.status is Status.OK}
+    assert well <= {"cpus"}, "what cannot be read is not well"
+    for name in ("memory", "memory nodes", "clock source", "cycle counter", "steal", "governor"):
+        assert found[name].status is Status.UNKNOWN
+        assert found[name].evidence.startswith("cannot be told: ")
+
+
+def test_looking_at_a_machine_changes_none_of_its_files(tmp_path: Path) -> None:
+    tree = MachineTree(tmp_path / "machine")
+    tree.cpus(2)
+    tree.user(0)
+    tree.hugepages(0, 2048, 4, 4)
+    tree.device("0000:03:00.0", "i40e", group=3)
+    before = {path: path.read_text() for path in tmp_path.rglob("*") if path.is_file()}
+    here = Surroundings(roots=tree.roots, results=tmp_path, environment={"PATH": ""})
+    assert len(list(examine(here))) == len(GENERAL)
+    after = {path: path.read_text() for path in tmp_path.rglob("*") if path.is_file()}
+    assert after == before
+
+
+def test_a_check_that_stumbles_over_a_file_cannot_tell(nowhere: Surroundings) -> None:
+    def ask(here: Surroundings) -> Answer:
+        raise OSError("the file is strange")
+
+    (finding,) = examine(nowhere, [Check("strange", Group.CLOCK, ask)])
+    assert finding.status is Status.UNKNOWN
+    assert "the file is strange" in finding.evidence
+
+
+def test_a_run_asks_only_what_matters_to_its_parts(nowhere: Surroundings) -> None:
+    names = {finding.name for finding in examine_for({"ovs-dpdk", "tgen"}, nowhere)}
+    assert {"privileges", "hugepages", "load", "steal", "leftovers", "tap devices"} <= names
+    assert names.isdisjoint({"nics", "vfio", "kvm", "trex", "terminal", "specifications"})
+    assert {"nics", "vfio", "iommu"} <= {f.name for f in examine_for({"pci"}, nowhere)}
+
+
+def test_a_model_of_a_switch_needs_nothing_of_the_machine(nowhere: Surroundings) -> None:
+    assert examine_for({"sim"}, nowhere) == []
+
+
+def test_a_driver_brings_its_own_checks(nowhere: Surroundings) -> None:
+    class Driver:
+        checks = (Check("juniper", Group.PROGRAMS, lambda here: ok("there"), frozenset({"x"})),)
+
+    plugins = Plugins((Plugin("vswitch", "x", "a-package", Driver(), None),))
+    found = examine_for({"x"}, replace(nowhere, plugins=plugins))
+    assert [(finding.name, finding.evidence) for finding in found] == [("juniper", "there")]
+
+
+def test_all_failures_stop_a_run_at_once() -> None:
+    findings = [
+        Finding("hugepages", Group.MEMORY, Status.FAILURE, "0 free", "sysctl vm.nr_hugepages=512"),
+        Finding("turbo", Group.PROCESSORS, Status.WARNING, "on", "off with it"),
+        Finding("privileges", Group.RIGHTS, Status.FAILURE, "user 1000", "run with sudo"),
+    ]
+    with pytest.raises(NotReadyError) as raised:
+        demand(findings)
+    assert raised.value.exit_code == ExitCode.NOT_READY
+    assert [(p.what, p.why, p.fix) for p in raised.value.problems] == [
+        ("this machine is not ready: hugepages", "0 free", "sysctl vm.nr_hugepages=512"),
+        ("this machine is not ready: privileges", "user 1000", "run with sudo"),
+    ]
+
+
+def test_warnings_and_what_cannot_be_told_stop_no_run() -> None:
+    states = (Status.OK, Status.ABSENT, Status.UNKNOWN, Status.WARNING)
+    demand(Finding("x", Group.CLOCK, status, "…") for status in states)
+
+
+def test_a_record_keeps_what_was_found_as_plain_data() -> None:
+    finding = Finding("steal", Group.OTHERS, Status.OK, "0.0 %", None)
+    assert as_data([finding]) == [{"name": "steal", "status": "ok", "evidence": "0.0 %"}]
+
+
+def test_cpus_are_written_as_the_kernel_writes_them() -> None:
+    assert listed(frozenset({0, 2, 3, 4, 7})) == "0,2-4,7"
+    assert listed(frozenset()) == ""
+
+
+def test_the_failing_answer_and_its_fix_reach_the_finding(nowhere: Surroundings) -> None:
+    check = Check("x", Group.CLOCK, lambda here: failure("broken", "mend it"))
+    (finding,) = examine(nowhere, [check])
+    assert (finding.status, finding.evidence, finding.fix) == (Status.FAILURE, "broken", "mend it")
+
+
+def test_one_environment_has_one_id() -> None:
+    first, second = environment(), environment()
+    assert first["id"] == second["id"] == environment_id(first)
+    assert len(first["id"]) == 12
+
+
+def test_the_id_changes_with_the_kernel_and_not_with_what_passes() -> None:
+    facts = environment()
+    newer = {**facts, "system": {**facts["system"], "kernel": "0.0.1"}}
+    assert environment_id(newer) != facts["id"]
+    twin = {**facts, "machine": {**facts["machine"], "hostname": "another", "hugepages": []}}
+    assert environment_id(twin) == facts["id"]
+
+
+def test_an_unknown_machine_has_facts_that_are_missing_and_never_zero(tmp_path: Path) -> None:
+    machine = environment(MachineTree(tmp_path).roots)["machine"]
+    for name in ("memory_bytes", "cores", "microcode", "turbo", "hypervisor", "governor"):
+        assert machine[name] is None
+
+
+def test_an_examination_ends_soon_enough_to_be_made_before_every_run(tmp_path: Path) -> None:
+    began, own = time.monotonic(), os.times()
+    found = examine_for({"ovs-dpdk"}, Surroundings(results=tmp_path))
+    assert found[-1].name == "steal", "what looks at the load comes last"
+    assert time.monotonic() - began >= 0.3, "the load was looked at for too short a time"
+    assert os.times().user - own.user < 10
