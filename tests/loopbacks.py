@@ -12,6 +12,7 @@ import secrets
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -25,7 +26,6 @@ from vsperf.record.plan import Endpoint
 from vsperf.spec.case import CaseSpec
 from vsperf.trafficgens.tgen.binary import find_binary
 from vsperf.trafficgens.tgen.command import Options
-from vsperf.trafficgens.tgen.process import runtime_folder
 from vsperf.trafficgens.tgen.spec import TgenSpec
 
 OPTIONS = Options(hugepages=False)
@@ -95,6 +95,11 @@ def witness_dut(
         yield running
 
 
+def socket_folder() -> Path:
+    """Return a folder whose name is short, as sockets need."""
+    return Path("/run") if os.access("/run", os.W_OK) else Path(tempfile.gettempdir())
+
+
 def tgen_dut() -> Path:
     """Return where the witness is: it is built beside tgen."""
     return find_binary().parent / "dut" / "tgen-dut"
@@ -122,7 +127,7 @@ def tgen_case(**settings: Any) -> CaseSpec:
 @contextmanager
 def _forwarder(program: str, arguments: Sequence[str], folder: Path) -> Iterator[Loopback]:
     name = f"vsperf-dut-{os.getpid()}-{secrets.token_hex(3)}"
-    sockets = (runtime_folder() / f"{name}-0", runtime_folder() / f"{name}-1")
+    sockets = (socket_folder() / f"{name}-0", socket_folder() / f"{name}-1")
     last = max(os.sched_getaffinity(0))
     argv = [program, "--no-pci", "--no-huge", "--no-shconf", "-m", "512"]
     argv += [f"--file-prefix={name}", f"--lcores=0@{last},1@{last}"]

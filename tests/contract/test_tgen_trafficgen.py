@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Require
-from loopbacks import Loopback, tgen_case, through_testpmd
+from loopbacks import Loopback, socket_folder, tgen_case, through_testpmd
 from simulated_cases import WAYS
 from trafficgen_contract import LIGHT, Rig, TrafficGeneratorContract
 
@@ -15,7 +15,6 @@ from vsperf.record.plan import Endpoint
 from vsperf.spec.case import CaseSpec
 from vsperf.trafficgens.base import TrafficGenerator
 from vsperf.trafficgens.tgen.driver import TgenGenerator
-from vsperf.trafficgens.tgen.process import runtime_folder
 
 pytestmark = pytest.mark.xdist_group("machine")
 
@@ -62,7 +61,7 @@ class TestThroughTestpmd(TgenContract):
 
 def test_memif_ports_joined_to_each_other(require: Require) -> None:
     require("tgen")
-    socket = runtime_folder() / "vsperf-test-memif.sock"
+    socket = socket_folder() / "vsperf-test-memif.sock"
     endpoints = tuple(
         Endpoint(
             link=f"phy{n}",

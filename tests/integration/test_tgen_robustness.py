@@ -18,11 +18,12 @@ from conftest import Require
 from loopbacks import OPTIONS
 
 from vsperf.errors import ComponentError, NotReadyError
+from vsperf.host.dead import dead_deployments
 from vsperf.trafficgens.tgen import process
 from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
 from vsperf.trafficgens.tgen.client import TgenError
 from vsperf.trafficgens.tgen.command import Options
-from vsperf.trafficgens.tgen.process import NAME, Tgen, runtime_folder
+from vsperf.trafficgens.tgen.process import Tgen
 
 pytestmark = pytest.mark.xdist_group("machine")
 
@@ -33,7 +34,7 @@ CONTROLLER = """
 from vsperf.trafficgens.tgen.byhand import *
 from vsperf.trafficgens.tgen.command import Options
 with at_hand(["net_ring0"], Options(hugepages=False)) as tgen:
-    print(tgen.process.pid, tgen.name, flush=True)
+    print(tgen.process.pid, tgen.control, flush=True)
     sending = Sending("1000", 60_000_000_000)
     trial(tgen, ways_between(1, "both"), Stream(), sending, lambda e: print("stats", flush=True))
 """
@@ -42,10 +43,6 @@ with at_hand(["net_ring0"], Options(hugepages=False)) as tgen:
 @pytest.fixture(autouse=True)
 def _parts(require: Require) -> None:
     require("tgen")
-
-
-def control_of(tgen: Tgen) -> Path:
-    return runtime_folder() / f"{tgen.name}.sock"
 
 
 def after(seconds: float, tgen: Tgen, number: int) -> threading.Timer:
@@ -59,15 +56,18 @@ def test_a_controller_that_is_killed_takes_tgen_along() -> None:
         [sys.executable, "-c", CONTROLLER], stdout=subprocess.PIPE, text=True
     ) as controller:
         assert controller.stdout is not None
-        pid, name = controller.stdout.readline().split()
+        pid, control = controller.stdout.readline().split()
+        folder = Path(control).parent
         tgen = psutil.Process(int(pid))
         assert controller.stdout.readline() == "stats\n"  # it is sending
         controller.kill()
     _, alive = psutil.wait_procs([tgen], timeout=5)
     assert alive == []
-    assert not list(runtime_folder().glob(f"{name}*"))
-    assert not Path("/run/dpdk", name).exists()
-    assert name.startswith(NAME)
+    assert not Path(control).exists()
+    assert not Path("/run/dpdk", f"{folder.name}-tgen").exists()
+    (dead,) = (one for one in dead_deployments() if one.folder == folder)
+    assert dead.processes == ()
+    assert dead.take_down() == ()
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])
@@ -79,7 +79,7 @@ def test_a_tgen_that_dies_in_a_trial_is_noticed_at_once(number: signal.Signals) 
             trial(tgen, WAYS, Stream(), LONG, lambda event: None)
         assert time.monotonic() - began < 10
         timer.join()
-    assert not control_of(tgen).exists()
+    assert not tgen.control.exists()
 
 
 def test_a_tgen_that_is_told_to_end_says_so_by_its_exit_code() -> None:
@@ -90,11 +90,11 @@ def test_a_tgen_that_is_told_to_end_says_so_by_its_exit_code() -> None:
         timer.join()
 
 
-def test_a_tgen_that_hears_nothing_is_ended_by_force(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "QUIT_S", 0.3)
-    monkeypatch.setattr(process, "TERMINATE_S", 0.3)
+def test_a_tgen_that_hears_nothing_is_ended_by_force_and_soon() -> None:
     with at_hand(RINGS, OPTIONS) as tgen:
         tgen.process.send_signal(signal.SIGSTOP)
+        began = time.monotonic()
+    assert time.monotonic() - began < 5
     assert tgen.process.returncode == -signal.SIGKILL
 
 
@@ -155,7 +155,7 @@ def test_verbs_out_of_order_are_refused() -> None:
 def test_a_second_controller_is_turned_away_and_the_first_not_disturbed() -> None:
     with at_hand(RINGS, OPTIONS) as tgen, socket.socket(socket.AF_UNIX) as second:
         second.settimeout(10)
-        second.connect(str(control_of(tgen)))
+        second.connect(str(tgen.control))
         answer = json.loads(_line(second))
         assert answer["ok"] is False
         assert second.recv(1) == b""
@@ -165,8 +165,8 @@ def test_a_second_controller_is_turned_away_and_the_first_not_disturbed() -> Non
 
 def test_the_socket_is_for_its_owner_alone() -> None:
     with at_hand(RINGS, OPTIONS) as tgen:
-        assert control_of(tgen).stat().st_mode & 0o777 == 0o600
-        assert control_of(tgen).stat().st_uid == os.getuid()
+        assert tgen.control.stat().st_mode & 0o777 == 0o600
+        assert tgen.control.stat().st_uid == os.getuid()
 
 
 def _line(connection: socket.socket) -> bytes:

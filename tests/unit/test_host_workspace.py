@@ -8,12 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from vsperf.errors import NotReadyError
+from vsperf.errors import ExitCode, NotReadyError
 from vsperf.host.dead import dead_deployments
 from vsperf.host.journal import NAME, Journal, pending
 from vsperf.host.owner import Owner
 from vsperf.host.undo import BindDriver, RemoveFile, RemoveTree, WriteFile
-from vsperf.host.workspace import remove_folder, runtime_folders, workspace
+from vsperf.host.workspace import (
+    LeftBehindError,
+    remove_folder,
+    runtime_folders,
+    workspace,
+)
 
 
 def test_a_workspace_is_private_and_says_who_made_it(tmp_path: Path) -> None:
@@ -92,6 +97,9 @@ def test_what_cannot_be_undone_is_told_and_kept_for_later(tmp_path: Path) -> Non
         place.journal.planned(RemoveFile(path=folder))
         folder.mkdir()
     assert place.left == (f"cannot remove {folder}: Is a directory",)
+    with pytest.raises(LeftBehindError, match="something of a test is left") as caught:
+        place.require_nothing_left()
+    assert caught.value.exit_code == ExitCode.LEFT_BEHIND
     assert place.folder.exists()
     assert len(pending(place.folder / NAME)) == 1
     assert remove_folder(place.folder) == ()

@@ -53,16 +53,16 @@ class Managed:
 
     def obituary(self) -> str:
         """Return how it ended and what it said last, such as `was killed by SIGKILL; …`."""
+        how, words = self.ending(), self.last_words()
+        return f"{how}; its last words: {words}" if words else how
+
+    def ending(self) -> str:
+        """Return how it ended, such as `was killed by SIGKILL`."""
         wait_until_ended(self.pid, OBITUARY_S)  # its sockets are closed a moment before its end
         code = self.process.poll()
         if code is None:
-            how = "does not answer, and still runs"
-        elif code < 0:
-            how = f"was killed by {signal_name(-code)}"
-        else:
-            how = f"ended with exit code {code}"
-        words = self.last_words()
-        return f"{how}; its last words: {words}" if words else how
+            return "still runs, but does not answer"
+        return f"was killed by {signal_name(-code)}" if code < 0 else f"ended with exit code {code}"
 
     def last_words(self) -> str | None:
         """Return the last lines that it wrote."""

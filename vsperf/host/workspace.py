@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from vsperf.errors import NotReadyError
+from vsperf.errors import ExitCode, NotReadyError, VsperfError
 from vsperf.host.interrupts import signals_held
 from vsperf.host.journal import NAME, Entry, Journal, pending
 from vsperf.host.owner import Owner
@@ -85,6 +85,15 @@ class Workspace:
         finally:
             self._patience_s -= time.monotonic() - began
 
+    def require_nothing_left(self) -> None:
+        """Raise `LeftBehindError` when something could not be undone; to be asked after leaving."""
+        if self.left:
+            raise LeftBehindError(
+                f"something of {self.owner.purpose} is left on this machine",
+                why="; ".join(self.left),
+                fix="mend what stands in the way, then: vsperf clean",
+            )
+
     def leave(self) -> None:
         """Undo what is left to undo and remove the folder, unless it is kept; never raises."""
         with signals_held():
@@ -95,6 +104,12 @@ class Workspace:
             failures = undo_all(self.folder, self.journal)
             self.journal.close()
             self.left = failures or remove_folder(self.folder)
+
+
+class LeftBehindError(VsperfError):
+    """Something that was changed could not be changed back."""
+
+    exit_code = ExitCode.LEFT_BEHIND
 
 
 @contextmanager
@@ -110,6 +125,17 @@ def workspace(purpose: str, root: Path | None = None) -> Iterator[Workspace]:
         yield made
     finally:
         made.leave()
+
+
+@contextmanager
+def given_or_own(given: Workspace | None, purpose: str) -> Iterator[Workspace]:
+    """Give the workspace that there is, or one made for the time of the context."""
+    if given is not None:
+        yield given
+        return
+    with workspace(purpose) as own:
+        yield own
+    own.require_nothing_left()
 
 
 def undo_all(folder: Path, journal: Journal, *, same_boot: bool = True) -> tuple[str, ...]:

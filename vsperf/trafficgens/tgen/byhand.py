@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from vsperf.host.workspace import Workspace
 from vsperf.spec.traffic import Directions
 from vsperf.trafficgens.tgen.client import Answer, Event
 from vsperf.trafficgens.tgen.command import Options, device_port
@@ -79,9 +80,12 @@ class Sending:
 
 
 @contextmanager
-def at_hand(devices: Sequence[str], options: Options) -> Iterator[Tgen]:
-    """Start a tgen with these devices, in this order."""
-    with running([device_port(device) for device in devices], options) as tgen:
+def at_hand(
+    devices: Sequence[str], options: Options, workspace: Workspace | None = None
+) -> Iterator[Tgen]:
+    """Start a tgen with these devices, in this order; in a workspace of its own, if need be."""
+    ports = [device_port(device) for device in devices]
+    with running(ports, options, workspace) as tgen:
         yield tgen
 
 

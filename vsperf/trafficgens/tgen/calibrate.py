@@ -6,12 +6,9 @@ A result of a switch that comes near these figures is one of the generator.
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
 
 from vsperf.errors import ComponentError
 from vsperf.search.base import Budget, Loads, Measure, Probe
@@ -20,8 +17,8 @@ from vsperf.search.mlr import MlrGoal, MultipleLossRatio
 from vsperf.spec.traffic import TrialPolicy
 from vsperf.trafficgens.tgen.byhand import Sending, Stream, trial, ways_between
 from vsperf.trafficgens.tgen.driver import TgenSession
-from vsperf.trafficgens.tgen.mirror import mirror
-from vsperf.trafficgens.tgen.process import NAME, Tgen, runtime_folder
+from vsperf.trafficgens.tgen.loop import arrived_fps
+from vsperf.trafficgens.tgen.process import Tgen
 from vsperf.trafficgens.tgen.spec import TgenSpec
 from vsperf.units import Duration, Ratio
 
@@ -30,7 +27,6 @@ WIDTH = Fraction(1, 100)
 FLOOR_RATE_FPS = "10000"
 """Slow enough that no frame waits for another."""
 
-Loop = Literal["ring", "memif", "vhost"]
 MakeMeasure = Callable[[TgenSession, TrialPolicy, Budget], Measure]
 """Makes the engine's measurer, which this layer must not know."""
 
@@ -51,24 +47,6 @@ class Calibration:
     """Latency at a light load: of the ports and the method, not of a switch."""
 
 
-@contextmanager
-def loop(kind: Loop, mirror_cpu: int) -> Iterator[tuple[str, ...]]:
-    """Give devices that lead to each other; `mirror_cpu` is for what vhost needs in between."""
-    match kind:
-        case "ring":
-            yield ("net_ring0",)
-        case "memif":
-            socket = runtime_folder() / f"{NAME}{os.getpid()}-loop.sock"
-            common = f"id=0,socket={socket},rsize=10"
-            try:
-                yield (f"net_memif0,role=server,{common}", f"net_memif1,role=client,{common}")
-            finally:
-                socket.unlink(missing_ok=True)
-        case "vhost":
-            with mirror(mirror_cpu) as devices:
-                yield devices
-
-
 def calibrate(
     tgen: Tgen, size: int, duration_ns: int, budget_ns: int, make_measure: MakeMeasure
 ) -> Calibration:
@@ -77,7 +55,7 @@ def calibrate(
     stream = Stream(size)
     flat_out = Sending(duration_ns=duration_ns, latency=False)
     found = trial(tgen, ways, stream, flat_out, lambda event: None)
-    maximum = min(_arrived_fps(one) for one in found["streams"])
+    maximum = min(arrived_fps(one) for one in found["streams"])
     policy = _policy()
     session = TgenSession(tgen, TgenSpec(kind="tgen"), policy, ways)
     budget = Budget(budget_ns)
@@ -108,16 +86,6 @@ def _loss_free(
     search = MultipleLossRatio({"ndr": goal}, Loads(max(1, highest // 1000), highest, highest), 0)
     answer = search.run(Probe(measure, budget)).goals[0]
     return answer.lower_fps, answer.upper_fps
-
-
-def _arrived_fps(stream: dict[str, Any]) -> int:
-    span_ns = stream.get("sending_ns")
-    if not span_ns or not stream["distinct"]:
-        raise ComponentError(
-            "no frame came back from the loop",
-            why=f"{stream['sent']} were sent, {stream['received']} arrived",
-        )
-    return int(stream["distinct"] * NANOSECONDS // span_ns)
 
 
 def _policy() -> TrialPolicy:

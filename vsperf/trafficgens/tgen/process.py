@@ -1,39 +1,35 @@
 """One tgen process: started, ready when it says hello, stopped with rising force, never left.
 
-What tgen writes goes to a file without a name, and its memory has none either, so that nothing
-of it stays on the machine even when vsperf itself is killed: tgen then loses its controller,
-stops sending, removes its socket and ends.
+Its socket and what it writes are in a workspace, and its memory has no name in a file system. When
+vsperf itself is killed, tgen loses its controller, stops sending and ends by itself.
 """
 
 from __future__ import annotations
 
-import os
-import secrets
-import shutil
-import signal
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
 
 from vsperf.errors import ComponentError, NotReadyError
+from vsperf.host.process import Managed, managed
+from vsperf.host.workspace import Workspace, given_or_own
 from vsperf.trafficgens.tgen.binary import BUILD_COMMAND, find_binary
 from vsperf.trafficgens.tgen.client import Answer, Client, Event, Gone, TgenError
 from vsperf.trafficgens.tgen.command import Options, Port, command_line
 
-NAME = "vsperf-tgen-"
-"""Socket, runtime folder and hugepage files of a tgen begin with this."""
+NAME = "tgen"
+"""Its name among the programs of a workspace."""
+PREFIX = f"NAME-{NAME}"
+"""Prefix of what DPDK names, as a plan writes it."""
+CONTROL = f"RUN/{NAME}.sock"
+"""Its socket, as a plan writes it."""
 PROTOCOL = 1
 START_S = 30.0
 LINKS_S = 10.0
 ANSWER_S = 10.0
-QUIT_S = 5.0
-TERMINATE_S = 3.0
-LAST_LINES = 5
 LEAST_HUGEPAGES = 64
 
 
@@ -42,12 +38,23 @@ class Tgen:
     """A tgen that runs, and the conversation with it."""
 
     name: str
-    argv: tuple[str, ...]
-    process: subprocess.Popen[bytes]
-    log: IO[bytes]
+    """The prefix of what DPDK names."""
+    control: Path
+    """Its socket."""
+    program: Managed
     client: Client | None = None
     hello: Answer = field(default_factory=dict)
     """What it said about itself: versions, TSC, CPUs."""
+
+    @property
+    def argv(self) -> tuple[str, ...]:
+        """Its command line."""
+        return self.program.argv
+
+    @property
+    def process(self) -> subprocess.Popen[bytes]:
+        """The process itself."""
+        return self.program.process
 
     def ask(self, verb: str, timeout_s: float = ANSWER_S, **parameters: object) -> Answer:
         """Return tgen's answer; when it has died, say how."""
@@ -91,91 +98,91 @@ class Tgen:
                 raise ComponentError(f"tgen has no port {port.name}", why=why)
         return {link: found[port.name] for link, port in ports.items()}
 
+    def alive(self) -> bool:
+        """Whether it still runs."""
+        return self.program.poll() is None
+
     def obituary(self, when: str) -> ComponentError:
         """Return the error that says how tgen ended."""
-        with suppress(subprocess.TimeoutExpired):
-            self.process.wait(TERMINATE_S)  # its socket is closed a moment before it is dead
-        code = self.process.poll()
-        if code is None:
-            what = f"tgen hung up {when}, and still runs"
-        elif code < 0:
-            what = f"tgen was killed by {_signal_name(-code)} {when}"
-        else:
-            what = f"tgen ended {when} with exit code {code}"
-        return ComponentError(what, why=self.last_words())
+        return ComponentError(f"tgen {self.program.ending()} {when}", why=self.last_words())
 
     def last_words(self) -> str | None:
         """Return the last lines that tgen wrote."""
-        size = os.fstat(self.log.fileno()).st_size
-        text = os.pread(self.log.fileno(), 8192, max(0, size - 8192)).decode(errors="replace")
-        lines = [line.strip() for line in text.splitlines() if line.strip()]
-        return "its last words: " + " | ".join(lines[-LAST_LINES:]) if lines else None
-
-    def stop(self) -> None:
-        """Ask it to quit, then tell it, then make it; afterwards it is gone."""
-        if self.client is not None:
-            with suppress(ComponentError):
-                self.client.ask("quit", QUIT_S)
-            self.client.close()
-            self.client = None
-        for number, patience_s in ((None, QUIT_S), (signal.SIGTERM, TERMINATE_S)):
-            if number is not None:
-                self.process.send_signal(number)
-            with suppress(subprocess.TimeoutExpired):
-                self.process.wait(patience_s)
-                return
-        self.process.kill()
-        self.process.wait()
+        words = self.program.last_words()
+        return f"its last words: {words}" if words else None
 
 
 @contextmanager
-def running(ports: Iterable[Port], options: Options) -> Iterator[Tgen]:
-    """Start a tgen with these ports, and leave nothing of it."""
+def running(
+    ports: Iterable[Port], options: Options, workspace: Workspace | None = None
+) -> Iterator[Tgen]:
+    """Start a tgen with these ports, and leave nothing of it.
+
+    With a workspace, what the ports' devices say is filled in as in a plan; without one, tgen gets
+    one of its own.
+    """
     binary = find_binary()
     if options.hugepages:
         _require_hugepages()
-    name = f"{NAME}{os.getpid()}-{secrets.token_hex(3)}"
-    control = runtime_folder() / f"{name}.sock"
-    argv = command_line(str(binary), name, control, ports, options)
-    with tempfile.TemporaryFile() as log:
-        process = subprocess.Popen(  # noqa: S603 - an argument vector of our own
-            argv,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,  # Ctrl-C is for vsperf, which then stops it in order
-        )
-        tgen = Tgen(name, argv, process, log)
-        try:
-            _greet(tgen, control)
-            yield tgen
-        finally:
-            tgen.stop()
-            _sweep(name, control)
+    with given_or_own(workspace, "a traffic generator by hand") as place:
+        name, control = place.fill(PREFIX), Path(place.fill(CONTROL))
+        argv = command_line(str(binary), name, control, ports, options)
+        if workspace is not None:
+            argv = tuple(place.fill(word) for word in argv)
+        conversation = _Conversation(control)
+        with (
+            closing(conversation),
+            managed(
+                argv,
+                name=NAME,
+                workspace=place,
+                ready=conversation.begin,
+                timeout_s=START_S,
+                stop=conversation.quit,
+            ) as program,
+        ):
+            tgen = Tgen(name, control, program, conversation.client)
+            try:
+                _greet(tgen)
+                yield tgen
+            finally:
+                tgen.client = None
 
 
-def runtime_folder() -> Path:
-    """Return the folder for sockets."""
-    candidates = (Path("/run"), Path(os.environ.get("XDG_RUNTIME_DIR", "/nonexistent")))
-    found = (path for path in candidates if os.access(path, os.W_OK | os.X_OK))
-    return next(found, Path(tempfile.gettempdir()))
+@dataclass
+class _Conversation:
+    """The connection to a tgen, from its first answer to its end."""
+
+    control: Path
+    client: Client | None = None
+
+    def begin(self) -> bool:
+        """Connect; say whether it listens by now."""
+        with suppress(OSError):
+            self.client = Client.connect(self.control, ANSWER_S)
+        return self.client is not None
+
+    def quit(self, patience_s: float) -> None:
+        """Ask it to quit, and hang up."""
+        if self.client is not None:
+            try:
+                self.client.ask("quit", patience_s)
+            finally:
+                self.close()
+
+    def close(self) -> None:
+        """Hang up; a tgen that still runs stops sending and ends."""
+        if self.client is not None:
+            self.client.close()
+            self.client = None
 
 
-def _greet(tgen: Tgen, control: Path) -> None:
-    """Wait until tgen says hello."""
-    deadline = time.monotonic() + START_S
-    while tgen.client is None:
-        if tgen.process.poll() is not None:
-            raise tgen.obituary("while it started")
-        if time.monotonic() > deadline:
-            why = tgen.last_words()
-            raise ComponentError(f"tgen was not ready within {START_S:g} s", why=why)
-        try:
-            tgen.client = Client.connect(control, ANSWER_S)
-        except OSError:
-            time.sleep(0.01)  # between two looks at a condition, never instead of one
+def _greet(tgen: Tgen) -> None:
+    """Hear what it is; it listens before its ports are up."""
+    if tgen.client is None:
+        raise ComponentError("tgen is no longer connected")
     try:
-        tgen.hello = tgen.client.ask("hello", START_S)  # it listens before its ports are up
+        tgen.hello = tgen.client.ask("hello", START_S)
     except Gone as error:
         raise tgen.obituary("while it started") from error
     except TgenError:
@@ -188,16 +195,6 @@ def _greet(tgen: Tgen, control: Path) -> None:
             why="it was built from other sources than this vsperf",
             fix=BUILD_COMMAND,
         )
-
-
-def _sweep(name: str, control: Path) -> None:
-    """Remove what a tgen that was killed could not remove itself."""
-    control.unlink(missing_ok=True)
-    for folder in (Path("/run"), Path(os.environ.get("XDG_RUNTIME_DIR", "/run")), Path("/tmp")):  # noqa: S108
-        shutil.rmtree(folder / "dpdk" / name, ignore_errors=True)
-    for mount in Path("/dev").glob("hugepages*"):
-        for file in mount.glob(f"{name}map_*"):
-            file.unlink(missing_ok=True)
 
 
 def _require_hugepages() -> None:
@@ -213,10 +210,3 @@ def _require_hugepages() -> None:
             fix="sysctl vm.nr_hugepages=512, or do without them: generator.hugepages=false in a "
             "case, --no-hugepages by hand",
         )
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

@@ -1,0 +1,43 @@
+"""Ports of tgen that lead to each other, with no switch between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Literal
+
+from vsperf.errors import ComponentError
+from vsperf.host.workspace import Workspace, given_or_own
+from vsperf.trafficgens.tgen.mirror import mirror
+
+NANOSECONDS = 1_000_000_000
+
+Loop = Literal["ring", "memif", "vhost"]
+
+
+@contextmanager
+def loop(
+    kind: Loop, mirror_cpu: int, workspace: Workspace | None = None
+) -> Iterator[tuple[str, ...]]:
+    """Give devices that lead to each other; `mirror_cpu` is for what vhost needs in between."""
+    match kind:
+        case "ring":
+            yield ("net_ring0",)
+        case "memif":
+            with given_or_own(workspace, "a loop for a traffic generator") as place:
+                common = f"id=0,socket={place.folder / 'loop.sock'},rsize=10"
+                yield (f"net_memif0,role=server,{common}", f"net_memif1,role=client,{common}")
+        case "vhost":
+            with mirror(mirror_cpu, workspace) as devices:
+                yield devices
+
+
+def arrived_fps(stream: dict[str, Any]) -> int:
+    """Return how much of a stream came back, per second of sending."""
+    span_ns = stream.get("sending_ns")
+    if not span_ns or not stream["distinct"]:
+        raise ComponentError(
+            "no frame came back from the loop",
+            why=f"{stream['sent']} were sent, {stream['received']} arrived",
+        )
+    return int(stream["distinct"] * NANOSECONDS // span_ns)
