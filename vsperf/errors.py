@@ -116,6 +116,10 @@ class ComponentError(VsperfError):
     exit_code = ExitCode.COMPONENT_FAILED
 
 
+class DiedError(ComponentError):
+    """A part ended in the middle of a measurement; on a fresh deployment it may go well."""
+
+
 class PathError(ComponentError):
     """Frames do not arrive where they should; found before any search starts."""
 

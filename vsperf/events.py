@@ -60,6 +60,16 @@ class TrialFinished:
 
 
 @dataclass(frozen=True, slots=True)
+class DeploymentKept:
+    """The deployment of a case stays up."""
+
+    case: Case
+    folder: str
+    access: tuple[str, ...]
+    """Commands by which a person looks at it."""
+
+
+@dataclass(frozen=True, slots=True)
 class CaseFinished:
     """A case is recorded."""
 
@@ -67,5 +77,13 @@ class CaseFinished:
     record: CaseRecord
 
 
-Event = RunStarted | CaseStarted | PhaseEntered | TrialStarted | TrialFinished | CaseFinished
+Event = (
+    RunStarted
+    | CaseStarted
+    | PhaseEntered
+    | TrialStarted
+    | TrialFinished
+    | DeploymentKept
+    | CaseFinished
+)
 Emit = Callable[[Event], None]

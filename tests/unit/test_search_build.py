@@ -19,6 +19,7 @@ from search_models import (
 from simulated_cases import session, simulated_case
 
 from vsperf.engine.measurer import Measurer
+from vsperf.engine.watch import Watch
 from vsperf.errors import ExitCode, SpecError
 from vsperf.search.base import Budget, Probe
 from vsperf.search.build import build, goals_of, loads_of
@@ -124,7 +125,7 @@ def test_the_estimate_is_close_to_what_a_steady_switch_needs(method: str, capaci
     case = simulated_case(switch={"capacity": capacity})
     budget = Budget()
     with session(case) as generator:
-        measurer = Measurer(generator, RunningModel(), POLICY, budget)
+        measurer = Measurer(generator, Watch(RunningModel(), generator), POLICY, budget)
         probe = Probe(measurer.measure, budget, POLICY.overhead_ns)
         build(spec, LOADS).run(probe)
     needed = POLICY.warm_up.ns + POLICY.overhead_ns

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from search_models import LINE_RATE, LOADS, METHODS, POLICY, case_of, goal_of, spec_of
 
 from vsperf.engine.measurer import Measurer
+from vsperf.engine.watch import Watch
 from vsperf.errors import ComponentError, InvalidTrialError
 from vsperf.record.flags import Flag
 from vsperf.record.result import GoalResult, Limit, SearchResult
@@ -70,7 +71,9 @@ class Bench:
             switch.start(self.case, plan) as running,
             generator.start(self.case, plan.endpoints, WAYS) as session,
         ):
-            measurer = Measurer(session, running, POLICY, self.budget, trials=self.made)
+            measurer = Measurer(
+                session, Watch(running, session), POLICY, self.budget, trials=self.made
+            )
             if self.warm_up_ns:
                 request = TrialRequest(LOADS.maximum, self.warm_up_ns)
                 measurer.attempt(request, Purpose.WARM_UP)

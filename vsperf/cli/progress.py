@@ -18,6 +18,7 @@ from vsperf.cli.tables import interval, loss_text
 from vsperf.events import (
     CaseFinished,
     CaseStarted,
+    DeploymentKept,
     Event,
     PhaseEntered,
     RunStarted,
@@ -99,6 +100,8 @@ class JsonProgress(Progress):
                 row = {"case": event.case.key, "phase": event.phase}
             case CaseStarted():
                 row = {"case": event.case.key, "number": event.number, "of": event.total}
+            case DeploymentKept():
+                row = {"case": event.case.key, "folder": event.folder, "access": event.access}
             case _:
                 row = {"case": event.case.key, "load_fps": event.load_fps}
         row = {"event": type(event).__name__, **row}
@@ -124,10 +127,18 @@ def plain_line(event: Event) -> str:
             )
         case TrialFinished():
             return "  " + trial_line(event.trial)
+        case DeploymentKept():
+            return kept_text(event)
         case CaseFinished():
             return "  " + case_line(event)
         case _:
             return ""
+
+
+def kept_text(event: DeploymentKept) -> str:
+    """Say how to look at a deployment that stays up, and how to end it."""
+    access = "".join(f"\n    {command}" for command in event.access)
+    return f"  kept up in {event.folder}; `vsperf clean` takes it down:{access}"
 
 
 def trial_line(trial: Trial) -> str:
@@ -217,6 +228,8 @@ class LiveProgress(Progress):
                 self.view.measured_ns += event.trial.elapsed_ns
                 if event.trial.purpose is Purpose.SEARCH and event.trial.valid:
                     self.view.judged.append(event.trial)
+            case DeploymentKept():
+                self.console.print(kept_text(event), markup=False, soft_wrap=True)
             case CaseFinished():
                 self.view = None
                 self.console.print(f"{event.case.label}: {case_line(event)}", markup=False)

@@ -6,6 +6,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from vsperf.deploy.planner import CasePlan, Drivers
+from vsperf.host.hugepages import reserve
+from vsperf.host.workspace import Workspace
 from vsperf.spec.case import CaseSpec
 from vsperf.trafficgens.base import GeneratorSession
 from vsperf.vswitches.base import RunningSwitch
@@ -19,10 +21,23 @@ class Deployment:
     generator: GeneratorSession
 
 
-def deploy(spec: CaseSpec, plan: CasePlan, drivers: Drivers, stack: ExitStack) -> Deployment:
+def deploy(
+    spec: CaseSpec, plan: CasePlan, drivers: Drivers, workspace: Workspace, stack: ExitStack
+) -> Deployment:
     """Start everything that the plan names, the switch first."""
-    switch = stack.enter_context(drivers.vswitch.start(spec, plan.switch))
+    placement = plan.plan.placement
+    switch = stack.enter_context(drivers.vswitch.start(spec, plan.switch, placement, workspace))
+    endpoints = tuple(
+        endpoint.model_copy(update={"address": workspace.fill(endpoint.address)})
+        for endpoint in plan.plan.endpoints
+    )
     generator = stack.enter_context(
-        drivers.generator.start(spec, plan.plan.endpoints, plan.plan.directions)
+        drivers.generator.start(spec, endpoints, plan.plan.directions, placement, workspace)
     )
     return Deployment(switch, generator)
+
+
+def prepare(plan: CasePlan, workspace: Workspace, stack: ExitStack) -> None:
+    """Give the parts the memory that they will ask for."""
+    if plan.plan.hugepage_bytes:
+        stack.enter_context(reserve(plan.plan.hugepage_bytes, workspace))

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from vsperf.deploy.placement import place, shares_cpu
 from vsperf.errors import Problem, SpecError
+from vsperf.host.cpus import CpuNeed, CpuTopology, Needs
 from vsperf.plugins import Plugins
-from vsperf.record.plan import Plan
+from vsperf.record.plan import Placement, Plan
 from vsperf.spec.case import CaseSpec
 from vsperf.trafficgens.base import TrafficGenerator
 from vsperf.vswitches.base import SwitchPlan, VSwitch
+
+OWN_ROLE = "vsperf"
+"""The role of this program itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +40,20 @@ class CasePlan:
 
     plan: Plan
     switch: SwitchPlan
+    shared_cpu: bool = False
+    """Whether parts that never sleep have to share a CPU."""
+
+    @property
+    def busy_cpus(self) -> tuple[int, int] | None:
+        """The CPUs of generator and switch between which frames go; None if there are no two."""
+        generator, switch = (self.plan.placement.of(role) for role in ("generator", "pmd"))
+        if not generator or not switch or generator[0] == switch[0]:
+            return None
+        return generator[0], switch[0]
 
 
-def make_plan(spec: CaseSpec, drivers: Drivers) -> CasePlan:
-    """Return everything that deploying `spec` will do, in order."""
+def make_plan(spec: CaseSpec, drivers: Drivers, topology: CpuTopology) -> CasePlan:
+    """Return everything that deploying `spec` will do on a machine with these CPUs, in order."""
     if spec.topology.machines and spec.vnf is None:
         machines = ", ".join(spec.topology.machines)
         raise SpecError(
@@ -49,13 +65,54 @@ def make_plan(spec: CaseSpec, drivers: Drivers) -> CasePlan:
                 )
             ]
         )
-    switch = drivers.vswitch.plan(spec)
-    steps = (*switch.steps, *drivers.generator.plan(spec, switch.endpoints))
-    notes = ("SIMULATED: every number comes from a model",) if spec.testbed.simulated else ()
+    parts = [drivers.vswitch.needs(spec), drivers.generator.needs(spec)]
+    needs = [need for part in parts for need in part.cpus]
+    if needs:
+        needs.append(CpuNeed(OWN_ROLE, 1, busy=False))
+    placement = place(needs, _allowed(spec, topology)) if needs else Placement()
+    switch = drivers.vswitch.plan(spec, placement)
+    steps = (*switch.steps, *drivers.generator.plan(spec, switch.endpoints, placement))
+    simulated = ("SIMULATED: every number comes from a model",) if spec.testbed.simulated else ()
     plan = Plan(
-        steps=steps, endpoints=switch.endpoints, directions=directions_of(spec), notes=notes
+        steps=steps,
+        endpoints=switch.endpoints,
+        directions=directions_of(spec),
+        placement=placement,
+        hugepage_bytes=_hugepages(parts, placement),
+        notes=(*simulated, *placement.notes),
     )
-    return CasePlan(plan, switch)
+    return CasePlan(plan, switch, shares_cpu(placement, needs))
+
+
+def _hugepages(parts: Iterable[Needs], placement: Placement) -> dict[int, int]:
+    """Add up, by memory node, what each part takes on the nodes of its CPUs."""
+    found: dict[int, int] = {}
+    for part in parts:
+        nodes = {node for need in part.cpus for node in placement.nodes.get(need.role, (0,))}
+        for node in sorted(nodes):
+            found[node] = found.get(node, 0) + part.hugepage_bytes
+    return {node: size for node, size in found.items() if size}
+
+
+def _allowed(spec: CaseSpec, topology: CpuTopology) -> CpuTopology:
+    """Return the CPUs that the testbed lets us use."""
+    machine = spec.testbed.machines.get("local")
+    if machine is None or machine.cpus is None:
+        return topology
+    chosen = tuple(cpu for cpu in topology.cpus if cpu.number in machine.cpus.cpus)
+    if len(chosen) < len(machine.cpus.cpus):
+        present = ", ".join(str(number) for number in topology.numbers)
+        raise SpecError(
+            [
+                Problem(
+                    f"testbed {spec.testbed.name} names the CPUs {machine.cpus}, and not all of "
+                    "them can be used here",
+                    why=f"this process may use the CPUs {present}",
+                    fix=f"--set testbed.machines.local.cpus={present.replace(' ', '')}",
+                )
+            ]
+        )
+    return CpuTopology(chosen)
 
 
 def directions_of(spec: CaseSpec) -> tuple[tuple[str, str], ...]:

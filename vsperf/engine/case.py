@@ -8,16 +8,21 @@ standards). The seed of a repetition and the budget of a case are settled before
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from vsperf.deploy.deployment import deploy
-from vsperf.deploy.planner import CasePlan, Drivers
+from vsperf.deploy.deployment import deploy, prepare
+from vsperf.deploy.planner import OWN_ROLE, CasePlan, Drivers
 from vsperf.engine.checks import check_path
 from vsperf.engine.closing import close_case, close_failed, close_interrupted
+from vsperf.engine.groundwork import Groundwork
 from vsperf.engine.latency import latency_ns, measure_latency
 from vsperf.engine.measurer import Measurer
-from vsperf.errors import VsperfError
-from vsperf.events import Emit, PhaseEntered, TrialFinished, TrialStarted
+from vsperf.engine.watch import Watch
+from vsperf.errors import DiedError, VsperfError
+from vsperf.events import DeploymentKept, Emit, PhaseEntered, TrialFinished, TrialStarted
+from vsperf.host.affinity import running_on
+from vsperf.host.workspace import workspace
+from vsperf.record.host import Surroundings
 from vsperf.record.run import CaseRecord, TrialLine
 from vsperf.record.trial import Purpose, Trial
 from vsperf.search.base import Budget, Probe
@@ -37,47 +42,79 @@ class CaseRun:
     writer: RunWriter
     emit: Emit
     budget: Budget
+    groundwork: Groundwork
+    keep: bool = False
+    """Whether the deployment stays up afterwards."""
+    trials: list[Trial] = field(default_factory=list)
+    """Every trial that was made, those of an attempt that failed included."""
 
 
 def run_case(run: CaseRun) -> tuple[CaseRecord, VsperfError | None]:
-    """Deploy, check the path, search, measure latency; whatever happens becomes a record."""
-    case, spec, trials = run.case, run.case.seeded_spec, list[Trial]()
+    """Measure a case, once more when a part of it died; whatever happens becomes a record."""
     try:
-        with ExitStack() as stack:
-            loads = loads_of(spec)
-            run.emit(PhaseEntered(case, "deploy"))
-            deployment = deploy(spec, run.plan, run.drivers, stack)
-            measurer = Measurer(
-                generator=deployment.generator,
-                switch=deployment.switch,
-                policy=spec.trial,
-                budget=run.budget,
-                begin=lambda *trial: run.emit(TrialStarted(case, *trial)),
-                record=lambda trial: _record(run, trial),
-                trials=trials,
-            )
-            run.emit(PhaseEntered(case, "check the path"))
-            warnings = check_path(measurer)
-            if not fits(spec.trial.warm_up.ns, run.budget):
-                warnings += ("no warm-up trial: the time would not suffice for it",)
-            elif spec.trial.warm_up.ns:
-                run.emit(PhaseEntered(case, "warm up"))
-                measurer.attempt(  # whatever its flags: nothing is concluded from it
-                    TrialRequest(loads.maximum, spec.trial.warm_up.ns), Purpose.WARM_UP
-                )
-            run.emit(PhaseEntered(case, "search"))
-            probe = Probe(measurer.measure, run.budget, spec.trial.overhead_ns)
-            with run.budget.holding_back(latency_ns(spec)):
-                result = build(spec.search, loads).run(probe)
-            run.emit(PhaseEntered(case, "latency"))
-            warnings += measure_latency(spec, result, measurer)
-            run.emit(PhaseEntered(case, "tear down"))
-        return close_case(case, result, trials, warnings), None
+        try:
+            return _measure(run), None
+        except DiedError as error:
+            again = f"measured anew on a fresh deployment: {error}: {error.problems[0].why}"
+            return _measure(run, (again,)), None
     except VsperfError as error:
-        return close_failed(case, error, trials), error
+        return close_failed(run.case, error, run.trials), error
     except KeyboardInterrupt:
-        run.writer.append(close_interrupted(case, trials))
+        run.writer.append(close_interrupted(run.case, run.trials))
         raise
+
+
+def _measure(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
+    """Calibrate, deploy, check the path, search, measure latency."""
+    case, spec, plan, first = run.case, run.case.seeded_spec, run.plan, len(run.trials)
+    with ExitStack() as stack:
+        stack.enter_context(running_on(plan.plan.placement.of(OWN_ROLE)))
+        place = stack.enter_context(workspace(run.writer.run))
+        prepare(plan, place, stack)
+        run.emit(PhaseEntered(case, "calibrate"))
+        noise = run.groundwork.noise(spec, plan, run.drivers, place)
+        calibration = run.groundwork.calibration(spec, plan, run.drivers, place)
+        loads = loads_of(spec, calibration.cap_fps if calibration else None)
+        run.emit(PhaseEntered(case, "deploy"))
+        deployment = deploy(spec, plan, run.drivers, place, stack)
+        watch = Watch(deployment.switch, deployment.generator, plan.busy_cpus)
+        found = Surroundings(
+            calibration=calibration,
+            stalls=noise,
+            round_trip_ns=watch.round_trip_ns(),
+            switch=deployment.switch.facts(),
+            generator=deployment.generator.facts(),
+        )
+        measurer = Measurer(
+            generator=deployment.generator,
+            watch=watch,
+            policy=spec.trial,
+            budget=run.budget,
+            begin=lambda *trial: run.emit(TrialStarted(case, *trial)),
+            record=lambda trial: _record(run, trial),
+            trials=run.trials,
+        )
+        run.emit(PhaseEntered(case, "check the path"))
+        warnings += check_path(measurer)
+        if not fits(spec.trial.warm_up.ns, run.budget):
+            warnings += ("no warm-up trial: the time would not suffice for it",)
+        elif spec.trial.warm_up.ns:
+            run.emit(PhaseEntered(case, "warm up"))
+            measurer.attempt(  # whatever its flags: nothing is concluded from it
+                TrialRequest(loads.maximum, spec.trial.warm_up.ns), Purpose.WARM_UP
+            )
+        run.emit(PhaseEntered(case, "search"))
+        probe = Probe(measurer.measure, run.budget, spec.trial.overhead_ns)
+        with run.budget.holding_back(latency_ns(spec)):
+            result = build(spec.search, loads).run(probe)
+        run.emit(PhaseEntered(case, "latency"))
+        warnings += measure_latency(spec, result, measurer)
+        if run.keep:
+            place.keep()
+            run.emit(DeploymentKept(case, str(place.folder), deployment.switch.access()))
+        run.emit(PhaseEntered(case, "tear down"))
+    warnings += place.left
+    return close_case(case, plan, result, run.trials[first:], found, warnings)
 
 
 def fits(duration_ns: int, budget: Budget) -> bool:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from vsperf.deploy.planner import CasePlan
 from vsperf.engine.criteria import believed, check_all, contradicted, flags_of, outcome_of
+from vsperf.engine.surroundings import flags_around, host_losses, sorted_flags
 from vsperf.errors import ExitCode, VsperfError
+from vsperf.record.host import Surroundings
 from vsperf.record.result import SearchResult
 from vsperf.record.run import CaseRecord, Outcome
 from vsperf.record.trial import Trial
@@ -15,7 +18,12 @@ from vsperf.spec.case import Case
 
 
 def close_case(
-    case: Case, result: SearchResult, trials: Sequence[Trial], warnings: tuple[str, ...]
+    case: Case,
+    plan: CasePlan,
+    result: SearchResult,
+    trials: Sequence[Trial],
+    surroundings: Surroundings,
+    warnings: tuple[str, ...],
 ) -> CaseRecord:
     """Return the record of a case whose search came to an answer."""
     result = contradicted(case.spec, believed(result, trials), trials)
@@ -28,12 +36,15 @@ def close_case(
         reason=reason,
         result=result,
         limit=next(iter(limits), None),
-        flags=flags_of(result, trials),
+        flags=sorted_flags(
+            {*flags_of(result, trials), *flags_around(trials, shared_cpu=plan.shared_cpu)}
+        ),
         checks=checks,
         compliance=()
         if outcome is Outcome.INVALID
         else compliance_of(case.spec, case.sister_sizes, result),
-        warnings=warnings,
+        warnings=(*warnings, *host_losses(result, trials, surroundings)),
+        surroundings=surroundings,
         **_totals(trials),
     )
 

@@ -201,4 +201,4 @@ def flags_of(result: SearchResult, trials: Iterable[Trial]) -> tuple[Flag, ...]:
     limits = [*(goal.limit for goal in result.goals), *(load.limit for load in result.loads)]
     if Limit.GENERATOR not in limits:
         flags.pop(Flag.SHORT_OFFER, None)
-    return tuple(sorted(flags, key=list(Flag).index))
+    return tuple(flags)

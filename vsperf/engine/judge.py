@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from vsperf.record.flags import Flag
-from vsperf.record.trial import Direction, TrialCounts
+from vsperf.record.trial import Direction, Trial, TrialCounts
 from vsperf.spec.traffic import TrialPolicy
 
 
@@ -39,7 +39,7 @@ def _of_direction(direction: Direction, policy: TrialPolicy) -> list[Flag]:
     if direction.good_frames > direction.sent_frames:
         flags.append(Flag.RX_EXCEEDS_TX)
     tolerated = policy.offered_tolerance.value * direction.intended_frames
-    if direction.unsent_frames > tolerated:
+    if direction.short_frames > tolerated:
         flags.append(Flag.SHORT_OFFER)
     seen = (
         (direction.duplicate_frames, Flag.DUPLICATES),
@@ -68,3 +68,19 @@ def _stretched(counts: TrialCounts, duration_ns: int, policy: TrialPolicy) -> bo
     if counts.sending_ns is None:
         return False
     return Fraction(counts.sending_ns) > duration_ns * (1 + policy.stretch_tolerance.value)
+
+
+def judge_with_context(trial: Trial, policy: TrialPolicy) -> tuple[Flag, ...]:
+    """Return what counters of the switch and stalls of the machine say against a trial.
+
+    Only of a trial whose own counters can be believed.
+    """
+    flags = []
+    unexplained = trial.unexplained_frames
+    if unexplained is not None and abs(unexplained) > (
+        policy.unexplained_tolerance.value * trial.sent_frames
+    ):
+        flags.append(Flag.UNEXPLAINED)
+    if trial.stall_frames:
+        flags.append(Flag.HOST_STALLED)
+    return tuple(flags)

@@ -11,15 +11,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from vsperf.engine.judge import judge
-from vsperf.errors import ComponentError, InvalidTrialError
+from vsperf.engine.judge import judge, judge_with_context
+from vsperf.engine.watch import Watch
+from vsperf.errors import ComponentError, DiedError, InvalidTrialError
 from vsperf.human import human_fps
 from vsperf.record.flags import Flag, Severity
 from vsperf.record.trial import Purpose, Trial, TrialCounts
 from vsperf.search.base import Budget
 from vsperf.spec.traffic import TrialPolicy
 from vsperf.trafficgens.base import GeneratorSession, TrialRequest
-from vsperf.vswitches.base import RunningSwitch
 
 
 @dataclass
@@ -27,7 +27,7 @@ class Measurer:
     """Makes trials on one deployment and keeps them."""
 
     generator: GeneratorSession
-    switch: RunningSwitch
+    watch: Watch
     policy: TrialPolicy
     budget: Budget
     begin: Callable[[Purpose, int, int], None] = lambda purpose, load_fps, duration_ns: None
@@ -66,12 +66,16 @@ class Measurer:
         started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
         self.begin(purpose, request.load_fps, request.duration_ns)
         error = None
+        self.watch.begin()
         try:
             counts = self.generator.run(request)
             flags = judge(counts, request.duration_ns, self.policy)
         except ComponentError as failure:
             counts = TrialCounts(directions=(), sending_ns=None, elapsed_ns=0, settled=False)
-            flags, error = (Flag.GENERATOR_ERROR,), str(failure)
+            flags, error = (Flag.GENERATOR_ERROR,), _whole(failure)
+        seen = self.watch.end()
+        if seen.failure is not None:
+            flags, error = (Flag.SWITCH_ERROR,), seen.failure
         trial = Trial(
             **dict(counts),
             index=len(self.trials) + 1,
@@ -83,14 +87,26 @@ class Measurer:
             retry_of=retry_of,
             error=error,
             reference=reference,
+            switch=seen.switch,
+            round_trips_ns=seen.round_trips_ns,
         )
+        if trial.valid:
+            flags = (*trial.flags, *judge_with_context(trial, self.policy))
+            trial = trial.model_copy(update={"flags": tuple(sorted(flags, key=list(Flag).index))})
         self.trials.append(trial)
         self.record(trial)
         if not (trial.valid and purpose is Purpose.SEARCH):
             self.budget.spend(trial.elapsed_ns)  # a search pays for what it is given itself
-        if (reason := self.switch.failure()) is not None:
-            raise ComponentError(f"the switch failed during trial {trial.index}", why=reason)
+        if seen.failure is not None:
+            raise DiedError(f"the switch failed during trial {trial.index}", why=seen.failure)
+        if (reason := self.generator.failure()) is not None:
+            raise DiedError(f"the generator failed during trial {trial.index}", why=reason)
         return trial
+
+
+def _whole(error: ComponentError) -> str:
+    why = error.problems[0].why
+    return str(error) if why is None else f"{error}: {why}"
 
 
 def _unbelievable(trial: Trial, retries: int) -> Exception:

@@ -8,8 +8,10 @@ from datetime import UTC, datetime
 
 from vsperf.deploy.planner import CasePlan, Drivers, make_plan
 from vsperf.engine.case import CaseRun, run_case
+from vsperf.engine.groundwork import Groundwork
 from vsperf.errors import ExitCode, VsperfError
 from vsperf.events import CaseFinished, CaseStarted, Emit
+from vsperf.host.cpus import read_topology
 from vsperf.plugins import Plugins
 from vsperf.record.run import CaseRecord, CaseStart, Outcome
 from vsperf.search.base import Budget
@@ -49,10 +51,10 @@ class Planned:
 
 def plan_cases(cases: Iterable[Case], plugins: Plugins) -> tuple[Planned, ...]:
     """Plan every case before anything is started, so that a mistake in the last one shows now."""
-    planned = []
+    planned, topology = [], read_topology()
     for case in cases:
         drivers = Drivers.of(case.spec, plugins)
-        plan = make_plan(case.spec, drivers)
+        plan = make_plan(case.spec, drivers, topology)
         planned.append(Planned(case, plan, drivers, estimate_of(case)))
     return tuple(planned)
 
@@ -63,11 +65,23 @@ def estimate_of(case: Case) -> Estimate:
     return estimate(spec.search, spec.trial, loads_of(spec), spec.latency)
 
 
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How the cases of a run are carried out, whichever they are."""
+
+    budget_ns: int | None = None
+    """Time for all trials; None for as much as they need."""
+    recalibrate: bool = False
+    """Measure anew what the generator does without a switch."""
+    keep: bool = False
+    """Leave the last deployment up."""
+
+
 def run_cases(
     planned: Sequence[Planned],
     writer: RunWriter,
     emit: Emit,
-    budget_ns: int | None = None,
+    manner: Manner,
     attempts: Mapping[str, int] | None = None,
 ) -> ExitCode:
     """Run the cases, append their records, and return the gravest of their exit codes.
@@ -77,6 +91,7 @@ def run_cases(
     to those that follow.
     """
     codes = []
+    budget_ns, groundwork = manner.budget_ns, Groundwork(manner.recalibrate)
     for number, item in enumerate(planned, start=1):
         share = None if budget_ns is None else _share(budget_ns, planned[number - 1 :])
         emit(CaseStarted(item.case, number, len(planned), item.estimate.seconds))
@@ -89,7 +104,16 @@ def run_cases(
             )
         )
         budget = Budget(limit_ns=share)
-        run = CaseRun(item.case, item.plan, item.drivers, writer, emit, budget)
+        run = CaseRun(
+            case=item.case,
+            plan=item.plan,
+            drivers=item.drivers,
+            writer=writer,
+            emit=emit,
+            budget=budget,
+            groundwork=groundwork,
+            keep=manner.keep and number == len(planned),
+        )
         record, error = run_case(run)
         writer.append(record)
         emit(CaseFinished(item.case, record))

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
 from vsperf import __version__
 from vsperf.engine.resume import restore_cases
-from vsperf.engine.run import EXIT_CODES, Planned, gravest, plan_cases, run_cases
+from vsperf.engine.run import EXIT_CODES, Manner, Planned, gravest, plan_cases, run_cases
 from vsperf.errors import ExitCode, UsageError
 from vsperf.events import Emit, RunStarted
+from vsperf.host.dead import refuse_beside_dead
 from vsperf.host.facts import environment
+from vsperf.host.lock import testbed_lock
 from vsperf.plugins import Plugins
 from vsperf.record.run import PlannedCase, RunEnd, RunHeader, RunResume
 from vsperf.spec.case import Case
@@ -34,9 +37,9 @@ class Session:
     codes_before: tuple[ExitCode, ...] = ()
     """What the cases that are finished already call for."""
 
-    def carry_out(self, emit: Emit, budget_ns: int | None = None) -> ExitCode:
+    def carry_out(self, emit: Emit, manner: Manner) -> ExitCode:
         """Run the cases, close the file, and hold what was written against the schema."""
-        with self.writer as writer:
+        with self._testbed(), self.writer as writer:
             emit(
                 RunStarted(
                     run=writer.run,
@@ -47,11 +50,18 @@ class Session:
                     finished_before=len(self.codes_before),
                 )
             )
-            code = run_cases(self.planned, writer, emit, budget_ns, self.attempts)
+            code = run_cases(self.planned, writer, emit, manner, self.attempts)
             code = gravest([code, *self.codes_before])
             writer.append(RunEnd(finished_at=_now(), exit_code=int(code)))
         validate_file(self.writer.path)
         return code
+
+    def _testbed(self) -> AbstractContextManager[None]:
+        """Have the testbed for this run alone; a model can serve any number of them."""
+        if self.simulated or not self.planned:
+            return nullcontext()
+        refuse_beside_dead()
+        return testbed_lock(self.planned[0].case.spec.testbed.name, self.writer.run)
 
 
 def begin(

@@ -74,6 +74,11 @@ class Flag(enum.StrEnum):
         Severity.INVALID,
         "The generator failed during the trial.",
     )
+    SWITCH_ERROR = (
+        "switch-error",
+        Severity.INVALID,
+        "The switch failed during the trial: a process of it ended, or no longer answers.",
+    )
     STRETCHED = (
         "stretched",
         Severity.INVALID,
@@ -87,6 +92,18 @@ class Flag(enum.StrEnum):
         "The generator could not send all the frames it was asked to (beyond "
         "`trial.offered_tolerance`). Unsent frames count as lost, and the limit is the generator, "
         "not the switch.",
+    )
+    UNEXPLAINED = (
+        "unexplained-loss",
+        Severity.SUSPECT,
+        "More frames are missing than the counters of switch and generator account for (beyond "
+        "`trial.unexplained_tolerance`). Something on the path drops frames and does not say so.",
+    )
+    HOST_STALLED = (
+        "host-stalled",
+        Severity.NOTE,
+        "The machine kept the generator from running for longer than the rings can hold the "
+        "frames of this load. Loss in such a trial is the machine's as much as the switch's.",
     )
     DUPLICATES = (
         "duplicates",
@@ -115,6 +132,20 @@ class Flag(enum.StrEnum):
         "would have hidden half of its loss.",
     )
     # Of a result.
+    SHARED_CPU = (
+        "shared-cpu",
+        Severity.SUSPECT,
+        "Parts that never sleep (the switch's polling thread, the generator) share a CPU, because "
+        "there are too few. The numbers show that it works, not how fast: the scheduler of the "
+        "machine is what they measure.",
+    )
+    CORES_MOVED = (
+        "cores-moved",
+        Severity.NOTE,
+        "The time that a cache line takes between the CPUs of generator and switch changed by "
+        "more than half while the case was measured. On a virtual machine the hypervisor moves "
+        "CPUs about; results from before and after such a move differ by up to a factor of two.",
+    )
     UPPER_NOT_REPRODUCED = (
         "upper-not-reproduced",
         Severity.INVALID,

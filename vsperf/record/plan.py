@@ -54,7 +54,7 @@ class Plan(Record):
     directions: tuple[tuple[str, str], ...]
     """Ways of the test traffic: (link it enters by, link it leaves by)."""
     placement: Placement = Placement()
-    hugepage_bytes: int = 0
-    """Memory in hugepages that all parts together take; 0 for none."""
+    hugepage_bytes: dict[int, int] = Field(default_factory=dict)
+    """Memory in hugepages that all parts together take, by memory node."""
     notes: tuple[str, ...] = ()
     """What a reader of the result must know about the deployment."""

@@ -14,6 +14,7 @@ from pydantic import Field, TypeAdapter
 
 from vsperf.record.base import SCHEMA_VERSION, Record
 from vsperf.record.flags import Flag
+from vsperf.record.host import Surroundings
 from vsperf.record.plan import Plan
 from vsperf.record.result import Compliance, Limit, SearchResult
 from vsperf.record.trial import Trial
@@ -111,6 +112,8 @@ class CaseRecord(Record):
     checks: tuple[Check, ...]
     compliance: tuple[Compliance, ...]
     warnings: tuple[str, ...]
+    surroundings: Surroundings | None = None
+    """None for a case that came to no result, and in records from before it was looked at."""
     trials: int
     measured_ns: int
     """Sum of the time that its trials took; of a model, simulated time."""

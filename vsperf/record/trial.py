@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from vsperf.record.base import Record
 from vsperf.record.flags import Flag, Severity, worst
+from vsperf.record.switch import SwitchCounters
 from vsperf.units import NANOSECONDS
 
 
@@ -37,6 +38,9 @@ class Direction(Record):
     corrupted_frames: int | None = None
     reordered_frames: int | None = None
     foreign_frames: int | None = None
+    refused_frames: int | None = None
+    """Frames not sent because the port was full to the end: on a virtual port, the switch did not
+    take them; None when the generator cannot tell."""
     latency_histogram: str | None = None
     """Latencies [ns] as a compressed HdrHistogram V2, base64; None when not measured."""
 
@@ -49,6 +53,16 @@ class Direction(Record):
     def unsent_frames(self) -> int:
         """Frames that should have been sent and were not."""
         return self.intended_frames - self.sent_frames
+
+    @property
+    def short_frames(self) -> int:
+        """Frames that the generator was too slow for; what the switch refused is not among them."""
+        return self.unsent_frames - (self.refused_frames or 0)
+
+    @property
+    def offered_frames(self) -> int:
+        """Frames that the switch took or refused to take."""
+        return self.sent_frames + (self.refused_frames or 0)
 
     @property
     def lost_frames(self) -> int:
@@ -64,10 +78,25 @@ class Direction(Record):
 
     @property
     def switch_loss_ratio(self) -> Fraction:
-        """Lost share of what was really sent: the part that is the switch's."""
-        if self.sent_frames <= 0:
+        """Lost share of what was really offered: the part that is the switch's."""
+        if self.offered_frames <= 0:
             return Fraction(0)
-        return Fraction(self.sent_frames - self.good_frames, self.sent_frames)
+        return Fraction(self.offered_frames - self.good_frames, self.offered_frames)
+
+
+class GeneratorActivity(Record):
+    """How the generator itself fared during a trial."""
+
+    busy_ppm: int
+    """Share of its time in which its loop had something to do; of the busiest worker."""
+    longest_gap_ns: int
+    """Longest time in which the machine kept one of its loops from running."""
+    gaps_over_10us: int
+    """How often it was kept from running for more than 10 µs."""
+    no_buffers: int = 0
+    """Times that it had no buffer for a frame."""
+    ring_frames: int | None = None
+    """Frames that wait in a receive ring of it at most, while it does not run."""
 
 
 class TrialCounts(Record):
@@ -80,6 +109,8 @@ class TrialCounts(Record):
     """Time that the trial took with all its waits."""
     settled: bool
     """Whether the counters had come to rest when they were read."""
+    generator: GeneratorActivity | None = None
+    """None when the generator does not watch itself."""
 
 
 class Trial(TrialCounts):
@@ -99,6 +130,10 @@ class Trial(TrialCounts):
     """Index of the invalid trial that this one repeats."""
     error: str | None = None
     """What the generator said when it failed."""
+    switch: SwitchCounters | None = None
+    """How the switch's counters grew; None when it has none."""
+    round_trips_ns: tuple[int, ...] = ()
+    """Time of a cache line from the generator's CPU to the switch's and back, before and after."""
     reference: str | None = None
     """What the load refers to, such as `50% of ndr`; None for a load that stands for itself."""
 
@@ -141,6 +176,33 @@ class Trial(TrialCounts):
     def lost_frames(self) -> int:
         """Sum over directions, unsent frames included."""
         return sum(direction.lost_frames for direction in self.directions)
+
+    @property
+    def stall_frames(self) -> int:
+        """Frames per direction that the longest stall of the generator's CPU explains at most.
+
+        While it did not run, frames arrived at the trial's load, and its ring held so many.
+        """
+        if self.generator is None or self.generator.ring_frames is None:
+            return 0
+        arrived = self.generator.longest_gap_ns * self.load_fps // NANOSECONDS
+        return max(0, arrived - self.generator.ring_frames)
+
+    @property
+    def explained_frames(self) -> int | None:
+        """Frames whose loss a counter of the switch explains; None when it has no counters."""
+        return None if self.switch is None else self.switch.dropped_frames
+
+    @property
+    def unexplained_frames(self) -> int | None:
+        """Frames that were sent, did not arrive, and were counted as dropped by nobody.
+
+        Below zero when the switch dropped frames that were not of the test.
+        """
+        if self.explained_frames is None:
+            return None
+        missing = sum(way.sent_frames - way.good_frames for way in self.directions)
+        return missing - self.explained_frames
 
     @property
     def forwarding_fps(self) -> Fraction:

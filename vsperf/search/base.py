@@ -88,6 +88,8 @@ class Loads:
     """Distance of two loads, where the method searches an array of them."""
     fixed: tuple[int, ...] = ()
     """The loads to offer, where nothing is searched."""
+    generator_cap: int | None = None
+    """What the generator can do without a switch; None when it was not measured."""
 
 
 class Search(Protocol):

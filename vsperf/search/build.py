@@ -84,20 +84,25 @@ def array_of(loads: base.Loads) -> range:
     return range(loads.maximum - steps * loads.step, loads.maximum + 1, loads.step)
 
 
-def loads_of(case: CaseSpec) -> base.Loads:
+def loads_of(case: CaseSpec, generator_cap: int | None = None) -> base.Loads:
     """Return the loads that a case may offer, in whole frames per second and direction.
 
     All links carry the same load, so the slowest one decides. A highest load above the line rate
-    means the line rate: the same limit then serves a list of frame sizes.
+    means the line rate: the same limit then serves a list of frame sizes. Nothing is searched above
+    what the generator was seen to do without a switch.
     """
     link, size = case.slowest_link, case.traffic.frame_size
     line_rate = math.floor(link.frames_per_second(size))
     spec = case.search
     if isinstance(spec, FixedLoad):
         fixed = tuple(_fixed(rate, size, link, line_rate) for rate in spec.loads)
-        return base.Loads(min(fixed), max(fixed), line_rate, fixed=fixed)
+        return base.Loads(
+            min(fixed), max(fixed), line_rate, fixed=fixed, generator_cap=generator_cap
+        )
     lowest = max(1, math.ceil(spec.min_load.frames_per_second(size, link)))
     highest = min(line_rate, math.floor(spec.max_load.frames_per_second(size, link)))
+    if generator_cap is not None:
+        highest = max(lowest + 1, min(highest, generator_cap))
     if lowest >= highest:
         raise _refused(
             f"min_load {spec.min_load} leaves no range below max_load {spec.max_load}",
@@ -113,7 +118,7 @@ def loads_of(case: CaseSpec) -> base.Loads:
                 f"at {size} on {link}",
                 "give search.step a greater rate, such as 10kfps",
             )
-    return base.Loads(lowest, highest, line_rate, step=step)
+    return base.Loads(lowest, highest, line_rate, step=step, generator_cap=generator_cap)
 
 
 def _fixed(rate: Rate, size: FrameSize, link: LinkSpeed, line_rate: int) -> int:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from vsperf.human import human_fps
+from vsperf.human import human_fps, human_ns
 from vsperf.record.flags import Flag
 from vsperf.record.result import GoalResult, Limit
 from vsperf.record.trial import Trial
@@ -29,6 +29,8 @@ from vsperf.search.classify import (
 
 FEW_FRAMES = 16
 """Loss of up to so many frames may be something that eats single frames."""
+NEAR = Fraction(95, 100)
+"""From this share of the generator's cap on a result is the generator's."""
 ALIKE_LOADS = 3
 """On so many loads a loss must be the same to be called constant, the highest being at least"""
 ALIKE_SPAN = 2
@@ -120,6 +122,16 @@ def _limit(question: Question, groups: Groups, bounds: Bounds, *, short: bool) -
     doubt = _contradiction(question, groups, bounds, upper)
     if doubt is not None:
         return Limit.UNKNOWN, doubt
+    return _lossy(question, groups, bounds, upper)
+
+
+def _lossy(question: Question, groups: Groups, bounds: Bounds, upper: int) -> tuple[Limit, str]:
+    """Return whose loss it was that made the upper bound."""
+    rule = question.rule
+    if (stalls := _machine_stalled(rule, groups[upper])) is not None:
+        return Limit.HOST, stalls
+    if (near := _near_the_generator(question.loads, bounds)) is not None:
+        return Limit.GENERATOR, near
     reason = _lost_in_switch(rule, groups[upper], at_minimum=bounds.lower is None)
     if question.unverified:
         reason += "; the time ended before that load could be tried again"
@@ -144,7 +156,32 @@ def _unbounded(question: Question, bounds: Bounds) -> tuple[Limit, str]:
         return Limit.UNKNOWN, "no load was decided against"
     if lower >= loads.line_rate:
         return Limit.LINK, f"the line rate, {human_fps(lower)}, passed"
+    if loads.generator_cap is not None and lower >= loads.generator_cap:
+        return Limit.GENERATOR, f"all that the generator can do, {human_fps(lower)}, passed"
     return Limit.SETTING, f"the highest load allowed, {human_fps(lower)}, passed"
+
+
+def _machine_stalled(rule: Rule, trials: Sequence[Trial]) -> str | None:
+    """Say so if stalls of the machine suffice to explain every trial that the switch failed."""
+    own = [trial for trial in trials if failed_in_switch(trial, rule.loss_ratio)]
+    if not own or any(trial.worst_direction.lost_frames > trial.stall_frames for trial in own):
+        return None
+    longest_ns = max(trial.generator.longest_gap_ns for trial in own if trial.generator)
+    return (
+        f"at {human_fps(own[0].load_fps)} every loss is one that a stall of the machine explains "
+        f"(its generator did not run for up to {human_ns(longest_ns)}, and a ring holds less)"
+    )
+
+
+def _near_the_generator(loads: Loads, bounds: Bounds) -> str | None:
+    """Say so if the result is too close to what the generator does without a switch."""
+    cap, lower = loads.generator_cap, bounds.lower
+    if cap is None or lower is None or lower < cap * NEAR:
+        return None
+    return (
+        f"{human_fps(lower)} is {percent(Fraction(lower, cap))} of what the generator does without "
+        f"a switch ({human_fps(cap)}); above {percent(NEAR)} nobody can tell the two apart"
+    )
 
 
 def _ended_early(question: Question, bounds: Bounds) -> str:

@@ -22,6 +22,8 @@ class Link(Spec):
 
     speed: LinkSpeed
     """Bit rate of one direction; 100% of a load and the line rate in results refer to it."""
+    virtual: bool = False
+    """No cable: nothing carries a line rate, and `speed` only bounds the loads of a search."""
     generator: str | None = None
     """Device at the generator's end; made by the deployment when not given."""
     switch: str | None = None

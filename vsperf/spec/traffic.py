@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Literal
 
 from pydantic import Field
@@ -42,6 +43,8 @@ class TrialPolicy(Spec):
     """Share of the intended frames that may stay unsent before the generator counts as short."""
     stretch_tolerance: Ratio
     """Share by which sending may take longer than intended."""
+    unexplained_tolerance: Ratio = Ratio(Fraction(1, 10_000))
+    """Share of the sent frames that may be missing without a counter that says where."""
 
     @property
     def overhead_ns(self) -> int:

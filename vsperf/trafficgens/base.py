@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Protocol
 
 from vsperf.host.cpus import Needs
 from vsperf.host.workspace import Workspace
+from vsperf.record.host import Calibration, Stalls
 from vsperf.record.plan import Endpoint, Placement, Step
 from vsperf.record.trial import TrialCounts
 from vsperf.spec.base import DriverSpec
@@ -30,6 +31,10 @@ class GeneratorSession(Protocol):
 
     def run(self, request: TrialRequest) -> TrialCounts:
         """Send, stop, drain until the counters rest, read them; raises `ComponentError`."""
+        ...
+
+    def failure(self) -> str | None:
+        """Return why the generator no longer works, or None while it does."""
         ...
 
     def round_trip_ns(self, cpus: tuple[int, int]) -> int | None:
@@ -56,6 +61,21 @@ class TrafficGenerator(Protocol):
         self, case: CaseSpec, endpoints: tuple[Endpoint, ...], placement: Placement
     ) -> tuple[Step, ...]:
         """Say what `start` will do; touches nothing."""
+        ...
+
+    def calibrate(
+        self, case: CaseSpec, placement: Placement, workspace: Workspace
+    ) -> Calibration | None:
+        """Return what the generator does on such ports without a switch; None where that is known.
+
+        Runs before the switch does, on the CPUs of both.
+        """
+        ...
+
+    def stalls(
+        self, case: CaseSpec, placement: Placement, workspace: Workspace
+    ) -> tuple[Stalls, ...]:
+        """Return how long the machine keeps busy CPUs from running; runs before the switch does."""
         ...
 
     def start(

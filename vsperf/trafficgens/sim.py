@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal
 from vsperf.errors import ComponentError, UsageError
 from vsperf.host.cpus import Needs
 from vsperf.host.workspace import Workspace
+from vsperf.record.host import Calibration, Stalls
 from vsperf.record.plan import Endpoint, Placement, Step
 from vsperf.record.trial import TrialCounts
 from vsperf.simulation.generator import Fault, GeneratorSettings
@@ -43,6 +44,9 @@ class SimulatedSession:
             )
         return self.path.run(request.load_fps, request.duration_ns, request.latency)
 
+    def failure(self) -> str | None:
+        return "the simulated generator is no longer connected" if self.closed else None
+
     def round_trip_ns(self, cpus: tuple[int, int]) -> int | None:
         return None
 
@@ -71,6 +75,16 @@ class SimulatedGenerator:
         if spec.fault is not Fault.NONE:
             action += f" and the fault `{spec.fault}`"
         return (Step(component="generator", action=action),)
+
+    def calibrate(
+        self, case: CaseSpec, placement: Placement, workspace: Workspace
+    ) -> Calibration | None:
+        return None
+
+    def stalls(
+        self, case: CaseSpec, placement: Placement, workspace: Workspace
+    ) -> tuple[Stalls, ...]:
+        return ()
 
     @contextmanager
     def start(

@@ -69,10 +69,16 @@ def print_plans(planned: Sequence[Planned], as_json: bool) -> None:
 def _print_steps(out: Console, item: Planned) -> None:
     plan = item.plan.plan
     out.print(draw(item.case.spec.topology, item.case.spec.vswitch.kind), markup=False)
+    for role, cpus in plan.placement.cpus.items():
+        out.print(f"  CPU {', '.join(str(cpu) for cpu in cpus):<6} {role}", markup=False)
+    for node, size in plan.hugepage_bytes.items():
+        out.print(f"  {size >> 20} MB of hugepages on memory node {node}", markup=False)
     for number, step in enumerate(plan.steps, start=1):
         out.print(f"{number:3d}. {step.component}: {step.action}", markup=False, soft_wrap=True)
         if step.argv is not None:
             out.print(f"     {shlex.join(step.argv)}", markup=False, style="cyan", soft_wrap=True)
+        for line in step.lines:
+            out.print(f"       {line}", markup=False, style="cyan", soft_wrap=True)
     for note in plan.notes:
         out.print(f"   ! {note}", markup=False, style="yellow")
 

@@ -16,7 +16,7 @@ from vsperf.cli.quantities import QuantityType
 from vsperf.cli.selection import json_option, load, results_option, selects_cases
 from vsperf.cli.signals import SignalWatch
 from vsperf.cli.tables import console
-from vsperf.engine.run import plan_cases
+from vsperf.engine.run import Manner, plan_cases
 from vsperf.engine.session import Session, begin, take_up
 from vsperf.errors import ExitCode, UsageError
 from vsperf.events import Event
@@ -49,6 +49,9 @@ def complete_run(ctx: click.Context, param: click.Parameter, incomplete: str) ->
     help="Time for all trials, such as 30m.",
 )
 @click.option("--keep", is_flag=True, help="Leave the deployment up after the last case.")
+@click.option(
+    "--recalibrate", is_flag=True, help="Measure anew what the generator does without a switch."
+)
 @click.option("--dry-run", is_flag=True, help="Print the plan and stop, as `vsperf plan` does.")
 @click.option(
     "--resume", metavar="RUN", shell_complete=complete_run, help="Go on with an interrupted run."
@@ -66,6 +69,7 @@ def command(
     request: Request,
     budget: Duration | None,
     keep: bool,
+    recalibrate: bool,
     dry_run: bool,
     resume: str | None,
     progress: str,
@@ -96,7 +100,8 @@ def command(
     code = ExitCode.OK
     with make_progress(progress, console(stderr=True)) as display:  # type: ignore[arg-type]
         try:
-            code = session.carry_out(_Quietly(display), budget.ns if budget else None)
+            manner = Manner(budget.ns if budget else None, recalibrate, keep)
+            code = session.carry_out(_Quietly(display), manner)
         except KeyboardInterrupt as error:
             interruption = error
     stored = read_run(session.writer.folder)

@@ -5,25 +5,38 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
 from vsperf.errors import ComponentError, UsageError
-from vsperf.record.plan import Endpoint, Step
-from vsperf.record.trial import TrialCounts, intended_frames
+from vsperf.host.cpus import CpuNeed, Needs
+from vsperf.host.doctor.finding import Check
+from vsperf.host.workspace import Workspace
+from vsperf.record.host import Calibration, Stalls
+from vsperf.record.plan import Endpoint, Placement, Step
+from vsperf.record.trial import GeneratorActivity, TrialCounts, intended_frames
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.traffic import TrialPolicy
 from vsperf.trafficgens.base import TrialRequest
 from vsperf.trafficgens.tgen.binary import planned_binary
+from vsperf.trafficgens.tgen.cap import METHOD, measure_cap, measure_stalls
 from vsperf.trafficgens.tgen.command import Options, Port, command_line, port_of
+from vsperf.trafficgens.tgen.doctor import CHECKS
 from vsperf.trafficgens.tgen.process import NAME, Tgen, running
 from vsperf.trafficgens.tgen.spec import TgenSpec
 from vsperf.trafficgens.tgen.traffic import Way, direction, streams
 
 NANOSECONDS = 1_000_000_000
 ORDINARY_FRAME = 1518
+ROLE = "generator"
+SWITCH_ROLE = "pmd"
+"""CPUs of the switch that take part in every frame's way."""
+MEMORY_BYTES = 256 << 20
+ROUND_TRIPS = 400
+FACTS = ("tgen", "dpdk", "build")
 SLACK_S = 15.0
 """Patience with a trial beyond its own time."""
 
@@ -55,7 +68,27 @@ class TgenSession:
         patience_s = (message["duration_ns"] + message["drain_ns"]) / NANOSECONDS + SLACK_S
         result = self.tgen.ask("trial", patience_s, **message)
         _rest(self.policy.pause.ns)
-        return counts(result, self.ways, intended, time.monotonic_ns() - began)
+        elapsed_ns = time.monotonic_ns() - began
+        return counts(result, self.ways, intended, elapsed_ns, self.spec.ring)
+
+    def failure(self) -> str | None:
+        if self.closed:
+            return "tgen is no longer connected"
+        return None if self.tgen.alive() else str(self.tgen.obituary("between two trials"))
+
+    def round_trip_ns(self, cpus: tuple[int, int]) -> int | None:
+        if cpus[0] == cpus[1]:
+            return None
+        found = self.tgen.ask("roundtrip", cpus=list(cpus), rounds=ROUND_TRIPS)
+        median: int | None = found.get("percentiles_ns", {}).get("50")
+        return median
+
+    def facts(self) -> dict[str, Any]:
+        hello = self.tgen.hello
+        known: dict[str, Any] = {
+            key: hello[key] for key in ("tgen", "dpdk", "build") if key in hello
+        }
+        return {**known, "argv": list(self.tgen.argv), "ports": self.tgen.ports()}
 
 
 class TgenGenerator:
@@ -64,10 +97,21 @@ class TgenGenerator:
     kind: ClassVar[str] = "tgen"
     summary: ClassVar[str] = "the DPDK traffic generator of this project, on any DPDK port"
     Spec: ClassVar[type[DriverSpec]] = TgenSpec
+    checks: ClassVar[tuple[Check, ...]] = CHECKS
 
-    def plan(self, case: CaseSpec, endpoints: tuple[Endpoint, ...]) -> tuple[Step, ...]:
+    def needs(self, case: CaseSpec) -> Needs:
         spec = _spec_of(case)
-        options = _options(case, spec)
+        pinned = spec.cpus.cpus if spec.cpus else None
+        return Needs(
+            cpus=(CpuNeed(ROLE, len(pinned) if pinned else 1, pinned=pinned),),
+            hugepage_bytes=MEMORY_BYTES if spec.hugepages else 0,
+        )
+
+    def plan(
+        self, case: CaseSpec, endpoints: tuple[Endpoint, ...], placement: Placement
+    ) -> tuple[Step, ...]:
+        spec = _spec_of(case)
+        options = _options(case, spec, placement)
         argv = command_line(
             planned_binary(),
             f"{NAME}RUN",
@@ -90,18 +134,42 @@ class TgenGenerator:
             ),
         )
 
+    def calibrate(
+        self, case: CaseSpec, placement: Placement, workspace: Workspace
+    ) -> Calibration | None:
+        switch_cpu = next(iter(placement.of(SWITCH_ROLE)), None)
+        options = _options(case, _spec_of(case), placement)
+        if switch_cpu is None or switch_cpu in options.cpus:
+            return None
+        return Calibration(
+            frame_size=case.traffic.frame_size.bytes,
+            cap_fps=measure_cap(case, options, switch_cpu, workspace),
+            method=METHOD,
+            measured_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+            cpus=(*options.cpus, switch_cpu),
+        )
+
+    def stalls(
+        self, case: CaseSpec, placement: Placement, workspace: Workspace
+    ) -> tuple[Stalls, ...]:
+        options = _options(case, _spec_of(case), placement)
+        cpus = tuple(dict.fromkeys((*options.cpus, *placement.of(SWITCH_ROLE))))
+        return measure_stalls(replace(options, cpus=cpus), workspace)
+
     @contextmanager
     def start(
         self,
         case: CaseSpec,
         endpoints: tuple[Endpoint, ...],
         directions: tuple[tuple[str, str], ...],
+        placement: Placement,
+        workspace: Workspace,
     ) -> Iterator[TgenSession]:
         spec = _spec_of(case)
-        options = _options(case, spec)
+        options = _options(case, spec, placement)
         ports = _ports(endpoints, options)
         _check_directions(ports, directions)
-        with running(ports.values(), options) as tgen:
+        with running(ports.values(), options, workspace) as tgen:
             numbers = tgen.port_numbers(ports)
             ways = tuple(
                 Way(f"{enters} to {leaves}", numbers[enters], numbers[leaves])
@@ -133,7 +201,11 @@ def trial_message(
 
 
 def counts(
-    result: dict[str, Any], ways: tuple[Way, ...], intended: int, elapsed_ns: int
+    result: dict[str, Any],
+    ways: tuple[Way, ...],
+    intended: int,
+    elapsed_ns: int,
+    ring: int | None = None,
 ) -> TrialCounts:
     """Return vsperf's view of a trial's result."""
     ports = {port["port"]: port for port in result.get("ports", ())}
@@ -149,6 +221,20 @@ def counts(
         sending_ns=max(known) if known else None,
         elapsed_ns=elapsed_ns,
         settled=bool(result["settled"]),
+        generator=_activity(result, ring),
+    )
+
+
+def _activity(result: dict[str, Any], ring: int | None) -> GeneratorActivity | None:
+    workers = result.get("workers")
+    if not workers:
+        return None
+    return GeneratorActivity(
+        busy_ppm=max(worker["busy_ppm"] for worker in workers),
+        longest_gap_ns=max(worker["longest_gap_ns"] for worker in workers),
+        gaps_over_10us=sum(worker["gaps_over_10us"] for worker in workers),
+        no_buffers=sum(port.get("no_buffers", 0) for port in result.get("ports", ())),
+        ring_frames=ring,
     )
 
 
@@ -161,10 +247,8 @@ def _spec_of(case: CaseSpec) -> TgenSpec:
     return case.generator
 
 
-def _options(case: CaseSpec, spec: TgenSpec) -> Options:
-    machine = case.testbed.machines.get("local")
-    allowed = machine.cpus.cpus if machine and machine.cpus else (0,)
-    cpus = spec.cpus.cpus if spec.cpus else allowed[:1]
+def _options(case: CaseSpec, spec: TgenSpec, placement: Placement) -> Options:
+    cpus = placement.of(ROLE)
     longest = max(case.traffic.frame_size.bytes, ORDINARY_FRAME)
     return Options(cpus, spec.hugepages, spec.queues, spec.ring, longest, spec.eal)
 

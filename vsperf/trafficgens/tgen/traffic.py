@@ -94,6 +94,7 @@ def direction(way: Way, intended: int, stream: Mapping[str, Any], foreign: int |
             corrupted_frames=stream["corrupted"],
             reordered_frames=stream["reordered"],
             foreign_frames=foreign,
+            refused_frames=stream.get("refused"),
             latency_histogram=stream.get("latency", {}).get("hdr"),
         )
     except KeyError as error:

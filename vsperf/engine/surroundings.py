@@ -1,0 +1,67 @@
+"""What the machine has to do with a result: shared CPUs, CPUs that moved, loss by stalls. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+
+from vsperf.human import human_fps, human_ns
+from vsperf.record.flags import Flag
+from vsperf.record.histogram import excess_ns
+from vsperf.record.host import Stalls, Surroundings
+from vsperf.record.result import SearchResult
+from vsperf.record.trial import Trial
+from vsperf.search.verdict import percent
+from vsperf.units import NANOSECONDS
+
+MOVED = Fraction(3, 2)
+"""A cache line that takes so many times longer than before takes another way."""
+
+
+def sorted_flags(flags: Iterable[Flag]) -> tuple[Flag, ...]:
+    """Return each flag once, in the order in which they are defined."""
+    return tuple(sorted(set(flags), key=list(Flag).index))
+
+
+def flags_around(trials: Sequence[Trial], *, shared_cpu: bool) -> tuple[Flag, ...]:
+    """Return the flags that a case earns by where it ran."""
+    trips = [trip for trial in trials for trip in trial.round_trips_ns]
+    said = {
+        Flag.SHARED_CPU: shared_cpu,
+        Flag.CORES_MOVED: bool(trips) and max(trips) > MOVED * min(trips),
+    }
+    return tuple(flag for flag, applies in said.items() if applies)
+
+
+def host_losses(
+    result: SearchResult, trials: Sequence[Trial], surroundings: Surroundings
+) -> tuple[str, ...]:
+    """Say what loss the stalls of the machine alone explain at a load that passed without any.
+
+    A CPU that stands still for longer than its ring lasts loses what arrives after that. When no
+    loss was seen all the same, the trials were short enough to fall between two such stalls.
+    """
+    ring = next((t.generator.ring_frames for t in trials if t.generator is not None), None)
+    if ring is None:
+        return ()
+    found = []
+    for goal in result.goals:
+        if goal.lower_fps is None or Fraction(goal.loss_ratio) != 0:
+            continue
+        holds_ns = ring * NANOSECONDS // goal.lower_fps
+        ratio = max((loss_by(stalls, holds_ns) for stalls in surroundings.stalls), default=0.0)
+        if ratio > 0:
+            longest = max(stalls.longest_ns for stalls in surroundings.stalls)
+            found.append(
+                f"{goal.goal}: the machine stalls for up to {human_ns(longest)}, and at "
+                f"{human_fps(goal.lower_fps)} the rings hold {human_ns(holds_ns)}; that alone "
+                f"explains a loss of {percent(Fraction(ratio))} over longer times"
+            )
+    return tuple(found)
+
+
+def loss_by(stalls: Stalls, holds_ns: int) -> float:
+    """Return the share of time in stalls beyond what a ring can hold."""
+    if stalls.histogram is None or stalls.longest_ns <= holds_ns:
+        return 0.0
+    return excess_ns(stalls.histogram, holds_ns) / stalls.observed_ns

@@ -1,0 +1,64 @@
+"""What surrounds a trial: the switch's counters before and after, and the distance of the CPUs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vsperf.errors import ComponentError
+from vsperf.record.switch import SwitchCounters
+from vsperf.trafficgens.base import GeneratorSession
+from vsperf.vswitches.base import RunningSwitch
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What was seen around a trial."""
+
+    switch: SwitchCounters | None = None
+    round_trips_ns: tuple[int, ...] = ()
+    failure: str | None = None
+    """Why the switch no longer works, if it does not."""
+
+
+@dataclass
+class Watch:
+    """Looks before a trial and after it."""
+
+    switch: RunningSwitch | None
+    """None when frames go round without one."""
+    generator: GeneratorSession
+    cpus: tuple[int, int] | None = None
+    """Of the generator and of the switch; None when there is no way between two CPUs to look at."""
+    _before: SwitchCounters | None = None
+    _round_trip_ns: int | None = None
+
+    def begin(self) -> None:
+        """Look before a trial; what is wrong already shows in the trial itself."""
+        try:
+            self._before = None if self.switch is None else self.switch.counters()
+        except ComponentError:
+            self._before = None
+        if self._round_trip_ns is None:
+            self._round_trip_ns = self.round_trip_ns()
+
+    def end(self) -> Seen:
+        """Look after a trial."""
+        if self.switch is not None and (reason := self.switch.failure()) is not None:
+            return Seen(failure=reason)
+        try:
+            after = None if self.switch is None else self.switch.counters()
+        except ComponentError as error:
+            return Seen(failure=str(error))
+        growth = after.since(self._before) if after is not None and self._before else None
+        before, self._round_trip_ns = self._round_trip_ns, self.round_trip_ns()
+        trips = (before, self._round_trip_ns)
+        return Seen(growth, tuple(trip for trip in trips if trip is not None))
+
+    def round_trip_ns(self) -> int | None:
+        """Return how far the two CPUs are from each other now; None when it cannot be told."""
+        if self.cpus is None or self.generator.failure() is not None:
+            return None
+        try:
+            return self.generator.round_trip_ns(self.cpus)
+        except ComponentError:
+            return None

@@ -1,0 +1,53 @@
+"""What tgen and its ports do without a switch: a mirror stands in for it, on the same CPUs."""
+
+from __future__ import annotations
+
+from vsperf.host.workspace import Workspace
+from vsperf.record.host import Stalls
+from vsperf.spec.case import CaseSpec
+from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, stalls, trial, ways_between
+from vsperf.trafficgens.tgen.command import Options
+from vsperf.trafficgens.tgen.loop import arrived_fps, loop
+
+FLAT_OUT = Sending(duration_ns=500_000_000, latency=False)
+ATTEMPTS = 2
+"""The better of two: what a host can do is what it once did."""
+STALLS_NS = 1_000_000_000
+THRESHOLD_NS = 10_000
+METHOD = "vhost-user ports against a forwarder that looks at no frame"
+NOTHING = ("net_null0",)
+
+
+def measure_cap(case: CaseSpec, options: Options, mirror_cpu: int, workspace: Workspace) -> int:
+    """Return the frames per second and direction that came back, sending flat out."""
+    profile = case.traffic
+    stream = Stream(profile.frame_size.bytes, int(profile.flows))
+    with (
+        loop("vhost", mirror_cpu, workspace) as devices,
+        at_hand(devices, options, workspace) as tgen,
+    ):
+        ways = ways_between(len(tgen.ports()), profile.direction)
+        return max(
+            min(arrived_fps(one) for one in found["streams"])
+            for found in (
+                trial(tgen, ways, stream, FLAT_OUT, lambda event: None) for _ in range(ATTEMPTS)
+            )
+        )
+
+
+def measure_stalls(options: Options, workspace: Workspace) -> tuple[Stalls, ...]:
+    """Return the stalls of the CPUs of `options`, each watched by a loop that does nothing else."""
+    with at_hand(NOTHING, options, workspace) as tgen:
+        answer = stalls(tgen, STALLS_NS, THRESHOLD_NS)
+    return tuple(
+        Stalls(
+            cpu=worker["cpu"],
+            observed_ns=STALLS_NS,
+            threshold_ns=THRESHOLD_NS,
+            gaps=worker["gaps"]["count"],
+            total_ns=int(worker["gaps"]["count"] * worker["gaps"].get("mean_ns", 0)),
+            longest_ns=worker["gaps"].get("max_ns", 0),
+            histogram=worker["gaps"].get("hdr"),
+        )
+        for worker in answer["workers"]
+    )
