@@ -1,10 +1,11 @@
 """Measures how exactly tgen keeps an asked rate, and its latency floor; prints and judges nothing.
 
 Usage: python tools/bench/tgen_pacing.py [--tgen PROGRAM] [--seconds 10] [--rates 1000,1000000]
-       [--burst 32] [--vdev net_ring0]
+       [--burst 32] [--vdev net_ring0] [--veth]
 
 The port is a ring that leads back to itself, so that nothing but the generator's own loop limits
-it. Trials flat out find the greatest rate; the last rates are 90 % of it.
+it. Trials flat out find the greatest rate; the last rates are 90 % of it. With --veth tgen is
+compared with tcpreplay on a cable of the kernel instead, see tgen_veth.py.
 """
 
 # ruff: noqa: T201
@@ -14,9 +15,10 @@ import argparse
 import os
 from typing import Any
 
+import tgen_veth
 from tgen_parts import Tgen, find_tgen
 
-RATES = "1000,10000,100000,1000000,4000000,10000000"
+RATES = (1_000, 10_000, 100_000, 1_000_000, 4_000_000, 10_000_000)
 ROUNDS = 3
 PERCENTILES = ("50", "90", "99", "99.9", "99.99")
 
@@ -26,12 +28,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tgen")
     parser.add_argument("--seconds", type=float, default=10)
-    parser.add_argument("--rates", default=RATES)
+    parser.add_argument("--rates")
     parser.add_argument("--burst", type=int, default=32)
     parser.add_argument("--cpus", default="0,1", help="of the main lcore and the worker")
     parser.add_argument("--vdev", default="net_ring0")
+    parser.add_argument("--veth", action="store_true", help="compare with tcpreplay on a veth")
     wanted = parser.parse_args()
     main_cpu, worker_cpu = wanted.cpus.split(",")
+    default = tgen_veth.RATES if wanted.veth else RATES
+    rates = [float(rate) for rate in wanted.rates.split(",")] if wanted.rates else default
+    if wanted.veth:
+        cpus = (main_cpu, worker_cpu)
+        tgen_veth.compare(find_tgen(wanted.tgen), rates, wanted.seconds, cpus)
+        return
     arguments = [
         *("--no-pci", "--in-memory", "-m", "256", "--log-level=4"),
         *(f"--lcores=0@{main_cpu},1@{worker_cpu}", f"--vdev={wanted.vdev}"),
@@ -44,7 +53,6 @@ def main() -> None:
         hz, busy_ns = flat_out["tsc_hz"], flat_out["workers"][0]["busy_ns"]
         cycles = busy_ns * hz / 1e9 / flat_out["streams"][0]["sent"]
         print(f"greatest rate {greatest / 1e6:.2f} Mpps, {cycles:.1f} cycles per frame both ways")
-        rates = [float(rate) for rate in wanted.rates.split(",")]
         for rate in rates:
             show(tgen, rate, wanted.seconds, wanted.burst)
         for _ in range(ROUNDS):  # the host lends more or less of its time; so each its own maximum

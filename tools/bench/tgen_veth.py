@@ -1,0 +1,168 @@
+"""Measures how evenly tgen and tcpreplay send on a veth, by the time stamps of the kernel there.
+
+Usage: python tools/bench/tgen_pacing.py --veth [--seconds 5] [--rates 10000,100000]
+
+Both send the same frames on packet sockets at one end of a cable, in a network namespace that ends
+with this program; tcpdump notes at the other end when the kernel got each frame. Needs root.
+"""
+
+# ruff: noqa: T201
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from tgen_parts import Tgen
+
+RATES = (10_000, 100_000)
+PROGRAMS = ("unshare", "ip", "tcpdump", "tcpreplay", "taskset")
+INSIDE = "TGEN_BENCH_INSIDE"
+FRAME_BYTES = 60
+LOOP_FRAMES = 10_000
+"""In the file that tcpreplay repeats."""
+NANOSECOND_PCAP = 0xA1B23C4D
+DEADLINE_S = 20
+WRITES_EVERY_S = 1.5
+"""tcpdump looks at what came once a second, and somewhat later when it has no CPU."""
+SHARES = (0.5, 0.9, 0.99, 0.999)
+
+Send = Callable[[], object]
+"""Sends at the rate for the time."""
+
+
+def compare(program: Path, rates: Sequence[float], seconds: float, cpus: tuple[str, str]) -> None:
+    """Let both take turns at each rate, and show their gaps."""
+    if INSIDE not in os.environ:
+        if absent := [name for name in PROGRAMS if shutil.which(name) is None]:
+            raise SystemExit(f"this comparison needs {', '.join(absent)}")
+        os.environ[INSIDE] = "1"
+        os.execvp("unshare", ["unshare", "--net", sys.executable, *sys.argv])  # noqa: S606, S607
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        lay_cable()
+        for rate in rates:
+            for burst in (1, 32):
+                with tgen_sends(program, cpus[1], rate, seconds, burst) as send:
+                    show(f"tgen, burst {burst}", rate, watched(folder, send, rate, seconds, cpus))
+            send = tcpreplay_sends(folder, cpus[1], rate, seconds)
+            show("tcpreplay", rate, watched(folder, send, rate, seconds, cpus))
+
+
+def lay_cable() -> None:
+    """Make a veth on which nobody says anything unasked."""
+    run("ip", "link", "add", "veth0", "type", "veth", "peer", "name", "veth1")
+    for name in ("veth0", "veth1"):
+        Path(f"/proc/sys/net/ipv6/conf/{name}/disable_ipv6").write_text("1")
+        run("ip", "link", "set", name, "up")
+
+
+def run(*argv: str) -> None:
+    """Run a program that must not fail."""
+    subprocess.run(argv, check=True, capture_output=True)  # noqa: S603
+
+
+@contextmanager
+def tgen_sends(program: Path, cpu: str, rate: float, seconds: float, burst: int) -> Iterator[Send]:
+    """Start a tgen on the cable."""
+    arguments = [
+        *(
+            "--no-pci",
+            "--no-huge",
+            "-m",
+            "256",
+            "--log-level=4",
+            "--vdev=net_af_packet0,iface=veth0",
+        ),
+        *(f"--lcores=0@{cpu},1@{cpu}", f"--file-prefix=tgen-bench-{os.getpid()}"),
+    ]
+    with Tgen(program, arguments) as tgen:
+        tgen.ask("configure", streams=[{"size": FRAME_BYTES + 4}])
+        trial = {"rate_fps": rate, "duration_ns": int(seconds * 1e9), "burst": burst}
+        yield lambda: tgen.ask("trial", **trial)
+
+
+def tcpreplay_sends(folder: Path, cpu: str, rate: float, seconds: float) -> Send:
+    """Write the frames that tcpreplay repeats."""
+    frame = b"\x02\0\0\0\0\2\x02\0\0\0\0\1\x08\0" + bytes(FRAME_BYTES - 14)
+    header = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
+    record = struct.pack("<IIII", 0, 0, len(frame), len(frame)) + frame
+    file = folder / "frames.pcap"
+    file.write_bytes(header + LOOP_FRAMES * record)
+    return lambda: run(
+        *("taskset", "--cpu-list", cpu, "tcpreplay", "--quiet", "--preload-pcap"),
+        *("--intf1=veth0", f"--pps={rate:.0f}", f"--limit={rate * seconds:.0f}"),
+        *(f"--loop={int(rate * seconds) // LOOP_FRAMES + 1}", str(file)),
+    )
+
+
+def watched(
+    folder: Path, send: Send, rate: float, seconds: float, cpus: tuple[str, str]
+) -> list[int]:
+    """Return when each frame came to the other end, in nanoseconds."""
+    file = folder / "seen.pcap"
+    argv = (
+        *("taskset", "--cpu-list", cpus[0], "tcpdump", "-i", "veth1", "-Q", "in", "-s", "64"),
+        *("-B", "65536", "-U", "--time-stamp-precision=nano", "-w", str(file)),
+    )
+    file.unlink(missing_ok=True)
+    with subprocess.Popen(argv, stderr=subprocess.PIPE, text=True) as tcpdump:  # noqa: S603
+        assert tcpdump.stderr is not None
+        try:
+            while "listening on" not in tcpdump.stderr.readline():
+                if tcpdump.poll() is not None:
+                    raise SystemExit("tcpdump does not listen")
+            send()
+            settle(file, int(rate * seconds))
+        finally:
+            tcpdump.terminate()
+            tcpdump.communicate()
+    return list(times_in(file.read_bytes()))
+
+
+def settle(file: Path, frames: int) -> None:
+    """Wait until tcpdump has written all frames, or writes no more."""
+    size, deadline = -1, time.monotonic() + DEADLINE_S
+    while file.stat().st_size not in {size, 24 + frames * (16 + FRAME_BYTES)}:
+        if time.monotonic() > deadline:
+            return
+        size = file.stat().st_size
+        time.sleep(WRITES_EVERY_S)
+
+
+def times_in(capture: bytes) -> Iterator[int]:
+    """Yield the time of each frame."""
+    (magic,) = struct.unpack_from("<I", capture)
+    if magic != NANOSECOND_PCAP:
+        raise SystemExit("tcpdump has not kept nanoseconds")
+    at = 24
+    while at + 16 <= len(capture):
+        seconds, nanoseconds, length, _ = struct.unpack_from("<IIII", capture, at)
+        at += 16 + length
+        yield seconds * 1_000_000_000 + nanoseconds
+
+
+def show(who: str, rate: float, times: list[int]) -> None:
+    """Print the error of the mean rate, and how far gaps are from what they should be."""
+    nominal = 1e9 / rate
+    gaps = sorted(after - before for before, after in itertools.pairwise(times))
+    error_ppm = ((len(times) - 1) * 1e9 / (times[-1] - times[0]) / rate - 1) * 1e6
+    off = sorted(abs(gap - nominal) for gap in gaps)
+    shares = " ".join(
+        f"p{share * 100:g} {off[int(share * (len(off) - 1))]:.0f}" for share in SHARES
+    )
+    print(
+        f"{rate:>9.0f} fps, {who}: {len(times)} frames, {error_ppm:+.1f} ppm; gaps from "
+        f"{gaps[0]} to {gaps[-1]} ns, deviation {statistics.pstdev(gaps):.0f} ns; off by {shares} "
+        f"ns",
+        flush=True,
+    )
