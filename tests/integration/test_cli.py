@@ -125,7 +125,6 @@ def test_a_broken_file_is_shown_with_line_and_caret(vsperf: Shell) -> None:
         ("results", "--json"),
         ("results", "latest", "--json"),
         ("results", "--cases", "--testcase", "phy2phy_*", "--json"),
-        ("doctor", "--json"),
         ("clean", "--dry-run", "--json"),
         ("plugins", "--json"),
         ("explain", "--json"),
@@ -140,6 +139,13 @@ def test_every_reading_verb_speaks_json(vsperf: Shell, command: tuple[str, ...])
     ended = vsperf(*command)
     assert ended.code == ExitCode.OK, ended.err
     assert isinstance(ended.data, dict | list)
+
+
+def test_the_doctor_speaks_json_on_a_machine_that_is_not_ready_too(vsperf: Shell) -> None:
+    ended = vsperf("doctor", "--json")
+    failed = [finding for finding in ended.data if finding["status"] == "failure"]
+    assert ended.code == (ExitCode.NOT_READY if failed else ExitCode.OK)
+    assert {"name", "group", "status", "evidence", "fix"} == set(ended.data[0])
 
 
 def test_missing_numbers_are_null_in_json_and_never_zero(vsperf: Shell) -> None:

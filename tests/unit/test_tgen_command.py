@@ -49,6 +49,18 @@ def test_the_whole_command_line() -> None:
     )
 
 
+def test_of_the_pci_bus_only_the_named_cards_are_taken() -> None:
+    cards = [
+        port_of(endpoint("pci", "0000:AF:00.0"), 0, Options()),
+        port_of(endpoint("pci", "af:00.1,mprq_en=1"), 1, Options()),
+    ]
+    assert [port.name for port in cards] == ["0000:af:00.0", "0000:af:00.1"]
+    argv = command_line("tgen", "n", SOCKET, cards, Options())
+    assert "--no-pci" not in argv
+    assert "--allow=0000:af:00.0" in argv
+    assert "--allow=0000:af:00.1,mprq_en=1" in argv
+
+
 def test_without_hugepages_memory_is_ordinary_and_limited() -> None:
     argv = command_line("tgen", "n", SOCKET, [], Options(hugepages=False))
     assert "--no-huge" in argv

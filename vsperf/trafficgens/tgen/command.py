@@ -9,7 +9,7 @@ from pathlib import Path
 from vsperf.errors import UsageError
 from vsperf.record.plan import Endpoint
 
-KINDS = ("vhost-user", "vhost-user-client", "vdev")
+KINDS = ("vhost-user", "vhost-user-client", "vdev", "pci")
 """Kinds of endpoints that tgen speaks to."""
 ORDINARY_MEMORY_MB = 512
 """Taken where there are no hugepages; pages that are not touched cost nothing."""
@@ -22,7 +22,9 @@ class Port:
     name: str
     """Such as `net_virtio_user0`; tgen's answer to `ports` says it too."""
     device: str
-    """The argument of --vdev that makes it."""
+    """The argument of --vdev that makes it, or of --allow that admits it."""
+    pci: bool = False
+    """Whether it is a device on the PCI bus."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,8 @@ def port_of(endpoint: Endpoint, number: int, options: Options) -> Port:
     match endpoint.kind:
         case "vdev":
             return device_port(endpoint.address)
+        case "pci":
+            return _card(endpoint.address)
         case "vhost-user" | "vhost-user-client":
             name = f"net_virtio_user{number}"
             device = f"{name},path={endpoint.address},queue_size={_power(options.ring)}"
@@ -65,6 +69,13 @@ def device_port(argument: str) -> Port:
     return Port(argument.partition(",")[0], argument)
 
 
+def _card(argument: str) -> Port:
+    """Return the port of a NIC; DPDK calls it what it was called here, so with its domain."""
+    address, comma, arguments = argument.partition(",")
+    name = address.lower() if address.count(":") == 2 else f"0000:{address.lower()}"
+    return Port(name, f"{name}{comma}{arguments}", pci=True)
+
+
 def command_line(
     binary: str, name: str, control: Path, ports: Iterable[Port], options: Options
 ) -> tuple[str, ...]:
@@ -78,13 +89,15 @@ def command_line(
         if options.hugepages
         else ("--no-huge", "--no-shconf", "-m", str(ORDINARY_MEMORY_MB))
     )
+    named = tuple(ports)
+    bus = () if any(port.pci for port in named) else ("--no-pci",)
     return (
         binary,
-        "--no-pci",
+        *bus,
         *memory,
         f"--file-prefix={name}",
         f"--lcores={lcores(options.cpus)}",
-        *(f"--vdev={port.device}" for port in ports),
+        *(f"--{'allow' if port.pci else 'vdev'}={port.device}" for port in named),
         *options.extra,
         "--",
         "--control",

@@ -78,10 +78,15 @@ def filled(port: SwitchPort, fill: Callable[[str], str]) -> SwitchPort:
 
 
 def needs_network(ports: tuple[SwitchPort, ...]) -> bool:
-    """Whether a port is a network device of the kernel, which only the host's own network has."""
+    """Whether a port is a network device of the kernel, which only the host's own network has.
+
+    A card may be one: some drivers share it between the kernel and DPDK.
+    """
     devices = (port.options.get("dpdk-devargs", "") for port in ports)
-    return any("iface=" in device for device in devices) or any(
-        port.type == "afxdp" for port in ports
+    return (
+        any("iface=" in device for device in devices)
+        or any(port.type == "afxdp" for port in ports)
+        or needs_pci(ports)
     )
 
 

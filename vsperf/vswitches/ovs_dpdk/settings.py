@@ -45,11 +45,12 @@ def other_config(
 def extra_arguments(spec: OvsDpdkSpec, pci: bool) -> tuple[str, ...]:
     """Return the arguments of DPDK's environment layer that OVS has no setting for.
 
-    Memory without names in a file system needs no mount and leaves nothing behind.
+    Memory without names in a file system needs no mount and leaves nothing behind. Where cards
+    are used, DPDK is told to begin with none: it would take the generator's, too.
     """
     ordinary = ("--no-huge", "--legacy-mem", "--no-shconf", "-m", str(spec.memory))
     memory = ("--in-memory",) if spec.hugepages else ordinary
-    devices = () if pci else ("--no-pci",)
+    devices = ("--allow=0000:00:00.0",) if pci else ("--no-pci",)
     return (*memory, *devices, "--file-prefix=NAME-ovs")
 
 
