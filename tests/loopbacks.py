@@ -73,11 +73,14 @@ class Loopback:
 
 
 @contextmanager
-def through_testpmd(folder: Path, mode: str = "io") -> Iterator[Loopback]:
-    """Let DPDK's testpmd forward between two ports."""
+def through_testpmd(
+    folder: Path, mode: str = "io", queues: int = 1, calls: bool = False
+) -> Iterator[Loopback]:
+    """Let DPDK's testpmd forward between two ports; it listens, or `calls` whoever does."""
     arguments = ("--auto-start", f"--forward-mode={mode}", "--stats-period=600", "--no-mlockall")
-    argv = ("--", *arguments, "--total-num-mbufs=16384")
-    with _forwarder("dpdk-testpmd", argv, folder) as running:
+    argv = ("--", *arguments, "--total-num-mbufs=16384", f"--rxq={queues}", f"--txq={queues}")
+    port = f",queues={queues}" + (",client=1" if calls else "")
+    with _forwarder("dpdk-testpmd", argv, folder, port) as running:
         yield running
 
 
@@ -125,20 +128,23 @@ def tgen_case(**settings: Any) -> CaseSpec:
 
 
 @contextmanager
-def _forwarder(program: str, arguments: Sequence[str], folder: Path) -> Iterator[Loopback]:
+def _forwarder(
+    program: str, arguments: Sequence[str], folder: Path, port: str = ""
+) -> Iterator[Loopback]:
     name = f"vsperf-dut-{os.getpid()}-{secrets.token_hex(3)}"
     sockets = (socket_folder() / f"{name}-0", socket_folder() / f"{name}-1")
     last = max(os.sched_getaffinity(0))
     argv = [program, "--no-pci", "--no-huge", "--no-shconf", "-m", "512"]
     argv += [f"--file-prefix={name}", f"--lcores=0@{last},1@{last}"]
-    argv += [f"--vdev=net_vhost{n},iface={path}" for n, path in enumerate(sockets)]
+    argv += [f"--vdev=net_vhost{n},iface={path}{port}" for n, path in enumerate(sockets)]
     with (folder / f"{name}.log").open("wb") as log:
         process = subprocess.Popen(
             [*argv, *arguments], stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
         )
         running = Loopback(process, sockets)
         try:
-            _wait_for(sockets, process, folder / f"{name}.log")
+            if "client=1" not in port:
+                _wait_for(sockets, process, folder / f"{name}.log")
             yield running
         finally:
             if process.poll() is None:

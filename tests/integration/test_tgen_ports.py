@@ -15,12 +15,13 @@ from typing import Any
 
 import pytest
 from conftest import Require
-from loopbacks import OPTIONS
+from loopbacks import OPTIONS, through_testpmd
 
 from vsperf.errors import ComponentError
 from vsperf.trafficgens.tgen.binary import find_binary
 from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
-from vsperf.trafficgens.tgen.process import Tgen
+from vsperf.trafficgens.tgen.command import port_of
+from vsperf.trafficgens.tgen.process import Tgen, running
 
 pytestmark = pytest.mark.xdist_group("machine")
 
@@ -141,6 +142,25 @@ def within(tgen: Tgen, *argv: str) -> None:
     """Run a program in the namespace of this tgen."""
     enter = ("nsenter", f"--net=/proc/{tgen.process.pid}/ns/net", "--")
     subprocess.run([*enter, *argv], check=True, timeout=20)
+
+
+@pytest.mark.parametrize("kind", ["vhost-user", "vhost-user-client"])
+@pytest.mark.parametrize("queues", [1, 2])
+def test_vhost_user_whoever_calls_and_on_several_queues(
+    kind: str, queues: int, tmp_path: Path, require: Require
+) -> None:
+    """A trial goes ahead: a switch that has just been joined may need a moment for all queues."""
+    require("tgen")
+    require("dpdk-testpmd")
+    options = replace(OPTIONS, queues=queues)
+    with through_testpmd(tmp_path, queues=queues, calls=kind == "vhost-user-client") as switch:
+        endpoints = [endpoint.model_copy(update={"kind": kind}) for endpoint in switch.endpoints]
+        ports = [port_of(endpoint, number, options) for number, endpoint in enumerate(endpoints)]
+        with running(ports, options) as tgen:
+            for port in tgen.ports():
+                assert port["transmit_queues"] == port["receive_queues"] == queues
+            trial(tgen, WAYS, Stream(64), Sending("1000", frames=100), lambda event: None)
+            assert_all_arrive(tgen, Stream(64, flows=64))
 
 
 @pytest.mark.parametrize("size", [64, 9216])
