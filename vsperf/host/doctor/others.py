@@ -64,7 +64,7 @@ def _leftovers(here: Surroundings) -> Answer:
     elsewhere = here.roots != Roots()
     dead = dead_deployments((here.roots.root / "run" / "vsperf",) if elsewhere else None)
     if not dead:
-        return ok("no run that was killed left anything")
+        return ok("no run of this user that was killed left anything")
     evidence = "; ".join(f"{one.folder}: {one.text}" for one in dead)
     running = any(one.processes for one in dead)
     return (failure if running else warning)(evidence, "vsperf clean")
@@ -83,16 +83,21 @@ def _switches(here: Surroundings) -> Answer:
 
 
 def _pollers(here: Surroundings) -> Answer:
-    found = [
-        f"{_program(command)} ({pid})"
-        for pid, command in _commands(here.roots)
-        if pid != os.getpid() and not _of_a_run(here.roots, pid) and _polls(here.roots, pid)
-    ]
+    found, hidden = [], 0
+    for pid, command in _commands(here.roots):
+        if pid == os.getpid() or _of_a_run(here.roots, pid):
+            continue
+        polls = _polls(here.roots, pid)
+        hidden += polls is None
+        if polls:
+            found.append(f"{_program(command)} ({pid})")
     if found:
         return warning(
             f"{', '.join(found)}: may poll a CPU that is measured, and hold hugepages",
             "end them before a run, or keep their CPUs out of machines.local.cpus",
         )
+    if hidden:
+        return unknown(f"{hidden} processes show their memory to root only")
     return ok("no other program on DPDK or hugepages")
 
 
@@ -135,11 +140,14 @@ def _of_a_run(roots: Roots, pid: int) -> bool:
         return False
 
 
-def _polls(roots: Roots, pid: int) -> bool:
+def _polls(roots: Roots, pid: int) -> bool | None:
+    """Return whether a process looks like it; None when this user may not look."""
     try:
         mappings = (roots.proc / str(pid) / "maps").read_text(errors="replace")
+    except PermissionError:
+        return None
     except OSError:
-        return False
+        return False  # it has ended
     return any(sign in mappings for sign in POLLING)
 
 
