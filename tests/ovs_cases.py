@@ -15,8 +15,6 @@ from vsperf.vswitches.ovs_dpdk.driver import OvsDpdk
 from vsperf.vswitches.ovs_dpdk.running import RunningOvs
 
 PLACEMENT = Placement(cpus={"pmd": (1,), "switch main": (0,), "generator": (0,)})
-SMALL = {"memory": 256}
-"""Enough for ordinary frames, and little enough to leave hugepages to others."""
 
 
 def ovs_case(
@@ -25,7 +23,7 @@ def ovs_case(
     **sections: Any,
 ) -> CaseSpec:
     """Return a case with OVS-DPDK; `links` says more about links of the testbed."""
-    vswitch = OvsDpdk.Spec.model_validate({"kind": "ovs-dpdk", **SMALL, **(switch or {})})
+    vswitch = OvsDpdk.Spec.model_validate({"kind": "ovs-dpdk", **(switch or {})})
     names = dict.fromkeys(["phy0", "phy1", *(links or {})])
     testbed = {
         "name": "local",

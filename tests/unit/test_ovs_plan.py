@@ -180,6 +180,21 @@ def test_affinity_of_an_unknown_link_is_refused() -> None:
         ports(switch={"rxq_affinity": {"phy7": "0:1"}})
 
 
+def test_memory_is_what_the_buffers_of_the_ports_take() -> None:
+    assert settings()["dpdk-socket-mem"] == "256"
+    assert int(settings(traffic={"frame_size": "9018B"})["dpdk-socket-mem"]) > 256
+    assert (
+        int(settings(switch={"hugepages": False})["dpdk-extra"].split(" -m ")[1].split()[0]) > 256
+    )
+
+
+def test_memory_that_cannot_hold_the_buffers_is_refused_with_a_number_that_can() -> None:
+    with pytest.raises(UsageError, match="memory is 64 MB") as caught:
+        settings(switch={"memory": 64})
+    assert "vswitch.memory=256" in (caught.value.problems[0].fix or "")
+    assert settings(switch={"memory": 256})["dpdk-socket-mem"] == "256"
+
+
 def test_no_cpu_for_the_polling_threads_is_refused() -> None:
     with pytest.raises(UsageError, match="no CPU was found"):
         steps(Placement())

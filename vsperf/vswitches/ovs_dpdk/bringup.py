@@ -13,17 +13,19 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vsperf.errors import ComponentError
+from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.process import Managed, managed
 from vsperf.host.workspace import Workspace
 from vsperf.vswitches.ovs_dpdk import layout
 from vsperf.vswitches.ovs_dpdk.control import ask
 from vsperf.vswitches.ovs_dpdk.database import Database, Interface, connected
 from vsperf.vswitches.ovs_dpdk.diagnosis import not_started, port_problems
+from vsperf.vswitches.ovs_dpdk.parse import thread_statistics
 from vsperf.vswitches.ovs_dpdk.plan import Design
 from vsperf.vswitches.ovs_dpdk.programs import Programs
 from vsperf.vswitches.ovs_dpdk.rules import rules
 from vsperf.vswitches.ovs_dpdk.running import DATABASE, SWITCH, RunningOvs
+from vsperf.vswitches.ovs_dpdk.settings import PMD_ROLE
 
 DAEMON_S = 10.0
 """Patience with a daemon that starts."""
@@ -131,6 +133,7 @@ def instance(design: Design, programs: Programs, workspace: Workspace) -> Iterat
             if problem is not None:
                 raise problem
             facts = database.facts()
+        _check_polling(made)
         _install_rules(made)
         yield RunningOvs(
             folder=workspace.folder,
@@ -180,6 +183,20 @@ def _start_switch(made: Instance, stack: ExitStack) -> None:
         made.daemons[SWITCH] = stack.enter_context(starting)
     except ComponentError as error:
         raise not_started(made.log, error.problems[0].why or str(error)) from error
+
+
+def _check_polling(made: Instance) -> None:
+    """See that a thread polls on each CPU that was asked for; OVS leaves out those it has not."""
+    statistics = ask(made.controls[SWITCH], "dpif-netdev/pmd-stats-show", patience_s=DAEMON_S)
+    found = {thread.cpu for thread in thread_statistics(statistics)}
+    missing = [cpu for cpu in made.design.placement.of(PMD_ROLE) if cpu not in found]
+    if missing:
+        names = ", ".join(str(cpu) for cpu in missing)
+        raise NotReadyError(
+            f"no thread of the switch polls on CPU {names}",
+            why="OVS does not know this CPU, or no port is on its memory node",
+            fix="see `vsperf plan`, and choose other CPUs: vswitch.pmd_cpus",
+        )
 
 
 def _filled_ports(made: Instance) -> tuple[layout.SwitchPort, ...]:

@@ -16,13 +16,13 @@ from vsperf.vswitches.base import SwitchPlan
 from vsperf.vswitches.ovs_dpdk.bringup import instance
 from vsperf.vswitches.ovs_dpdk.checks import check
 from vsperf.vswitches.ovs_dpdk.doctor import CHECKS
+from vsperf.vswitches.ovs_dpdk.layout import ports_of
+from vsperf.vswitches.ovs_dpdk.memory import MEGABYTE, memory_mb
 from vsperf.vswitches.ovs_dpdk.plan import Design, switch_plan
 from vsperf.vswitches.ovs_dpdk.programs import find_programs, planned_programs
 from vsperf.vswitches.ovs_dpdk.running import RunningOvs
 from vsperf.vswitches.ovs_dpdk.settings import MAIN_ROLE, PMD_ROLE
 from vsperf.vswitches.ovs_dpdk.spec import OvsDpdkSpec
-
-MEGABYTE = 1 << 20
 
 
 class OvsDpdk:
@@ -36,13 +36,14 @@ class OvsDpdk:
     def needs(self, case: CaseSpec) -> Needs:
         spec = _spec_of(case)
         pmds = None if spec.pmd_cpus is None else spec.pmd_cpus.cpus
+        memory = memory_mb(spec, ports_of(case, spec))
         main = None if spec.main_cpus is None else spec.main_cpus.cpus
         return Needs(
             cpus=(
                 CpuNeed(PMD_ROLE, spec.pmd_count, pinned=pmds),
                 CpuNeed(MAIN_ROLE, len(main) if main else 1, busy=False, pinned=main),
             ),
-            hugepage_bytes=spec.memory * MEGABYTE if spec.hugepages else 0,
+            hugepage_bytes=memory * MEGABYTE if spec.hugepages else 0,
         )
 
     def plan(self, case: CaseSpec, placement: Placement) -> SwitchPlan:

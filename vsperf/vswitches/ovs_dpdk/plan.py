@@ -11,6 +11,7 @@ from vsperf.spec.case import CaseSpec
 from vsperf.vswitches.base import SwitchPlan
 from vsperf.vswitches.ovs_dpdk import layout
 from vsperf.vswitches.ovs_dpdk.layout import SwitchPort
+from vsperf.vswitches.ovs_dpdk.memory import memory_mb
 from vsperf.vswitches.ovs_dpdk.programs import Programs
 from vsperf.vswitches.ovs_dpdk.rules import rule_count, shown_rules
 from vsperf.vswitches.ovs_dpdk.settings import other_config
@@ -47,6 +48,7 @@ class Design:
         return other_config(
             self.spec,
             self.placement,
+            memory_mb=memory_mb(self.spec, self.ports),
             pci=layout.needs_pci(self.ports),
             rules=rule_count(self.case, self.spec, self.ports),
         )

@@ -39,6 +39,8 @@ class RunningOvs:
     """Asks for OpenFlow's port statistics, by a process of its own."""
     settings: dict[str, Any] = field(default_factory=dict)
     """Versions and settings as the database has them."""
+    patience_s: float = ANSWER_S
+    """With a daemon that is asked; one that needs longer is taken for dead."""
     stopped: bool = False
     _read: int = 0
     """How many bytes of the log were looked at."""
@@ -52,7 +54,7 @@ class RunningOvs:
                 return f"{name} {daemon.obituary()}"
         for name, control in self.controls.items():
             try:
-                ask(control, "version", patience_s=ANSWER_S)
+                ask(control, "version", patience_s=self.patience_s)
             except ControlError as error:
                 if self.daemons[name].poll() is not None:
                     return f"{name} {self.daemons[name].obituary()}"
@@ -107,4 +109,4 @@ class RunningOvs:
         self._problem = self._problem or late_problem(news.decode(errors="replace"))
 
     def _ask(self, command: str, *arguments: str) -> str:
-        return ask(self.controls[SWITCH], command, *arguments, patience_s=ANSWER_S)
+        return ask(self.controls[SWITCH], command, *arguments, patience_s=self.patience_s)

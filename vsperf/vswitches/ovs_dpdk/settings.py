@@ -14,9 +14,9 @@ USUAL_FLOW_LIMIT = 200_000
 
 
 def other_config(
-    spec: OvsDpdkSpec, placement: Placement, *, pci: bool, rules: int
+    spec: OvsDpdkSpec, placement: Placement, *, memory_mb: int, pci: bool, rules: int
 ) -> dict[str, str]:
-    """Return the entries; `pci` says whether a network card is used, `rules` how many there are."""
+    """Return the entries; `pci` says whether a network card is used."""
     pmds, main = placement.of(PMD_ROLE), placement.of(MAIN_ROLE)
     if not pmds:
         raise UsageError(
@@ -26,8 +26,9 @@ def other_config(
     settings = {
         "dpdk-init": "true",
         "dpdk-lcore-mask": CpuSet.of(main or pmds[:1]).mask,
-        "dpdk-extra": " ".join(extra_arguments(spec, pci)),
+        "dpdk-extra": " ".join(extra_arguments(spec, memory_mb, pci)),
         "pmd-cpu-mask": CpuSet.of(pmds).mask,
+        "per-port-memory": "true",
         "emc-insert-inv-prob": str(spec.emc_probability),
         "smc-enable": _word(spec.smc),
         "pmd-auto-lb": _word(spec.auto_lb),
@@ -35,29 +36,27 @@ def other_config(
     if rules > USUAL_FLOW_LIMIT:
         settings["flow-limit"] = str(rules + USUAL_FLOW_LIMIT)
     if spec.hugepages:
-        settings["dpdk-socket-mem"] = socket_memory(spec, placement)
+        settings["dpdk-socket-mem"] = socket_memory(memory_mb, placement)
         settings["dpdk-socket-limit"] = settings["dpdk-socket-mem"]  # else it takes what it can get
-    else:
-        settings["per-port-memory"] = "true"  # else it begins with a gigabyte, and gives up
     return {**settings, **spec.other_config}
 
 
-def extra_arguments(spec: OvsDpdkSpec, pci: bool) -> tuple[str, ...]:
+def extra_arguments(spec: OvsDpdkSpec, memory_mb: int, pci: bool) -> tuple[str, ...]:
     """Return the arguments of DPDK's environment layer that OVS has no setting for.
 
     Memory without names in a file system needs no mount and leaves nothing behind. Where cards
     are used, DPDK is told to begin with none: it would take the generator's, too.
     """
-    ordinary = ("--no-huge", "--legacy-mem", "--no-shconf", "-m", str(spec.memory))
+    ordinary = ("--no-huge", "--legacy-mem", "--no-shconf", "-m", str(memory_mb))
     memory = ("--in-memory",) if spec.hugepages else ordinary
     devices = ("--allow=0000:00:00.0",) if pci else ("--no-pci",)
     return (*memory, *devices, "--file-prefix=NAME-ovs")
 
 
-def socket_memory(spec: OvsDpdkSpec, placement: Placement) -> str:
+def socket_memory(memory_mb: int, placement: Placement) -> str:
     """Return the memory [MB] of each node, for the nodes of polling threads; others get none."""
     nodes = set(placement.nodes.get(PMD_ROLE, (0,)))
-    return ",".join(str(spec.memory if node in nodes else 0) for node in range(max(nodes) + 1))
+    return ",".join(str(memory_mb if node in nodes else 0) for node in range(max(nodes) + 1))
 
 
 def _word(value: bool) -> str:

@@ -26,8 +26,9 @@ class OvsDpdkSpec(DriverSpec):
     """CPUs of the polling threads, one each."""
     main_cpus: CpuSet | None = None
     """CPUs of all other threads: they set up flows, and mostly sleep."""
-    memory: Annotated[int, Field(ge=64, le=65536)] = 512
-    """Memory [MB] on each node that has a polling thread; the packet buffers are in it."""
+    memory: Annotated[int, Field(ge=64, le=1048576)] | None = None
+    """Memory [MB] on each node that has a polling thread; what the packet buffers of its ports
+    take when not given."""
     hugepages: bool = True
     """Take memory from hugepages; without, it is slower, and enough for trying things out."""
     ports: Literal["vhost-user-client", "vhost-user"] = "vhost-user-client"
