@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from places import PLACEMENT, started_generator, started_switch
+
 from vsperf.record.trial import TrialCounts
 from vsperf.simulation.switch import SwitchModel
 from vsperf.spec.case import CaseSpec
@@ -79,9 +81,12 @@ def behaving(kind: str, **settings: Any) -> dict[str, Any]:
 def session(case: CaseSpec) -> Iterator[SimulatedSession]:
     """Deploy the case's switch and generator."""
     switch, generator = SimulatedSwitch(), SimulatedGenerator()
-    plan = switch.plan(case)
+    plan = switch.plan(case, PLACEMENT)
     ways = WAYS[case.traffic.direction]
-    with switch.start(case, plan), generator.start(case, plan.endpoints, ways) as running:
+    with (
+        started_switch(switch, case, plan),
+        started_generator(generator, case, plan.endpoints, ways) as running,
+    ):
         yield running
 
 
@@ -93,4 +98,4 @@ def trials(case: CaseSpec, *loads_fps: int, duration_ns: int = SECOND) -> list[T
 
 def switch_of(case: CaseSpec) -> SwitchModel:
     """Return the switch that the case's endpoints describe."""
-    return SwitchModel.at(SimulatedSwitch().plan(case).endpoints[0].address)
+    return SwitchModel.at(SimulatedSwitch().plan(case, PLACEMENT).endpoints[0].address)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from places import PLACEMENT, started_switch
 from simulated_cases import WAYS, simulated_case
 from trafficgen_contract import Rig, TrafficGeneratorContract
 
@@ -26,6 +27,6 @@ class TestSimulatedGenerator(TrafficGeneratorContract):
     @pytest.fixture
     def rig(self, case: CaseSpec) -> Iterator[Rig]:
         switch = SimulatedSwitch()
-        plan = switch.plan(case)
-        with switch.start(case, plan):
+        plan = switch.plan(case, PLACEMENT)
+        with started_switch(switch, case, plan):
             yield Rig(plan.endpoints, WAYS[case.traffic.direction])

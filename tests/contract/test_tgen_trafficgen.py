@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from conftest import Require
 from loopbacks import Loopback, socket_folder, tgen_case, through_testpmd
+from places import started_generator
 from simulated_cases import WAYS
 from trafficgen_contract import LIGHT, Rig, TrafficGeneratorContract
 
@@ -71,7 +72,7 @@ def test_memif_ports_joined_to_each_other(require: Require) -> None:
         for n, role in enumerate(("server", "client"))
     )
     case = tgen_case(traffic={"frame_size": "1518B", "flows": "4096"})
-    with TgenGenerator().start(case, endpoints, WAYS["both"]) as session:
+    with started_generator(TgenGenerator(), case, endpoints, WAYS["both"]) as session:
         for way in session.run(LIGHT).directions:
             assert way.sent_frames == way.good_frames == 500
     socket.unlink(missing_ok=True)
@@ -84,7 +85,7 @@ def test_frames_whose_addresses_were_swapped_on_the_way_are_still_ours(
     require("dpdk-testpmd")
     with (
         through_testpmd(tmp_path, "macswap") as switch,
-        TgenGenerator().start(tgen_case(), switch.endpoints, WAYS["both"]) as session,
+        started_generator(TgenGenerator(), tgen_case(), switch.endpoints, WAYS["both"]) as session,
     ):
         for way in session.run(LIGHT).directions:
             assert way.sent_frames == way.good_frames == 500
@@ -98,7 +99,9 @@ def test_learning_frames_go_before_a_trial_and_are_not_counted_in_it(
     require("dpdk-testpmd")
     with (
         through_testpmd(tmp_path) as switch,
-        TgenGenerator().start(tgen_case(learning=True), switch.endpoints, WAYS["both"]) as session,
+        started_generator(
+            TgenGenerator(), tgen_case(learning=True), switch.endpoints, WAYS["both"]
+        ) as session,
     ):
         for way in session.run(LIGHT).directions:
             assert way.sent_frames == way.received_frames == way.good_frames == 500

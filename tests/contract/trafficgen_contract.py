@@ -20,6 +20,7 @@ from pathlib import Path
 
 import pytest
 from leave_no_trace import Places, left_behind, snapshot
+from places import PLACEMENT, started_generator
 from witness import witness
 
 from vsperf.errors import ComponentError, VsperfError
@@ -61,7 +62,7 @@ class TrafficGeneratorContract:
     def session(
         self, driver: TrafficGenerator, case: CaseSpec, rig: Rig
     ) -> Iterator[GeneratorSession]:
-        with driver.start(case, rig.endpoints, rig.directions) as session:
+        with started_generator(driver, case, rig.endpoints, rig.directions) as session:
             yield session
 
     def test_it_says_what_it_is(self, driver: TrafficGenerator) -> None:
@@ -78,16 +79,16 @@ class TrafficGeneratorContract:
     def test_planning_touches_nothing_and_is_repeatable(
         self, driver: TrafficGenerator, case: CaseSpec, rig: Rig
     ) -> None:
-        first = driver.plan(case, rig.endpoints)  # imports what has to be imported
+        first = driver.plan(case, rig.endpoints, PLACEMENT)  # imports what has to be imported
         with witness() as seen:
-            second = driver.plan(case, rig.endpoints)
+            second = driver.plan(case, rig.endpoints, PLACEMENT)
         assert seen == []
         assert first == second
 
     def test_the_plan_says_who_does_what(
         self, driver: TrafficGenerator, case: CaseSpec, rig: Rig
     ) -> None:
-        steps = driver.plan(case, rig.endpoints)
+        steps = driver.plan(case, rig.endpoints, PLACEMENT)
         assert steps
         assert {step.component for step in steps} == {"generator"}
         assert all(step.action for step in steps)
@@ -99,11 +100,11 @@ class TrafficGeneratorContract:
             endpoint.model_copy(update={"kind": "carrier-pigeon"}) for endpoint in rig.endpoints
         )
         with pytest.raises(VsperfError, match="carrier-pigeon") as planned:
-            driver.plan(case, foreign)
+            driver.plan(case, foreign, PLACEMENT)
         assert planned.value.problems[0].fix
         with (
             pytest.raises(VsperfError, match="carrier-pigeon"),
-            driver.start(case, foreign, rig.directions),
+            started_generator(driver, case, foreign, rig.directions),
         ):
             pytest.fail("a session was given")
 
@@ -112,14 +113,14 @@ class TrafficGeneratorContract:
     ) -> None:
         with (
             pytest.raises(VsperfError, match="nowhere"),
-            driver.start(case, rig.endpoints, (("nowhere", rig.directions[0][1]),)),
+            started_generator(driver, case, rig.endpoints, (("nowhere", rig.directions[0][1]),)),
         ):
             pytest.fail("a session was given")
 
     def test_no_direction_at_all_is_refused(
         self, driver: TrafficGenerator, case: CaseSpec, rig: Rig
     ) -> None:
-        with pytest.raises(VsperfError), driver.start(case, rig.endpoints, ()):
+        with pytest.raises(VsperfError), started_generator(driver, case, rig.endpoints, ()):
             pytest.fail("a session was given")
 
     def test_settings_of_another_driver_are_refused(
@@ -127,7 +128,7 @@ class TrafficGeneratorContract:
     ) -> None:
         foreign = case.model_copy(update={"generator": DriverSpec(kind="something-else")})
         with pytest.raises(VsperfError, match="something-else"):
-            driver.plan(foreign, rig.endpoints)
+            driver.plan(foreign, rig.endpoints, PLACEMENT)
 
     def test_each_direction_is_counted_under_a_name_of_its_own(
         self, session: GeneratorSession, rig: Rig
@@ -199,7 +200,7 @@ class TrafficGeneratorContract:
     def test_a_session_that_has_ended_makes_no_trials(
         self, driver: TrafficGenerator, case: CaseSpec, rig: Rig
     ) -> None:
-        with driver.start(case, rig.endpoints, rig.directions) as session:
+        with started_generator(driver, case, rig.endpoints, rig.directions) as session:
             session.run(LIGHT)
         with pytest.raises(ComponentError):
             session.run(LIGHT)
@@ -208,18 +209,21 @@ class TrafficGeneratorContract:
         self, driver: TrafficGenerator, case: CaseSpec, rig: Rig
     ) -> None:
         for _ in range(2):
-            with driver.start(case, rig.endpoints, rig.directions) as session:
+            with started_generator(driver, case, rig.endpoints, rig.directions) as session:
                 assert session.run(LIGHT).directions[0].received_frames > 0
 
     def test_it_leaves_nothing_behind_even_when_the_measurement_fails(
         self, driver: TrafficGenerator, case: CaseSpec, rig: Rig, tmp_path: Path
     ) -> None:
-        with _nothing_left(tmp_path), driver.start(case, rig.endpoints, rig.directions) as session:
+        with (
+            _nothing_left(tmp_path),
+            started_generator(driver, case, rig.endpoints, rig.directions) as session,
+        ):
             session.run(LIGHT)
         with (
             _nothing_left(tmp_path),
             pytest.raises(ZeroDivisionError),
-            driver.start(case, rig.endpoints, rig.directions),
+            started_generator(driver, case, rig.endpoints, rig.directions),
         ):
             raise ZeroDivisionError
 

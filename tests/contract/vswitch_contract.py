@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from leave_no_trace import Places, left_behind, snapshot
+from places import PLACEMENT, started_switch
 from witness import witness
 
 from vsperf.errors import VsperfError
@@ -43,16 +44,16 @@ class VSwitchContract:
         assert spec.model_dump(exclude_defaults=True) == {"kind": driver.kind}
 
     def test_planning_touches_nothing(self, driver: VSwitch, case: CaseSpec) -> None:
-        driver.plan(case)  # whatever has to be imported is imported now
+        driver.plan(case, PLACEMENT)  # whatever has to be imported is imported now
         with witness() as seen:
-            driver.plan(case)
+            driver.plan(case, PLACEMENT)
         assert seen == []
 
     def test_planning_twice_gives_the_same_plan(self, driver: VSwitch, case: CaseSpec) -> None:
-        assert driver.plan(case) == driver.plan(case)
+        assert driver.plan(case, PLACEMENT) == driver.plan(case, PLACEMENT)
 
     def test_the_plan_says_who_does_what(self, driver: VSwitch, case: CaseSpec) -> None:
-        plan = driver.plan(case)
+        plan = driver.plan(case, PLACEMENT)
         assert plan.steps
         assert {step.component for step in plan.steps} == {"vswitch"}
         assert all(step.action for step in plan.steps)
@@ -60,12 +61,12 @@ class VSwitchContract:
     def test_each_link_of_the_topology_has_one_endpoint(
         self, driver: VSwitch, case: CaseSpec
     ) -> None:
-        endpoints = driver.plan(case).endpoints
+        endpoints = driver.plan(case, PLACEMENT).endpoints
         assert tuple(endpoint.link for endpoint in endpoints) == case.topology.links
         assert all(endpoint.kind and endpoint.address for endpoint in endpoints)
 
     def test_the_plan_survives_being_stored(self, driver: VSwitch, case: CaseSpec) -> None:
-        plan = driver.plan(case)
+        plan = driver.plan(case, PLACEMENT)
         for endpoint in plan.endpoints:
             assert Endpoint.model_validate_json(endpoint.model_dump_json()) == endpoint
         for step in plan.steps:
@@ -74,15 +75,15 @@ class VSwitchContract:
     def test_settings_of_another_driver_are_refused(self, driver: VSwitch, case: CaseSpec) -> None:
         foreign = case.model_copy(update={"vswitch": DriverSpec(kind="something-else")})
         with pytest.raises(VsperfError, match="something-else"):
-            driver.plan(foreign)
+            driver.plan(foreign, PLACEMENT)
 
     def test_it_has_no_failure_while_it_works(self, driver: VSwitch, case: CaseSpec) -> None:
-        with driver.start(case, driver.plan(case)) as running:
+        with started_switch(driver, case) as running:
             assert running.failure() is None
             assert running.failure() is None
 
     def test_a_stopped_switch_does_not_claim_to_work(self, driver: VSwitch, case: CaseSpec) -> None:
-        with driver.start(case, driver.plan(case)) as running:
+        with started_switch(driver, case) as running:
             pass
         assert running.failure()
 
@@ -91,7 +92,7 @@ class VSwitchContract:
     ) -> None:
         places = Places()
         before = snapshot(places, tmp_path)
-        with driver.start(case, driver.plan(case)):
+        with started_switch(driver, case):
             pass
         assert left_behind(before, lambda: snapshot(places, tmp_path)) == []
 
@@ -100,12 +101,12 @@ class VSwitchContract:
     ) -> None:
         places = Places()
         before = snapshot(places, tmp_path)
-        with pytest.raises(ZeroDivisionError), driver.start(case, driver.plan(case)):
+        with pytest.raises(ZeroDivisionError), started_switch(driver, case):
             raise ZeroDivisionError
         assert left_behind(before, lambda: snapshot(places, tmp_path)) == []
 
     def test_it_can_be_started_again(self, driver: VSwitch, case: CaseSpec) -> None:
-        plan = driver.plan(case)
+        plan = driver.plan(case, PLACEMENT)
         for _ in range(2):
-            with driver.start(case, plan) as running:
+            with started_switch(driver, case, plan) as running:
                 assert running.failure() is None

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from places import PLACEMENT, started_generator, started_switch
 from search_models import LINE_RATE, LOADS, METHODS, POLICY, case_of, goal_of, spec_of
 
 from vsperf.engine.measurer import Measurer
@@ -65,11 +66,11 @@ class Bench:
     def search(self, method: str, **changes: Any) -> SearchResult:
         """Run a search with the two usual goals."""
         switch, generator = SimulatedSwitch(), SimulatedGenerator()
-        plan = switch.plan(self.case)
+        plan = switch.plan(self.case, PLACEMENT)
         self.model = SwitchModel.at(plan.endpoints[0].address)
         with (
-            switch.start(self.case, plan) as running,
-            generator.start(self.case, plan.endpoints, WAYS) as session,
+            started_switch(switch, self.case, plan) as running,
+            started_generator(generator, self.case, plan.endpoints, WAYS) as session,
         ):
             measurer = Measurer(
                 session, Watch(running, session), POLICY, self.budget, trials=self.made

@@ -4,6 +4,7 @@ import time
 
 import pytest
 from pydantic import ValidationError
+from places import PLACEMENT
 from simulated_cases import SECOND, behaving, session, simulated_case, trials
 
 from vsperf.errors import ComponentError, UsageError
@@ -165,38 +166,38 @@ def test_ports_of_a_real_switch_are_refused_with_a_way_out() -> None:
     case = simulated_case()
     foreign = (Endpoint(link="phy0", kind="vhost-user", address="/run/x/phy0.sock"),)
     with pytest.raises(UsageError) as caught:
-        SimulatedGenerator().plan(case, foreign)
+        SimulatedGenerator().plan(case, foreign, PLACEMENT)
     assert "vhost-user" in str(caught.value)
     assert caught.value.problems[0].fix is not None
 
 
 def test_ports_of_two_different_switches_are_refused() -> None:
-    one = SimulatedSwitch().plan(simulated_case()).endpoints[0]
-    other = SimulatedSwitch().plan(simulated_case(IDEAL)).endpoints[1]
+    one = SimulatedSwitch().plan(simulated_case(), PLACEMENT).endpoints[0]
+    other = SimulatedSwitch().plan(simulated_case(IDEAL), PLACEMENT).endpoints[1]
     with pytest.raises(UsageError, match="2 switches"):
-        SimulatedGenerator().plan(simulated_case(), (one, other))
+        SimulatedGenerator().plan(simulated_case(), (one, other), PLACEMENT)
 
 
 def test_an_address_that_is_no_switch_is_refused() -> None:
     junk = (Endpoint(link="phy0", kind="sim", address='{"ports": 7}'),)
     with pytest.raises(UsageError, match="describes no simulated switch"):
-        SimulatedGenerator().plan(simulated_case(), junk)
+        SimulatedGenerator().plan(simulated_case(), junk, PLACEMENT)
 
 
 def test_settings_of_another_kind_are_refused() -> None:
     foreign = DriverSpec(kind="real")
     sound = simulated_case()
     with pytest.raises(UsageError, match="'real'"):
-        SimulatedSwitch().plan(sound.model_copy(update={"vswitch": foreign}))
+        SimulatedSwitch().plan(sound.model_copy(update={"vswitch": foreign}), PLACEMENT)
     case = sound.model_copy(update={"generator": foreign})
     with pytest.raises(UsageError, match="'real'"):
-        SimulatedGenerator().plan(case, SimulatedSwitch().plan(sound).endpoints)
+        SimulatedGenerator().plan(case, SimulatedSwitch().plan(sound, PLACEMENT).endpoints, PLACEMENT)
 
 
 def test_a_topology_without_links_has_no_place_for_the_generator() -> None:
     case = simulated_case(topology={"name": "v2v", "paths": [["vm1", "vm2"]]})
     with pytest.raises(UsageError, match="no port in topology v2v"):
-        SimulatedSwitch().plan(case)
+        SimulatedSwitch().plan(case, PLACEMENT)
 
 
 @pytest.mark.parametrize(

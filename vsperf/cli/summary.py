@@ -83,8 +83,17 @@ class CaseRow:
             return None
         return self.latency[len(self.latency) // 2]
 
-    def line_share(self, fps: int) -> Fraction:
-        """Return a rate as a share of the line rate."""
+    @property
+    def virtual(self) -> bool:
+        """Whether the case uses a link that is no cable, and so has no line rate."""
+        links = self.planned.spec["testbed"]["links"]
+        hops = {hop for path in self.planned.spec["topology"]["paths"] for hop in path}
+        return any(links[name].get("virtual", False) for name in links if name in hops)
+
+    def line_share(self, fps: int) -> Fraction | None:
+        """Return a rate as a share of the line rate; None where there is none."""
+        if self.virtual:
+            return None
         return fps / self.link.frames_per_second(self.frame_size)
 
     def bps(self, fps: int, layer: int) -> int:
@@ -95,6 +104,7 @@ class CaseRow:
     def as_json(self) -> dict[str, Any]:
         """Return the row as plain data, units in the names, missing as None."""
         rate = self.rates_fps[0] if self.rates_fps else None
+        share = None if rate is None else self.line_share(rate)
         return {
             "case": self.planned.key,
             "label": self.planned.label,
@@ -106,7 +116,7 @@ class CaseRow:
             "goals": [goal.model_dump(mode="json") for goal in self.goals],
             "loads": [load.model_dump(mode="json") for load in self.loads],
             "rate_fps": rate,
-            "line_rate_share": None if rate is None else float(self.line_share(rate)),
+            "line_rate_share": None if share is None else float(share),
             "l1_bps": None if rate is None else self.bps(rate, 1),
             "l2_bps": None if rate is None else self.bps(rate, 2),
             "latency": [

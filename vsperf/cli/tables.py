@@ -69,7 +69,7 @@ def _blocks(rows: Sequence[CaseRow], width: int) -> list[list[Column]]:
     case = _column_case(rows)
     answers = [*_goal_columns(rows), *_load_columns(rows)]
     if width >= WIDE:
-        columns = [*answers, *_rate_columns(), *_latency_columns(), *_effort_columns()]
+        columns = [*answers, *_rate_columns(rows), *_latency_columns(), *_effort_columns()]
         return [[case, *columns, _outcome()]]
     return [
         [case, *answers, _limit(), _outcome()],
@@ -125,9 +125,12 @@ def _load_columns(rows: Sequence[CaseRow]) -> list[Column]:
     ]
 
 
-def _rate_columns() -> list[Column]:
+def _rate_columns(rows: Sequence[CaseRow]) -> list[Column]:
+    line: list[Column] = [
+        ("% line", lambda row: _lines(_share(row.line_share(fps)) for fps in row.rates_fps))
+    ]
     return [
-        ("% line", lambda row: _lines(_share(row.line_share(fps)) for fps in row.rates_fps)),
+        *([] if all(row.virtual for row in rows) else line),
         ("Gbit/s L1", lambda row: _lines(_gigabits(row.bps(fps, 1)) for fps in row.rates_fps)),
         ("L2", lambda row: _lines(_gigabits(row.bps(fps, 2)) for fps in row.rates_fps)),
         _limit(),
@@ -203,8 +206,8 @@ def _lines(texts: Iterable[str]) -> str:
     return "\n".join(texts) or "–"
 
 
-def _share(share: Fraction) -> str:
-    return f"{float(share):.1%}"
+def _share(share: Fraction | None) -> str:
+    return "–" if share is None else f"{float(share):.1%}"
 
 
 def _gigabits(bps: int) -> str:

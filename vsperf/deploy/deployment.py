@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from vsperf.deploy.planner import CasePlan, Drivers
+from vsperf.host.binding import bound, pci_addresses
 from vsperf.host.hugepages import reserve
 from vsperf.host.workspace import Workspace
 from vsperf.spec.case import CaseSpec
@@ -37,7 +38,11 @@ def deploy(
     return Deployment(switch, generator)
 
 
-def prepare(plan: CasePlan, workspace: Workspace, stack: ExitStack) -> None:
-    """Give the parts the memory that they will ask for."""
+def prepare(spec: CaseSpec, plan: CasePlan, workspace: Workspace, stack: ExitStack) -> None:
+    """Give the parts the network cards and the memory that they will ask for."""
+    links = spec.testbed.links.values()
+    addresses = pci_addresses(device for link in links for device in (link.switch, link.generator))
+    if addresses:
+        stack.enter_context(bound(addresses, workspace))
     if plan.plan.hugepage_bytes:
         stack.enter_context(reserve(plan.plan.hugepage_bytes, workspace))

@@ -70,7 +70,7 @@ def _measure(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
     with ExitStack() as stack:
         stack.enter_context(running_on(plan.plan.placement.of(OWN_ROLE)))
         place = stack.enter_context(workspace(run.writer.run))
-        prepare(plan, place, stack)
+        prepare(spec, plan, place, stack)
         run.emit(PhaseEntered(case, "calibrate"))
         noise = run.groundwork.noise(spec, plan, run.drivers, place)
         calibration = run.groundwork.calibration(spec, plan, run.drivers, place)

@@ -28,9 +28,28 @@ def check_path(measurer: Measurer) -> tuple[str, ...]:
         raise ComponentError("the generator failed in the path check", why=trial.error)
     raise PathError(
         "the path is broken: " + "; ".join(_story(way) for way in trial.directions),
-        why="a search on a dead path would end at its lowest load and call that a result",
+        why=diagnosis(trial)
+        or "a search on a dead path would end at its lowest load and call that a result",
         fix="`vsperf plan` shows the path; check the ports and flow rules along it",
     )
+
+
+def diagnosis(trial: Trial) -> str | None:
+    """Say from the switch's counters where the frames ended; None when it has none."""
+    if trial.switch is None:
+        return None
+    ports = [
+        f"{port.link or port.name} took {port.received_frames} and gave {port.sent_frames}"
+        for port in trial.switch.ports
+    ]
+    drops = [
+        f"{count} {reason} at {port.link or port.name}"
+        for port in trial.switch.ports
+        for reason, count in port.drops.items()
+        if count
+    ]
+    drops += [f"{count} {reason}" for reason, count in trial.switch.drops.items() if count]
+    return f"the switch says: {', '.join(ports)}; dropped: {', '.join(drops) or 'nothing'}"
 
 
 def _arrives(trial: Trial) -> bool:

@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from vsperf import __version__
+from vsperf.engine.readiness import require_ready
 from vsperf.engine.resume import restore_cases
 from vsperf.engine.run import EXIT_CODES, Manner, Planned, gravest, plan_cases, run_cases
 from vsperf.errors import ExitCode, UsageError
 from vsperf.events import Emit, RunStarted
-from vsperf.host.dead import refuse_beside_dead
 from vsperf.host.facts import environment
 from vsperf.host.lock import testbed_lock
 from vsperf.plugins import Plugins
@@ -60,14 +60,18 @@ class Session:
         """Have the testbed for this run alone; a model can serve any number of them."""
         if self.simulated or not self.planned:
             return nullcontext()
-        refuse_beside_dead()
         return testbed_lock(self.planned[0].case.spec.testbed.name, self.writer.run)
 
 
 def begin(
-    loaded: Loaded, planned: tuple[Planned, ...], results: Path, argv: Sequence[str]
+    loaded: Loaded,
+    planned: tuple[Planned, ...],
+    results: Path,
+    argv: Sequence[str],
+    plugins: Plugins,
 ) -> Session:
-    """Make the folder of a new run and write its header."""
+    """See that the machine is ready, make the folder of a new run, and write its header."""
+    checks = require_ready(planned, plugins, results)
 
     def header(run: str) -> RunHeader:
         return RunHeader(
@@ -78,7 +82,7 @@ def begin(
             preset=loaded.preset,
             argv=tuple(argv),
             vsperf_version=__version__,
-            environment=environment(),
+            environment={**environment(), "checks": checks},
             cases=tuple(_announced(case) for case in loaded.cases),
         )
 
@@ -99,6 +103,7 @@ def take_up(folder: Path, plugins: Plugins, argv: Sequence[str]) -> Session:
             )
         cases = restore_cases(before.unfinished(), before.header.cases, plugins.specs())
         planned = plan_cases(cases, plugins)
+        require_ready(planned, plugins, folder.parent)
         writer.append(RunResume(resumed_at=_now(), argv=tuple(argv)))
     except BaseException:
         writer.close()

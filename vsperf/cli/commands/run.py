@@ -94,7 +94,7 @@ def command(
         if dry_run:
             print_plans(planned, as_json)
             return ExitCode.OK
-        session = begin(loaded, planned, results, argv)
+        session = begin(loaded, planned, results, argv, plugins)
     _warn_of_budget(session, budget)
     interruption: KeyboardInterrupt | None = None
     code = ExitCode.OK

@@ -12,6 +12,7 @@ from click.shell_completion import CompletionItem
 from rich.table import Table
 from rich.text import Text
 
+from vsperf.cli.account import account_table
 from vsperf.cli.progress import trial_line
 from vsperf.cli.selection import (
     complete_testcase,
@@ -248,6 +249,9 @@ def _show_case(stored: StoredRun, case: StoredCase, as_json: bool) -> None:
     out.print("trials", style="bold")
     for trial in case.trials:
         out.print(trial_line(trial), markup=False, soft_wrap=True)
+    if (table := account_table(case.trials)) is not None:
+        out.print("where the frames went, and what they cost the switch", style="bold")
+        out.print(table)
     if case.abandoned:
         count = sum(len(attempt.trials) for attempt in case.abandoned)
         out.print(f"{count} trials of interrupted attempts are kept in the records", style="dim")

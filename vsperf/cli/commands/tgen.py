@@ -314,13 +314,15 @@ def calibrate(
     """
     from vsperf.cli.tgen_view import print_calibrations
     from vsperf.engine.measurer import Measurer
+    from vsperf.engine.watch import Watch
     from vsperf.trafficgens.tgen import byhand
     from vsperf.trafficgens.tgen import calibrate as calibrating
+    from vsperf.trafficgens.tgen.loop import loop as leading_to_itself
 
     def measure(session: Any, policy: Any, limit: Any) -> Any:
-        return Measurer(session, _NoSwitch(), policy, limit).measure
+        return Measurer(session, Watch(None, session), policy, limit).measure
 
-    with calibrating.loop(loop, mirror_cpu) as devices, byhand.at_hand(devices, options) as tgen:
+    with leading_to_itself(loop, mirror_cpu) as devices, byhand.at_hand(devices, options) as tgen:
         found = [
             calibrating.calibrate(tgen, size.bytes, duration.ns, budget.ns, measure)
             for size in sizes
@@ -329,13 +331,6 @@ def calibrate(
         click.echo(json.dumps([asdict(one) for one in found], indent=2))
     else:
         print_calibrations(found)
-
-
-class _NoSwitch:
-    """Stands where the engine looks for a switch."""
-
-    def failure(self) -> str | None:
-        return None
 
 
 def _fps(rate: Rate | None) -> str | None:

@@ -1,0 +1,37 @@
+"""Where drivers run in tests: a placement for two CPUs, and a workspace for each start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from vsperf.host.workspace import workspace
+from vsperf.record.plan import Endpoint, Placement
+from vsperf.spec.case import CaseSpec
+from vsperf.vswitches.base import SwitchPlan
+
+PLACEMENT = Placement(cpus={"pmd": (1,), "switch main": (0,), "generator": (0,)})
+
+
+@contextmanager
+def started_switch(driver: Any, case: CaseSpec, plan: SwitchPlan | None = None) -> Iterator[Any]:
+    """Bring a switch up in a workspace of its own."""
+    plan = driver.plan(case, PLACEMENT) if plan is None else plan
+    with workspace("a test") as place, driver.start(case, plan, PLACEMENT, place) as running:
+        yield running
+
+
+@contextmanager
+def started_generator(
+    driver: Any,
+    case: CaseSpec,
+    endpoints: tuple[Endpoint, ...],
+    directions: tuple[tuple[str, str], ...],
+) -> Iterator[Any]:
+    """Connect a generator in a workspace of its own."""
+    with (
+        workspace("a test") as place,
+        driver.start(case, endpoints, directions, PLACEMENT, place) as session,
+    ):
+        yield session
