@@ -23,6 +23,7 @@ from loopbacks import tgen_dut
 
 from vsperf.errors import NotReadyError
 from vsperf.trafficgens.tgen.binary import find_binary
+from vsperf.vswitches.ovs_dpdk.programs import find_programs
 
 HERE = Path(__file__).parent
 REPOSITORY = HERE.parent
@@ -69,6 +70,14 @@ def _namespaces() -> str | None:
     return None if made.returncode == 0 else "this user cannot make a network namespace"
 
 
+def _ovs_dpdk() -> str | None:
+    try:
+        find_programs(None)
+    except NotReadyError as error:
+        return str(error)
+    return None if os.geteuid() == 0 else "only root can run it"
+
+
 PARTS: dict[str, Callable[[], str | None]] = {
     "checkout": _checkout,
     "make": lambda: _program("make"),
@@ -78,6 +87,7 @@ PARTS: dict[str, Callable[[], str | None]] = {
     "tgen-dut": _tgen_dut,
     "dpdk-testpmd": lambda: _program("dpdk-testpmd"),
     "tshark": lambda: _program("tshark"),
+    "ovs-dpdk": _ovs_dpdk,
     "setuptools": lambda: None if find_spec("setuptools") else "setuptools is not installed",
     "tgen-programs": tgen_programs.why_not,
 }

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,15 +13,22 @@ from vsperf.trafficgens.tgen import byhand
 from vsperf.trafficgens.tgen.byhand import Sending, Stream
 from vsperf.trafficgens.tgen.command import Options, port_of
 from vsperf.trafficgens.tgen.process import Tgen
+from vsperf.vswitches.ovs_dpdk.running import RunningOvs
 
 WAYS = byhand.ways_between(2, "both")
 
 
 @contextmanager
 def generator(
-    endpoints: Iterable[Endpoint], place: Workspace, *, hugepages: bool = False, **options: Any
+    endpoints: Iterable[Endpoint],
+    running: RunningOvs,
+    place: Workspace,
+    *,
+    hugepages: bool = False,
+    ready: bool = True,
+    **options: Any,
 ) -> Iterator[Tgen]:
-    """Connect tgen to the switch's ports, and wait until the links are up."""
+    """Connect tgen to the switch's ports, and wait until both ends are ready."""
     chosen = Options(cpus=(0,), hugepages=hugepages, **options)
     devices = [
         place.fill(port_of(endpoint, number, chosen).device)
@@ -28,7 +36,17 @@ def generator(
     ]
     with byhand.at_hand(devices, chosen) as tgen:
         tgen.ports()
+        if ready:
+            wait_until(lambda: not running.waiting_for())
         yield tgen
+
+
+def wait_until(condition: Callable[[], bool], patience_s: float = 10.0) -> None:
+    """Wait for a condition; fail when it does not come true."""
+    deadline = time.monotonic() + patience_s
+    while not condition():
+        assert time.monotonic() < deadline, "the switch did not take up its ports"
+        time.sleep(0.01)
 
 
 def send(tgen: Tgen, sending: Sending, **stream: Any) -> tuple[int, int]:

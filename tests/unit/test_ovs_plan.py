@@ -180,12 +180,16 @@ def test_affinity_of_an_unknown_link_is_refused() -> None:
         ports(switch={"rxq_affinity": {"phy7": "0:1"}})
 
 
+def memory(**case: Any) -> int:
+    return OvsDpdk().needs(ovs_case(**case)).hugepage_bytes >> 20
+
+
 def test_memory_is_what_the_buffers_of_the_ports_take() -> None:
     assert settings()["dpdk-socket-mem"] == "256"
-    assert int(settings(traffic={"frame_size": "9018B"})["dpdk-socket-mem"]) > 256
-    assert (
-        int(settings(switch={"hugepages": False})["dpdk-extra"].split(" -m ")[1].split()[0]) > 256
-    )
+    assert memory() == 256
+    assert memory(traffic={"frame_size": "9018B"}) > 500
+    assert memory(links={"phy2": {}}, topology={"paths": [["phy0", "phy1"]]}) == 256
+    assert memory(switch={"pmds": 8}) > 256
 
 
 def test_memory_that_cannot_hold_the_buffers_is_refused_with_a_number_that_can() -> None:

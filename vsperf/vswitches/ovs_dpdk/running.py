@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -76,6 +77,16 @@ class RunningOvs:
             parse.coverage(self._ask("coverage/show")),
             parse.custom_drops(self.read_custom()) if silent(self.ports) else None,
         )
+
+    def waiting_for(self) -> tuple[str, ...]:
+        """Return the ports that do not forward yet, since their other end was not taken up.
+
+        The other end may think that the link is up for a while before: OVS still has to make
+        buffers for the port, and to hand it to a polling thread.
+        """
+        statistics = parse.port_statistics(self._ask("dpctl/show"))
+        ready = {port.name for port in statistics if not re.search(r"\bmtu=0\b", port.about)}
+        return tuple(port.name for port in self.ports if port.name not in ready)
 
     def facts(self) -> dict[str, Any]:
         return {

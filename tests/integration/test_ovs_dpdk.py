@@ -1,0 +1,221 @@
+"""The real OVS-DPDK: it comes up, forwards, counts, says why it failed, and leaves nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ovs_cases import PLACEMENT, deployed, ovs_case
+from ovs_traffic import generator, send, wait_until
+
+from vsperf.errors import ComponentError, NotReadyError
+from vsperf.host.workspace import workspace
+from vsperf.record.plan import Placement
+from vsperf.trafficgens.tgen.byhand import Sending
+from vsperf.vswitches.ovs_dpdk.driver import OvsDpdk
+
+pytestmark = pytest.mark.xdist_group("machine")
+
+SLOWLY = Sending(rate_fps="20000", frames=20_000)
+SECOND = 1_000_000_000
+PORTS = ("vhost-user-client", "vhost-user")
+
+
+def free_hugepages() -> int:
+    lines = Path("/proc/meminfo").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("HugePages_Free:"))
+
+
+@contextmanager
+def nothing_left() -> Iterator[None]:
+    """See that hugepages are given back and that the folder of the deployment is gone."""
+    before = free_hugepages()
+    with workspace("to learn where workspaces are") as place:
+        root = place.folder.parent
+    yield
+    assert free_hugepages() == before
+    assert not [*root.glob(f"vsperf-{os.getpid()}-*")]
+    assert not [*Path("/run/dpdk").glob(f"vsperf-{os.getpid()}-*")]
+
+
+@pytest.fixture(autouse=True)
+def _needs_ovs(require: Callable[[str], None]) -> Iterator[None]:
+    require("ovs-dpdk")
+    require("hugepages")
+    with nothing_left():
+        yield
+
+
+def refusal(case: Any, placement: Placement = PLACEMENT) -> NotReadyError:
+    with pytest.raises(NotReadyError) as caught, deployed(case, placement):
+        pass
+    return caught.value
+
+
+@pytest.mark.parametrize("ports", PORTS)
+def test_frames_go_through_both_ways(ports: str, require: Callable[[str], None]) -> None:
+    require("tgen")
+    case = ovs_case({"ports": ports})
+    endpoints = OvsDpdk().plan(case, PLACEMENT).endpoints
+    with deployed(case) as (running, place), generator(endpoints, running, place) as tgen:
+        before = running.counters()
+        assert send(tgen, SLOWLY) == (40_000, 40_000)
+        growth = running.counters().since(before)
+        assert running.failure() is None
+    (pmd,) = growth.pmds
+    assert (pmd.cpu, pmd.frames) == (1, 40_000)
+    assert sum(pmd.hits.values()) == 40_000
+    assert growth.dropped_frames == 0
+
+
+def test_every_frame_is_accounted_for_at_overload(require: Callable[[str], None]) -> None:
+    require("tgen")
+    case = ovs_case()
+    endpoints = OvsDpdk().plan(case, PLACEMENT).endpoints
+    with (
+        deployed(case) as (running, place),
+        generator(endpoints, running, place, hugepages=True) as tgen,
+    ):
+        before = running.counters()
+        sent, received = send(tgen, Sending(duration_ns=SECOND))
+        growth = running.counters().since(before)
+    assert sum(port.received_frames for port in growth.ports) == sent
+    assert sum(port.sent_frames for port in growth.ports) == received
+    assert growth.dropped_frames == sent - received
+
+
+def test_facts_say_what_was_negotiated(require: Callable[[str], None]) -> None:
+    require("tgen")
+    case = ovs_case({"smc": True, "emc": False})
+    endpoints = OvsDpdk().plan(case, PLACEMENT).endpoints
+    with deployed(case) as (running, place), generator(endpoints, running, place):
+        facts = running.facts()
+    assert facts["other_config"]["smc-enable"] == "true"
+    assert facts["other_config"]["emc-insert-inv-prob"] == "0"
+    assert facts["dpdk_version"].startswith("DPDK ")
+    assert len(facts["daemon_sha256"]) == 64
+    ports = {port["name"]: port for port in facts["ports"]}
+    assert ports["phy0"]["mtu"] == 1500
+    assert ports["phy0"]["status"]["vring_0_size"] == "1024"
+    assert int(ports["phy0"]["status"]["features"], 16) > 0
+    assert {(queue["port"], queue["cpu"]) for queue in facts["queues"]} == {
+        ("phy0", 1),
+        ("phy1", 1),
+    }
+
+
+def test_long_frames_get_through_where_the_traffic_has_them(
+    require: Callable[[str], None],
+) -> None:
+    require("tgen")
+    case = ovs_case(traffic={"frame_size": "9018B"})
+    endpoints = OvsDpdk().plan(case, PLACEMENT).endpoints
+    with deployed(case) as (running, place), generator(endpoints, running, place) as tgen:
+        assert send(tgen, SLOWLY, size=9018) == (40_000, 40_000)
+
+
+def test_without_hugepages_it_forwards_too(require: Callable[[str], None]) -> None:
+    require("tgen")
+    before = free_hugepages()
+    case = ovs_case({"hugepages": False})
+    endpoints = OvsDpdk().plan(case, PLACEMENT).endpoints
+    with deployed(case) as (running, place), generator(endpoints, running, place) as tgen:
+        assert free_hugepages() == before
+        assert send(tgen, Sending(rate_fps="1000", frames=1000)) == (2000, 2000)
+        assert running.failure() is None
+
+
+@pytest.mark.parametrize("kind", ["l2", "l3", "l4"])
+def test_each_flow_meets_a_rule_of_its_own(kind: str, require: Callable[[str], None]) -> None:
+    require("tgen")
+    case = ovs_case({"flows": kind}, traffic={"flows": 5000})
+    endpoints = OvsDpdk().plan(case, PLACEMENT).endpoints
+    with deployed(case) as (running, place), generator(endpoints, running, place) as tgen:
+        assert send(tgen, SLOWLY, flows=5000) == (40_000, 40_000)
+        upcalls = sum(pmd.hits["upcall"] for pmd in running.counters().pmds)
+    assert upcalls >= (2 if kind == "l2" else 10_000)
+
+
+def test_a_second_instance_runs_beside_the_first() -> None:
+    case = ovs_case()
+    with deployed(case) as (first, _), deployed(case) as (second, _):
+        assert (first.failure(), second.failure()) == (None, None)
+        assert first.folder != second.folder
+
+
+@pytest.mark.parametrize("name", ["ovs-vswitchd", "ovsdb-server"])
+def test_a_daemon_that_was_killed_is_named(name: str) -> None:
+    with deployed(ovs_case()) as (running, _):
+        os.kill(running.daemons[name].pid, signal.SIGKILL)
+        running.daemons[name].wait(5)
+        failure = running.failure()
+    assert failure is not None
+    assert failure.startswith(f"{name} was killed by SIGKILL")
+
+
+def test_a_daemon_that_hangs_is_not_waited_for() -> None:
+    with deployed(ovs_case()) as (running, _):
+        running.patience_s = 0.2
+        os.kill(running.daemons["ovs-vswitchd"].pid, signal.SIGSTOP)
+        failure = running.failure()
+        with pytest.raises(ComponentError, match="did not answer"):
+            running.counters()
+    assert failure is not None
+    assert failure.startswith("ovs-vswitchd does not answer")
+
+
+def test_buffers_that_do_not_fit_when_the_generator_connects_are_a_failure(
+    require: Callable[[str], None],
+) -> None:
+    require("tgen")
+    spec = {"hugepages": False, "other_config": {"per-port-memory": "false"}}
+    case = ovs_case(spec)
+    endpoints = OvsDpdk().plan(case, PLACEMENT).endpoints
+    with deployed(case) as (running, place), generator(endpoints, running, place, ready=False):
+        wait_until(lambda: running.failure() is not None)
+        assert "memory pool" in (running.failure() or "")
+        assert running.waiting_for()
+
+
+def test_more_memory_than_there_is_is_refused_with_the_line_of_the_log() -> None:
+    error = refusal(ovs_case({"memory": 65536}))
+    assert "hugepages" in str(error)
+    assert "65536" in (error.problems[0].why or "")
+
+
+def test_a_polling_thread_on_a_cpu_that_is_not_there_is_refused() -> None:
+    error = refusal(ovs_case(), Placement(cpus={"pmd": (1, 500), "switch main": (0,)}))
+    assert "CPU 500" in str(error)
+
+
+def test_a_device_that_dpdk_refuses_is_named() -> None:
+    links = {"phy0": {"switch": "net_nonsense0", "generator": "net_null0"}}
+    error = refusal(ovs_case(links=links))
+    assert "phy0" in str(error)
+    assert "net_nonsense0" in (error.problems[0].why or "")
+
+
+def test_a_device_of_dpdk_can_be_a_port() -> None:
+    links = {"phy0": {"switch": "net_null0,no-rx=1", "generator": "net_null1"}}
+    with deployed(ovs_case(links=links)) as (running, _):
+        assert running.failure() is None
+        (interface,) = (port for port in running.facts()["ports"] if port["name"] == "phy0")
+        assert interface["number"] == 1
+        assert interface["status"]["driver_name"] == "net_null"
+
+
+def test_arguments_that_dpdk_does_not_know_are_refused_with_the_line_of_the_log() -> None:
+    error = refusal(ovs_case({"other_config": {"dpdk-extra": "--no-such-thing"}}))
+    assert "did not start" in str(error)
+
+
+def test_it_can_be_left_up_and_still_be_asked() -> None:
+    case = ovs_case()
+    with deployed(case) as (running, _):
+        for command in running.access():
+            assert str(running.folder) in command
