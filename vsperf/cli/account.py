@@ -39,7 +39,7 @@ def _cells(trial: Trial, switch: SwitchCounters) -> list[str]:
         str(good),
         drops_text(switch),
         str(trial.unexplained_frames),
-        _busy(switch.pmds),
+        "–" if trial.switch_busy is None else f"{float(trial.switch_busy):.0%}",
         _cycles(switch.pmds),
         _caches(switch.pmds),
         " … ".join(human_ns(trip) for trip in dict.fromkeys(trips)) or "–",
@@ -57,14 +57,6 @@ def drops_text(switch: SwitchCounters) -> str:
     ]
     found += [f"{count} {reason}" for reason, count in switch.drops.items() if count]
     return ", ".join(found) or "0"
-
-
-def _busy(pmds: Sequence[PmdCounters]) -> str:
-    shares = []
-    for pmd in pmds:
-        total = pmd.busy_cycles + pmd.idle_cycles
-        shares.append(f"{pmd.busy_cycles / total:.0%}" if total > 0 else "–")
-    return " ".join(shares) or "–"
 
 
 def _cycles(pmds: Sequence[PmdCounters]) -> str:

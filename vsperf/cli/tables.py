@@ -73,7 +73,7 @@ def _blocks(rows: Sequence[CaseRow], width: int) -> list[list[Column]]:
         return [[case, *columns, _outcome()]]
     return [
         [case, *answers, _limit(), _outcome()],
-        [case, *(column for column in _rate_columns() if column[0] != "limit")],
+        [case, *(column for column in _rate_columns(rows) if column[0] != "limit")],
         [case, *_latency_columns(), *_effort_columns()],
     ]
 

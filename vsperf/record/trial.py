@@ -189,6 +189,20 @@ class Trial(TrialCounts):
         return max(0, arrived - self.generator.ring_frames)
 
     @property
+    def switch_busy(self) -> Fraction | None:
+        """Share of the sending time in which the switch's polling threads had work; about.
+
+        They idle while the trial drains, so that time is taken out. None when nobody counted.
+        """
+        if self.switch is None or not self.sending_ns:
+            return None
+        busy = sum(pmd.busy_cycles for pmd in self.switch.pmds)
+        total = busy + sum(pmd.idle_cycles for pmd in self.switch.pmds)
+        if total <= 0:
+            return None
+        return min(Fraction(1), Fraction(busy * self.elapsed_ns, total * self.sending_ns))
+
+    @property
     def explained_frames(self) -> int | None:
         """Frames whose loss a counter of the switch explains; None when it has no counters."""
         return None if self.switch is None else self.switch.dropped_frames

@@ -212,13 +212,14 @@ def _lost_in_switch(rule: Rule, trials: Sequence[Trial], *, at_minimum: bool) ->
     own = [trial for trial in trials if failed_in_switch(trial, rule.loss_ratio)]
     trial = min(own, key=lambda trial: trial.switch_loss_ratio)
     worse = max(trial.directions, key=lambda direction: direction.switch_loss_ratio)
-    lost = worse.sent_frames - worse.good_frames
+    lost = worse.offered_frames - worse.good_frames
+    refused = f", {worse.refused_frames} of them by not taking them" if worse.refused_frames else ""
     allowed = percent(rule.loss_ratio) if rule.loss_ratio else "none"
     where = "even at the lowest load," if at_minimum else "at"
     return (
         f"{where} {human_fps(trial.load_fps)}{',' if at_minimum else ''} the switch lost {lost} of "
-        f"{worse.sent_frames} frames from {worse.name} ({percent(worse.switch_loss_ratio)}; "
-        f"allowed: {allowed})"
+        f"{worse.offered_frames} frames from {worse.name}{refused} "
+        f"({percent(worse.switch_loss_ratio)}; allowed: {allowed})"
     )
 
 
