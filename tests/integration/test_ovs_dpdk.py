@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -207,6 +208,49 @@ def test_a_device_of_dpdk_can_be_a_port() -> None:
         (interface,) = (port for port in running.facts()["ports"] if port["name"] == "phy0")
         assert interface["number"] == 1
         assert interface["status"]["driver_name"] == "net_null"
+
+
+@pytest.fixture(name="cables")
+def fixture_cables() -> Iterator[None]:
+    """Two cables of the kernel, vsperf0s to vsperf0g and vsperf1s to vsperf1g."""
+    ends = [f"vsperf{number}{end}" for number in (0, 1) for end in "sg"]
+    for switch, generator_end in zip(ends[::2], ends[1::2], strict=True):
+        ip("link", "add", switch, "type", "veth", "peer", "name", generator_end)
+    try:
+        for end in ends:
+            quiet = Path(f"/proc/sys/net/ipv6/conf/{end}/disable_ipv6")
+            if quiet.exists():
+                quiet.write_text("1")  # the kernel sends nothing of its own
+            ip("link", "set", end, "up")
+        yield
+    finally:
+        for switch in ends[::2]:
+            ip("link", "delete", switch)
+
+
+def ip(*words: str) -> None:
+    subprocess.run(["ip", *words], check=True)
+
+
+@pytest.mark.parametrize("device", ["net_af_packet{0},iface=vsperf{0}s", "afxdp:vsperf{0}s"])
+@pytest.mark.usefixtures("cables")
+def test_devices_of_the_kernel_can_be_ports(device: str, require: Callable[[str], None]) -> None:
+    require("tgen")
+    links = {
+        f"phy{number}": {
+            "switch": device.format(number),
+            "generator": f"net_af_packet{number},iface=vsperf{number}g",
+        }
+        for number in (0, 1)
+    }
+    case = ovs_case(links=links)
+    endpoints = OvsDpdk().plan(case, PLACEMENT).endpoints
+    with deployed(case) as (running, place), generator(endpoints, running, place) as tgen:
+        before = running.counters()
+        send(tgen, Sending(rate_fps="1000", frames=1000))
+        growth = running.counters().since(before)
+    assert [port.link for port in growth.ports] == ["phy0", "phy1"]
+    assert all(port.received_frames >= 1000 for port in growth.ports)
 
 
 def test_arguments_that_dpdk_does_not_know_are_refused_with_the_line_of_the_log() -> None:

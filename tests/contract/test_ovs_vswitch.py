@@ -1,0 +1,26 @@
+"""OVS-DPDK keeps the promises of all switch drivers, with both kinds of port."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from ovs_cases import ovs_case
+from vswitch_contract import VSwitchContract
+
+from vsperf.spec.case import CaseSpec
+from vsperf.vswitches.base import VSwitch
+from vsperf.vswitches.ovs_dpdk.driver import OvsDpdk
+
+
+@pytest.mark.xdist_group("machine")
+class TestOvsDpdk(VSwitchContract):
+    @pytest.fixture
+    def driver(self, require: Callable[[str], None]) -> VSwitch:
+        require("ovs-dpdk")
+        require("hugepages")
+        return OvsDpdk()
+
+    @pytest.fixture(params=["vhost-user-client", "vhost-user"])
+    def case(self, request: pytest.FixtureRequest) -> CaseSpec:
+        return ovs_case({"ports": request.param})
