@@ -11,6 +11,7 @@ from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.doctor.finding import Check
 from vsperf.host.workspace import Workspace
 from vsperf.record.plan import Placement
+from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
 from vsperf.vswitches.base import SwitchPlan
 from vsperf.vswitches.ovs_dpdk.bringup import instance
@@ -30,7 +31,7 @@ class OvsDpdk:
 
     kind: ClassVar[str] = "ovs-dpdk"
     summary: ClassVar[str] = "Open vSwitch with DPDK, a private instance beside any other"
-    Spec: ClassVar[type[OvsDpdkSpec]] = OvsDpdkSpec
+    Spec: ClassVar[type[DriverSpec]] = OvsDpdkSpec
     checks: ClassVar[tuple[Check, ...]] = CHECKS
 
     def needs(self, case: CaseSpec) -> Needs:
