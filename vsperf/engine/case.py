@@ -17,6 +17,7 @@ from vsperf.engine.closing import close_case, close_failed, close_interrupted
 from vsperf.engine.groundwork import Groundwork
 from vsperf.engine.latency import latency_ns, measure_latency
 from vsperf.engine.measurer import Measurer
+from vsperf.engine.surroundings import clipped
 from vsperf.engine.watch import Watch
 from vsperf.errors import DiedError, VsperfError
 from vsperf.events import DeploymentKept, Emit, PhaseEntered, TrialFinished, TrialStarted
@@ -75,6 +76,7 @@ def _measure(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
         noise = run.groundwork.noise(spec, plan, run.drivers, place)
         calibration = run.groundwork.calibration(spec, plan, run.drivers, place)
         loads = loads_of(spec, calibration.cap_fps if calibration else None)
+        warnings += clipped(spec, loads)
         run.emit(PhaseEntered(case, "deploy"))
         deployment = deploy(spec, plan, run.drivers, place, stack)
         watch = Watch(deployment.switch, deployment.generator, plan.busy_cpus)
@@ -113,7 +115,7 @@ def _measure(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
             place.keep()
             run.emit(DeploymentKept(case, str(place.folder), deployment.switch.access()))
         run.emit(PhaseEntered(case, "tear down"))
-    warnings += place.left
+    place.require_nothing_left()
     return close_case(case, plan, result, run.trials[first:], found, warnings)
 
 

@@ -11,7 +11,10 @@ from vsperf.record.histogram import excess_ns
 from vsperf.record.host import Stalls, Surroundings
 from vsperf.record.result import SearchResult
 from vsperf.record.trial import Trial
+from vsperf.search.base import Loads
+from vsperf.search.build import loads_of
 from vsperf.search.verdict import percent
+from vsperf.spec.case import CaseSpec
 from vsperf.units import NANOSECONDS
 
 MOVED = Fraction(3, 2)
@@ -31,6 +34,19 @@ def flags_around(trials: Sequence[Trial], *, shared_cpu: bool) -> tuple[Flag, ..
         Flag.CORES_MOVED: bool(trips) and max(trips) > MOVED * min(trips),
     }
     return tuple(flag for flag, applies in said.items() if applies)
+
+
+def clipped(spec: CaseSpec, loads: Loads) -> tuple[str, ...]:
+    """Say so if loads that were given are more than the generator can do."""
+    if not loads.fixed or loads.generator_cap is None:
+        return ()
+    asked = max(loads_of(spec).fixed)
+    if asked <= loads.generator_cap:
+        return ()
+    return (
+        f"{human_fps(asked)} is more than the generator can do without a switch; offered was "
+        f"{human_fps(loads.generator_cap)}",
+    )
 
 
 def host_losses(

@@ -38,7 +38,8 @@ def build(spec: Search, loads: base.Loads) -> base.Search:
             }
             return VerifiedBinarySearch(verified, loads, array_of(loads), spec.duration.ns)
         case FixedLoad():
-            return FixedLoads(loads, spec.duration.ns, spec.repeats, spec.loss_ratio.value)
+            durations = {load: spec.duration_ns(load) for load in loads.fixed}
+            return FixedLoads(loads, durations, spec.repeats, spec.loss_ratio.value)
 
 
 def goals_of(spec: Search) -> Mapping[str, Goal]:
@@ -95,7 +96,9 @@ def loads_of(case: CaseSpec, generator_cap: int | None = None) -> base.Loads:
     line_rate = math.floor(link.frames_per_second(size))
     spec = case.search
     if isinstance(spec, FixedLoad):
-        fixed = tuple(_fixed(rate, size, link, line_rate) for rate in spec.loads)
+        cap = line_rate if generator_cap is None else min(line_rate, generator_cap)
+        asked = (_fixed(rate, size, link, line_rate) for rate in spec.loads)
+        fixed = tuple(dict.fromkeys(min(load, cap) for load in asked))
         return base.Loads(
             min(fixed), max(fixed), line_rate, fixed=fixed, generator_cap=generator_cap
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -18,7 +18,8 @@ class FixedLoads:
     """The measurement, ready to run."""
 
     loads: Loads
-    duration_ns: int
+    durations_ns: Mapping[int, int]
+    """Length of a trial, by load."""
     repeats: int
     loss_ratio: Fraction
     """Loss up to which a trial passes."""
@@ -31,7 +32,7 @@ class FixedLoads:
             trials: list[Trial] = []
             try:
                 while len(trials) < self.repeats:
-                    trials.append(probe(load, self.duration_ns))
+                    trials.append(probe(load, self.durations_ns[load]))
             except BudgetExhausted:
                 complete = False
             if trials:
@@ -60,10 +61,12 @@ class FixedLoads:
         by_switch = [trial for trial in lossy if failed_in_switch(trial, self.loss_ratio)]
         if by_switch:
             worst = percent(max(trial.switch_loss_ratio for trial in by_switch))
-            return Limit.DUT, f"the switch lost up to {worst} of what was sent"
+            return Limit.DUT, f"the switch lost up to {worst} of what it was offered"
         if lossy:
             worst = percent(max(trial.loss_ratio for trial in lossy))
             return Limit.GENERATOR, f"up to {worst} is missing, and the generator is short of it"
         if load >= self.loads.line_rate:
             return Limit.LINK, "the line rate passed"
+        if self.loads.generator_cap is not None and load >= self.loads.generator_cap:
+            return Limit.GENERATOR, "all that the generator can do passed"
         return Limit.SETTING, "the load given passed"

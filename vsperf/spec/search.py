@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from vsperf.spec.base import Spec
-from vsperf.units import Duration, Rate, Ratio
+from vsperf.units import NANOSECONDS, Count, Duration, Rate, Ratio
 
 GoalName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")]
 ZERO = Ratio.parse("0")
@@ -131,10 +131,26 @@ class FixedLoad(Spec):
 
     kind: Literal["fixed"]
     loads: tuple[Rate, ...] = Field(min_length=1)
-    duration: TrialDuration
+    duration: TrialDuration | None = None
+    """Length of a trial; not needed when the number of frames is given."""
+    frames: Count | None = None
+    """Frames per direction of a trial, as a burst at the load; wins over a duration."""
     repeats: int = Field(default=1, ge=1, le=1000)
     loss_ratio: Ratio = ZERO
     """Loss up to which a load counts as passed."""
+
+    @model_validator(mode="after")
+    def _ends_somewhere(self) -> Self:
+        if self.duration is None and self.frames is None:
+            raise ValueError("a fixed load needs a duration, or a number of frames")
+        return self
+
+    def duration_ns(self, load_fps: int) -> int:
+        """Return the length of a trial at a load."""
+        if self.frames is not None:
+            return -(-self.frames.value * NANOSECONDS // load_fps)
+        assert self.duration is not None  # by the model
+        return self.duration.ns
 
 
 Search = Annotated[

@@ -25,7 +25,7 @@ from vsperf.trafficgens.tgen.binary import planned_binary
 from vsperf.trafficgens.tgen.cap import METHOD, measure_cap, measure_stalls
 from vsperf.trafficgens.tgen.command import Options, Port, command_line, port_of
 from vsperf.trafficgens.tgen.doctor import CHECKS
-from vsperf.trafficgens.tgen.process import NAME, Tgen, running
+from vsperf.trafficgens.tgen.process import CONTROL, PREFIX, Tgen, running
 from vsperf.trafficgens.tgen.spec import TgenSpec
 from vsperf.trafficgens.tgen.traffic import Way, direction, streams
 
@@ -114,8 +114,8 @@ class TgenGenerator:
         options = _options(case, spec, placement)
         argv = command_line(
             planned_binary(),
-            f"{NAME}RUN",
-            Path(f"/run/{NAME}RUN.sock"),
+            PREFIX,
+            Path(CONTROL),
             _ports(endpoints, options).values(),
             options,
         )
@@ -124,7 +124,7 @@ class TgenGenerator:
         return (
             Step(
                 component="generator",
-                action=f"start tgen on CPU {cpus} with the ports {ports}; RUN is a name of its own",
+                action=f"start tgen on CPU {cpus} with the ports {ports}",
                 argv=argv,
             ),
             Step(
