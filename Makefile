@@ -7,13 +7,16 @@ programs := tools/make-reference
 misspelt := tests/golden,tests/unit/test_config_*
 prose := README.md docs vsperf tests conf testcases tools vnfs results/README.md Makefile setup.py
 
+# Hugepages and the devices of the switch are root's.
+as_root := $(shell [ "$$(id -u)" -eq 0 ] || command -v sudo)
+
 .PHONY: help run test test-tgen setup setup-dev lint format docs clean-venv
 
 help: ## show the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1 \t\2/p' Makefile | expand -t 20
 
-run: setup ## set up, then measure a virtual switch (today: the simulated testbed)
-	@.venv/bin/vsperf run phy2phy_tput --testbed sim
+run: setup ## set up, then measure OVS-DPDK on this machine
+	@$(as_root) .venv/bin/vsperf run phy2phy_tput
 
 test: lint test-tgen ## set up, then all gates and all tests
 	@$(python) -m pytest -n 2 --dist loadgroup
