@@ -3,7 +3,8 @@
 In a `console` block a line that begins with `$ ` is run as it stands, and the lines below it are
 what it prints: `…` stands for anything within a line, and a line with nothing else for any lines.
 Each command must succeed, unless the next one is `echo $?`. A `yaml` block whose first line is a
-comment with a path is written to that file. All of a page happens in one folder, in order.
+comment with a path is written to that file. All of a page happens in one folder, in order. A page
+that measures the real switch is tried where there is one, alone on the machine.
 """
 
 from __future__ import annotations
@@ -13,15 +14,17 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from conftest import REPOSITORY
+from conftest import REPOSITORY, Require
 
 DOCS = REPOSITORY / "docs"
-PAGES = (DOCS / "tutorial.md", *sorted((DOCS / "how-to").glob("*.md")))
+TUTORIAL = DOCS / "tutorial.md"
+PAGES = (DOCS / "tutorial-simulated.md", *sorted((DOCS / "how-to").glob("*.md")))
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -75,6 +78,7 @@ def run(command: str, folder: Path, code: int) -> subprocess.CompletedProcess[st
     environ = {key: value for key, value in os.environ.items() if key in keep}
     programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environ |= {"PATH": programs, "HOME": str(folder), "COLUMNS": "120", "LC_ALL": "C.UTF-8"}
+    environ |= {"VSPERF_RUNTIME": os.environ["VSPERF_RUNTIME"]}
     return subprocess.run(
         ["bash", "-c", f"(exit {code})\n{command}"],
         cwd=folder,
@@ -88,16 +92,24 @@ def run(command: str, folder: Path, code: int) -> subprocess.CompletedProcess[st
     )
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_what_a_page_tells_to_type_does_what_it_says(page: Path, tmp_path: Path) -> None:
+@pytest.fixture(autouse=True)
+def _own_deployments(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let `vsperf clean` of a page find what the page has left, and nothing of anybody else."""
+    with tempfile.TemporaryDirectory(prefix="page-") as folder:
+        monkeypatch.setenv("VSPERF_RUNTIME", folder)
+        yield
+
+
+def follow(page: Path, folder: Path) -> None:
+    """Do all that a page says, and compare what it shows."""
     code = 0
     for thing in things_to_do(page.read_text()):
         if isinstance(thing, File):
-            target = tmp_path / thing.path
+            target = folder / thing.path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(thing.text)
             continue
-        done = run(thing.command, tmp_path, code)
+        done = run(thing.command, folder, code)
         code = done.returncode
         assert thing.may_fail or code == 0, f"$ {thing.command}\n{done.stdout}"
         if thing.shown:
@@ -105,9 +117,24 @@ def test_what_a_page_tells_to_type_does_what_it_says(page: Path, tmp_path: Path)
             assert fits, f"$ {thing.command}\nprints\n{done.stdout}\nnot\n" + "\n".join(thing.shown)
 
 
-def test_the_tutorial_has_commands_to_try() -> None:
-    tutorial = PAGES[0].read_text()
-    assert sum(isinstance(thing, Step) for thing in things_to_do(tutorial)) >= 10
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_what_a_page_tells_to_type_does_what_it_says(page: Path, tmp_path: Path) -> None:
+    follow(page, tmp_path)
+
+
+@pytest.mark.xdist_group("machine")
+def test_the_tutorial_measures_the_real_switch(require: Require, tmp_path: Path) -> None:
+    for part in ("ovs-dpdk", "tgen", "dpdk-testpmd", "hugepages"):
+        require(part)
+    try:
+        follow(TUTORIAL, tmp_path)
+    finally:
+        run("vsperf clean", tmp_path, 0)
+
+
+@pytest.mark.parametrize("page", [TUTORIAL, PAGES[0]], ids=lambda page: page.stem)
+def test_the_tutorials_have_commands_to_try(page: Path) -> None:
+    assert sum(isinstance(thing, Step) for thing in things_to_do(page.read_text())) >= 10
 
 
 def test_shown_output_is_compared_and_dots_stand_for_the_rest() -> None:
