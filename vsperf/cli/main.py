@@ -70,8 +70,12 @@ class LazyGroup(click.Group):
 @click.command(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Examples:\n\n\b\n  vsperf run phy2phy_tput --testbed sim\n"
-    "  vsperf plan phy2phy_tput --testbed sim\n  vsperf show latest\n",
+    epilog="Examples:\n\n\b\n"
+    "  vsperf doctor                           # is this machine ready?\n"
+    "  vsperf plan phy2phy_tput                # all that a run would do\n"
+    "  vsperf run phy2phy_tput                 # measure OVS-DPDK on this machine\n"
+    "  vsperf run phy2phy_tput --testbed sim   # a model instead, in a second\n"
+    "  vsperf show latest\n",
 )
 @click.version_option(__version__, prog_name="vsperf")
 def cli() -> None:

@@ -21,9 +21,9 @@ from vsperf.spec.loader import Request
 
 
 @click.command(
-    epilog="Examples:\n\n\b\n  vsperf plan phy2phy_tput --testbed sim\n"
-    "  vsperf plan 'phy2phy_*' --testbed sim --preset rfc2544-strict\n"
-    "  vsperf plan phy2phy_tput --testbed sim --json\n"
+    epilog="Examples:\n\n\b\n  vsperf plan phy2phy_tput\n"
+    "  vsperf plan 'phy2phy_*' --preset rfc2544-strict\n"
+    "  vsperf plan phy2phy_tput --set vswitch.pmd_cpus=2,3 --json\n"
 )
 @selects_cases
 @json_option

@@ -36,9 +36,10 @@ def complete_run(ctx: click.Context, param: click.Parameter, incomplete: str) ->
 
 @click.command(
     epilog="Examples:\n\n\b\n"
+    "  vsperf run phy2phy_smoke\n"
+    "  vsperf run phy2phy_tput --set traffic.frame_size=64B --repeat 5\n"
+    "  vsperf run 'phy2phy_*' --preset standard --budget 2h\n"
     "  vsperf run phy2phy_tput --testbed sim\n"
-    "  vsperf run 'phy2phy_*' --testbed sim --preset standard --budget 30m\n"
-    "  vsperf run phy2phy_tput --testbed sim --set traffic.frame_size=64B --repeat 5\n"
     "  vsperf run --resume latest\n"
 )
 @selects_cases
