@@ -18,7 +18,7 @@ class OvsDpdkSpec(DriverSpec):
 
     kind: Literal["ovs-dpdk"]
     install: str | None = None
-    """Folder that OVS is installed under, such as /opt/ovs-3.4; what the distribution has when
+    """Folder that OVS is installed under, such as /usr/local; what the distribution has when
     not given. Several may live side by side."""
     pmds: Annotated[int, Field(ge=1, le=128)] = 1
     """Polling threads, when `pmd_cpus` does not say where they run."""
@@ -52,9 +52,10 @@ class OvsDpdkSpec(DriverSpec):
     """Let OVS move queues between polling threads on its own; that shows in a measurement."""
     mtu: Annotated[int, Field(ge=68, le=9702)] | None = None
     """Largest packet [B] without its Ethernet header; what the frame size needs when not given."""
-    flows: Literal["port", "l2", "l3", "l4"] = "port"
-    """Rules: one per port; one per direction by its MAC addresses (`l2`), which all flows share;
-    one per flow by IP addresses (`l3`), or by those and the UDP ports (`l4`)."""
+    flows: Literal["port", "network", "l2", "l3", "l4"] = "port"
+    """Rules: one per port; one per port and IP network, which has OVS look into every frame and use
+    its flow caches; or one per stream of the traffic, told apart by MAC addresses, by IP addresses,
+    or by those and the UDP ports."""
     other_config: dict[SettingName, str] = Field(default_factory=dict)
     """More entries of other_config in the table Open_vSwitch; they win over all above."""
 
