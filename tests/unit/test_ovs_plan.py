@@ -142,11 +142,11 @@ def test_a_network_card_takes_its_queues_and_rings_from_the_settings() -> None:
     links = {"phy0": {"switch": "0000:03:00.0", "generator": "0000:04:00.0"}}
     made: dict[str, Any] = {
         "links": links,
-        "switch": {"rxqs": 2, "rx_ring": 4096, "rxq_affinity": {"phy0": "0:1,1:3"}},
+        "switch": {"rxqs": 2, "rx_ring": 4096, "rxq_affinity": {"phy0": "0:1,1:1"}},
     }
     assert ports(**made)[0] == (
         "port 1 phy0 type=dpdk options:dpdk-devargs=0000:03:00.0 options:n_rxq=2 "
-        "options:n_rxq_desc=4096 other_config:pmd-rxq-affinity=0:1,1:3"
+        "options:n_rxq_desc=4096 other_config:pmd-rxq-affinity=0:1,1:1"
     )
     assert endpoints(**made)[0] == Endpoint(link="phy0", kind="pci", address="0000:04:00.0")
     assert "--no-pci" not in settings(**made)["dpdk-extra"]
@@ -178,6 +178,11 @@ def test_longer_frames_ask_for_a_larger_mtu(size: str, mtu: int | None) -> None:
 def test_affinity_of_an_unknown_link_is_refused() -> None:
     with pytest.raises(UsageError, match="names phy7"):
         ports(switch={"rxq_affinity": {"phy7": "0:1"}})
+
+
+def test_affinity_to_a_cpu_where_no_thread_polls_is_refused() -> None:
+    with pytest.raises(UsageError, match="names CPU 3, where no thread polls"):
+        ports(switch={"rxq_affinity": {"phy0": "0:3"}})
 
 
 def memory(**case: Any) -> int:

@@ -15,8 +15,12 @@ from vsperf.record.plan import Placement
 
 
 def place(needs: Sequence[CpuNeed], topology: CpuTopology) -> Placement:
-    """Return the CPUs of every role; raise `SpecError` when one was pinned where there is none."""
+    """Return the CPUs of every role; raise `SpecError` for what this machine does not have.
+
+    Parts may share a CPU. The threads of one part may not: a switch polls with one on each.
+    """
     _check_pins(needs, topology)
+    _check_counts(needs, topology)
     found: dict[str, tuple[int, ...]] = {}
     busy: list[int] = []
     for need in sorted(needs, key=lambda need: (need.pinned is None, not need.busy)):
@@ -57,6 +61,21 @@ def _check_pins(needs: Sequence[CpuNeed], topology: CpuTopology) -> None:
                     fix="choose among these, or leave the choice to vsperf",
                 )
             )
+    if problems:
+        raise SpecError(problems)
+
+
+def _check_counts(needs: Sequence[CpuNeed], topology: CpuTopology) -> None:
+    present = len(topology.cpus)
+    problems = [
+        Problem(
+            f"{need.count} CPUs are wanted for {need.role}, and there are {present}",
+            why="each of its threads never sleeps, and has to have a CPU of its own",
+            fix=f"ask for {present} or fewer, or take a machine with more CPUs",
+        )
+        for need in needs
+        if need.pinned is None and need.busy and need.count > present
+    ]
     if problems:
         raise SpecError(problems)
 

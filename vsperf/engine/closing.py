@@ -54,7 +54,7 @@ def close_failed(case: Case, error: VsperfError, trials: Sequence[Trial]) -> Cas
     invalid = error.exit_code is ExitCode.INVALID_RESULT
     last = trials[-1] if trials else None
     flags = last.flags if last is not None and not last.valid else ()
-    why = None if flags else error.problems[0].why  # flags say themselves what they mean
+    why = None if invalid and flags else error.problems[0].why  # flags say what they mean
     return CaseRecord(
         case=case.key,
         outcome=Outcome.INVALID if invalid else Outcome.ERROR,

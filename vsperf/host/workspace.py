@@ -14,7 +14,7 @@ import secrets
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -30,6 +30,10 @@ VARIABLE = "VSPERF_RUNTIME"
 PATIENCE_S = 4.0
 """Time that stopping all processes of a deployment may take before each is killed at once."""
 ATTEMPTS = 10
+LONGEST_SOCKET_PATH = 107
+"""Bytes; the kernel takes 108 with the one that ends them."""
+LONGEST_NAME = f"{NAMESPACE}-4194304-abcdef"
+"""Of a workspace; process ids end there."""
 PLACEHOLDER = re.compile(r"\b(RUN|NAME)\b")
 
 
@@ -196,6 +200,20 @@ def runtime_folders() -> tuple[Path, ...]:
     usable = [path / NAMESPACE for path in found if os.access(path, os.W_OK | os.X_OK)]
     usable.append(Path(tempfile.gettempdir()) / f"{NAMESPACE}-{os.getuid()}")
     return tuple(dict.fromkeys(usable))
+
+
+def require_short(sockets: Iterable[str], root: Path | None = None) -> None:
+    """Raise `NotReadyError` when the paths of these sockets in a workspace would be too long."""
+    root = runtime_folder() if root is None else root
+    for name in sockets:
+        path = root / LONGEST_NAME / name
+        if (length := len(os.fsencode(path))) > LONGEST_SOCKET_PATH:
+            raise NotReadyError(
+                f"{root} is too long for sockets",
+                why=f"the path of {name} there may have {length} bytes, and the kernel takes "
+                f"{LONGEST_SOCKET_PATH}",
+                fix=f"set {VARIABLE} to a folder with a shorter path, such as /run/{NAMESPACE}",
+            )
 
 
 def _make(purpose: str, root: Path) -> Workspace:

@@ -60,6 +60,10 @@ class VSwitch(Protocol):
         """
         ...
 
+    def require(self, case: CaseSpec) -> None:
+        """Raise `NotReadyError` for what the machine lacks; asked before anything is started."""
+        ...
+
     def start(
         self, case: CaseSpec, plan: SwitchPlan, placement: Placement, workspace: Workspace
     ) -> AbstractContextManager[RunningSwitch]:

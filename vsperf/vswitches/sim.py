@@ -82,6 +82,9 @@ class SimulatedSwitch:
         endpoints = [Endpoint(link=link, kind=ENDPOINT_KIND, address=address) for link in links]
         return SwitchPlan((step,), tuple(endpoints))
 
+    def require(self, case: CaseSpec) -> None:
+        pass
+
     @contextmanager
     def start(
         self, case: CaseSpec, plan: SwitchPlan, placement: Placement, workspace: Workspace

@@ -5,13 +5,10 @@ from __future__ import annotations
 import os
 
 from vsperf.errors import NotReadyError
-from vsperf.host.workspace import Workspace
+from vsperf.host.workspace import LONGEST_SOCKET_PATH, Workspace
 from vsperf.vswitches.ovs_dpdk import layout
 from vsperf.vswitches.ovs_dpdk.layout import SwitchPort
 from vsperf.vswitches.ovs_dpdk.plan import Design
-
-LONGEST_SOCKET_PATH = 107
-"""Bytes; the kernel takes 108 with the one that ends them."""
 
 
 def check(design: Design, workspace: Workspace, user: int | None = None) -> None:

@@ -51,6 +51,9 @@ class OvsDpdk:
         spec = _spec_of(case)
         return switch_plan(Design(case, spec, placement), planned_programs(spec.install))
 
+    def require(self, case: CaseSpec) -> None:
+        find_programs(_spec_of(case).install)
+
     def start(
         self, case: CaseSpec, plan: SwitchPlan, placement: Placement, workspace: Workspace
     ) -> AbstractContextManager[RunningOvs]:

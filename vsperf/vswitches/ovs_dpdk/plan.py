@@ -14,7 +14,7 @@ from vsperf.vswitches.ovs_dpdk.layout import SwitchPort
 from vsperf.vswitches.ovs_dpdk.memory import memory_mb
 from vsperf.vswitches.ovs_dpdk.programs import Programs
 from vsperf.vswitches.ovs_dpdk.rules import rule_count, shown_rules
-from vsperf.vswitches.ovs_dpdk.settings import other_config
+from vsperf.vswitches.ovs_dpdk.settings import PMD_ROLE, other_config
 from vsperf.vswitches.ovs_dpdk.spec import OvsDpdkSpec
 
 QUIET = ("-vsyslog:off", "-vconsole:info")
@@ -109,6 +109,7 @@ def switch_plan(design: Design, programs: Programs) -> SwitchPlan:
             f"the switch has no port in topology {design.case.topology.name}",
             fix="choose a topology with links, such as p2p",
         )
+    _check_affinity(design)
     settings = tuple(f"{name}={value}" for name, value in design.other_config.items())
     pmds = ", ".join(str(cpu) for cpu in design.placement.of("pmd"))
     memory = "" if design.spec.hugepages else "; WITHOUT HUGEPAGES, so it is slower than it can be"
@@ -131,6 +132,19 @@ def switch_plan(design: Design, programs: Programs) -> SwitchPlan:
         ),
     )
     return SwitchPlan(steps, layout.endpoints_of(design.case, design.ports))
+
+
+def _check_affinity(design: Design) -> None:
+    """Refuse what OVS would only mention in its log, to choose another CPU by itself."""
+    pmds = design.placement.of(PMD_ROLE)
+    for link, text in design.spec.rxq_affinity.items():
+        for pair in text.split(","):
+            if (cpu := int(pair.partition(":")[2])) not in pmds:
+                raise UsageError(
+                    f"vswitch.rxq_affinity.{link} names CPU {cpu}, where no thread polls",
+                    why=f"the polling threads run on CPU {', '.join(str(one) for one in pmds)}",
+                    fix="name one of these, or say where they run: vswitch.pmd_cpus",
+                )
 
 
 def _step(action: str, argv: tuple[str, ...] | None = None, lines: tuple[str, ...] = ()) -> Step:

@@ -1,0 +1,238 @@
+"""Runs of the real OVS-DPDK from the command line: started, watched from outside, and disturbed.
+
+A run tells of its phases and trials on stderr, one JSON object each; so a test knows when to do
+what. Its programs are found by the mark that they carry and by the folder of deployments, which
+each test has for itself.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vsperf.host.hugepages import read_pools
+from vsperf.host.procfs import MARK, marked_below, start_ticks
+from vsperf.store.folders import run_folders
+from vsperf.store.reader import StoredRun, read_run
+
+PATIENCE_S = 60.0
+POLL_S = 0.005
+FIXED = (
+    "run",
+    "phy2phy_smoke",
+    "--set=trial.warm_up=0s",
+    "--set=trial.drain=20ms",
+    "--set=search.kind=fixed",
+    "--set=search.loads=[100kfps,200kfps]",
+    "--set=search.duration=400ms",
+    "--set=latency=null",
+)
+"""The shortest real run: a path check and two trials."""
+
+Event = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A run that is over."""
+
+    code: int
+    out: str
+    err: str
+    took_s: float
+
+    @property
+    def events(self) -> list[Event]:
+        lines = self.err.split("\n")[:-1]
+        return [json.loads(line) for line in lines if line.startswith('{"event"')]
+
+    def of(self, kind: str) -> list[Event]:
+        return [event for event in self.events if event["event"] == kind]
+
+    @property
+    def phases(self) -> list[str]:
+        return [event["phase"] for event in self.of("PhaseEntered")]
+
+    @property
+    def said(self) -> str:
+        """What it said beside its events."""
+        lines = self.err.splitlines()
+        return "\n".join(line for line in lines if not line.startswith('{"event"'))
+
+
+@dataclass
+class Run:
+    """A run that goes on."""
+
+    process: subprocess.Popen[bytes]
+    out: Path
+    err: Path
+    began: float = field(default_factory=time.monotonic)
+
+    def events(self) -> list[Event]:
+        """Return what it has told of so far."""
+        lines = self.err.read_text().split("\n")[:-1]
+        return [json.loads(line) for line in lines if line.startswith('{"event"')]
+
+    def wait_for(self, kind: str, number: int = 1, **values: object) -> None:
+        """Wait until it has told of so many events of a kind."""
+
+        def told() -> bool:
+            found = [event for event in self.events() if event["event"] == kind]
+            return sum(values.items() <= event.items() for event in found) >= number
+
+        self.wait_until(told)
+
+    def wait_until(self, condition: Callable[[], object]) -> None:
+        """Wait for a condition, for as long as the run goes on."""
+        deadline = time.monotonic() + PATIENCE_S
+        while not condition():
+            ended = self.process.poll()
+            assert ended is None, f"it ended with {ended} before that: {self.err.read_text()}"
+            assert time.monotonic() < deadline, self.err.read_text()
+            time.sleep(POLL_S)
+
+    def send(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
+
+    def end(self, patience_s: float = PATIENCE_S) -> Ended:
+        """Wait for its end; the time counts from the call."""
+        began = time.monotonic()
+        self.process.wait(patience_s)
+        took_s = time.monotonic() - began
+        ended = Ended(self.process.returncode, self.out.read_text(), self.err.read_text(), took_s)
+        assert "Traceback" not in ended.err
+        return ended
+
+
+@dataclass
+class Place:
+    """A folder to run vsperf in, with deployments and calibrations of its own."""
+
+    folder: Path
+    runtime: Path
+    cache: Path
+    pages: dict[Path, int] = field(default_factory=dict)
+    """Hugepages that there were before, by pool."""
+    runs: list[Run] = field(default_factory=list)
+
+    @property
+    def results(self) -> Path:
+        return self.folder / "results"
+
+    @property
+    def environ(self) -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items() if "VSPERF" not in name}
+        own = {"HOME": self.folder, "XDG_CACHE_HOME": self.cache, "VSPERF_RUNTIME": self.runtime}
+        return {**kept, **{name: str(path) for name, path in own.items()}}
+
+    def start(self, *arguments: str, wrapped: tuple[str, ...] = (), **more: str) -> Run:
+        """Start a command; events on stderr if it is a run."""
+        progress = ["--progress=json"] if "run" in arguments else []
+        number = len(self.runs)
+        out, err = self.folder / f"out-{number}", self.folder / f"err-{number}"
+        with out.open("wb") as out_file, err.open("wb") as err_file:
+            process = subprocess.Popen(
+                [*wrapped, sys.executable, "-m", "vsperf", *arguments, *progress],
+                cwd=self.folder,
+                env={**self.environ, **more},
+                stdin=subprocess.DEVNULL,
+                stdout=out_file,
+                stderr=err_file,
+            )
+        run = Run(process, out, err)
+        self.runs.append(run)
+        return run
+
+    def __call__(self, *arguments: str, wrapped: tuple[str, ...] = (), **more: str) -> Ended:
+        """Run a command to its end."""
+        return self.start(*arguments, wrapped=wrapped, **more).end()
+
+    def records(self) -> StoredRun:
+        """Return the newest run, as stored."""
+        return read_run(run_folders(self.results)[0])
+
+    def programs(self) -> dict[int, str]:
+        """Return the programs of deployments in this place: their names by their numbers."""
+        found = {}
+        for pid in marked_below("vsperf-"):
+            try:
+                environ = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if f"VSPERF_RUNTIME={self.runtime}".encode() in environ:
+                (mark,) = (item for item in environ if item.startswith(f"{MARK}=".encode()))
+                found[pid] = mark.decode().rpartition("/")[2]
+        return {pid: name for pid, name in found.items() if start_ticks(pid) is not None}
+
+    def signal(self, name: str, number: signal.Signals) -> None:
+        """Send a signal to a program of the deployment."""
+        pids = [pid for pid, known in self.programs().items() if known == name]
+        assert pids, f"no {name} runs"
+        for pid in pids:
+            os.kill(pid, number)
+
+    def traces(self) -> list[str]:
+        """Return what is on the machine now and was not before."""
+        found = [f"program {name} ({pid})" for pid, name in self.programs().items()]
+        found += [str(path) for path in sorted(self.runtime.glob("*"))]
+        for pool, pages in self.pages.items():
+            if (now := hugepages()[pool]) != pages:
+                found.append(f"{now} pages in {pool}, which had {pages}")
+        return found
+
+    def tidy(self) -> None:
+        """End what a failed test left."""
+        for run in self.runs:
+            if run.process.poll() is None:
+                run.process.kill()
+            run.process.wait()
+        if self.traces():
+            self("clean")
+
+
+def hugepages() -> dict[Path, int]:
+    """Return how many hugepages there are, by pool."""
+    return {pool.folder: pool.total for pool in read_pools()}
+
+
+def wait_until(condition: Callable[[], object], patience_s: float) -> bool:
+    """Wait for a condition; say whether it came."""
+    deadline = time.monotonic() + patience_s
+    while not (met := condition()) and time.monotonic() < deadline:
+        time.sleep(POLL_S)
+    return bool(met)
+
+
+@pytest.fixture(name="calibrations", scope="session")
+def fixture_calibrations(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder of calibrations for all tests: each frame size is measured once."""
+    return tmp_path_factory.mktemp("calibrations")
+
+
+@pytest.fixture(name="place")
+def fixture_place(
+    tmp_path: Path, calibrations: Path, require: Callable[[str], None]
+) -> Iterator[Place]:
+    """Give a place to run the real thing in, and see that nothing is left of it."""
+    for part in ("ovs-dpdk", "tgen", "hugepages"):
+        require(part)
+    with tempfile.TemporaryDirectory(prefix="rt-") as runtime:  # short, as sockets need
+        place = Place(tmp_path, Path(runtime) / "run", calibrations, hugepages())
+        try:
+            yield place
+            left = place.traces()
+        finally:
+            place.tidy()
+        assert left == []

@@ -1,0 +1,166 @@
+"""Faults of the real thing: programs killed or hung in mid-trial, vsperf killed at every stage.
+
+Whatever dies: the record says what it was, nothing goes on sending, and the machine is given back.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from dataclasses import dataclass
+
+import pytest
+from real_runs import FIXED, Place, Run, fixture_calibrations, fixture_place, wait_until
+from test_kill import assert_recorded
+
+from vsperf.record.flags import Flag
+from vsperf.record.run import Outcome
+
+pytestmark = pytest.mark.xdist_group("machine")
+__all__ = ["fixture_calibrations", "fixture_place"]
+
+FLAGS = {
+    "tgen": Flag.GENERATOR_ERROR,
+    "ovs-vswitchd": Flag.SWITCH_ERROR,
+    "ovsdb-server": Flag.SWITCH_ERROR,
+}
+IN_MID_TRIAL_S = 0.15
+SECOND_TRIAL = 2
+"""The first is the path check."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A moment in a run."""
+
+    name: str
+    kind: str
+    values: tuple[tuple[str, object], ...] = ()
+    number: int = 1
+    later_s: float = 0.0
+    program: str | None = None
+    """Waited for, too."""
+    more: tuple[str, ...] = ()
+    """Arguments without which the moment would not come."""
+    connected: bool = True
+    """Whether vsperf speaks to its generator, if one runs; until then, that waits and is silent."""
+    resumed: bool = False
+    """Whether the run that was killed then is also brought to its end, which takes seconds."""
+
+    def reach(self, run: Run, place: Place) -> None:
+        run.wait_for(self.kind, self.number, **dict(self.values))
+        if self.program is not None:
+            run.wait_until(lambda: self.program in place.programs().values())
+        time.sleep(self.later_s)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def phase(name: str) -> tuple[tuple[str, object], ...]:
+    return (("phase", name),)
+
+
+STAGES = (
+    Stage("stalls", "PhaseEntered", phase("calibrate"), program="tgen", connected=False),
+    Stage("calibrate", "PhaseEntered", phase("calibrate"), later_s=2.2, more=("--recalibrate",)),
+    Stage("database", "PhaseEntered", phase("deploy"), program="ovsdb-server"),
+    Stage("switch", "PhaseEntered", phase("deploy"), program="ovs-vswitchd", resumed=True),
+    Stage("generator", "PhaseEntered", phase("deploy"), program="tgen", connected=False),
+    Stage("check", "PhaseEntered", phase("check the path")),
+    Stage("trial", "TrialStarted", number=SECOND_TRIAL, later_s=IN_MID_TRIAL_S, resumed=True),
+    Stage("tear-down", "PhaseEntered", phase("tear down")),
+)
+stages = pytest.mark.parametrize("stage", STAGES, ids=str)
+
+
+def in_mid_trial(run: Run, number: int = SECOND_TRIAL) -> None:
+    run.wait_for("TrialStarted", number)
+    time.sleep(IN_MID_TRIAL_S)
+
+
+@pytest.mark.parametrize("name", FLAGS)
+def test_when_a_part_is_killed_in_mid_trial_the_case_is_measured_anew(
+    name: str, place: Place
+) -> None:
+    run = place.start(*FIXED)
+    in_mid_trial(run)
+    place.signal(name, signal.SIGKILL)
+    ended = run.end()
+    assert ended.code == 0, ended.err
+    (case,) = place.records().cases
+    assert case.record is not None
+    assert case.record.outcome is Outcome.PASS
+    (again,) = (text for text in case.record.warnings if text.startswith("measured anew"))
+    assert f"{name} was killed by SIGKILL" in again
+    failed = [trial for trial in case.trials if not trial.valid]
+    assert [trial.index for trial in failed] == [2]
+    assert FLAGS[name] in failed[0].flags
+    assert f"{name} was killed by SIGKILL" in (failed[0].error or "")
+    assert ended.phases.count("deploy") == 2
+    assert len(case.trials) == 2 + 3
+
+
+def test_when_a_part_fails_on_the_fresh_deployment_too_the_case_ends_with_the_cause(
+    place: Place,
+) -> None:
+    run = place.start(*FIXED)
+    in_mid_trial(run)
+    place.signal("ovs-vswitchd", signal.SIGKILL)
+    in_mid_trial(run, number=4)
+    place.signal("ovs-vswitchd", signal.SIGSTOP)
+    ended = run.end(patience_s=30)
+    assert ended.code == 4, ended.err
+    (case,) = place.records().cases
+    assert case.record is not None
+    assert case.record.outcome is Outcome.ERROR
+    assert "ovs-vswitchd does not answer" in case.record.reason
+    assert ended.took_s < 15
+    errors = [trial.error or "" for trial in case.trials if not trial.valid]
+    assert len(errors) == 2
+    assert "was killed by SIGKILL" in errors[0]
+    assert "does not answer" in errors[1]
+
+
+@stages
+def test_a_vsperf_that_is_killed_sends_no_more_and_can_be_cleaned_up_and_resumed(
+    stage: Stage, place: Place
+) -> None:
+    run = place.start(*FIXED, *stage.more)
+    stage.reach(run, place)
+    run.process.kill()
+    if stage.connected:
+        assert wait_until(lambda: "tgen" not in place.programs().values(), patience_s=1.0)
+    said = run.end().of("TrialFinished")
+    assert_recorded(said, place.records())
+    cleaned = place("clean")
+    assert (cleaned.code, place.traces()) == (0, [])
+    if not stage.resumed:
+        return
+    resumed = place("run", "--resume=latest")
+    assert resumed.code == 0, resumed.err
+    stored = place.records()
+    assert_recorded(said, stored)
+    assert stored.end is not None
+
+
+@pytest.mark.parametrize(
+    ("stage", "number"),
+    [
+        (stage, signal.SIGTERM if number % 2 else signal.SIGINT)
+        for number, stage in enumerate(STAGES)
+    ],
+    ids=str,
+)
+def test_a_signal_ends_a_run_soon_and_leaves_nothing(
+    stage: Stage, number: signal.Signals, place: Place
+) -> None:
+    run = place.start(*FIXED, *stage.more)
+    stage.reach(run, place)
+    run.send(number)
+    ended = run.end()
+    assert (ended.code, place.traces()) == (128 + number, []), ended.err
+    assert ended.took_s < 5
+    stored = place.records()
+    assert_recorded(ended.of("TrialFinished"), stored)
+    assert [case.record and case.record.outcome for case in stored.cases] == [Outcome.ABORTED]
