@@ -26,7 +26,7 @@ def refused(place: Place, *settings: str, code: int) -> Ended:
     assert ended.code == code, ended.err
     assert ended.events == []
     assert not [*place.results.glob("*")]
-    assert "fix: " in ended.err
+    assert "fix: " in ended.err or "at: --set " in ended.err  # the limit itself says the fix
     return ended
 
 
@@ -97,10 +97,8 @@ def test_an_installation_that_is_not_there_is_refused(place: Place) -> None:
     assert ended.phases == []
 
 
-def test_nobody_but_root_may_run_it(place: Place, tmp_path: Path) -> None:
-    open_to_all = tmp_path / "open"
-    open_to_all.mkdir(mode=0o777)
-    ended = place(*SMOKE, wrapped=NOBODY, VSPERF_RUNTIME=str(open_to_all / "run"))
+def test_nobody_but_root_may_run_it(place: Place) -> None:
+    ended = place(*SMOKE, wrapped=NOBODY, VSPERF_RUNTIME=str(place.runtime.with_name("own")))
     assert ended.code == 3, ended.err
     assert "OVS-DPDK wants root" in ended.err
     assert "fix: run vsperf with sudo" in ended.err

@@ -1,0 +1,263 @@
+"""The main job for real: one command measures OVS-DPDK on this machine, and can account for it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from real_runs import FIXED, Ended, Place, fixture_calibrations, fixture_place, hugepages
+
+from vsperf.host.hugepages import read_pools
+from vsperf.record.plan import Plan
+from vsperf.record.run import Outcome
+from vsperf.record.trial import Purpose
+from vsperf.store.reader import StoredCase, StoredRun
+from vsperf.store.validation import validate_file
+
+pytestmark = pytest.mark.xdist_group("machine")
+__all__ = ["fixture_calibrations", "fixture_place"]
+
+SMOKE = (
+    "run",
+    "phy2phy_smoke",
+    "--set=trial.warm_up=0s",
+    "--set=trial.drain=50ms",
+    "--set=trial.retries=5",
+    "--set=traffic.frame_size=[64,512]",
+    "--set=search.width=25%",
+)
+DEAD_END = (
+    "--set=testbed.links.phy0.switch=net_null0,no-rx=1",
+    "--set=testbed.links.phy0.generator=net_null1,no-rx=1",
+)
+"""A port of the switch that swallows what it is given, with nothing at its other end."""
+
+Smoke = tuple[Ended, StoredRun]
+
+
+@pytest.fixture(name="smokes", scope="module")
+def fixture_smokes() -> list[Smoke]:
+    return []
+
+
+@pytest.fixture(name="smoke")
+def fixture_smoke(
+    smokes: list[Smoke], place: Place, tmp_path_factory: pytest.TempPathFactory
+) -> Smoke:
+    """Measure once for all tests of this file: two frame sizes, nothing calibrated before."""
+    if not smokes:
+        ended = place(*SMOKE, XDG_CACHE_HOME=str(tmp_path_factory.mktemp("fresh")))
+        assert ended.code == 0, ended.err
+        stored = place.records()
+        validate_file(stored.folder / "records.jsonl")
+        smokes.append((ended, stored))
+    return smokes[0]
+
+
+def filled(text: str, folder: Path) -> str:
+    """Fill in a plan as the deployment in `folder` does."""
+    return text.replace("RUN", str(folder)).replace("NAME", folder.name)
+
+
+def command_of(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")[:-1]
+
+
+def asked(command: str) -> str:
+    done = subprocess.run(shlex.split(command), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def plan_of(place: Place) -> dict[str, Any]:
+    """Return what `vsperf plan` says of the shortest run."""
+    ended = place("plan", *FIXED[1:], "--json")
+    assert ended.code == 0, ended.err
+    (planned,) = json.loads(ended.out)
+    plan: dict[str, Any] = planned["plan"]
+    return plan
+
+
+def plan_as_stored(case: StoredCase) -> Plan:
+    start = case.attempts[-1].start
+    assert start is not None
+    return start.plan
+
+
+def test_one_command_measures_two_frame_sizes(smoke: Smoke) -> None:
+    ended, stored = smoke
+    assert not stored.header.simulated
+    assert (stored.end and stored.end.exit_code) == 0
+    assert [case.planned.point["frame_size"] for case in stored.cases] == ["64B", "512B"]
+    for case in stored.cases:
+        assert case.record is not None
+        assert case.record.outcome is Outcome.PASS
+        assert case.record.result is not None
+        (goal,) = case.record.result.goals
+        assert goal.lower_fps is not None
+        assert case.record.limit is not None
+    assert "SIMULATED" not in ended.out
+
+
+def test_every_trial_accounts_for_its_frames(smoke: Smoke) -> None:
+    for case in smoke[1].cases:
+        for trial in (trial for trial in case.trials if trial.valid):
+            assert trial.switch is not None
+            assert trial.unexplained_frames is not None
+            assert abs(trial.unexplained_frames) <= trial.sent_frames // 10_000
+            assert sum(pmd.frames for pmd in trial.switch.pmds) == trial.sent_frames
+
+
+def test_a_path_check_comes_before_every_search(smoke: Smoke) -> None:
+    ended, stored = smoke
+    assert ended.phases.count("check the path") == len(stored.cases)
+    for case in stored.cases:
+        first, *others = case.trials
+        assert first.purpose is Purpose.PATH_CHECK
+        assert first.lost_frames == 0
+        assert {trial.purpose for trial in others} == {Purpose.SEARCH, Purpose.LATENCY}
+
+
+def test_latency_is_measured_in_a_trial_of_its_own(smoke: Smoke) -> None:
+    for case in smoke[1].cases:
+        (trial,) = [trial for trial in case.trials if trial.purpose is Purpose.LATENCY]
+        assert all(way.latency_histogram for way in trial.directions)
+        assert trial.reference == "50% of ndr"
+
+
+def test_plan_placement_and_surroundings_are_recorded(smoke: Smoke) -> None:
+    for case in smoke[1].cases:
+        plan = plan_as_stored(case)
+        assert set(plan.placement.cpus) == {"pmd", "switch main", "generator", "vsperf"}
+        assert plan.hugepage_bytes
+        assert case.record is not None
+        found = case.record.surroundings
+        assert found is not None
+        assert {stall.cpu for stall in found.stalls} == {
+            *plan.placement.of("pmd"),
+            *plan.placement.of("generator"),
+        }
+        assert str(found.switch["dpdk_version"]).startswith("DPDK ")
+        assert found.generator["tgen"]
+    assert smoke[1].header.environment["checks"]
+
+
+def calibration_was_cached(case: StoredCase) -> bool:
+    assert case.record is not None
+    assert case.record.surroundings is not None
+    assert case.record.surroundings.calibration is not None
+    return case.record.surroundings.calibration.cached
+
+
+def test_the_generator_is_calibrated_once_and_anew_when_asked_to(
+    smoke: Smoke, place: Place
+) -> None:
+    assert [calibration_was_cached(case) for case in smoke[1].cases] == [False, False]
+    place(*FIXED)  # whether or not an earlier test has calibrated
+    place(*FIXED)
+    assert [calibration_was_cached(case) for case in place.records().cases] == [True]
+    place(*FIXED, "--recalibrate")
+    assert [calibration_was_cached(case) for case in place.records().cases] == [False]
+
+
+def test_a_port_that_leads_nowhere_is_diagnosed_and_not_searched(place: Place) -> None:
+    ended = place(*FIXED, *DEAD_END)
+    assert ended.code == 4, ended.err
+    (case,) = place.records().cases
+    assert case.record is not None
+    assert case.record.outcome is Outcome.ERROR
+    assert "the path is broken" in case.record.reason
+    assert "phy1 to phy0: 100 frames sent, 0 arrived" in case.record.reason
+    assert "phy1 took 100 and gave 0" in case.record.reason
+    assert {trial.purpose for trial in case.trials} == {Purpose.PATH_CHECK}
+    assert "search" not in ended.phases
+
+
+@contextmanager
+def no_hugepages() -> Iterator[None]:
+    """Take away all hugepages that nobody uses."""
+    before = {pool.folder: pool.total for pool in read_pools()}
+    for pool in read_pools():
+        pool.resize(pool.total - pool.free)
+    try:
+        yield
+    finally:
+        for pool in read_pools():
+            pool.resize(before[pool.folder])
+
+
+def test_hugepages_are_reserved_for_the_run_and_given_back(place: Place) -> None:
+    with no_hugepages():
+        before = hugepages()
+        run = place.start(*FIXED)
+        run.wait_for("PhaseEntered", phase="search")
+        assert sum(hugepages().values()) > sum(before.values())
+        assert run.end().code == 0
+        assert hugepages() == before
+
+
+def test_a_second_run_is_refused_while_the_first_one_goes_on(place: Place) -> None:
+    first = place.start(*FIXED)
+    first.wait_for("PhaseEntered", phase="calibrate")
+    second = place(*FIXED)
+    assert second.code == 3, second.err
+    assert "testbed local is in use" in second.said
+    assert f"process {first.process.pid}" in second.said
+    assert second.events == []
+    assert first.end().code == 0
+    assert len([path for path in place.results.iterdir() if not path.is_symlink()]) == 1
+
+
+def test_a_kept_deployment_is_what_was_planned_and_stays_until_it_is_cleaned(
+    place: Place,
+) -> None:
+    plan = plan_of(place)
+    ended = place(*FIXED, "--keep")
+    assert ended.code == 0, ended.err
+    (kept,) = ended.of("DeploymentKept")
+    folder = Path(kept["folder"])
+    said = [asked(command) for command in kept["access"]]
+    assert "Bridge vsperf-br" in said[0]
+
+    (case,) = place.records().cases
+    assert plan_as_stored(case).model_dump(mode="json") == plan
+    steps = {step["action"]: step for step in plan["steps"]}
+    argvs = [[filled(word, folder) for word in step["argv"] or ()] for step in steps.values()]
+    for pid, name in place.programs().items():
+        argv = command_of(pid)
+        assert any(planned[-len(argv) :] == argv for planned in argvs), name
+    assert case.record is not None
+    assert case.record.surroundings is not None
+    assert case.record.surroundings.generator["argv"] in argvs
+    settings = next(step["lines"] for name, step in steps.items() if "settings" in name)
+    found = case.record.surroundings.switch["other_config"]
+    assert isinstance(found, dict)
+    assert found == dict(filled(line, folder).split("=", 1) for line in settings)
+    rules = next(step["lines"] for name, step in steps.items() if "rules" in name)
+    for rule in rules:
+        match, _, actions = rule.partition(",actions=")
+        ports = match.rpartition("in_port=")[2], actions.rpartition("output:")[2]
+        assert any(_goes(line, *ports) for line in said[1].splitlines()), rule
+
+    refused = place(*FIXED)
+    assert refused.code == 3, refused.err
+    assert "a deployment that was kept is still up" in refused.err
+    assert place("clean").code == 0
+    assert place.traces() == []
+
+
+def _goes(line: str, enters: str, leaves: str) -> bool:
+    """Whether a rule, as the switch prints it, sends from one port to another, by number or name.
+
+    Links are numbered from 1, in their order.
+    """
+    names = {"1": ("1", "phy0", '"phy0"'), "2": ("2", "phy1", '"phy1"')}
+    return any(f"in_port={name} " in line for name in names[enters]) and any(
+        line.endswith(f"output:{name}") for name in names[leaves]
+    )
