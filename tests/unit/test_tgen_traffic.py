@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vsperf.errors import ComponentError, UsageError
+from vsperf.spec.flows import HOSTS
 from vsperf.spec.traffic import TrafficProfile
-from vsperf.trafficgens.tgen.traffic import MOST_PER_FIELD, Way, direction, flows_of, streams
+from vsperf.trafficgens.tgen.traffic import Way, direction, flows_of, streams
 
 WAYS = (Way("phy0 to phy1", 0, 1), Way("phy1 to phy0", 1, 0))
 STREAM: dict[str, Any] = {
@@ -54,7 +55,7 @@ def test_any_number_of_flows_is_made_exactly_or_refused_with_one_that_can_be(cou
         return
     fields = found["vary"] if found else []
     assert math.prod(field["count"] for field in fields) == count
-    assert all(1 < field["count"] <= MOST_PER_FIELD for field in fields)
+    assert all(1 < field["count"] <= HOSTS for field in fields)
 
 
 def test_more_flows_than_tgen_can_tell_apart_are_refused() -> None:

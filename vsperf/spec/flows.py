@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from vsperf.spec.traffic import TrafficProfile
 
-NETWORK = int(ipaddress.IPv4Address("198.18.0.0"))
+BENCHMARK = "198.18.0.0/15"
+NETWORK = int(ipaddress.IPv4Network(BENCHMARK).network_address)
 NETWORK_BITS = 17
 """Bits of a host in that network."""
 HOSTS = 65_534

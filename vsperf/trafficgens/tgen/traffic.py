@@ -9,10 +9,9 @@ from typing import Any
 
 from vsperf.errors import ComponentError, UsageError
 from vsperf.record.trial import Direction
+from vsperf.spec.flows import hosts
 from vsperf.spec.traffic import TrafficProfile
 
-MOST_PER_FIELD = 65_534
-"""Hosts of one half of 198.18.0.0/15, the network for benchmarks; each way has a half as source."""
 MOST_FLOWS = 1 << 24
 
 
@@ -53,28 +52,19 @@ def flows_of(count: int) -> dict[str, Any] | None:
             f"tgen tells at most {MOST_FLOWS} flows apart, {count} are asked for",
             fix=f"--set traffic.flows={MOST_FLOWS} or less",
         )
-    sources = _largest_divisor(count)
-    if count // sources > MOST_PER_FIELD:
+    counts = hosts(count)
+    if counts is None:
         fix = math.isqrt(count) ** 2
         raise UsageError(
             f"tgen cannot make exactly {count} flows",
             why="they are hosts times hosts of 198.18.0.0/15, and this number is no such product",
             fix=f"--set traffic.flows={fix}",
         )
+    sources, destinations = counts
     variations = [{"field": "source_ip", "count": sources}]
-    if sources < count:
-        variations.append({"field": "destination_ip", "count": count // sources})
+    if destinations > 1:
+        variations.append({"field": "destination_ip", "count": destinations})
     return {"vary": variations}
-
-
-def _largest_divisor(count: int) -> int:
-    """Return the largest divisor of `count` that one field can hold."""
-    found = 1
-    for small in range(1, math.isqrt(count) + 1):
-        if count % small == 0:
-            fitting = (n for n in (small, count // small) if n <= MOST_PER_FIELD)
-            found = max(found, *fitting)
-    return found
 
 
 def direction(way: Way, intended: int, stream: Mapping[str, Any], foreign: int | None) -> Direction:

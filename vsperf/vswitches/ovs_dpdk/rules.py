@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from vsperf.errors import UsageError
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.flows import (
+    BENCHMARK,
     DESTINATION_PORT,
     SOURCE_PORT,
     flows_between,
@@ -88,6 +89,9 @@ def _matches(case: CaseSpec, spec: OvsDpdkSpec, way: tuple[str, str]) -> Iterato
     source, destination = numbers[way[0]], numbers[way[1]]
     if spec.flows == "l2":
         yield f"dl_src={link_mac(source)},dl_dst={link_mac(destination)}"
+        return
+    if spec.flows == "network":
+        yield f"ip,nw_src={BENCHMARK},nw_dst={BENCHMARK}"
         return
     udp = f",tp_src={SOURCE_PORT},tp_dst={DESTINATION_PORT}" if spec.flows == "l4" else ""
     kind = "udp" if udp else "ip"
