@@ -23,7 +23,7 @@ import pytest
 
 from vsperf.host.hugepages import read_pools
 from vsperf.host.procfs import MARK, marked_below, start_ticks
-from vsperf.store.folders import run_folders
+from vsperf.store.folders import LATEST
 from vsperf.store.reader import StoredRun, read_run
 
 PATIENCE_S = 60.0
@@ -160,8 +160,8 @@ class Place:
         return self.start(*arguments, wrapped=wrapped, **more).end()
 
     def records(self) -> StoredRun:
-        """Return the newest run, as stored."""
-        return read_run(run_folders(self.results)[0])
+        """Return the run last worked on, as stored."""
+        return read_run((self.results / LATEST).resolve())
 
     def programs(self) -> dict[int, str]:
         """Return the programs of deployments in this place: their names by their numbers."""

@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from real_runs import FIXED, Ended, Place, fixture_calibrations, fixture_place, hugepages
@@ -38,7 +38,14 @@ DEAD_END = (
 )
 """A port of the switch that swallows what it is given, with nothing at its other end."""
 
-Smoke = tuple[Ended, StoredRun]
+
+class Smoke(NamedTuple):
+    """The run that most tests look at."""
+
+    ended: Ended
+    stored: StoredRun
+    cache: Path
+    """Where its calibrations are kept."""
 
 
 @pytest.fixture(name="smokes", scope="module")
@@ -52,11 +59,12 @@ def fixture_smoke(
 ) -> Smoke:
     """Measure once for all tests of this file: two frame sizes, nothing calibrated before."""
     if not smokes:
-        ended = place(*SMOKE, XDG_CACHE_HOME=str(tmp_path_factory.mktemp("fresh")))
+        fresh = tmp_path_factory.mktemp("fresh")
+        ended = place(*SMOKE, XDG_CACHE_HOME=str(fresh))
         assert ended.code == 0, ended.err
         stored = place.records()
         validate_file(stored.folder / "records.jsonl")
-        smokes.append((ended, stored))
+        smokes.append(Smoke(ended, stored, fresh))
     return smokes[0]
 
 
@@ -91,7 +99,7 @@ def plan_as_stored(case: StoredCase) -> Plan:
 
 
 def test_one_command_measures_two_frame_sizes(smoke: Smoke) -> None:
-    ended, stored = smoke
+    ended, stored, _ = smoke
     assert not stored.header.simulated
     assert (stored.end and stored.end.exit_code) == 0
     assert [case.planned.point["frame_size"] for case in stored.cases] == ["64B", "512B"]
@@ -106,7 +114,7 @@ def test_one_command_measures_two_frame_sizes(smoke: Smoke) -> None:
 
 
 def test_every_trial_accounts_for_its_frames(smoke: Smoke) -> None:
-    for case in smoke[1].cases:
+    for case in smoke.stored.cases:
         for trial in (trial for trial in case.trials if trial.valid):
             assert trial.switch is not None
             assert trial.unexplained_frames is not None
@@ -115,24 +123,23 @@ def test_every_trial_accounts_for_its_frames(smoke: Smoke) -> None:
 
 
 def test_a_path_check_comes_before_every_search(smoke: Smoke) -> None:
-    ended, stored = smoke
+    ended, stored, _ = smoke
     assert ended.phases.count("check the path") == len(stored.cases)
     for case in stored.cases:
-        first, *others = case.trials
-        assert first.purpose is Purpose.PATH_CHECK
-        assert first.lost_frames == 0
-        assert {trial.purpose for trial in others} == {Purpose.SEARCH, Purpose.LATENCY}
+        purposes = list(dict.fromkeys(trial.purpose for trial in case.trials))
+        assert purposes == [Purpose.PATH_CHECK, Purpose.SEARCH, Purpose.LATENCY]
+        assert all(way.good_frames > 0 for way in case.trials[0].directions)
 
 
 def test_latency_is_measured_in_a_trial_of_its_own(smoke: Smoke) -> None:
-    for case in smoke[1].cases:
+    for case in smoke.stored.cases:
         (trial,) = [trial for trial in case.trials if trial.purpose is Purpose.LATENCY]
         assert all(way.latency_histogram for way in trial.directions)
         assert trial.reference == "50% of ndr"
 
 
 def test_plan_placement_and_surroundings_are_recorded(smoke: Smoke) -> None:
-    for case in smoke[1].cases:
+    for case in smoke.stored.cases:
         plan = plan_as_stored(case)
         assert set(plan.placement.cpus) == {"pmd", "switch main", "generator", "vsperf"}
         assert plan.hugepage_bytes
@@ -145,7 +152,7 @@ def test_plan_placement_and_surroundings_are_recorded(smoke: Smoke) -> None:
         }
         assert str(found.switch["dpdk_version"]).startswith("DPDK ")
         assert found.generator["tgen"]
-    assert smoke[1].header.environment["checks"]
+    assert smoke.stored.header.environment["checks"]
 
 
 def calibration_was_cached(case: StoredCase) -> bool:
@@ -158,11 +165,10 @@ def calibration_was_cached(case: StoredCase) -> bool:
 def test_the_generator_is_calibrated_once_and_anew_when_asked_to(
     smoke: Smoke, place: Place
 ) -> None:
-    assert [calibration_was_cached(case) for case in smoke[1].cases] == [False, False]
-    place(*FIXED)  # whether or not an earlier test has calibrated
-    place(*FIXED)
+    assert [calibration_was_cached(case) for case in smoke.stored.cases] == [False, False]
+    place(*FIXED, XDG_CACHE_HOME=str(smoke.cache))
     assert [calibration_was_cached(case) for case in place.records().cases] == [True]
-    place(*FIXED, "--recalibrate")
+    place(*FIXED, "--recalibrate", XDG_CACHE_HOME=str(smoke.cache))
     assert [calibration_was_cached(case) for case in place.records().cases] == [False]
 
 

@@ -34,6 +34,10 @@ class Gone(ComponentError):
     """The other end of the socket is closed: tgen has ended."""
 
 
+class Silent(ComponentError):
+    """The other end of the socket is open, and says nothing: tgen hangs."""
+
+
 @dataclass
 class Client:
     """One controller of one tgen."""
@@ -84,7 +88,7 @@ class Client:
             self.connection.settimeout(max(0.001, deadline - time.monotonic()))
             self.connection.sendall(line)
         except TimeoutError as error:
-            raise ComponentError("tgen does not read its socket") from error
+            raise Silent("tgen does not read its socket") from error
         except OSError as error:
             raise Gone("tgen has closed its socket", why=str(error)) from error
 
@@ -94,7 +98,7 @@ class Client:
                 raise ComponentError(f"tgen's answer to `{verb}` does not end")
             left = deadline - time.monotonic()
             if left <= 0:
-                raise ComponentError(f"tgen did not answer `{verb}` within {timeout_s:g} s")
+                raise Silent(f"tgen did not answer `{verb}` within {timeout_s:g} s")
             self._buffer += self._read(left)
         line = bytes(self._buffer[:end])
         del self._buffer[: end + 1]

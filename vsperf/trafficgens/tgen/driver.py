@@ -37,7 +37,7 @@ SWITCH_ROLE = "pmd"
 MEMORY_BYTES = 256 << 20
 ROUND_TRIPS = 400
 FACTS = ("tgen", "dpdk", "build")
-SLACK_S = 15.0
+SLACK_S = 5.0
 """Patience with a trial beyond its own time."""
 
 

@@ -17,7 +17,7 @@ from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.process import Managed, managed
 from vsperf.host.workspace import Workspace, given_or_own
 from vsperf.trafficgens.tgen.binary import BUILD_COMMAND, find_binary
-from vsperf.trafficgens.tgen.client import Answer, Client, Event, Gone, TgenError
+from vsperf.trafficgens.tgen.client import Answer, Client, Event, Gone, Silent, TgenError
 from vsperf.trafficgens.tgen.command import Options, Port, command_line
 
 NAME = "tgen"
@@ -45,6 +45,8 @@ class Tgen:
     client: Client | None = None
     hello: Answer = field(default_factory=dict)
     """What it said about itself: versions, TSC, CPUs."""
+    silent: bool = False
+    """Whether it once did not answer in time."""
 
     @property
     def argv(self) -> tuple[str, ...]:
@@ -64,6 +66,9 @@ class Tgen:
             return self.client.ask(verb, timeout_s, **parameters)
         except Gone as error:
             raise self.obituary(f"during `{verb}`") from error
+        except Silent:
+            self.silent = True
+            raise
 
     def listen(self, on_event: Event) -> None:
         """Send events to `on_event` from now on."""
@@ -99,8 +104,8 @@ class Tgen:
         return {link: found[port.name] for link, port in ports.items()}
 
     def alive(self) -> bool:
-        """Whether it still runs."""
-        return self.program.poll() is None
+        """Whether it still runs, and answers as far as anybody knows."""
+        return self.program.poll() is None and not self.silent
 
     def obituary(self, when: str) -> ComponentError:
         """Return the error that says how tgen ended."""
