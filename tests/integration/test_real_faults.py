@@ -71,7 +71,7 @@ STAGES = (
     Stage("trial", "TrialStarted", number=SECOND_TRIAL, later_s=IN_MID_TRIAL_S, resumed=True),
     Stage("tear-down", "PhaseEntered", phase("tear down")),
 )
-stages = pytest.mark.parametrize("stage", STAGES, ids=str)
+BEGIN = Stage("begin", "RunStarted")
 
 
 def in_mid_trial(run: Run, number: int = SECOND_TRIAL) -> None:
@@ -122,7 +122,7 @@ def test_parts_that_hang_are_noticed_and_the_second_time_the_case_ends_with_the_
     assert "ovs-vswitchd does not answer" in errors[1]
 
 
-@stages
+@pytest.mark.parametrize("stage", (BEGIN, *STAGES), ids=str)
 def test_a_vsperf_that_is_killed_sends_no_more_and_can_be_cleaned_up_and_resumed(
     stage: Stage, place: Place
 ) -> None:

@@ -29,7 +29,7 @@ VARIABLE = "VSPERF_RUNTIME"
 """Environment variable that names another folder for workspaces; a short one, as sockets need."""
 PATIENCE_S = 4.0
 """Time that stopping all processes of a deployment may take before each is killed at once."""
-ATTEMPTS = 10
+ATTEMPTS = 1000
 LONGEST_SOCKET_PATH = 107
 """Bytes; the kernel takes 108 with the one that ends them."""
 LONGEST_NAME = f"{NAMESPACE}-4194304-abcdef"

@@ -18,8 +18,26 @@ from vsperf.record.base import SCHEMA_VERSION
 Step = Callable[[dict[str, Any]], dict[str, Any]]
 """One line of version n → the same line of version n + 1."""
 
-MIGRATIONS: Mapping[int, Step] = MappingProxyType({})
-"""Version → the step that leaves it. Version 1 is the first, so there is none yet."""
+
+def _without_surroundings(line: dict[str, Any]) -> dict[str, Any]:
+    """Lift version 1, in which nobody looked at the switch's counters or at the machine."""
+    match line.get("type"):
+        case "case-start":
+            placement: dict[str, Any] = {"cpus": {}, "nodes": {}, "notes": []}
+            plan = {**line["plan"], "placement": placement, "hugepage_bytes": {}}
+            plan["steps"] = [{**step, "lines": []} for step in plan["steps"]]
+            return {**line, "plan": plan}
+        case "trial":
+            trial = {**line["trial"], "generator": None, "switch": None, "round_trips_ns": []}
+            trial["directions"] = [{**way, "refused_frames": None} for way in trial["directions"]]
+            return {**line, "trial": trial}
+        case "case":
+            return {**line, "surroundings": None}
+    return line
+
+
+MIGRATIONS: Mapping[int, Step] = MappingProxyType({1: _without_surroundings})
+"""Version → the step that leaves it."""
 
 
 def version_of(
