@@ -65,13 +65,13 @@ STAGES = (
     Stage("stalls", "PhaseEntered", phase("calibrate"), program="tgen", connected=False),
     Stage("calibrate", "PhaseEntered", phase("calibrate"), later_s=2.2, more=("--recalibrate",)),
     Stage("database", "PhaseEntered", phase("deploy"), program="ovsdb-server"),
-    Stage("switch", "PhaseEntered", phase("deploy"), program="ovs-vswitchd", resumed=True),
+    Stage("switch", "PhaseEntered", phase("deploy"), program="ovs-vswitchd"),
     Stage("generator", "PhaseEntered", phase("deploy"), program="tgen", connected=False),
     Stage("check", "PhaseEntered", phase("check the path")),
     Stage("trial", "TrialStarted", number=SECOND_TRIAL, later_s=IN_MID_TRIAL_S, resumed=True),
     Stage("tear-down", "PhaseEntered", phase("tear down")),
 )
-BEGIN = Stage("begin", "RunStarted")
+BEGIN = Stage("begin", "RunStarted", connected=False)
 
 
 def in_mid_trial(run: Run, number: int = SECOND_TRIAL) -> None:
