@@ -77,7 +77,6 @@ def test_the_exit_code_says_how_a_run_ended(
     ("arguments", "said"),
     [
         (("run", "phy2phy_smok", "--testbed", "sim"), "phy2phy_smoke"),
-        (("run", "phy2phy_smoke"), "--testbed sim"),
         (("run", "phy2phy_smoke", "--testbed", "simm"), "sim"),
         (("run",), "phy2phy_smoke"),
         ((*SMOKE, "--set", "traffic.frame_sice=64"), "frame_size"),

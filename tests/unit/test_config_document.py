@@ -101,7 +101,8 @@ def test_every_listed_path_is_known_to_the_loader(tmp_path: Path, path: str) -> 
     kinds = {"cpus": "vswitch.kind=other", "probability": "vswitch.behaviour.kind=lossy"}
     searches = {
         "resolution": "rfc2544", "step": "tst009", "max_repeats": "tst009",
-        "loss_threshold": "tst009", "loads": "fixed", "frames": "fixed", "repeats": "fixed", "loss_ratio": "fixed",
+        "loss_threshold": "tst009", "loads": "fixed", "frames": "fixed", "repeats": "fixed",
+        "loss_ratio": "fixed",
     }  # fmt: skip
     last = path.rsplit(".", 1)[-1]
     sets = [kinds[last]] if path.startswith("vswitch") and last in kinds else []

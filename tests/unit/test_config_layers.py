@@ -21,7 +21,7 @@ def drain(loaded_from: Path, *layers: str) -> tuple[str, str]:
     write(
         loaded_from,
         {
-            "conf/defaults.yaml": defaults.replace("{preset: quick, testbed: local}", "{preset: mine}"),
+            "conf/defaults.yaml": defaults.replace("quick, testbed: local}", "mine}"),
             "conf/presets/base.yaml": "preset: {name: base, extends: bare}\n"
             + ("trial: {drain: 2s}\n" if "base preset" in layers else ""),
             "conf/presets/bare.yaml": (CHECKOUT / "conf/presets/quick.yaml")

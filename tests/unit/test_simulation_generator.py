@@ -3,8 +3,8 @@
 import time
 
 import pytest
-from pydantic import ValidationError
 from places import PLACEMENT
+from pydantic import ValidationError
 from simulated_cases import SECOND, behaving, session, simulated_case, trials
 
 from vsperf.errors import ComponentError, UsageError
@@ -191,7 +191,8 @@ def test_settings_of_another_kind_are_refused() -> None:
         SimulatedSwitch().plan(sound.model_copy(update={"vswitch": foreign}), PLACEMENT)
     case = sound.model_copy(update={"generator": foreign})
     with pytest.raises(UsageError, match="'real'"):
-        SimulatedGenerator().plan(case, SimulatedSwitch().plan(sound, PLACEMENT).endpoints, PLACEMENT)
+        endpoints = SimulatedSwitch().plan(sound, PLACEMENT).endpoints
+        SimulatedGenerator().plan(case, endpoints, PLACEMENT)
 
 
 def test_a_topology_without_links_has_no_place_for_the_generator() -> None:
