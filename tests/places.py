@@ -6,12 +6,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from vsperf.host.hugepages import reserve
 from vsperf.host.workspace import workspace
 from vsperf.record.plan import Endpoint, Placement
 from vsperf.spec.case import CaseSpec
 from vsperf.vswitches.base import SwitchPlan
 
 PLACEMENT = Placement(cpus={"pmd": (1,), "switch main": (0,), "generator": (0,)})
+
+
+@contextmanager
+def hugepages(megabytes: int = 1024) -> Iterator[None]:
+    """Have hugepages for parts that are started one by one; a deployment sees to its own."""
+    with workspace("hugepages of a test") as place, reserve({0: megabytes << 20}, place):
+        yield
 
 
 @contextmanager

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from ovs_cases import ovs_case
+from places import hugepages
 from vswitch_contract import VSwitchContract
 
 from vsperf.spec.case import CaseSpec
@@ -16,10 +17,11 @@ from vsperf.vswitches.ovs_dpdk.driver import OvsDpdk
 @pytest.mark.xdist_group("machine")
 class TestOvsDpdk(VSwitchContract):
     @pytest.fixture
-    def driver(self, require: Callable[[str], None]) -> VSwitch:
+    def driver(self, require: Callable[[str], None]) -> Iterator[VSwitch]:
         require("ovs-dpdk")
         require("hugepages")
-        return OvsDpdk()
+        with hugepages():
+            yield OvsDpdk()
 
     @pytest.fixture(params=["vhost-user-client", "vhost-user"])
     def case(self, request: pytest.FixtureRequest) -> CaseSpec:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from ovs_cases import PLACEMENT, deployed, ovs_case
 from ovs_traffic import generator, send, wait_until
+from places import hugepages
 
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.workspace import workspace
@@ -48,7 +49,7 @@ def nothing_left() -> Iterator[None]:
 def _needs_ovs(require: Callable[[str], None]) -> Iterator[None]:
     require("ovs-dpdk")
     require("hugepages")
-    with nothing_left():
+    with nothing_left(), hugepages():
         yield
 
 

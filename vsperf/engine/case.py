@@ -7,7 +7,7 @@ standards). The seed of a repetition and the budget of a case are settled before
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field
 
 from vsperf.deploy.deployment import deploy, prepare
@@ -22,7 +22,7 @@ from vsperf.engine.watch import Watch
 from vsperf.errors import DiedError, VsperfError
 from vsperf.events import DeploymentKept, Emit, PhaseEntered, TrialFinished, TrialStarted
 from vsperf.host.affinity import running_on
-from vsperf.host.workspace import workspace
+from vsperf.host.workspace import Nowhere, Workspace, workspace
 from vsperf.record.host import Surroundings
 from vsperf.record.run import CaseRecord, TrialLine
 from vsperf.record.trial import Purpose, Trial
@@ -70,7 +70,7 @@ def _measure(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
     case, spec, plan, first = run.case, run.case.seeded_spec, run.plan, len(run.trials)
     with ExitStack() as stack:
         stack.enter_context(running_on(plan.plan.placement.of(OWN_ROLE)))
-        place = stack.enter_context(workspace(run.writer.run))
+        place = stack.enter_context(_workspace(run))
         prepare(spec, plan, place, stack)
         run.emit(PhaseEntered(case, "calibrate"))
         noise = run.groundwork.noise(spec, plan, run.drivers, place)
@@ -117,6 +117,12 @@ def _measure(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
         run.emit(PhaseEntered(case, "tear down"))
     place.require_nothing_left()
     return close_case(case, plan, result, run.trials[first:], found, warnings)
+
+
+def _workspace(run: CaseRun) -> AbstractContextManager[Workspace]:
+    """Give the parts a place on this machine, if any of them needs one."""
+    needed = bool(run.plan.plan.placement.cpus)
+    return workspace(run.writer.run) if needed else nullcontext(Nowhere())
 
 
 def fits(duration_ns: int, budget: Budget) -> bool:

@@ -116,6 +116,18 @@ class LeftBehindError(VsperfError):
     exit_code = ExitCode.LEFT_BEHIND
 
 
+class Nowhere(Workspace):
+    """The place of a deployment that touches no machine, such as a model: there is none."""
+
+    def __init__(self) -> None:
+        self.name = "nowhere"
+        self.kept = False
+        self.left = ()
+
+    def fill(self, text: str) -> str:
+        return text
+
+
 @contextmanager
 def workspace(purpose: str, root: Path | None = None) -> Iterator[Workspace]:
     """Make a workspace for `purpose`, such as a run's id, and leave nothing of it.
