@@ -213,8 +213,8 @@ def test_a_device_of_dpdk_can_be_a_port() -> None:
 
 @pytest.fixture(name="cables")
 def fixture_cables() -> Iterator[None]:
-    """Two cables of the kernel, vsperf0s to vsperf0g and vsperf1s to vsperf1g."""
-    ends = [f"vsperf{number}{end}" for number in (0, 1) for end in "sg"]
+    """Two cables of the kernel, vscable0s to vscable0g and vscable1s to vscable1g."""
+    ends = [f"vscable{number}{end}" for number in (0, 1) for end in "sg"]
     for switch, generator_end in zip(ends[::2], ends[1::2], strict=True):
         ip("link", "add", switch, "type", "veth", "peer", "name", generator_end)
     try:
@@ -233,14 +233,14 @@ def ip(*words: str) -> None:
     subprocess.run(["ip", *words], check=True)
 
 
-@pytest.mark.parametrize("device", ["net_af_packet{0},iface=vsperf{0}s", "afxdp:vsperf{0}s"])
+@pytest.mark.parametrize("device", ["net_af_packet{0},iface=vscable{0}s", "afxdp:vscable{0}s"])
 @pytest.mark.usefixtures("cables")
 def test_devices_of_the_kernel_can_be_ports(device: str, require: Callable[[str], None]) -> None:
     require("tgen")
     links = {
         f"phy{number}": {
             "switch": device.format(number),
-            "generator": f"net_af_packet{number},iface=vsperf{number}g",
+            "generator": f"net_af_packet{number},iface=vscable{number}g",
         }
         for number in (0, 1)
     }
