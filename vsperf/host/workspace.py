@@ -248,9 +248,10 @@ def _make(purpose: str, root: Path) -> Workspace:
 def _make_folder(folder: Path) -> None:
     """Make the folder; whoever leaves the last workspace removes the one around it."""
     for _ in range(ATTEMPTS):
-        make_root(folder.parent)
-        with suppress(FileNotFoundError):
+        with suppress(FileNotFoundError, FileExistsError):  # others come and go at this moment
+            make_root(folder.parent)
             return folder.mkdir(mode=0o700)
+    make_root(folder.parent)
     folder.mkdir(mode=0o700)
 
 
