@@ -12,8 +12,10 @@
 #include "worker.h"
 
 #define DEPARTURE_GROUPS 8
-/* Of 10 us. A port that is full takes a burst now and then, as the other side makes room. */
-#define REFUSING_TIMES 10
+/* Of 10 us: 10 ms, longer than most stalls of a host at the end of sending. A generator that is too
+ * slow by itself finds no port full.
+ */
+#define REFUSING_TIMES 1000
 
 /* Headers in whole pieces: the loop is one store of a vector for most frames. */
 static inline void
