@@ -18,6 +18,24 @@ class Endpoint(Record):
     """Socket, PCI address or model."""
 
 
+class Wire(Record):
+    """What a network card of a virtual machine is plugged into."""
+
+    machine: str
+    """Such as vm1."""
+    nic: int
+    """Number of the card within its machine, from 0."""
+    kind: str
+    """What has to be spoken there: with `vhost-user-client` the other side calls and the machine
+    listens, with `vhost-user` the other way round."""
+    address: str
+    """Socket or device."""
+    mac: str
+    """Address of the card."""
+    peer_mac: str
+    """Where frames that leave by the card go to."""
+
+
 class Step(Record):
     """One thing that will be done."""
 
@@ -51,6 +69,8 @@ class Plan(Record):
 
     steps: tuple[Step, ...]
     endpoints: tuple[Endpoint, ...]
+    wires: tuple[Wire, ...] = ()
+    """The network cards of all machines."""
     directions: tuple[tuple[str, str], ...]
     """Ways of the test traffic: (link it enters by, link it leaves by)."""
     placement: Placement = Placement()

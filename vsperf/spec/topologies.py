@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from vsperf.errors import Problem
 from vsperf.spec.files import read_section
@@ -13,6 +14,9 @@ from vsperf.spec.tree import Entry, Listing, Mark, Node, Scalar, Section, Source
 from vsperf.spec.validation import Context, validate
 
 MOST_MACHINES = 64
+KEPT = ("nics", "dispatch")
+"""Settings of a topology that no family decides."""
+KEYS = ("name", "vms", *KEPT)
 
 
 class TopologyError(Exception):
@@ -48,23 +52,25 @@ def _refused(what: str, mark: Mark, fix: str | None = None) -> TopologyError:
 
 def _from_mapping(node: Section, library: Library) -> Node:
     name, vms = node.get("name"), node.get("vms")
-    extra = [entry.key for key, entry in node.entries.items() if key not in ("name", "vms")]
+    extra = [entry.key for key, entry in node.entries.items() if key not in KEYS]
     if extra:
-        key = next(key for key in node.entries if key not in ("name", "vms"))
-        fix = did_you_mean(key, ("name", "vms", "paths"), "known here: name, vms, paths")
+        key = next(key for key in node.entries if key not in KEYS)
+        known = (*KEYS, "paths")
+        fix = did_you_mean(key, known, f"known here: {', '.join(known)}")
         raise _refused(f"{quoted(key)} is not known in `topology`", extra[0], fix)
     if not isinstance(name, Scalar) or not isinstance(name.value, str):
         fix = f"one of: {listed(library.files('topologies'))}"
         raise _refused("`topology` needs a `name`, or `paths`", (name or node).mark, fix)
     family = _family(name.value, library, name.mark)
+    kept = {key: entry for key, entry in node.entries.items() if key in KEPT}
     if vms is None:
-        return _spelled_out(family, family.vms, name.mark)
+        return _spelled_out(family, family.vms, name.mark, kept)
     count = vms.value if isinstance(vms, Scalar) else None
     if not isinstance(count, int) or isinstance(count, bool):
         raise _refused(
             f"`topology.vms`: must be a whole number, not {described(plain(vms))}", vms.mark
         )
-    return _spelled_out(family, count, vms.mark)
+    return _spelled_out(family, count, vms.mark, kept)
 
 
 def _split(text: str, library: Library, mark: Mark) -> tuple[TopologyFamily, int]:
@@ -90,7 +96,9 @@ def _family(name: str, library: Library, mark: Mark) -> TopologyFamily:
     return family
 
 
-def _spelled_out(family: TopologyFamily, machines: int, mark: Mark) -> Section:
+def _spelled_out(
+    family: TopologyFamily, machines: int, mark: Mark, kept: Mapping[str, Entry] | None = None
+) -> Section:
     if not 0 <= machines <= MOST_MACHINES:
         raise _refused(f"a topology has 0 to {MOST_MACHINES} machines, not {machines}", mark)
     scales = any(hop in ("vm*", "vm?") for path in family.paths for hop in path)
@@ -106,5 +114,6 @@ def _spelled_out(family: TopologyFamily, machines: int, mark: Mark) -> Section:
     entries = {
         "name": Entry(mark, Scalar(concrete["name"], mark)),
         "paths": Entry(mark, Listing(paths, mark)),
+        **(kept or {}),
     }
     return Section(entries, (mark,))

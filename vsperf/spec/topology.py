@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import itertools
 import re
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
 from vsperf.spec.base import Spec
 
 Path = tuple[str, ...]
+Dispatch = Literal["mac", "ip", "udp"]
 
 
 class TopologyFamily(Spec):
@@ -45,6 +46,10 @@ class Topology(Spec):
 
     name: str = "custom"
     paths: tuple[Path, ...] = Field(min_length=1)
+    nics: Literal[1, 2] = 2
+    """Network cards of a machine for each path through it; with one, frames go back out of it."""
+    dispatch: Dispatch = "mac"
+    """What tells the frames of parallel paths apart: destination MAC, destination IP, UDP port."""
 
     @field_validator("paths")
     @classmethod
@@ -78,6 +83,17 @@ class Topology(Spec):
         """The testbed links that the paths use, in order of first visit."""
         hops = dict.fromkeys(hop for path in self.paths for hop in path)
         return tuple(hop for hop in hops if hop not in self.machines)
+
+    @property
+    def parallel(self) -> int:
+        """The most paths that lie side by side between the same two ends."""
+        ends = [(path[0], path[-1]) for path in self.paths]
+        return max(ends.count(pair) for pair in ends)
+
+    def lane(self, path: Path) -> int:
+        """Return which of the parallel paths this one is, counted from 0."""
+        same = [one for one in self.paths if (one[0], one[-1]) == (path[0], path[-1])]
+        return same.index(path)
 
     @property
     def segments(self) -> tuple[tuple[str, str], ...]:

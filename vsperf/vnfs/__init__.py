@@ -1,0 +1,1 @@
+"""Drivers of virtual machines and of what stands in for them."""
