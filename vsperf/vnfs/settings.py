@@ -1,0 +1,98 @@
+"""Settings of each machine: what holds for all of them, overrides for one, and templates.
+
+`each` names settings of single machines, which win over those for all. A text may hold templates:
+`{{ vm.index }}` counts the machines from 1, and `{{ vm.name }}` is the machine's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Self, TypeVar
+
+from jinja2 import StrictUndefined
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from pydantic import Field, ValidationError, ValidationInfo, model_validator
+
+from vsperf.errors import UsageError
+from vsperf.spec.base import DriverSpec
+from vsperf.spec.topology import Topology
+
+MachineName = Annotated[str, Field(pattern=r"^vm[1-9]\d*$")]
+FILLED = {"filled": True}
+"""Told to the validation of settings that hold no template any more."""
+
+
+class MachinesSpec(DriverSpec):
+    """What every driver of machines lets a user set."""
+
+    shared: ClassVar[tuple[str, ...]] = ("kind", "each", "cpus")
+    """Settings of all machines together, which none can have for itself."""
+    each: dict[MachineName, dict[str, Any]] = Field(default_factory=dict)
+    """Settings of single machines, which win over those for all: `vm2: {forward: mac}`. A text,
+    here and in all settings, may say `{{ vm.index }}`, counted from 1, and `{{ vm.name }}`."""
+
+    @model_validator(mode="after")
+    def _overrides_are_settings(self, info: ValidationInfo) -> Self:
+        """Refuse when it is read what would else be found when a machine is planned."""
+        if info.context != FILLED:
+            for machine in self.each or ("vm1",):
+                _of_machine(self, machine)
+        return self
+
+
+Settings = TypeVar("Settings", bound=MachinesSpec)
+
+
+def by_machine(spec: Settings, topology: Topology) -> dict[str, Settings]:
+    """Return the settings of each machine of a topology, with `each` and templates worked in."""
+    unknown = [machine for machine in spec.each if machine not in topology.machines]
+    if unknown:
+        known = ", ".join(topology.machines) or "no machine"
+        raise UsageError(
+            f"vnf.each names {', '.join(unknown)}, where topology {topology.name} has {known}",
+            fix="name machines that the topology has",
+        )
+    try:
+        return {machine: _of_machine(spec, machine) for machine in topology.machines}
+    except ValueError as error:
+        raise UsageError(f"the settings of a machine do not fit: {error}") from error
+
+
+def _of_machine(spec: Settings, machine: str) -> Settings:
+    """Return the settings of one machine; raises ValueError where they do not fit."""
+    own = spec.each.get(machine, {})
+    for name in spec.shared:
+        if name in own:
+            raise ValueError(f"each.{machine} cannot set {name}, which all machines share")
+    general = spec.model_dump(mode="json", exclude_unset=True, exclude={"each"})
+    content = _filled({**general, **own}, machine, "")
+    try:
+        return type(spec).model_validate(content, context=FILLED)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise ValueError(f"{place} of {machine}: {first['msg']}") from error
+
+
+def _filled(value: Any, machine: str, place: str) -> Any:
+    """Return the value with the templates of all its texts filled in."""
+    if isinstance(value, str):
+        return _text(value, machine, place)
+    if isinstance(value, Mapping):
+        return {key: _filled(item, machine, f"{place}.{key}") for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_filled(item, machine, f"{place}.{n}") for n, item in enumerate(value)]
+    return value
+
+
+def _text(text: str, machine: str, place: str) -> str:
+    if "{{" not in text and "{%" not in text:
+        return text
+    environment = ImmutableSandboxedEnvironment(
+        undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False
+    )
+    vm = {"name": machine, "index": int(machine.removeprefix("vm"))}
+    try:
+        return environment.from_string(text).render(vm=vm)
+    except Exception as error:  # a template can fail in as many ways as a program
+        raise ValueError(f"the template {text!r} of {place.lstrip('.')}: {error}") from error
