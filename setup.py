@@ -42,6 +42,9 @@ setup(
             "sim = vsperf.vswitches.sim:SimulatedSwitch",
             "ovs-dpdk = vsperf.vswitches.ovs_dpdk.driver:OvsDpdk",
         ],
+        "vsperf.vnfs": [
+            "sim = vsperf.vnfs.sim:SimulatedVnf",
+        ],
         "vsperf.trafficgens": [
             "sim = vsperf.trafficgens.sim:SimulatedGenerator",
             "tgen = vsperf.trafficgens.tgen.driver:TgenGenerator",

@@ -63,7 +63,7 @@ def test_records_of_a_newer_vsperf_are_refused_with_a_hint(vsperf: Shell) -> Non
     (folder,) = run_folders(vsperf.folder / "results")
     records = folder / RECORDS
     text = records.read_text()
-    records.write_text(text.replace('"schema_version":2', '"schema_version":99', 1))
+    records.write_text(text.replace('"schema_version":3', '"schema_version":99', 1))
     ended = vsperf("show", "latest")
     assert ended.code == ExitCode.BAD_INPUT
     assert "newer" in ended.err and "99" in ended.err

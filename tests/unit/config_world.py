@@ -61,10 +61,16 @@ class Guest(DriverSpec):
     queues: int = Field(default=1, ge=1)
 
 
+class NoGuest(DriverSpec):
+    """What the simulated testbed names in place of guests."""
+
+    kind: Literal["sim"]
+
+
 DRIVERS: Drivers = {
     "vswitch": {"sim": Switch, "other": OtherSwitch},
     "generator": {"sim": Generator},
-    "vnf": {"loop": Guest},
+    "vnf": {"loop": Guest, "sim": NoGuest},
 }
 
 

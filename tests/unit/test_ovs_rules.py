@@ -15,12 +15,18 @@ from vsperf.vswitches.ovs_dpdk.layout import ports_of
 from vsperf.vswitches.ovs_dpdk.rules import rule_count, rules, shown_rules
 from vsperf.vswitches.ovs_dpdk.spec import OvsDpdkSpec
 
+PVP: dict[str, Any] = {"name": "pvp", "paths": [["phy0", "vm1", "phy1"]]}
+PVPV: dict[str, Any] = {
+    "name": "pvpv",
+    "paths": [["phy0", "vm1", "phy1"], ["phy0", "vm2", "phy1"]],
+}
+
 
 def made(case: CaseSpec) -> list[str]:
     spec = case.vswitch
     assert isinstance(spec, OvsDpdkSpec)
     found = list(rules(case, spec, ports_of(case, spec)))
-    assert len(found) == rule_count(case, spec, ports_of(case, spec))
+    assert len(found) == rule_count(case, spec)
     return found
 
 
@@ -42,16 +48,87 @@ def test_two_paths_do_not_meet() -> None:
     ]
 
 
-def test_a_link_on_two_paths_is_refused() -> None:
+def test_a_link_on_two_paths_sends_frames_where_they_are_addressed_to() -> None:
     topology = {"name": "fork", "paths": [["phy0", "phy1"], ["phy0", "phy2"]]}
-    with pytest.raises(UsageError, match="from phy0 two ways"):
-        made(ovs_case(links={"phy2": {}}, topology=topology))
+    assert made(ovs_case(links={"phy2": {}}, topology=topology)) == [
+        "priority=10,in_port=1,dl_dst=02:01:00:00:00:01,actions=output:2",
+        "priority=10,in_port=2,actions=output:1",
+        "priority=10,in_port=1,dl_dst=02:02:00:00:00:01,actions=output:3",
+        "priority=10,in_port=3,actions=output:1",
+    ]
 
 
-def test_a_machine_is_refused_until_there_are_ports_for_it() -> None:
-    topology = {"name": "pvp", "paths": [["phy0", "vm1", "phy1"]]}
-    with pytest.raises(UsageError, match="no port for vm1"):
-        made(ovs_case(topology=topology))
+def test_a_machine_has_a_port_on_each_side() -> None:
+    """Links come first: 1 is phy0, 2 is phy1, 3 and 4 are the machine's."""
+    assert made(ovs_case(topology=PVP)) == [
+        "priority=10,in_port=1,actions=output:3",
+        "priority=10,in_port=3,actions=output:1",
+        "priority=10,in_port=4,actions=output:2",
+        "priority=10,in_port=2,actions=output:4",
+    ]
+
+
+def test_machines_in_a_row_pass_frames_on() -> None:
+    topology = {"name": "pvvp", "paths": [["phy0", "vm1", "vm2", "phy1"]]}
+    assert [rule.removeprefix("priority=10,") for rule in made(ovs_case(topology=topology))] == [
+        "in_port=1,actions=output:3",
+        "in_port=3,actions=output:1",
+        "in_port=4,actions=output:5",
+        "in_port=5,actions=output:4",
+        "in_port=6,actions=output:2",
+        "in_port=2,actions=output:6",
+    ]
+
+
+def test_between_two_machines_only_their_inner_cards_are_on_the_switch() -> None:
+    topology = {"name": "v2v", "paths": [["vm1", "vm2"]]}
+    case = ovs_case(topology=topology)
+    spec = case.vswitch
+    assert isinstance(spec, OvsDpdkSpec)
+    assert [port.name for port in ports_of(case, spec)] == ["vm1_1", "vm2_0"]
+    assert made(case) == [
+        "priority=10,in_port=1,actions=output:2",
+        "priority=10,in_port=2,actions=output:1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("dispatch", "first", "second"),
+    [
+        ("mac", "dl_dst=02:01:00:00:00:01", "dl_dst=02:01:00:00:00:02"),
+        ("ip", "ip,nw_dst=198.19.0.1", "ip,nw_dst=198.19.0.2"),
+        ("udp", "udp,dl_dst=02:01:00:00:00:01,tp_dst=7", "udp,dl_dst=02:01:00:00:00:01,tp_dst=8"),
+    ],
+)
+def test_machines_side_by_side_get_what_is_addressed_to_them(
+    dispatch: str, first: str, second: str
+) -> None:
+    topology = {**PVPV, "dispatch": dispatch}
+    found = [rule.removeprefix("priority=10,") for rule in made(ovs_case(topology=topology))]
+    assert f"in_port=1,{first},actions=output:3" in found
+    assert f"in_port=1,{second},actions=output:5" in found
+    assert "in_port=4,actions=output:2" in found
+    assert "in_port=6,actions=output:2" in found
+
+
+def test_frames_of_a_single_card_are_told_apart_by_where_they_go() -> None:
+    assert made(ovs_case(topology={**PVP, "nics": 1})) == [
+        "priority=10,in_port=1,actions=output:3",
+        "priority=10,in_port=3,dl_dst=02:00:00:00:00:01,actions=output:1",
+        "priority=10,in_port=3,dl_dst=02:01:00:00:00:01,actions=output:2",
+        "priority=10,in_port=2,actions=output:3",
+    ]
+
+
+def test_only_rules_at_links_look_for_streams() -> None:
+    found = made(ovs_case({"flows": "l3"}, topology=PVP, traffic={"flows": 4}))
+    assert len(found) == 4 + 4 + 1 + 1
+    assert "priority=10,in_port=3,actions=output:1" in found
+
+
+def test_streams_and_parallel_paths_do_not_go_together() -> None:
+    with pytest.raises(UsageError, match="from phy0 several ways"):
+        made(ovs_case({"flows": "l3"}, topology=PVPV))
 
 
 def test_by_mac_there_is_one_rule_per_direction() -> None:

@@ -192,7 +192,7 @@ def test_a_second_torn_line_joins_the_first_one(tmp_path: Path) -> None:
 def test_a_run_of_another_record_version_is_not_resumed_and_not_touched(tmp_path: Path) -> None:
     folder = interrupted_run(tmp_path)
     path = folder / RECORDS
-    path.write_bytes(path.read_bytes().replace(b'"schema_version":2', b'"schema_version":3'))
+    path.write_bytes(path.read_bytes().replace(b'"schema_version":3', b'"schema_version":4'))
     content = path.read_bytes()
     with pytest.raises(StoreError, match="newer vsperf"):
         RunWriter.resume(folder)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from vsperf.errors import ComponentError, UsageError
 from vsperf.spec.flows import HOSTS
+from vsperf.spec.topology import Dispatch
 from vsperf.spec.traffic import TrafficProfile
 from vsperf.trafficgens.tgen.traffic import Way, direction, flows_of, streams
 
@@ -40,22 +41,37 @@ def test_each_way_is_a_stream() -> None:
 
 @pytest.mark.parametrize("count", [2, 4096, 65_534, 65_536, 10**6, 16_800_000 - 800_000, 1 << 24])
 def test_flows_are_exactly_as_many_as_asked_for(count: int) -> None:
-    found = flows_of(count)
-    assert found is not None
-    assert math.prod(field["count"] for field in found["vary"]) == count
+    assert math.prod(field["count"] for field in flows_of(count)) == count
 
 
 @given(st.integers(1, 1 << 24))
 def test_any_number_of_flows_is_made_exactly_or_refused_with_one_that_can_be(count: int) -> None:
     try:
-        found = flows_of(count)
+        fields = flows_of(count)
     except UsageError as error:
         fix = str(error.problems[0].fix)
         assert flows_of(int(fix.partition("=")[2]))
         return
-    fields = found["vary"] if found else []
     assert math.prod(field["count"] for field in fields) == count
     assert all(1 < field["count"] <= HOSTS for field in fields)
+
+
+@pytest.mark.parametrize(
+    ("dispatch", "field"),
+    [("mac", "destination_mac"), ("ip", "destination_ip"), ("udp", "destination_port")],
+)
+def test_each_of_several_parallel_paths_gets_all_flows(dispatch: Dispatch, field: str) -> None:
+    way = Way("phy0 to phy1", 0, 1, lanes=3)
+    (stream,) = streams(profile(flows=4), (way,), dispatch)
+    assert stream["flows"]["vary"] == [
+        {"field": field, "count": 3},
+        {"field": "source_ip", "count": 4},
+    ]
+
+
+def test_more_flows_than_hosts_leave_no_destination_to_dispatch_by() -> None:
+    with pytest.raises(UsageError, match="too many"):
+        streams(profile(flows=1 << 20), (Way("phy0 to phy1", 0, 1, lanes=2),), "ip")
 
 
 def test_more_flows_than_tgen_can_tell_apart_are_refused() -> None:

@@ -11,6 +11,7 @@ from vsperf.host.hugepages import reserve
 from vsperf.host.workspace import Workspace
 from vsperf.spec.case import CaseSpec
 from vsperf.trafficgens.base import GeneratorSession
+from vsperf.vnfs.base import RunningMachines
 from vsperf.vswitches.base import RunningSwitch
 
 
@@ -20,13 +21,30 @@ class Deployment:
 
     switch: RunningSwitch
     generator: GeneratorSession
+    machines: RunningMachines | None = None
+    """None where no machine takes part."""
+
+    @property
+    def access(self) -> tuple[str, ...]:
+        """The commands by which a person looks at what runs."""
+        return (*(self.machines.access() if self.machines else ()), *self.switch.access())
 
 
 def deploy(
     spec: CaseSpec, plan: CasePlan, drivers: Drivers, workspace: Workspace, stack: ExitStack
 ) -> Deployment:
-    """Start everything that the plan names, the switch first."""
+    """Start everything that the plan names.
+
+    Machines take longest to come up, and most of them wait for the switch to call: they begin.
+    """
     placement = plan.plan.placement
+    wires = tuple(
+        wire.model_copy(update={"address": workspace.fill(wire.address)})
+        for wire in plan.plan.wires
+    )
+    machines = None
+    if drivers.vnf is not None:
+        machines = stack.enter_context(drivers.vnf.start(spec, wires, placement, workspace))
     switch = stack.enter_context(drivers.vswitch.start(spec, plan.switch, placement, workspace))
     endpoints = tuple(
         endpoint.model_copy(update={"address": workspace.fill(endpoint.address)})
@@ -35,7 +53,9 @@ def deploy(
     generator = stack.enter_context(
         drivers.generator.start(spec, endpoints, plan.plan.directions, placement, workspace)
     )
-    return Deployment(switch, generator)
+    if machines is not None:
+        machines.await_forwarding()
+    return Deployment(switch, generator, machines)
 
 
 def prepare(spec: CaseSpec, plan: CasePlan, workspace: Workspace, stack: ExitStack) -> None:

@@ -9,9 +9,11 @@ from vsperf.deploy.placement import place, shares_cpu
 from vsperf.errors import Problem, SpecError
 from vsperf.host.cpus import CpuNeed, CpuTopology, Needs
 from vsperf.plugins import Plugins
-from vsperf.record.plan import Placement, Plan
+from vsperf.record.plan import Endpoint, Placement, Plan, Step, Wire
 from vsperf.spec.case import CaseSpec
+from vsperf.spec.wiring import outer_nics
 from vsperf.trafficgens.base import TrafficGenerator
+from vsperf.vnfs.base import Vnf
 from vsperf.vswitches.base import SwitchPlan, VSwitch
 
 OWN_ROLE = "vsperf"
@@ -24,6 +26,8 @@ class Drivers:
 
     vswitch: VSwitch
     generator: TrafficGenerator
+    vnf: Vnf | None = None
+    """None where no machine takes part."""
 
     @classmethod
     def of(cls, spec: CaseSpec, plugins: Plugins) -> Drivers:
@@ -31,7 +35,14 @@ class Drivers:
         return cls(
             plugins.driver("vswitch", spec.vswitch.kind),
             plugins.driver("generator", spec.generator.kind),
+            plugins.driver("vnf", spec.vnf.kind) if spec.vnf and spec.topology.machines else None,
         )
+
+    @property
+    def all(self) -> tuple[VSwitch | TrafficGenerator | Vnf, ...]:
+        """Every driver of the case."""
+        machines = () if self.vnf is None else (self.vnf,)
+        return (self.vswitch, self.generator, *machines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,34 +65,65 @@ class CasePlan:
 
 def make_plan(spec: CaseSpec, drivers: Drivers, topology: CpuTopology) -> CasePlan:
     """Return everything that deploying `spec` will do on a machine with these CPUs, in order."""
-    if spec.topology.machines and spec.vnf is None:
+    if spec.topology.machines and drivers.vnf is None:
         machines = ", ".join(spec.topology.machines)
         raise SpecError(
             [
                 Problem(
                     f"topology {spec.topology.name} has {machines}, but no `vnf` is given",
                     why="the frames have to pass through virtual machines that nobody starts",
-                    fix="choose a topology without machines, such as p2p",
+                    fix="--set vnf.kind=qemu, or a topology without machines, such as p2p",
                 )
             ]
         )
-    parts = [drivers.vswitch.needs(spec), drivers.generator.needs(spec)]
+    parts = [driver.needs(spec) for driver in drivers.all]
     needs = [need for part in parts for need in part.cpus]
     if needs:
         needs.append(CpuNeed(OWN_ROLE, 1, busy=False))
     placement = place(needs, _allowed(spec, topology)) if needs else Placement()
     switch = drivers.vswitch.plan(spec, placement)
-    steps = (*switch.steps, *drivers.generator.plan(spec, switch.endpoints, placement))
+    wires, endpoints = (*switch.wires, *_outer_wires(spec)), _endpoints(spec, switch)
+    guests: tuple[Step, ...] = ()
+    notes: tuple[str, ...] = ()
+    if drivers.vnf is not None:
+        guests = drivers.vnf.plan(spec, wires, placement)
+        notes = drivers.vnf.notes(spec)
+    steps = (*guests, *switch.steps, *drivers.generator.plan(spec, endpoints, placement))
     simulated = ("SIMULATED: every number comes from a model",) if spec.testbed.simulated else ()
     plan = Plan(
         steps=steps,
-        endpoints=switch.endpoints,
+        endpoints=endpoints,
+        wires=wires,
         directions=directions_of(spec),
         placement=placement,
         hugepage_bytes=_hugepages(parts, placement),
-        notes=(*simulated, *placement.notes),
+        notes=(*simulated, *notes, *placement.notes),
     )
     return CasePlan(plan, switch, shares_cpu(placement, needs))
+
+
+def _outer_wires(spec: CaseSpec) -> tuple[Wire, ...]:
+    """Return the cards at the ends of paths: the machine listens, and the generator calls."""
+    return tuple(
+        Wire(
+            machine=nic.machine,
+            nic=nic.number,
+            kind="vhost-user-client",
+            address=f"RUN/{nic.port}.sock",
+            mac=nic.mac,
+            peer_mac=nic.peer_mac,
+        )
+        for nic in outer_nics(spec.topology)
+    )
+
+
+def _endpoints(spec: CaseSpec, switch: SwitchPlan) -> tuple[Endpoint, ...]:
+    """Return where the generator is plugged in: at links, and at the outer cards of machines."""
+    outer = (
+        Endpoint(link=wire.machine, kind="vhost-user-backend", address=wire.address)
+        for wire in _outer_wires(spec)
+    )
+    return (*switch.endpoints, *outer)
 
 
 def _hugepages(parts: Iterable[Needs], placement: Placement) -> dict[int, int]:

@@ -79,13 +79,14 @@ def _measure(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
         warnings += clipped(spec, loads)
         run.emit(PhaseEntered(case, "deploy"))
         deployment = deploy(spec, plan, run.drivers, place, stack)
-        watch = Watch(deployment.switch, deployment.generator, plan.busy_cpus)
+        watch = Watch(deployment.switch, deployment.generator, deployment.machines, plan.busy_cpus)
         found = Surroundings(
             calibration=calibration,
             stalls=noise,
             round_trip_ns=watch.round_trip_ns(),
             switch=deployment.switch.facts(),
             generator=deployment.generator.facts(),
+            machines=deployment.machines.facts() if deployment.machines else {},
         )
         measurer = Measurer(
             generator=deployment.generator,
@@ -113,7 +114,7 @@ def _measure(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
         warnings += measure_latency(spec, result, measurer)
         if run.keep:
             place.keep()
-            run.emit(DeploymentKept(case, str(place.folder), deployment.switch.access()))
+            run.emit(DeploymentKept(case, str(place.folder), deployment.access))
         run.emit(PhaseEntered(case, "tear down"))
     place.require_nothing_left()
     return close_case(case, plan, result, run.trials[first:], found, warnings)

@@ -75,7 +75,7 @@ class Measurer:
             flags, error = (Flag.GENERATOR_ERROR,), _whole(failure)
         seen = self.watch.end()
         if seen.failure is not None:
-            flags, error = (Flag.SWITCH_ERROR,), seen.failure
+            flags, error = (seen.flag,), seen.failure
         trial = Trial(
             **dict(counts),
             index=len(self.trials) + 1,
@@ -88,6 +88,7 @@ class Measurer:
             error=error,
             reference=reference,
             switch=seen.switch,
+            machines=seen.machines,
             round_trips_ns=seen.round_trips_ns,
         )
         if trial.valid:
@@ -98,7 +99,8 @@ class Measurer:
         if not (trial.valid and purpose is Purpose.SEARCH):
             self.budget.spend(trial.elapsed_ns)  # a search pays for what it is given itself
         if seen.failure is not None:
-            raise DiedError(f"the switch failed during trial {trial.index}", why=seen.failure)
+            part = "a machine" if seen.flag is Flag.MACHINE_ERROR else "the switch"
+            raise DiedError(f"{part} failed during trial {trial.index}", why=seen.failure)
         if (reason := self.generator.failure()) is not None:
             raise DiedError(f"the generator failed during trial {trial.index}", why=reason)
         return trial

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from vsperf.engine.run import Planned
-from vsperf.host.binding import pci_addresses
+from vsperf.host.binding import pci_addresses, require_bindable
 from vsperf.host.dead import refuse_beside_dead
 from vsperf.host.doctor.examine import as_data, demand, examine_for
 from vsperf.host.doctor.finding import Surroundings
+from vsperf.host.hugepages import require_memory
 from vsperf.host.lock import testbed_lock
 from vsperf.host.workspace import require_short
 from vsperf.plugins import Plugins
@@ -26,22 +27,32 @@ def require_ready(
     specs = [item.case.spec for item in planned]
     if all(spec.testbed.simulated for spec in specs):
         return []
-    sockets = [SOCKET, *(f"{link}.sock" for spec in specs for link in spec.testbed.links)]
+    wires = [wire for item in planned for wire in item.plan.plan.wires]
+    places = [wire.address.removeprefix("RUN/") for wire in wires]
+    links = [f"{link}.sock" for spec in specs for link in spec.testbed.links]
+    sockets = [SOCKET, *links, *places]
     require_short(sockets)
     refuse_beside_dead()
-    parts = {kind for spec in specs for kind in (spec.vswitch.kind, spec.generator.kind)}
+    parts = {driver.kind for item in planned for driver in item.drivers.all}
     devices = [
         device
         for spec in specs
         for link in spec.testbed.links.values()
         for device in (link.switch, link.generator)
     ]
-    if pci_addresses(devices):
+    addresses = pci_addresses(devices)
+    if addresses:
         parts.add("pci")
     found = examine_for(parts, Surroundings(results=results, plugins=plugins))
     demand(found)
+    require_bindable(addresses)
     for item in planned:
+        if item.case.spec.testbed.simulated:
+            continue
+        require_memory(item.plan.plan.hugepage_bytes)
         item.drivers.vswitch.require(item.case.spec)
+        if item.drivers.vnf is not None:
+            item.drivers.vnf.require(item.case.spec)
     with testbed_lock(specs[0].testbed.name, "about to begin"):
         pass  # who holds it would refuse the run later, with a folder of results made for nothing
     return as_data(found)

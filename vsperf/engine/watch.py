@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vsperf.errors import ComponentError
+from vsperf.record.flags import Flag
+from vsperf.record.machine import MachineCounters
 from vsperf.record.switch import SwitchCounters
 from vsperf.trafficgens.base import GeneratorSession
+from vsperf.vnfs.base import RunningMachines
 from vsperf.vswitches.base import RunningSwitch
 
 
@@ -15,9 +18,12 @@ class Seen:
     """What was seen around a trial."""
 
     switch: SwitchCounters | None = None
+    machines: tuple[MachineCounters, ...] = ()
     round_trips_ns: tuple[int, ...] = ()
     failure: str | None = None
-    """Why the switch no longer works, if it does not."""
+    """Why a part no longer works, if it does not."""
+    flag: Flag = Flag.SWITCH_ERROR
+    """Which part that is."""
 
 
 @dataclass
@@ -27,15 +33,18 @@ class Watch:
     switch: RunningSwitch | None
     """None when frames go round without one."""
     generator: GeneratorSession
+    machines: RunningMachines | None = None
     cpus: tuple[int, int] | None = None
     """Of the generator and of the switch; None when there is no way between two CPUs to look at."""
     _before: SwitchCounters | None = None
+    _machines_before: tuple[MachineCounters, ...] = ()
     _round_trip_ns: int | None = None
 
     def begin(self) -> None:
         """Look before a trial; what is wrong already shows in the trial itself."""
         try:
             self._before = None if self.switch is None else self.switch.counters()
+            self._machines_before = self.machines.counters() if self.machines else ()
         except ComponentError:
             self._before = None
         if self._round_trip_ns is None:
@@ -45,14 +54,26 @@ class Watch:
         """Look after a trial."""
         if self.switch is not None and (reason := self.switch.failure()) is not None:
             return Seen(failure=reason)
+        if self.machines is not None and (reason := self.machines.failure()) is not None:
+            return Seen(failure=reason, flag=Flag.MACHINE_ERROR)
         try:
             after = None if self.switch is None else self.switch.counters()
         except ComponentError as error:
             return Seen(failure=str(error))
+        try:
+            machines = self.machines.counters() if self.machines else ()
+        except ComponentError as error:
+            return Seen(failure=str(error), flag=Flag.MACHINE_ERROR)
         growth = after.since(self._before) if after is not None and self._before else None
         before, self._round_trip_ns = self._round_trip_ns, self.round_trip_ns()
         trips = (before, self._round_trip_ns)
-        return Seen(growth, tuple(trip for trip in trips if trip is not None))
+        return Seen(
+            growth,
+            tuple(
+                now.since(then) for now, then in zip(machines, self._machines_before, strict=False)
+            ),
+            tuple(trip for trip in trips if trip is not None),
+        )
 
     def round_trip_ns(self) -> int | None:
         """Return how far the two CPUs are from each other now; None when it cannot be told."""

@@ -45,22 +45,35 @@ def bound(
     what vfio calls unsafe: the device can then write to any memory.
     """
     roots = roots or Roots()
-    present = read_nics(roots, network or Network.read(roots))
-    wanted = {address: find_nic(address, present) for address in addresses}
-    nics = [nic for nic in wanted.values() if nic is not None]
-    allowed = _Allowed(without_iommu, frozenset(nic.address for nic in nics))
-    asked = (_problem(address, nic, roots, allowed) for address, nic in wanted.items())
-    if problems := [problem for problem in asked if problem is not None]:
-        error = NotReadyError("; ".join(problem.what for problem in problems))
-        error.problems = tuple(problems)
-        raise error
+    nics = require_bindable(addresses, roots, without_iommu=without_iommu, network=network)
     with ExitStack() as stack:
         for nic in nics:
             if _needs_binding(nic):
                 undo = BindDriver(address=nic.address, driver=nic.driver, sysfs=roots.pci)
                 stack.enter_context(workspace.undoing(undo))
                 _bind(nic.address, DRIVER, roots.pci)
-        yield tuple(nics)
+        yield nics
+
+
+def require_bindable(
+    addresses: Iterable[str],
+    roots: Roots | None = None,
+    *,
+    without_iommu: bool = False,
+    network: Network | None = None,
+) -> tuple[Nic, ...]:
+    """Return the NICs; raise `NotReadyError` when `bound` would refuse one. Changes nothing."""
+    roots = roots or Roots()
+    present = read_nics(roots, network or Network.read(roots))
+    wanted = {address: find_nic(address, present) for address in addresses}
+    nics = tuple(nic for nic in wanted.values() if nic is not None)
+    allowed = _Allowed(without_iommu, frozenset(nic.address for nic in nics))
+    asked = (_problem(address, nic, roots, allowed) for address, nic in wanted.items())
+    if problems := [problem for problem in asked if problem is not None]:
+        error = NotReadyError("; ".join(problem.what for problem in problems))
+        error.problems = tuple(problems)
+        raise error
+    return nics
 
 
 @dataclass(frozen=True, slots=True)

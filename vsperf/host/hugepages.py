@@ -95,6 +95,16 @@ def reserve(
         )
 
 
+def require_memory(needed_bytes: Mapping[int, int], machine: Machine | None = None) -> None:
+    """Raise `NotReadyError` when `reserve` could not succeed now; changes nothing."""
+    machine = machine or Machine()
+    pools = read_pools(machine)
+    for node, wanted in sorted(needed_bytes.items()):
+        pool = _choose(pools, node, wanted, machine)
+        if pool.free < (pages := _pages(wanted, pool)):
+            _require(pool, pages, machine)
+
+
 def _choose(pools: tuple[Pool, ...], node: int, wanted: int, machine: Machine) -> Pool:
     """Return the pool that has enough already, or else the one to add to."""
     own = [pool for pool in pools if pool.node == node]

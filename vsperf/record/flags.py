@@ -79,6 +79,11 @@ class Flag(enum.StrEnum):
         Severity.INVALID,
         "The switch failed during the trial: a process of it ended, or no longer answers.",
     )
+    MACHINE_ERROR = (
+        "machine-error",
+        Severity.INVALID,
+        "A virtual machine failed during the trial: it ended, or what forwards in it did.",
+    )
     STRETCHED = (
         "stretched",
         Severity.INVALID,

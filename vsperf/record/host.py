@@ -46,5 +46,7 @@ class Surroundings(Record):
     """Time of a cache line from the generator's CPU to the switch's and back, before all trials."""
     switch: dict[str, object] = Field(default_factory=dict)
     """Versions and settings of the switch as found."""
+    machines: dict[str, object] = Field(default_factory=dict)
+    """Accelerator, versions and settings of virtual machines, as found."""
     generator: dict[str, object] = Field(default_factory=dict)
     """Versions of the generator, and what was negotiated on its ports."""

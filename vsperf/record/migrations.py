@@ -36,7 +36,25 @@ def _without_surroundings(line: dict[str, Any]) -> dict[str, Any]:
     return line
 
 
-MIGRATIONS: Mapping[int, Step] = MappingProxyType({1: _without_surroundings})
+def _without_machines(line: dict[str, Any]) -> dict[str, Any]:
+    """Lift version 2, in which there were no virtual machines."""
+    match line.get("type"):
+        case "case-start":
+            return {**line, "plan": {**line["plan"], "wires": []}}
+        case "trial":
+            trial = {**line["trial"], "machines": []}
+            if (switch := trial.get("switch")) is not None:
+                ports = [{**port, "machine": None} for port in switch["ports"]]
+                trial["switch"] = {**switch, "ports": ports}
+            return {**line, "trial": trial}
+        case "case" if line["surroundings"] is not None:
+            return {**line, "surroundings": {**line["surroundings"], "machines": {}}}
+    return line
+
+
+MIGRATIONS: Mapping[int, Step] = MappingProxyType(
+    {1: _without_surroundings, 2: _without_machines}
+)
 """Version → the step that leaves it."""
 
 

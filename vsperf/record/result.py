@@ -13,6 +13,8 @@ class Limit(enum.StrEnum):
 
     DUT = "dut"
     """The switch: it lost frames that were really sent."""
+    GUEST = "guest"
+    """The virtual machines: the switch had the frames, and they did not take or keep them."""
     GENERATOR = "generator"
     """The generator could not send more; the switch may well do better."""
     LINK = "link"

@@ -16,11 +16,18 @@ class PortCounters(Record):
 
     name: str
     link: str | None = None
-    """The testbed link behind it; None for a port inside, such as one of a machine."""
+    """The testbed link behind it; None for a port inside."""
+    machine: str | None = None
+    """The machine behind it; None for a link."""
     received_frames: int
     sent_frames: int
     drops: dict[str, int] = Field(default_factory=dict)
-    """Frames lost at this port by reason, such as `tx ring full`."""
+    """Frames lost at this port by reason, such as `tx dropped`; the first word is the way."""
+
+    @property
+    def lost_on_sending(self) -> int:
+        """Frames that did not go out by this port."""
+        return sum(count for reason, count in self.drops.items() if reason.startswith("tx "))
 
 
 class PmdCounters(Record):
@@ -53,6 +60,11 @@ class SwitchCounters(Record):
         )
 
     @property
+    def refused_by_machines(self) -> int:
+        """Frames that the switch could not hand to a machine, whose ring was full."""
+        return sum(port.lost_on_sending for port in self.ports if port.machine is not None)
+
+    @property
     def dropped_frames(self) -> int:
         """Frames that the switch knows it lost."""
         at_ports = sum(sum(port.drops.values()) for port in self.ports)
@@ -65,6 +77,7 @@ def _port_growth(now: PortCounters, before: PortCounters | None) -> PortCounters
     return PortCounters(
         name=now.name,
         link=now.link,
+        machine=now.machine,
         received_frames=now.received_frames - before.received_frames,
         sent_frames=now.sent_frames - before.sent_frames,
         drops=_growth(now.drops, before.drops),

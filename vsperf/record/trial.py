@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from vsperf.record.base import Record
 from vsperf.record.flags import Flag, Severity, worst
+from vsperf.record.machine import MachineCounters
 from vsperf.record.switch import SwitchCounters
 from vsperf.units import NANOSECONDS
 
@@ -132,6 +133,8 @@ class Trial(TrialCounts):
     """What the generator said when it failed."""
     switch: SwitchCounters | None = None
     """How the switch's counters grew; None when it has none."""
+    machines: tuple[MachineCounters, ...] = ()
+    """How the counters of the virtual machines grew."""
     round_trips_ns: tuple[int, ...] = ()
     """Time of a cache line from the generator's CPU to the switch's and back, before and after."""
     reference: str | None = None
@@ -203,9 +206,17 @@ class Trial(TrialCounts):
         return min(Fraction(1), Fraction(busy * self.elapsed_ns, total * self.sending_ns))
 
     @property
+    def machine_frames(self) -> int:
+        """Frames that virtual machines lost: those inside, and those they had no room for."""
+        inside = sum(machine.lost_frames or 0 for machine in self.machines)
+        return inside + (self.switch.refused_by_machines if self.switch is not None else 0)
+
+    @property
     def explained_frames(self) -> int | None:
-        """Frames whose loss a counter of the switch explains; None when it has no counters."""
-        return None if self.switch is None else self.switch.dropped_frames
+        """Frames whose loss a counter explains; None when the switch has no counters."""
+        if self.switch is None:
+            return None
+        return self.switch.dropped_frames + sum(one.lost_frames or 0 for one in self.machines)
 
     @property
     def unexplained_frames(self) -> int | None:

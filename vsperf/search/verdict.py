@@ -135,6 +135,8 @@ def _lossy(question: Question, groups: Groups, bounds: Bounds, upper: int) -> tu
     reason = _lost_in_switch(rule, groups[upper], at_minimum=bounds.lower is None)
     if question.unverified:
         reason += "; the time ended before that load could be tried again"
+    if (guest := _lost_in_machines(rule, groups[upper])) is not None:
+        return Limit.GUEST, f"{reason}; {guest}"
     return Limit.DUT, reason
 
 
@@ -171,6 +173,23 @@ def _machine_stalled(rule: Rule, trials: Sequence[Trial]) -> str | None:
         f"at {human_fps(own[0].load_fps)} every loss is one that a stall of the machine explains "
         f"(its generator did not run for up to {human_ns(longest_ns)}, and a ring holds less)"
     )
+
+
+def _lost_in_machines(rule: Rule, trials: Sequence[Trial]) -> str | None:
+    """Say so if most frames of every failed trial ended in the machines or for want of them."""
+    own = [trial for trial in trials if failed_in_switch(trial, rule.loss_ratio)]
+    if not own or any(2 * trial.machine_frames <= _missing(trial) for trial in own):
+        return None
+    mildest = min(own, key=lambda trial: trial.switch_loss_ratio)
+    refused = mildest.switch.refused_by_machines if mildest.switch is not None else 0
+    return (
+        f"{refused} frames found no room in the ring of a machine, and "
+        f"{mildest.machine_frames - refused} were lost inside: the machines were too slow"
+    )
+
+
+def _missing(trial: Trial) -> int:
+    return sum(way.offered_frames - way.good_frames for way in trial.directions)
 
 
 def _near_the_generator(loads: Loads, bounds: Bounds) -> str | None:

@@ -80,7 +80,8 @@ class CaseSpec(Spec):
         Fields at their default are left out: a default means "as before this field existed", so a
         new optional field does not give every old case a new identity.
         """
-        return self.model_dump(mode="json", exclude=set(PROSE), exclude_defaults=True)
+        idle = () if self.topology.machines else ("vnf",)
+        return self.model_dump(mode="json", exclude={*PROSE, *idle}, exclude_defaults=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,12 +38,22 @@ def link_mac(number: int) -> str:
     return f"02:{number:02x}:00:00:00:01"
 
 
+def lane_mac(number: int, lane: int) -> str:
+    """Return the address on link `number` to which frames of one of several parallel paths go."""
+    return f"{link_mac(number)[:-2]}{lane + 1:02x}"
+
+
 def link_ip(number: int) -> str:
     """Return the host of link `number`: the bits of the number, mirrored, lead those of the host.
 
     So two links have a half of the network each, four have a quarter, and so on.
     """
     return str(ipaddress.IPv4Address(_host(number)))
+
+
+def lane_ip(number: int, lane: int) -> str:
+    """Return the host of link `number` to which frames of one of several parallel paths go."""
+    return str(ipaddress.IPv4Address(_host(number) + lane))
 
 
 def hosts(flows: int) -> tuple[int, int] | None:

@@ -62,6 +62,8 @@ class Topology(Spec):
                     raise ValueError(f"{hop!r} is not the name of a link or of a machine")
                 if path.count(hop) > 1:
                     raise ValueError(f"the path visits {hop} twice")
+            if paths.count(path) + paths.count(path[::-1]) > 1:
+                raise ValueError(f"the path from {path[0]} to {path[-1]} is there twice")
         return paths
 
     @model_validator(mode="after")
@@ -84,11 +86,9 @@ class Topology(Spec):
         hops = dict.fromkeys(hop for path in self.paths for hop in path)
         return tuple(hop for hop in hops if hop not in self.machines)
 
-    @property
-    def parallel(self) -> int:
-        """The most paths that lie side by side between the same two ends."""
-        ends = [(path[0], path[-1]) for path in self.paths]
-        return max(ends.count(pair) for pair in ends)
+    def lanes(self, one: str, other: str) -> int:
+        """Return how many paths lie side by side between two ends."""
+        return sum((path[0], path[-1]) in ((one, other), (other, one)) for path in self.paths)
 
     def lane(self, path: Path) -> int:
         """Return which of the parallel paths this one is, counted from 0."""

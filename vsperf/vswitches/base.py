@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol
 
 from vsperf.host.cpus import Needs
 from vsperf.host.workspace import Workspace
-from vsperf.record.plan import Endpoint, Placement, Step
+from vsperf.record.plan import Endpoint, Placement, Step, Wire
 from vsperf.record.switch import SwitchCounters
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
@@ -20,6 +20,9 @@ class SwitchPlan:
 
     steps: tuple[Step, ...]
     endpoints: tuple[Endpoint, ...]
+    """Where the generator finds the ports of the links."""
+    wires: tuple[Wire, ...] = ()
+    """What the cards of machines are plugged into."""
 
 
 class RunningSwitch(Protocol):

@@ -172,10 +172,15 @@ class TgenGenerator:
         with running(ports.values(), options, workspace) as tgen:
             numbers = tgen.port_numbers(ports)
             ways = tuple(
-                Way(f"{enters} to {leaves}", numbers[enters], numbers[leaves])
+                Way(
+                    f"{enters} to {leaves}",
+                    numbers[enters],
+                    numbers[leaves],
+                    case.topology.lanes(enters, leaves),
+                )
                 for enters, leaves in directions
             )
-            tgen.ask("configure", streams=streams(case.traffic, ways))
+            tgen.ask("configure", streams=streams(case.traffic, ways, case.topology.dispatch))
             session = TgenSession(tgen, spec, case.trial, ways)
             try:
                 yield session

@@ -9,7 +9,8 @@ from typing import Any
 
 from vsperf.errors import ComponentError, UsageError
 from vsperf.record.trial import Direction
-from vsperf.spec.flows import hosts
+from vsperf.spec.flows import HOSTS, hosts
+from vsperf.spec.topology import Dispatch
 from vsperf.spec.traffic import TrafficProfile
 
 MOST_FLOWS = 1 << 24
@@ -24,29 +25,52 @@ class Way:
     """Number of the port that sends."""
     receive: int
     """Number of the port where frames should arrive."""
+    lanes: int = 1
+    """Parallel paths that its frames take in turn."""
 
 
-def streams(profile: TrafficProfile, ways: tuple[Way, ...]) -> list[dict[str, Any]]:
-    """Return the streams of a `configure` request, one for each way."""
-    flows = flows_of(int(profile.flows))
-    return [
-        {
-            "transmit_port": way.transmit,
-            "receive_port": way.receive,
-            "size": profile.frame_size.bytes,
-            **({"flows": flows} if flows else {}),
-        }
-        for way in ways
-    ]
+def streams(
+    profile: TrafficProfile, ways: tuple[Way, ...], dispatch: Dispatch = "mac"
+) -> list[dict[str, Any]]:
+    """Return the streams of a `configure` request, one for each way.
+
+    With parallel paths there are as many flows on each of them as the profile says.
+    """
+    found = []
+    for way in ways:
+        vary = [*lanes_of(way.lanes, dispatch, profile), *flows_of(int(profile.flows))]
+        found.append(
+            {
+                "transmit_port": way.transmit,
+                "receive_port": way.receive,
+                "size": profile.frame_size.bytes,
+                **({"flows": {"vary": vary}} if vary else {}),
+            }
+        )
+    return found
 
 
-def flows_of(count: int) -> dict[str, Any] | None:
+def lanes_of(lanes: int, dispatch: Dispatch, profile: TrafficProfile) -> list[dict[str, Any]]:
+    """Return how the frames of parallel paths are told apart."""
+    if lanes == 1:
+        return []
+    if dispatch == "ip" and int(profile.flows) > HOSTS:
+        raise UsageError(
+            f"{profile.flows} flows on each of {lanes} parallel paths are too many",
+            why="flows beyond the source hosts differ by destination, as these paths do",
+            fix="--set topology.dispatch=mac, or fewer flows",
+        )
+    fields = {"mac": "destination_mac", "ip": "destination_ip", "udp": "destination_port"}
+    return [{"field": fields[dispatch], "count": lanes}]
+
+
+def flows_of(count: int) -> list[dict[str, Any]]:
     """Return how so many flows are told apart: by source host, and by destination host as well.
 
     Each flow has to be sent equally often, so the count must be a product of two such numbers.
     """
     if count == 1:
-        return None
+        return []
     if count > MOST_FLOWS:
         raise UsageError(
             f"tgen tells at most {MOST_FLOWS} flows apart, {count} are asked for",
@@ -64,7 +88,7 @@ def flows_of(count: int) -> dict[str, Any] | None:
     variations = [{"field": "source_ip", "count": sources}]
     if destinations > 1:
         variations.append({"field": "destination_ip", "count": destinations})
-    return {"vary": variations}
+    return variations
 
 
 def direction(way: Way, intended: int, stream: Mapping[str, Any], foreign: int | None) -> Direction:

@@ -78,6 +78,7 @@ def _port(port: SwitchPort, statistics: PortStatistics | None) -> PortCounters |
     return PortCounters(
         name=port.name,
         link=port.link,
+        machine=port.machine,
         received_frames=received["packets"],
         sent_frames=sent["packets"],
         drops=drops,

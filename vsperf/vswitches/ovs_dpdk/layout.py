@@ -10,8 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from vsperf.errors import UsageError
-from vsperf.record.plan import Endpoint
+from vsperf.record.plan import Endpoint, Wire
 from vsperf.spec.case import CaseSpec
+from vsperf.spec.wiring import Nic, nics
 from vsperf.vswitches.ovs_dpdk.spec import OvsDpdkSpec
 
 BRIDGE = "vsperf-br"
@@ -48,27 +49,51 @@ class SwitchPort:
     options: dict[str, str] = field(default_factory=dict)
     other_config: dict[str, str] = field(default_factory=dict)
     mtu_request: int | None = None
+    nic: Nic | None = None
+    """The card of a machine that is plugged in here; None for a link."""
+
+    @property
+    def place(self) -> str:
+        """What a topology calls the other side: a link, or a port of a machine."""
+        return self.link or self.name
+
+    @property
+    def machine(self) -> str | None:
+        """The machine behind it, if there is one."""
+        return None if self.nic is None else self.nic.machine
 
 
 def ports_of(case: CaseSpec, spec: OvsDpdkSpec) -> tuple[SwitchPort, ...]:
     """Return the ports, in the order of their numbers."""
-    unknown = [link for link in spec.rxq_affinity if link not in case.topology.links]
+    cards = [nic for nic in nics(case.topology) if nic.faces is not None]
+    places = [*case.topology.links, *(nic.port for nic in cards)]
+    unknown = [place for place in spec.rxq_affinity if place not in places]
     if unknown:
         raise UsageError(
             f"vswitch.rxq_affinity names {unknown[0]}, where topology {case.topology.name} has "
-            + ", ".join(case.topology.links),
-            fix="name links that the topology uses",
+            + ", ".join(places),
+            fix="name ports that the topology uses",
         )
     mtu = _mtu_request(case, spec)
-    return tuple(
+    links = [
         _port(link, number, case.testbed.links[link].switch, spec, mtu)
         for number, link in enumerate(case.topology.links, start=1)
-    )
+    ]
+    machines = [
+        _machine_port(nic, number, spec, mtu)
+        for number, nic in enumerate(cards, start=len(links) + 1)
+    ]
+    return (*links, *machines)
 
 
 def endpoints_of(case: CaseSpec, ports: tuple[SwitchPort, ...]) -> tuple[Endpoint, ...]:
     """Return where the generator finds each port."""
     return tuple(_endpoint(case, port) for port in ports if port.link is not None)
+
+
+def wires_of(ports: tuple[SwitchPort, ...]) -> tuple[Wire, ...]:
+    """Return what each card of a machine is plugged into."""
+    return tuple(_wire(port, port.nic) for port in ports if port.nic is not None)
 
 
 def filled(port: SwitchPort, fill: Callable[[str], str]) -> SwitchPort:
@@ -104,6 +129,25 @@ def _port(
     type_, options = _vhost(link, spec) if device is None else _device(link, device, spec)
     name = link if type_ != "afxdp" else str(device).removeprefix(AFXDP)
     return SwitchPort(name, number, link, type_, options, other_config, mtu)
+
+
+def _machine_port(nic: Nic, number: int, spec: OvsDpdkSpec, mtu: int | None) -> SwitchPort:
+    affinity = spec.rxq_affinity.get(nic.port)
+    other_config = {} if affinity is None else {"pmd-rxq-affinity": affinity}
+    type_, options = _vhost(nic.port, spec)
+    return SwitchPort(nic.port, number, None, type_, options, other_config, mtu, nic)
+
+
+def _wire(port: SwitchPort, nic: Nic) -> Wire:
+    called = port.type == "dpdkvhostuserclient"
+    return Wire(
+        machine=nic.machine,
+        nic=nic.number,
+        kind="vhost-user-client" if called else "vhost-user",
+        address=port.options["vhost-server-path"] if called else f"RUN/{port.name}",
+        mac=nic.mac,
+        peer_mac=nic.peer_mac,
+    )
 
 
 def _vhost(link: str, spec: OvsDpdkSpec) -> tuple[str, dict[str, str]]:

@@ -50,7 +50,7 @@ class Design:
             self.placement,
             memory_mb=memory_mb(self.spec, self.ports),
             pci=layout.needs_pci(self.ports),
-            rules=rule_count(self.case, self.spec, self.ports),
+            rules=rule_count(self.case, self.spec),
         )
 
     def create_database(self, programs: Programs) -> tuple[str, ...]:
@@ -131,7 +131,8 @@ def switch_plan(design: Design, programs: Programs) -> SwitchPlan:
             tuple(shown_rules(design.case, design.spec, design.ports)),
         ),
     )
-    return SwitchPlan(steps, layout.endpoints_of(design.case, design.ports))
+    endpoints = layout.endpoints_of(design.case, design.ports)
+    return SwitchPlan(steps, endpoints, layout.wires_of(design.ports))
 
 
 def _check_affinity(design: Design) -> None:

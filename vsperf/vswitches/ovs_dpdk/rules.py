@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from vsperf.errors import UsageError
 from vsperf.spec.case import CaseSpec
@@ -12,8 +12,11 @@ from vsperf.spec.flows import (
     SOURCE_PORT,
     flows_between,
     hosts,
+    lane_ip,
+    lane_mac,
     link_mac,
 )
+from vsperf.spec.wiring import Pass, passes
 from vsperf.vswitches.ovs_dpdk.layout import SwitchPort
 from vsperf.vswitches.ovs_dpdk.spec import OvsDpdkSpec
 
@@ -26,72 +29,73 @@ MOST_RULES = 2_097_152
 
 def rules(case: CaseSpec, spec: OvsDpdkSpec, ports: tuple[SwitchPort, ...]) -> Iterator[str]:
     """Yield every rule, in the words of ovs-ofctl."""
-    _check_count(case, spec, ports)
-    ways = ends(case)
-    for enters, leaves in passes(case, ports):
-        head = f"priority={PRIORITY},in_port={enters}"
-        tail = f"actions=output:{leaves}"
-        if spec.flows == "port":
-            yield f"{head},{tail}"
-            continue
-        for match in _matches(case, spec, ways[_link(ports, enters)]):
-            yield f"{head},{match},{tail}"
+    _check(case, spec)
+    numbers = {port.place: port.number for port in ports}
+    ways = passes(case.topology)
+    for way in ways:
+        head = f"priority={PRIORITY},in_port={numbers[way.enters]}"
+        tail = f"actions=output:{numbers[way.leaves]}"
+        for match in _matches(case, spec, way, forks=_forks(way, ways)):
+            yield ",".join((head, *((match,) if match else ()), tail))
 
 
-def rule_count(case: CaseSpec, spec: OvsDpdkSpec, ports: tuple[SwitchPort, ...]) -> int:
+def rule_count(case: CaseSpec, spec: OvsDpdkSpec) -> int:
     """Return how many rules there are, without making them."""
-    each = int(case.traffic.flows) if spec.flows in ("l3", "l4") else 1
-    return each * len(passes(case, ports))
+    flows = int(case.traffic.flows) if spec.flows in ("l3", "l4") else 1
+    return sum(flows if _from_link(case, way) else 1 for way in passes(case.topology))
 
 
 def shown_rules(case: CaseSpec, spec: OvsDpdkSpec, ports: tuple[SwitchPort, ...]) -> list[str]:
     """Return the first rules, and how many more there are."""
-    count = rule_count(case, spec, ports)
+    count = rule_count(case, spec)
     first = [rule for rule, _ in zip(rules(case, spec, ports), range(SHOWN), strict=False)]
     return first if count <= SHOWN else [*first, f"… and {count - SHOWN} more"]
 
 
-def passes(case: CaseSpec, ports: tuple[SwitchPort, ...]) -> tuple[tuple[int, int], ...]:
-    """Return the ways through the switch: (port a frame enters by, port it leaves by).
+def _forks(way: Pass, ways: Sequence[Pass]) -> bool:
+    """Whether frames that enter where `way` does leave by more than one port."""
+    return any(other.enters == way.enters and other.leaves != way.leaves for other in ways)
 
-    Both directions of every path, whatever the traffic: what is not used costs nothing.
+
+def _from_link(case: CaseSpec, way: Pass) -> bool:
+    """Whether frames come from outside, where they are as the generator made them."""
+    return way.enters in case.topology.links
+
+
+def _matches(case: CaseSpec, spec: OvsDpdkSpec, way: Pass, *, forks: bool) -> Iterator[str]:
+    """Yield what tells the frames of one way from others that enter by the same port.
+
+    Only rules at links look for single streams: a machine may have rewritten their addresses.
     """
-    numbers = {port.link: port.number for port in ports if port.link is not None}
-    found: dict[int, int] = {}
-    for first, second in case.topology.segments:
-        for enters, leaves in ((first, second), (second, first)):
-            if enters not in numbers or leaves not in numbers:
-                raise UsageError(
-                    f"the switch has no port for {leaves if enters in numbers else enters}",
-                    fix="choose a topology of links only, such as p2p",
-                )
-            here, there = numbers[enters], numbers[leaves]
-            if found.setdefault(here, there) != there:
-                raise UsageError(
-                    f"topology {case.topology.name} sends frames from {enters} two ways",
-                    why="a rule per port cannot tell which of its paths a frame is on",
-                    fix="let each link be on one path only",
-                )
-    return tuple(found.items())
+    if forks:
+        yield _lane(case, spec, way)
+    elif spec.flows == "network":
+        yield f"ip,nw_src={BENCHMARK},nw_dst={BENCHMARK}"
+    elif spec.flows == "port" or not _from_link(case, way):
+        yield ""
+    else:
+        yield from _streams(case, spec, way)
 
 
-def ends(case: CaseSpec) -> dict[str, tuple[str, str]]:
-    """Return for the first hop of each way where its frames come from and where they go."""
-    found = {}
-    for path in case.topology.paths:
-        found[path[0]] = (path[0], path[-1])
-        found[path[-1]] = (path[-1], path[0])
-    return found
+def _lane(case: CaseSpec, spec: OvsDpdkSpec, way: Pass) -> str:
+    """Return what tells one of several parallel paths, or one of two directions, from the other."""
+    number = case.topology.links.index(way.path[-1])
+    match case.topology.dispatch:
+        case "mac":
+            found = f"dl_dst={lane_mac(number, way.lane)}"
+            network = f",ip,nw_src={BENCHMARK},nw_dst={BENCHMARK}"
+            return found + (network if spec.flows == "network" else "")
+        case "ip":
+            return f"ip,nw_dst={lane_ip(number, way.lane)}"
+        case "udp":
+            return f"udp,dl_dst={link_mac(number)},tp_dst={DESTINATION_PORT + way.lane}"
 
 
-def _matches(case: CaseSpec, spec: OvsDpdkSpec, way: tuple[str, str]) -> Iterator[str]:
-    numbers = {link: number for number, link in enumerate(case.topology.links)}
-    source, destination = numbers[way[0]], numbers[way[1]]
+def _streams(case: CaseSpec, spec: OvsDpdkSpec, way: Pass) -> Iterator[str]:
+    """Yield a match for each stream of the traffic from one link to another."""
+    source, destination = (case.topology.links.index(end) for end in (way.path[0], way.path[-1]))
     if spec.flows == "l2":
         yield f"dl_src={link_mac(source)},dl_dst={link_mac(destination)}"
-        return
-    if spec.flows == "network":
-        yield f"ip,nw_src={BENCHMARK},nw_dst={BENCHMARK}"
         return
     udp = f",tp_src={SOURCE_PORT},tp_dst={DESTINATION_PORT}" if spec.flows == "l4" else ""
     kind = "udp" if udp else "ip"
@@ -99,19 +103,23 @@ def _matches(case: CaseSpec, spec: OvsDpdkSpec, way: tuple[str, str]) -> Iterato
         yield f"{kind},nw_src={flow.source_ip},nw_dst={flow.destination_ip}{udp}"
 
 
-def _link(ports: tuple[SwitchPort, ...], number: int) -> str:
-    return next(str(port.link) for port in ports if port.number == number)
-
-
-def _check_count(case: CaseSpec, spec: OvsDpdkSpec, ports: tuple[SwitchPort, ...]) -> None:
-    flows = int(case.traffic.flows)
+def _check(case: CaseSpec, spec: OvsDpdkSpec) -> None:
+    ways, flows = passes(case.topology), int(case.traffic.flows)
+    forked = [way for way in ways if _forks(way, ways)]
+    if forked and spec.flows in ("l2", "l3", "l4"):
+        raise UsageError(
+            f"topology {case.topology.name} sends frames from {forked[0].enters} several ways, "
+            f"and vswitch.flows={spec.flows} asks for rules by stream",
+            why=f"they are told apart by topology.dispatch={case.topology.dispatch} already",
+            fix="--set vswitch.flows=port, or network",
+        )
     if spec.flows in ("l3", "l4") and hosts(flows) is None:
         raise UsageError(
             f"there are no rules for exactly {flows} flows",
             why="flows are hosts times hosts of 198.18.0.0/15, and this number is no such product",
             fix="--set traffic.flows=1048576, or vswitch.flows=port",
         )
-    count = rule_count(case, spec, ports)
+    count = rule_count(case, spec)
     if count > MOST_RULES:
         raise UsageError(
             f"{count} rules are too many",
