@@ -98,14 +98,18 @@ def test_every_listed_path_is_known_to_the_loader(tmp_path: Path, path: str) -> 
     write(tmp_path, {"testcases/mine.yaml": MINIMAL})
     setting = f"{path.replace('NAME', 'phy0' if 'links' in path else 'ndr')}=junk"
     # A setting of another kind is known where that kind is chosen.
-    kinds = {"cpus": "vswitch.kind=other", "probability": "vswitch.behaviour.kind=lossy"}
+    kinds = {
+        "cpus": "vswitch.kind=other",
+        "probability": "vswitch.behaviour.kind=lossy",
+        "queues": "vnf.kind=loop",
+    }
     searches = {
         "resolution": "rfc2544", "step": "tst009", "max_repeats": "tst009",
         "loss_threshold": "tst009", "loads": "fixed", "frames": "fixed", "repeats": "fixed",
         "loss_ratio": "fixed",
     }  # fmt: skip
     last = path.rsplit(".", 1)[-1]
-    sets = [kinds[last]] if path.startswith("vswitch") and last in kinds else []
+    sets = [kinds[last]] if path.startswith(("vswitch", "vnf")) and last in kinds else []
     if path.startswith("search.") and path.count(".") == 1 and last in searches:
         sets = [f"search.kind={searches[last]}"]
     elif path == "search.duration":

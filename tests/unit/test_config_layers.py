@@ -54,7 +54,7 @@ ORDER = (
     ("defaults", "500ms", "defaults.yaml:9"),
     ("base preset", "2s", "preset base (base.yaml:2)"),
     ("preset", "3s", "preset mine (mine.yaml:2)"),
-    ("testbed", "4s", "testbed lab (lab.yaml:13)"),
+    ("testbed", "4s", "testbed lab (lab.yaml:14)"),
     ("testcase", "5s", "mine.yaml:4"),
     ("conf", "6s", "one.yaml:2"),
     ("second conf", "7s", "two.yaml:2"),

@@ -19,6 +19,8 @@ SEVERITIES = {
 }
 LIMITS = {
     Limit.DUT: "The switch lost frames that were really sent: this is its capacity.",
+    Limit.GUEST: "Most frames ended in the virtual machines, or before their full rings. The "
+    "switch may do better with faster machines.",
     Limit.GENERATOR: "The generator could not send more. The switch may do better.",
     Limit.LINK: "The line rate was reached without loss. The switch may do better.",
     Limit.HOST: "The machine itself stalled, so the loss says nothing on the switch.",
