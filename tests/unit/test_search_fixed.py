@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from search_models import LINE_RATE, SEARCH, Measure, probe_of, switch
 
 from vsperf.record.result import Limit, SearchResult
+from vsperf.record.trial import Event, Trial
 from vsperf.search.base import Loads, Probe
 from vsperf.search.build import build
 from vsperf.units import NANOSECONDS
@@ -75,3 +77,39 @@ def test_a_burst_lasts_as_long_as_its_frames_take_at_the_load() -> None:
     _run(probe, frames="10k", repeats=1, duration=None)
     assert {way.intended_frames for each in probe.trials for way in each.directions} == {10_000}
     assert probe.trials[0].duration_ns == 10_000 * NANOSECONDS // 500_000
+
+
+def away(silence_ns: int | None) -> Measure:
+    """Lose a tenth of the frames while the switch is restarted for one second."""
+    plain = switch(10**6)
+
+    def measure(load_fps: int, duration_ns: int) -> Trial:
+        trial = plain(load_fps, duration_ns)
+        ways = [
+            way.model_copy(update={"longest_silence_ns": silence_ns}) for way in trial.directions
+        ]
+        event = Event(name="restart-switch", began_ns=2 * NANOSECONDS, ended_ns=3 * NANOSECONDS)
+        return trial.model_copy(update={"directions": tuple(ways), "event": event})
+
+    return measure
+
+
+def test_after_an_event_the_longest_silence_is_the_result() -> None:
+    load, *_ = _run(probe_of(away(NANOSECONDS)), event="restart-switch").loads
+    assert load.outages_ns == (NANOSECONDS,) * 3
+    assert load.reason == "frames stayed away for 1 s after restart-switch"
+    assert load.limit is Limit.DUT
+
+
+@pytest.mark.parametrize("silence_ns", [None, 1_000_000])
+def test_frames_that_never_came_back_leave_no_result(silence_ns: int | None) -> None:
+    """Where the silence lasts to the end of the trial, the longest one seen is of before."""
+    load, *_ = _run(probe_of(away(silence_ns)), event="kill-switch").loads
+    assert load.outages_ns == (None,) * 3
+    assert load.limit is Limit.UNKNOWN
+
+
+@pytest.mark.parametrize("changes", [{"duration": "2s"}, {"duration": None, "frames": 1000}])
+def test_an_event_needs_time(changes: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="needs a duration of at least 4s"):
+        _run(probe_of(switch(10**6)), event="restart-switch", **changes)

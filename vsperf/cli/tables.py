@@ -122,7 +122,18 @@ def _load_columns(rows: Sequence[CaseRow]) -> list[Column]:
         ("load", lambda row: _lines(human_fps(load.load_fps) for load in row.loads)),
         ("through", lambda row: _lines(human_fps(load.throughput_fps) for load in row.loads)),
         ("loss", lambda row: _lines(loss_text(load.worst_loss_ratio) for load in row.loads)),
+        *([("away", _away)] if any(load.outages_ns for row in rows for load in row.loads) else []),
     ]
+
+
+def _away(row: CaseRow) -> str:
+    """Say how long frames stayed away after an event, at worst."""
+    return _lines(
+        human_ns(max(outage for outage in load.outages_ns if outage is not None))
+        if load.outages_ns and None not in load.outages_ns
+        else "–"
+        for load in row.loads
+    )
 
 
 def _rate_columns(rows: Sequence[CaseRow]) -> list[Column]:

@@ -10,10 +10,11 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field
 
-from vsperf.deploy.deployment import deploy, prepare
+from vsperf.deploy.deployment import Deployment, deploy, prepare
 from vsperf.deploy.planner import OWN_ROLE, CasePlan, Drivers
 from vsperf.engine.checks import check_path
 from vsperf.engine.closing import close_case, close_failed, close_interrupted
+from vsperf.engine.disturb import Disturbance
 from vsperf.engine.groundwork import Groundwork
 from vsperf.engine.latency import latency_ns, measure_latency
 from vsperf.engine.measurer import Measurer
@@ -28,7 +29,8 @@ from vsperf.record.run import CaseRecord, TrialLine
 from vsperf.record.trial import Purpose, Trial
 from vsperf.search.base import Budget, Probe
 from vsperf.search.build import build, loads_of
-from vsperf.spec.case import Case
+from vsperf.spec.case import Case, CaseSpec
+from vsperf.spec.search import FixedLoad
 from vsperf.store.writer import RunWriter
 from vsperf.trafficgens.base import TrialRequest
 
@@ -96,6 +98,7 @@ def _measure(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
             begin=lambda *trial: run.emit(TrialStarted(case, *trial)),
             record=lambda trial: _record(run, trial),
             trials=run.trials,
+            disturbance=_disturbance(spec, deployment),
         )
         run.emit(PhaseEntered(case, "check the path"))
         warnings += check_path(measurer)
@@ -118,6 +121,15 @@ def _measure(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
         run.emit(PhaseEntered(case, "tear down"))
     place.require_nothing_left()
     return close_case(case, plan, result, run.trials[first:], found, warnings)
+
+
+def _disturbance(spec: CaseSpec, deployment: Deployment) -> Disturbance | None:
+    """Return what a testcase does to the switch while frames are sent."""
+    event = spec.search.event if isinstance(spec.search, FixedLoad) else None
+    if event is None:
+        return None
+    kill = event == "kill-switch"
+    return Disturbance(event, lambda: deployment.switch.restart(kill=kill))
 
 
 def _workspace(run: CaseRun) -> AbstractContextManager[Workspace]:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from vsperf.engine.disturb import Disturbance, run_disturbed
 from vsperf.engine.judge import judge, judge_with_context
 from vsperf.engine.watch import Watch
 from vsperf.errors import ComponentError, DiedError, InvalidTrialError
@@ -35,6 +36,8 @@ class Measurer:
     record: Callable[[Trial], None] = lambda trial: None
     """Given each trial as soon as it is judged, invalid ones included."""
     trials: list[Trial] = field(default_factory=list)
+    disturbance: Disturbance | None = None
+    """What is done to the switch in each trial of the search."""
 
     def measure(
         self,
@@ -65,10 +68,14 @@ class Measurer:
         """Make one trial, judge it, record it, and return it whatever the judgement."""
         started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
         self.begin(purpose, request.load_fps, request.duration_ns)
-        error = None
+        error, event = None, None
         self.watch.begin()
         try:
-            counts = self.generator.run(request)
+            if self.disturbance is not None and purpose is Purpose.SEARCH:
+                self.watch.restarted = True
+                counts, event = run_disturbed(self.generator, request, self.disturbance)
+            else:
+                counts = self.generator.run(request)
             flags = judge(counts, request.duration_ns, self.policy)
         except ComponentError as failure:
             counts = TrialCounts(directions=(), sending_ns=None, elapsed_ns=0, settled=False)
@@ -86,6 +93,7 @@ class Measurer:
             flags=flags,
             retry_of=retry_of,
             error=error,
+            event=event,
             reference=reference,
             switch=seen.switch,
             machines=seen.machines,

@@ -36,6 +36,8 @@ class Watch:
     machines: RunningMachines | None = None
     cpus: tuple[int, int] | None = None
     """Of the generator and of the switch; None when there is no way between two CPUs to look at."""
+    restarted: bool = False
+    """Whether the switch began to count anew during the trial."""
     _before: SwitchCounters | None = None
     _machines_before: tuple[MachineCounters, ...] = ()
     _round_trip_ns: int | None = None
@@ -64,7 +66,10 @@ class Watch:
             machines = self.machines.counters() if self.machines else ()
         except ComponentError as error:
             return Seen(failure=str(error), flag=Flag.MACHINE_ERROR)
-        growth = after.since(self._before) if after is not None and self._before else None
+        growth = None
+        if after is not None and self._before is not None and not self.restarted:
+            growth = after.since(self._before)
+        self.restarted = False
         before, self._round_trip_ns = self._round_trip_ns, self.round_trip_ns()
         trips = (before, self._round_trip_ns)
         return Seen(

@@ -42,19 +42,25 @@ def _without_machines(line: dict[str, Any]) -> dict[str, Any]:
         case "case-start":
             return {**line, "plan": {**line["plan"], "wires": []}}
         case "trial":
-            trial = {**line["trial"], "machines": []}
+            trial = {**line["trial"], "machines": [], "event": None}
+            ways = line["trial"]["directions"]
+            trial["directions"] = [{**way, "longest_silence_ns": None} for way in ways]
             if (switch := trial.get("switch")) is not None:
                 ports = [{**port, "machine": None} for port in switch["ports"]]
                 trial["switch"] = {**switch, "ports": ports}
             return {**line, "trial": trial}
-        case "case" if line["surroundings"] is not None:
-            return {**line, "surroundings": {**line["surroundings"], "machines": {}}}
+        case "case":
+            surroundings, result = line["surroundings"], line["result"]
+            if surroundings is not None:
+                surroundings = {**surroundings, "machines": {}}
+            if result is not None:
+                loads = [{**load, "outages_ns": []} for load in result["loads"]]
+                result = {**result, "loads": loads}
+            return {**line, "surroundings": surroundings, "result": result}
     return line
 
 
-MIGRATIONS: Mapping[int, Step] = MappingProxyType(
-    {1: _without_surroundings, 2: _without_machines}
-)
+MIGRATIONS: Mapping[int, Step] = MappingProxyType({1: _without_surroundings, 2: _without_machines})
 """Version → the step that leaves it."""
 
 

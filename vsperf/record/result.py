@@ -65,6 +65,8 @@ class LoadResult(Record):
     """Least frames per second and direction that came through."""
     limit: Limit
     reason: str
+    outages_ns: tuple[int | None, ...] = ()
+    """How long frames stayed away after an event, by trial; None if they did not come back."""
 
 
 class SearchResult(Record):

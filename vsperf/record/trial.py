@@ -42,6 +42,8 @@ class Direction(Record):
     refused_frames: int | None = None
     """Frames not sent because the port was full to the end: on a virtual port, the switch did not
     take them; None when the generator cannot tell."""
+    longest_silence_ns: int | None = None
+    """Longest time between two arrivals in which no frame came; None when nobody can tell."""
     latency_histogram: str | None = None
     """Latencies [ns] as a compressed HdrHistogram V2, base64; None when not measured."""
 
@@ -114,6 +116,17 @@ class TrialCounts(Record):
     """None when the generator does not watch itself."""
 
 
+class Event(Record):
+    """Something that was done to the switch while frames were sent."""
+
+    name: str
+    """Such as restart-switch."""
+    began_ns: int
+    """Since the trial began."""
+    ended_ns: int
+    """When the switch was said to be up again; forwarding may come later, or earlier."""
+
+
 class Trial(TrialCounts):
     """A judged trial."""
 
@@ -137,8 +150,23 @@ class Trial(TrialCounts):
     """How the counters of the virtual machines grew."""
     round_trips_ns: tuple[int, ...] = ()
     """Time of a cache line from the generator's CPU to the switch's and back, before and after."""
+    event: Event | None = None
+    """What was done to the switch in the middle of the trial."""
     reference: str | None = None
     """What the load refers to, such as `50% of ndr`; None for a load that stands for itself."""
+
+    @property
+    def outage_ns(self) -> int | None:
+        """Time without a frame around what was done to the switch, worse direction.
+
+        None when nothing was done, when nobody can tell, or when the frames did not come back.
+        """
+        silences = [way.longest_silence_ns for way in self.directions]
+        if self.event is None or not silences or any(silence is None for silence in silences):
+            return None
+        longest = max(silence for silence in silences if silence is not None)
+        # Where frames never came back, the longest silence is one of before.
+        return longest if 2 * longest >= self.event.ended_ns - self.event.began_ns else None
 
     @property
     def valid(self) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from vsperf.human import human_ns
 from vsperf.record.result import Limit, LoadResult, SearchResult
 from vsperf.record.trial import Trial
 from vsperf.search.base import BudgetExhausted, Loads, Probe
@@ -43,7 +44,7 @@ class FixedLoads:
 
     def _result(self, load: int, trials: Sequence[Trial]) -> LoadResult:
         lossy = [trial for trial in trials if failed(trial, self.loss_ratio)]
-        limit, reason = self._limit(load, lossy)
+        limit, reason = _after_event(trials) or self._limit(load, lossy)
         if len(trials) < self.repeats:
             reason += f"; the time ended after {len(trials)} of {self.repeats} trials"
             limit = Limit.BUDGET if not lossy else limit
@@ -55,6 +56,7 @@ class FixedLoads:
             throughput_fps=int(min(trial.forwarding_fps for trial in trials)),
             limit=limit,
             reason=reason,
+            outages_ns=tuple(trial.outage_ns for trial in trials if trial.event is not None),
         )
 
     def _limit(self, load: int, lossy: Sequence[Trial]) -> tuple[Limit, str]:
@@ -70,3 +72,20 @@ class FixedLoads:
         if self.loads.generator_cap is not None and load >= self.loads.generator_cap:
             return Limit.GENERATOR, "all that the generator can do passed"
         return Limit.SETTING, "the load given passed"
+
+
+def _after_event(trials: Sequence[Trial]) -> tuple[Limit, str] | None:
+    """Say how long frames stayed away after what was done to the switch, if something was."""
+    events = [trial.event for trial in trials if trial.event is not None]
+    if not events:
+        return None
+    name, outages = events[0].name, [trial.outage_ns for trial in trials]
+    known = [outage for outage in outages if outage is not None]
+    if len(known) < len(outages):
+        missing = len(outages) - len(known)
+        return (
+            Limit.UNKNOWN,
+            f"after {name} no frame came back in {missing} of {len(outages)} trials",
+        )
+    spread = " to ".join(human_ns(outage) for outage in dict.fromkeys((min(known), max(known))))
+    return Limit.DUT, f"frames stayed away for {spread} after {name}"

@@ -25,6 +25,9 @@ def _above_zero(duration: Duration) -> Duration:
     return duration
 
 
+SwitchEvent = Literal["restart-switch", "kill-switch"]
+LEAST_EVENT_NS = 4 * NANOSECONDS
+
 TrialDuration = Annotated[Duration, AfterValidator(_above_zero)]
 
 
@@ -138,6 +141,15 @@ class FixedLoad(Spec):
     repeats: int = Field(default=1, ge=1, le=1000)
     loss_ratio: Ratio = ZERO
     """Loss up to which a load counts as passed."""
+    event: SwitchEvent | None = None
+    """What is done to the switch in the middle of each trial, to see how long frames stay away
+    (RFC 6201): a restart in good order, or one after a kill."""
+
+    @model_validator(mode="after")
+    def _event_leaves_time(self) -> Self:
+        if self.event is not None and (self.frames or self.duration_ns(1) < LEAST_EVENT_NS):
+            raise ValueError("an event needs a duration of at least 4s, and no number of frames")
+        return self
 
     @model_validator(mode="after")
     def _ends_somewhere(self) -> Self:

@@ -40,6 +40,10 @@ class RunningSwitch(Protocol):
         """Return versions, build flags and settings as found, for the record."""
         ...
 
+    def restart(self, *, kill: bool) -> None:
+        """End the switch and start it again, ports and rules included, while others go on."""
+        ...
+
     def access(self) -> tuple[str, ...]:
         """Return the commands by which a person looks at the running switch."""
         ...

@@ -47,6 +47,13 @@ class RunningModel:
     def facts(self) -> dict[str, Any]:
         return {}
 
+    def restart(self, *, kill: bool) -> None:
+        raise UsageError(
+            "a simulated switch cannot be restarted",
+            why="nothing runs that could stay away",
+            fix="choose a testbed with a real switch, such as --testbed local",
+        )
+
     def access(self) -> tuple[str, ...]:
         return ()
 

@@ -40,6 +40,8 @@ clear_watch(struct watch *watch, uint64_t intended)
 	watch->duplicates = 0;
 	watch->reordered = 0;
 	watch->reorder_extent = 0;
+	watch->last_arrival = 0;
+	watch->longest_silence = 0;
 	watch->beyond_window = 0;
 	watch->corrupted = 0;
 	watch->misrouted = 0;
@@ -178,6 +180,10 @@ add_watch(struct stream_result *result, const struct watch *watch)
 {
 	unsigned int i;
 
+	/* Who sees a part of the frames cannot say for how long none came at all. */
+	result->listeners += watch->received != 0;
+	result->longest_silence = result->listeners == 1 ?
+		RTE_MAX(result->longest_silence, watch->longest_silence) : 0;
 	result->received += watch->received;
 	result->received_bytes += watch->received_bytes;
 	result->distinct += watch->distinct;

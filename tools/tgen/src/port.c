@@ -98,6 +98,10 @@ configure(struct port *port, const struct rte_eth_dev_info *info, struct error *
 	int ret;
 
 	memset(&conf, 0, sizeof(conf));
+	/* A virtio_user port takes up a switch that comes back only when it is told that the one
+	 * before is gone.
+	 */
+	conf.intr_conf.lsc = (*info->dev_flags & RTE_ETH_DEV_INTR_LSC) != 0;
 	if (port->receive_queues > 1 && info->flow_type_rss_offloads != 0) {
 		conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
 		conf.rx_adv_conf.rss_conf.rss_hf = info->flow_type_rss_offloads &

@@ -66,11 +66,22 @@ flush_latencies(const struct row *row)
 }
 
 static inline void
-flush_row(const struct row *row, uint16_t port)
+note_silence(struct watch *watch, uint64_t tsc)
+{
+	uint64_t silence = tsc - watch->last_arrival;
+
+	if (unlikely(silence > watch->longest_silence) && watch->last_arrival != 0)
+		watch->longest_silence = silence;
+	watch->last_arrival = tsc;
+}
+
+static inline void
+flush_row(const struct row *row, uint16_t port, uint64_t tsc)
 {
 	struct watch *watch = row->watch;
 
 	flush_latencies(row);
+	note_silence(watch, tsc);
 	counter_add(&watch->received, row->received);
 	watch->arrived[port] += row->received;
 	watch->received_bytes += row->bytes;
@@ -302,7 +313,7 @@ check_odd_frame(struct worker *worker, struct receiver *receiver, const struct r
 		watch->wrong_size += buffer->pkt_len != template_of(watch, payload.sequence)->length;
 		note_arrival(&row, &payload, receiver->tsc);
 	}
-	flush_row(&row, receiver->port);
+	flush_row(&row, receiver->port, receiver->tsc);
 }
 
 /* The usual: one segment, intact, of this trial, where and as long as it should be. */
@@ -360,7 +371,7 @@ receive_check(struct worker *worker, struct receiver *receiver)
 		}
 		if (row.watch != &worker->watch[payload.stream]) {
 			if (row.watch != NULL)
-				flush_row(&row, receiver->port);
+				flush_row(&row, receiver->port, receiver->tsc);
 			memset(&row, 0, sizeof(row));
 			row.watch = &worker->watch[payload.stream];
 		}
@@ -369,7 +380,7 @@ receive_check(struct worker *worker, struct receiver *receiver)
 		note_arrival(&row, &payload, receiver->tsc);
 	}
 	if (row.watch != NULL)
-		flush_row(&row, receiver->port);
+		flush_row(&row, receiver->port, receiver->tsc);
 	if (unlikely(receiver->capture != NULL)) {
 		capture_offer(receiver->capture, receiver->buffer, receiver->count, receiver->tsc);
 		capture_commit(receiver->capture, receiver->count);

@@ -109,7 +109,7 @@ arrived_json(const struct stream_result *stream, unsigned int ports)
 }
 
 static void
-set_received(json_t *json, const struct stream_result *stream, unsigned int ports)
+set_received(json_t *json, const struct stream_result *stream, unsigned int ports, uint64_t hz)
 {
 	message_count(json, "received", stream->received);
 	message_count(json, "received_bytes", stream->received_bytes);
@@ -123,6 +123,9 @@ set_received(json_t *json, const struct stream_result *stream, unsigned int port
 	message_count(json, "corrupted", stream->corrupted);
 	message_count(json, "misrouted", stream->misrouted);
 	message_count(json, "wrong_size", stream->wrong_size);
+	if (stream->longest_silence != 0)
+		message_count(json, "longest_silence_ns",
+			hdr_nanoseconds(stream->longest_silence, hz));
 }
 
 static json_t *
@@ -138,7 +141,7 @@ streams_json(const struct session *session, const struct trial_result *trial)
 		json = json_object();
 		set_where(json, session, i);
 		set_sent(json, stream, request->frames[i], trial->tsc_hz);
-		set_received(json, stream, trial->ports);
+		set_received(json, stream, trial->ports, trial->tsc_hz);
 		if (request->latency && stream->latency != NULL)
 			json_object_set_new(json, "latency",
 				latency_json(stream->latency, trial->tsc_hz));
@@ -236,7 +239,7 @@ result_probe(const struct session *session)
 		json = json_object();
 		set_where(json, session, i);
 		set_sent(json, &trial->stream[i], trial->stream[i].intended, trial->tsc_hz);
-		set_received(json, &trial->stream[i], trial->ports);
+		set_received(json, &trial->stream[i], trial->ports, trial->tsc_hz);
 		json_array_append_new(list, json);
 	}
 	return json_pack("{s:b, s:o, s:o}", "settled", (int)trial->settled, "streams", list,

@@ -119,6 +119,7 @@ struct __rte_cache_aligned watch {
 	uint64_t received __rte_cache_aligned; /* read while it runs */
 	uint64_t received_bytes;
 	uint64_t distinct, duplicates, reordered, reorder_extent, beyond_window;
+	uint64_t last_arrival, longest_silence;
 	uint64_t corrupted, misrouted, wrong_size;
 	uint64_t last_sequence, last_latency; /* of the frame before, for its variation */
 	uint64_t arrived[TGEN_MAX_PORTS];

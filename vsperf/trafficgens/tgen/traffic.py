@@ -109,6 +109,7 @@ def direction(way: Way, intended: int, stream: Mapping[str, Any], foreign: int |
             reordered_frames=stream["reordered"],
             foreign_frames=foreign,
             refused_frames=stream.get("refused"),
+            longest_silence_ns=stream.get("longest_silence_ns"),
             latency_histogram=stream.get("latency", {}).get("hdr"),
         )
     except KeyError as error:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from vsperf.errors import ComponentError, NotReadyError
-from vsperf.host.process import Managed, managed
+from vsperf.host.process import Managed, end, managed
 from vsperf.host.workspace import Workspace
 from vsperf.vswitches.ovs_dpdk import layout
 from vsperf.vswitches.ovs_dpdk.control import ask
@@ -136,6 +136,7 @@ def instance(design: Design, programs: Programs, workspace: Workspace) -> Iterat
         _check_polling(made)
         _install_rules(made)
         yield RunningOvs(
+            start_again=lambda kill: _start_again(made, stack, kill=kill),
             folder=workspace.folder,
             programs=programs,
             ports=design.ports,
@@ -145,6 +146,28 @@ def instance(design: Design, programs: Programs, workspace: Workspace) -> Iterat
             read_custom=lambda: made.run(design.port_statistics(programs), DAEMON_S),
             settings=facts,
         )
+
+
+def _start_again(made: Instance, stack: ExitStack, *, kill: bool) -> None:
+    """Restart the daemon; ports come back from the database, rules have to be put in anew."""
+    old = made.daemons[SWITCH]
+    if kill:
+        old.process.kill()
+    else:
+        end(old, made.workspace, lambda patience_s: _ask_to_exit(made, patience_s))
+    old.wait(DAEMON_S)
+    for control in (layout.SWITCH_CONTROL, layout.OPENFLOW_SOCKET):
+        made.path(control).unlink(missing_ok=True)
+    _start_switch(made, stack)
+    bridge = made.path(layout.OPENFLOW_SOCKET)
+    with made.database() as database:
+        database.wait(lambda: database.initialized, DPDK_S, "DPDK did not come up again")
+        database.wait(bridge.is_socket, PORTS_S, "the bridge did not come up again")
+    _install_rules(made)
+
+
+def _ask_to_exit(made: Instance, patience_s: float) -> None:
+    ask(made.controls[SWITCH], "exit", patience_s=patience_s)
 
 
 def command(argv: list[str], environment: Mapping[str, str], patience_s: float) -> str:

@@ -38,6 +38,8 @@ class RunningOvs:
     read_interfaces: Callable[[], tuple[Interface, ...]]
     read_custom: Callable[[], str]
     """Asks for OpenFlow's port statistics, by a process of its own."""
+    start_again: Callable[[bool], None]
+    """Ends the daemon, kindly or by SIGKILL, and starts it anew on the same database."""
     settings: dict[str, Any] = field(default_factory=dict)
     """Versions and settings as the database has them."""
     patience_s: float = ANSWER_S
@@ -101,6 +103,9 @@ class RunningOvs:
             ],
             "ports": [asdict(interface) for interface in self.read_interfaces()],
         }
+
+    def restart(self, *, kill: bool) -> None:
+        self.start_again(kill)
 
     def access(self) -> tuple[str, ...]:
         daemon, database = self.controls[SWITCH], self.folder / "db.sock"
