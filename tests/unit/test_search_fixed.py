@@ -97,7 +97,7 @@ def away(silence_ns: int | None) -> Measure:
 def test_after_an_event_the_longest_silence_is_the_result() -> None:
     load, *_ = _run(probe_of(away(NANOSECONDS)), event="restart-switch").loads
     assert load.outages_ns == (NANOSECONDS,) * 3
-    assert load.reason == "frames stayed away for 1 s after restart-switch"
+    assert load.reason == "frames stayed away for 1.000 s after restart-switch"
     assert load.limit is Limit.DUT
 
 

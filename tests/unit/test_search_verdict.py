@@ -9,7 +9,9 @@ from fractions import Fraction
 from search_models import LINE_RATE, LOADS, lossy, trial, way
 
 from vsperf.record.flags import Flag
+from vsperf.record.machine import MachineCounters, NicCounters
 from vsperf.record.result import GoalResult, Limit
+from vsperf.record.switch import PortCounters, SwitchCounters
 from vsperf.record.trial import Trial
 from vsperf.search.classify import DurationRule
 from vsperf.search.verdict import Question, answer, constant_loss
@@ -39,6 +41,45 @@ def test_the_switch_is_the_limit_where_it_lost_what_was_really_sent() -> None:
         "at 1.000 Mfps the switch lost 7 of 1000000 frames from phy0 to phy1 "
         "(0.0007%; allowed: none)"
     )
+
+
+def _through_a_machine(lost: int, ring: int, inside: int) -> Trial:
+    """Lose frames of a million, so many before the full ring of a machine, so many inside it."""
+    port = PortCounters(
+        name="vm1_0",
+        machine="vm1",
+        received_frames=0,
+        sent_frames=10**6 - ring,
+        drops={"tx dropped": ring, "rx dropped": 0},
+    )
+    cards = (
+        NicCounters(received_frames=10**6 - ring, sent_frames=0),
+        NicCounters(received_frames=0, sent_frames=10**6 - ring - inside),
+    )
+    found = trial(10**6, ONE, [way(10**6, lost)])
+    machine = MachineCounters(name="vm1", nics=cards)
+    switch = SwitchCounters(ports=(port,))
+    return found.model_copy(update={"switch": switch, "machines": (machine,)})
+
+
+def test_machines_are_the_limit_where_most_frames_ended_in_them() -> None:
+    found = _answer([lossy(999_000, 1), _through_a_machine(1000, ring=600, inside=300)])
+    assert found.limit is Limit.GUEST
+    assert found.reason == (
+        "at 1.000 Mfps the machines lost 1000 of 1000000 frames from phy0 to phy1 "
+        "(0.1%; allowed: none); in all, 600 frames found the ring of a machine full, and 300 were "
+        "lost inside"
+    )
+
+
+def test_the_switch_is_the_limit_where_half_of_the_frames_ended_elsewhere() -> None:
+    found = _answer([lossy(999_000, 1), _through_a_machine(1000, ring=300, inside=200)])
+    assert found.limit is Limit.DUT
+
+
+def test_one_failed_trial_in_which_the_switch_lost_most_is_enough_to_blame_it() -> None:
+    trials = [_through_a_machine(1000, 900, 100), trial(10**6, ONE, [way(10**6, lost=900)])]
+    assert _answer([lossy(999_000, 1), *trials]).limit is Limit.DUT
 
 
 def test_the_generator_is_the_limit_where_frames_were_not_sent() -> None:

@@ -1,67 +1,203 @@
-"""How long a case will take: the very search, run against an ideal switch."""
+"""How long a case will take: the very search, rehearsed against a switch as it is presumed to be.
+
+On a machine that is quiet, one rehearsal tells. Where trials at one load disagree, a search repeats
+them, and how often is a matter of luck; so it is rehearsed several times with made-up luck, always
+the same one, and the mean is what is expected.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+import random
+import statistics
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from vsperf.record.trial import Direction, Purpose, Trial, intended_frames
 from vsperf.search.base import Budget, BudgetExhausted, Loads, Probe
 from vsperf.search.build import build
-from vsperf.spec.search import Search
+from vsperf.spec.search import FixedLoad, Search
 from vsperf.spec.traffic import LatencyTrials, TrialPolicy
 from vsperf.units import NANOSECONDS
 
-PRESUMED_CAPACITY = Fraction(3, 5)
-"""Where in the range of loads the capacity is presumed; the trials needed depend on it little."""
-PRESUMED_KNEE = Fraction(24, 25)
-"""Share of the capacity at which loss begins: goals of different loss have different answers."""
-KNEE_LOSS = Fraction(1, 1000)
-"""Loss ratio between the knee and the capacity."""
-
-
 MOST_TRIALS = 3000
 """An estimate goes no further than this, so that planning does not take long itself."""
+MOST_REHEARSALS = 12
+REHEARSED_TRIALS = 600
+"""About so many trials are rehearsed in all, of whatever search."""
+ALIKE_OCTAVES = 4
+"""Ranges of loads whose spans differ by less than this need about as many trials."""
+DISTURBED = Fraction(98, 100)
+"""Share of the frames that arrives in a trial that was disturbed."""
+TOP_FPS = 1 << 24
+"""Highest load of a rehearsal: what it needs depends on shares of it only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Presumption:
+    """What is presumed of switch and machine before they are measured."""
+
+    capacity: Fraction = Fraction(3, 5)
+    """Where in the range of loads the capacity lies; the trials needed depend on it little."""
+    knee: Fraction = Fraction(24, 25)
+    """Share of the capacity at which loss begins: goals of different loss have different answers.
+    """
+    knee_loss: Fraction = Fraction(1, 1000)
+    """Loss ratio between the knee and the capacity."""
+    unrest_of_knee: float = 0.0
+    """Standard deviation of the knee between trials, as a share of it."""
+    unrest_of_capacity: float = 0.0
+    disturbed: float = 0.0
+    """Share of trials that lose what every goal minds, at whatever load."""
+
+    @property
+    def restless(self) -> bool:
+        """Whether two trials at one load may disagree."""
+        return bool(self.unrest_of_knee or self.unrest_of_capacity or self.disturbed)
+
+
+STEADY = Presumption()
+"""A switch whose trials always agree."""
+RESTLESS = Presumption(
+    capacity=Fraction(78, 100),
+    knee=Fraction(94, 100),
+    knee_loss=Fraction(1, 100_000),
+    unrest_of_knee=0.03,
+    unrest_of_capacity=0.02,
+    disturbed=0.1,
+)
+"""A software switch on CPUs that others use, too: fitted to searches of OVS-DPDK on such machines,
+whose upper end was the cap of the generator."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overheads:
+    """Time that is neither traffic nor a wait that the policy asks for."""
+
+    case_ns: int = 0
+    """Once per case: deploying, checking, taking down."""
+    trial_ns: int = 0
+    """Around each trial."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a case is expected to need, if the switch is steady and no trial must be repeated."""
+    """What a case is expected to need, if no trial must be repeated because it is invalid."""
 
     trials: int
     seconds: float
+    spread_s: float = 0.0
+    """Standard deviation of the time, for the luck that a search has with its trials."""
 
 
-def estimate(
-    spec: Search, policy: TrialPolicy, loads: Loads, latency: LatencyTrials | None
+@dataclass(frozen=True, slots=True)
+class _Rehearsal:
+    trials: int
+    sending_ns: int
+
+
+@dataclass
+class Rehearsals:
+    """Searches as they were rehearsed: cases of a run that are alike share theirs."""
+
+    known: dict[tuple[str, Loads, Presumption], tuple[_Rehearsal, ...]] = field(
+        default_factory=dict
+    )
+
+    def of(self, spec: Search, loads: Loads, presumed: Presumption) -> tuple[_Rehearsal, ...]:
+        """Return what the search needed each time."""
+        loads = _alike(spec, loads, presumed)
+        key = spec.model_dump_json(), loads, presumed
+        if key not in self.known:
+            self.known[key] = _rehearse(spec, loads, presumed)
+        return self.known[key]
+
+
+def estimate(  # noqa: PLR0913, PLR0917 - the parts of a case, and what is presumed beside them
+    spec: Search,
+    policy: TrialPolicy,
+    loads: Loads,
+    latency: LatencyTrials | None,
+    presumed: Presumption = STEADY,
+    overheads: Overheads = Overheads(),
+    rehearsals: Rehearsals | None = None,
 ) -> Estimate:
-    """Return the trials and the time of a case: warm-up, search and latency trials."""
-    capacity = loads.minimum + int((loads.maximum - loads.minimum) * PRESUMED_CAPACITY)
-    overhead = policy.overhead_ns
-    durations = [policy.warm_up.ns] if policy.warm_up.ns else []
+    """Return the trials and the time of a case: warm-up, search and latency trials, and the rest.
+
+    A machine's restlessness cannot change how often fixed loads are offered.
+    """
+    played = (rehearsals or Rehearsals()).of(spec, loads, presumed)
+    others = [policy.warm_up.ns] if policy.warm_up.ns else []
+    if latency is not None:
+        others += [latency.duration.ns] * len(latency.loads)
+    around_ns = policy.overhead_ns + overheads.trial_ns
+    totals = [
+        one.sending_ns + sum(others) + (one.trials + len(others)) * around_ns + overheads.case_ns
+        for one in played
+    ]
+    return Estimate(
+        round(statistics.mean(one.trials for one in played)) + len(others),
+        statistics.mean(totals) / NANOSECONDS,
+        statistics.stdev(totals) / NANOSECONDS if len(totals) > 1 else 0.0,
+    )
+
+
+def together(estimates: list[Estimate]) -> Estimate:
+    """Return the estimate of several cases, whose luck has nothing to do with each other's."""
+    return Estimate(
+        sum(one.trials for one in estimates),
+        sum(one.seconds for one in estimates),
+        math.hypot(*(one.spread_s for one in estimates)),
+    )
+
+
+def _alike(spec: Search, loads: Loads, presumed: Presumption) -> Loads:
+    """Return the range of loads that stands for all whose search needs about as many trials."""
+    if isinstance(spec, FixedLoad) or loads.step is not None or not presumed.restless:
+        return loads
+    octaves = round(math.log2(loads.maximum / loads.minimum) / ALIKE_OCTAVES) * ALIKE_OCTAVES
+    lowest = TOP_FPS >> max(1, min(octaves, 20))
+    return Loads(lowest, TOP_FPS, TOP_FPS)
+
+
+def _rehearse(spec: Search, loads: Loads, presumed: Presumption) -> tuple[_Rehearsal, ...]:
+    steady = replace(presumed, unrest_of_knee=0.0, unrest_of_capacity=0.0, disturbed=0.0)
+    first = _rehearsal(spec, loads, steady, seed=0)
+    if not presumed.restless or isinstance(spec, FixedLoad):
+        return (first,)
+    times = max(1, min(MOST_REHEARSALS, REHEARSED_TRIALS // max(1, first.trials)))
+    return tuple(_rehearsal(spec, loads, presumed, seed) for seed in range(1, times + 1))
+
+
+def _rehearsal(spec: Search, loads: Loads, presumed: Presumption, seed: int) -> _Rehearsal:
+    luck = random.Random(seed)  # noqa: S311 - luck that is the same each time
+    capacity = loads.minimum + (loads.maximum - loads.minimum) * float(presumed.capacity)
 
     def measure(load_fps: int, duration_ns: int) -> Trial:
         if len(probe.trials) >= MOST_TRIALS:
             raise BudgetExhausted  # whoever asks for more trials than this knows that it takes long
-        return _ideal_trial(load_fps, duration_ns, capacity)
+        return _presumed_trial(load_fps, duration_ns, capacity, presumed, luck)
 
     probe = Probe(measure, Budget())
     build(spec, loads).run(probe)
-    durations += [trial.duration_ns for trial in probe.trials]
-    if latency is not None:
-        durations += [latency.duration.ns] * len(latency.loads)
-    total = sum(durations) + len(durations) * overhead
-    return Estimate(len(durations), total / NANOSECONDS)
+    return _Rehearsal(len(probe.trials), sum(trial.duration_ns for trial in probe.trials))
 
 
-def _ideal_trial(load_fps: int, duration_ns: int, capacity_fps: int) -> Trial:
-    """Return the trial of a steady switch, with a little loss just below its capacity."""
+def _presumed_trial(
+    load_fps: int, duration_ns: int, capacity_fps: float, presumed: Presumption, luck: random.Random
+) -> Trial:
+    """Return a trial of the presumed switch, with a little loss just below its capacity."""
+    knee = capacity_fps * float(presumed.knee)
+    knee *= 1 + luck.gauss(0, presumed.unrest_of_knee)
+    capacity = capacity_fps * (1 + luck.gauss(0, presumed.unrest_of_capacity))
     sent = intended_frames(load_fps, duration_ns)
-    forwarded = min(sent, intended_frames(capacity_fps, duration_ns))
-    if load_fps > capacity_fps * PRESUMED_KNEE:
-        forwarded = min(forwarded, int(sent * (1 - KNEE_LOSS)))
+    forwarded = min(sent, intended_frames(max(1, int(capacity)), duration_ns))
+    if load_fps > knee:
+        forwarded = min(forwarded, int(sent * (1 - presumed.knee_loss)))
+    if luck.random() < presumed.disturbed:
+        forwarded = min(forwarded, int(sent * DISTURBED))
     direction = Direction(
-        name="ideal",
+        name="presumed",
         intended_frames=sent,
         sent_frames=sent,
         received_frames=forwarded,

@@ -132,12 +132,14 @@ def _lossy(question: Question, groups: Groups, bounds: Bounds, upper: int) -> tu
         return Limit.HOST, stalls
     if (near := _near_the_generator(question.loads, bounds)) is not None:
         return Limit.GENERATOR, near
-    reason = _lost_in_switch(rule, groups[upper], at_minimum=bounds.lower is None)
+    guest = _lost_in_machines(rule, groups[upper])
+    who = "the switch" if guest is None else "the machines"
+    reason = _lost(rule, groups[upper], at_minimum=bounds.lower is None, who=who)
+    if guest is not None:
+        reason += f"; {guest}"
     if question.unverified:
         reason += "; the time ended before that load could be tried again"
-    if (guest := _lost_in_machines(rule, groups[upper])) is not None:
-        return Limit.GUEST, f"{reason}; {guest}"
-    return Limit.DUT, reason
+    return Limit.DUT if guest is None else Limit.GUEST, reason
 
 
 def _contradiction(question: Question, groups: Groups, bounds: Bounds, upper: int) -> str | None:
@@ -183,8 +185,8 @@ def _lost_in_machines(rule: Rule, trials: Sequence[Trial]) -> str | None:
     mildest = min(own, key=lambda trial: trial.switch_loss_ratio)
     refused = mildest.switch.refused_by_machines if mildest.switch is not None else 0
     return (
-        f"{refused} frames found no room in the ring of a machine, and "
-        f"{mildest.machine_frames - refused} were lost inside: the machines were too slow"
+        f"in all, {refused} frames found the ring of a machine full, and "
+        f"{mildest.machine_frames - refused} were lost inside"
     )
 
 
@@ -226,8 +228,8 @@ def _not_sent(rule: Rule, trials: Sequence[Trial], *, at_minimum: bool) -> str:
     return f"{where}{',' if at_minimum else ''} the generator sent only {share} of the frames"
 
 
-def _lost_in_switch(rule: Rule, trials: Sequence[Trial], *, at_minimum: bool) -> str:
-    """Name the mildest trial in which the switch lost too much: all others are worse."""
+def _lost(rule: Rule, trials: Sequence[Trial], *, at_minimum: bool, who: str) -> str:
+    """Name the mildest trial in which too much was lost: all others are worse."""
     own = [trial for trial in trials if failed_in_switch(trial, rule.loss_ratio)]
     trial = min(own, key=lambda trial: trial.switch_loss_ratio)
     worse = max(trial.directions, key=lambda direction: direction.switch_loss_ratio)
@@ -236,7 +238,7 @@ def _lost_in_switch(rule: Rule, trials: Sequence[Trial], *, at_minimum: bool) ->
     allowed = percent(rule.loss_ratio) if rule.loss_ratio else "none"
     where = "even at the lowest load," if at_minimum else "at"
     return (
-        f"{where} {human_fps(trial.load_fps)}{',' if at_minimum else ''} the switch lost {lost} of "
+        f"{where} {human_fps(trial.load_fps)}{',' if at_minimum else ''} {who} lost {lost} of "
         f"{worse.offered_frames} frames from {worse.name}{refused} "
         f"({percent(worse.switch_loss_ratio)}; allowed: {allowed})"
     )
