@@ -40,10 +40,12 @@ setup(
         "console_scripts": ["vsperf = vsperf.cli.main:main"],
         "vsperf.vswitches": [
             "sim = vsperf.vswitches.sim:SimulatedSwitch",
+            "external = vsperf.vswitches.external:ExternalSwitch",
             "ovs-dpdk = vsperf.vswitches.ovs_dpdk.driver:OvsDpdk",
         ],
         "vsperf.vnfs": [
             "sim = vsperf.vnfs.sim:SimulatedVnf",
+            "qemu = vsperf.vnfs.qemu.driver:Qemu",
         ],
         "vsperf.trafficgens": [
             "sim = vsperf.trafficgens.sim:SimulatedGenerator",

@@ -10,13 +10,6 @@ from vsperf.host.software import package_versions
 
 WANTED = (
     ("testpmd", ("dpdk-testpmd", "testpmd"), "calibration", "apt-get install dpdk", "dpdk"),
-    (
-        "qemu",
-        ("qemu-system-x86_64", "qemu-kvm", "qemu-system-aarch64"),
-        "testcases with guests",
-        "apt-get install qemu-system-x86",
-        "qemu-system-x86",
-    ),
     ("tshark", ("tshark",), "looking into captures", "apt-get install tshark", "tshark"),
     ("perf", ("perf",), "collecting hardware counters", "apt-get install linux-perf", "linux-perf"),
     ("trex", ("t-rex-64",), "testbeds that name it as their generator", None, None),

@@ -1,0 +1,128 @@
+"""Whether a guest really boots on KVM here: tried once, and remembered until the next boot.
+
+That /dev/kvm is there says little: under some hypervisors a guest stops half-way through its boot.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import shutil
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vsperf.errors import VsperfError
+from vsperf.host.procfs import boot_id
+from vsperf.host.workspace import given_or_own
+from vsperf.vnfs.qemu.command import Machine
+from vsperf.vnfs.qemu.image import GuestImage
+from vsperf.vnfs.qemu.machine import started
+from vsperf.vnfs.qemu.spec import QemuSpec
+
+BOOT_S = 8.0
+MEMORY_MB = 128
+FORMAT = 1
+DEVICE = Path("/dev/kvm")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How trying KVM ended."""
+
+    works: bool
+    why: str
+    """What was seen, for people."""
+
+    @property
+    def accelerator(self) -> str:
+        """What `auto` means here."""
+        return "kvm" if self.works else "tcg"
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """Tries KVM with our own guest, or remembers how that ended."""
+
+    image: GuestImage
+    program: str
+    cache: Path
+    device: Path = DEVICE
+
+    def known(self) -> Outcome | None:
+        """Return what is known without trying; None when only trying can tell."""
+        if not os.access(self.device, os.R_OK | os.W_OK):
+            present = self.device.exists()
+            return Outcome(False, f"{self.device} is {'not ours to use' if present else 'absent'}")
+        found = _read(self.cache).get(self.key)
+        if not isinstance(found, dict):
+            return None
+        return Outcome(bool(found.get("works")), str(found.get("why")))
+
+    def outcome(self) -> Outcome:
+        """Return what is known, after trying if need be."""
+        known = self.known()
+        if known is not None:
+            return known
+        found = self._try()
+        _write(self.cache, self.key, found)
+        return found
+
+    @property
+    def key(self) -> str:
+        """Name everything that the outcome depends on."""
+        program = Path(shutil.which(self.program) or self.program)
+        size = modified = 0
+        with suppress(OSError):
+            status = program.stat()
+            size, modified = status.st_size, status.st_mtime_ns
+        parts = [
+            platform.release(), boot_id(), str(program), size, modified, self.image.hash,
+            str(self.image.folder),
+        ]  # fmt: skip
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+
+    def _try(self) -> Outcome:
+        """Boot our own guest with nothing to do, in a place of its own."""
+        spec = QemuSpec(kind="qemu", app="none", memory=MEMORY_MB, hugepages=False)
+        machine = Machine("vm1", 1, spec, (), "kvm", self.image, 64)
+        began = time.monotonic()
+        try:
+            with (
+                given_or_own(None, "a look at whether guests boot on KVM") as place,
+                started(machine, self.program, place) as guest,
+            ):
+                guest.boot(began + BOOT_S)
+        except VsperfError as error:
+            why = error.problems[0].why
+            return Outcome(False, f"{error}; {why}" if why else str(error))
+        return Outcome(True, f"a guest boots on it in {time.monotonic() - began:.1f} s")
+
+
+def cache_file() -> Path:
+    """Return the file in which outcomes are remembered."""
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser() / "vsperf" / "kvm.json"
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Return the outcomes by key; a cache that cannot be read is an empty one."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        content = json.loads(path.read_text())
+        if content["format"] == FORMAT:
+            return dict(content["found"])
+    return {}
+
+
+def _write(path: Path, key: str, outcome: Outcome) -> None:
+    """Remember an outcome, and forget those of other boots; the next run tries again if not."""
+    content = {"format": FORMAT, "found": {key: {"works": outcome.works, "why": outcome.why}}}
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        scratch = path.with_suffix(f".{os.getpid()}")
+        scratch.write_text(json.dumps(content))
+        scratch.replace(path)

@@ -1,0 +1,312 @@
+"""One machine that runs: plugged in, booted, told to forward, pinned, and ended again."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vsperf.errors import ComponentError
+from vsperf.host.process import Managed, managed
+from vsperf.host.workspace import Workspace
+from vsperf.record.machine import MachineCounters, NicCounters
+from vsperf.vnfs.qemu.agent import Agent, AgentRefused, AgentSilent, Message, last_lines
+from vsperf.vnfs.qemu.command import Machine, command_line
+from vsperf.vnfs.qemu.plan import start_message
+from vsperf.vnfs.qemu.qmp import Monitor
+
+START_S = 30.0
+"""Until QEMU listens on its sockets: its memory is cleared before."""
+QMP_S = 5.0
+COUNTERS_S = 1.0
+ENDING_S = 0.5
+"""Between a socket that is closed and the end of its process."""
+QUIT_S = 0.3
+"""Kept of the patience with a power-off, for telling QEMU to quit."""
+TAIL_BYTES = 8192
+TAIL_LINES = 8
+
+
+@dataclass
+class RunningMachine:
+    """A machine whose QEMU was started."""
+
+    machine: Machine
+    program: Managed
+    workspace: Workspace
+    monitor: Monitor | None = None
+    agent: Agent | None = None
+    ready: Message | None = None
+    """What the agent said when the application forwarded."""
+    threads: tuple[int, ...] = ()
+    """Of the vCPUs."""
+    off: bool = False
+    """Whether it was told to power off."""
+    _asked: int | None = None
+
+    @property
+    def name(self) -> str:
+        """Its name, such as vm1."""
+        return self.machine.name
+
+    def plug_in(self, deadline: float) -> None:
+        """Wait until QEMU is through with its devices: whoever plays the switch has called."""
+        path = Path(self.workspace.fill(self.machine.qmp))
+        try:
+            self.monitor = Monitor.connect(self.name, path, _left(deadline))
+        except ComponentError as error:
+            self.require_alive("while it was plugged in", ENDING_S)
+            waited = ", ".join(self.workspace.fill(wire.address) for wire in self.machine.cards)
+            raise ComponentError(
+                f"{self.name} was not plugged in in time",
+                why=f"nobody called or answered on {waited}" if waited else str(error),
+                fix="see that the switch runs and has opened its side of the ports",
+            ) from error
+
+    def boot(self, deadline: float) -> None:
+        """Wait until the guest has booted; one without an agent only has to run."""
+        if self.monitor is None:
+            self.plug_in(deadline)
+        if not self.machine.spec.has_agent:
+            self._await_running(deadline)
+            return
+        path = Path(self.workspace.fill(self.machine.control))
+        self.agent = Agent.connect(self.name, path)
+        try:
+            self.agent.await_boot(deadline, lambda: self.require_alive("while it booted"))
+        except AgentSilent as error:
+            self.require_alive("while it booted", ENDING_S)
+            raise ComponentError(
+                f"{self.name} does not forward: the guest did not boot in time",
+                why=self.console_words(),
+                fix="--set vnf.boot_timeout=120s if the machine is only slow; "
+                "--set vnf.accelerator=tcg if it hangs on KVM",
+            ) from error
+
+    def tell(self, deadline: float) -> None:
+        """Tell the agent what to start."""
+        if self.agent is None:
+            return
+        message = start_message(self.machine, self._device_macs())
+        deadline_ms = max(1, int(_left(deadline) * 1000))
+        self._asked = self.agent.request("start", **message, deadline_ms=deadline_ms)
+
+    def await_application(self, deadline: float) -> None:
+        """Wait until the application forwards."""
+        if self.agent is None or self._asked is None:
+            return
+        app = self.machine.spec.app
+        try:
+            self.ready = self.agent.answer(
+                self._asked,
+                "start",
+                _left(deadline) + COUNTERS_S,
+                lambda: self.require_alive(f"while {app} started"),
+            )
+        except AgentRefused as error:
+            words = (
+                f"its last words: {last_lines(error.log)}" if error.log else self.console_words()
+            )
+            raise ComponentError(
+                f"{self.name} does not forward: {error.text}",
+                why=words,
+                fix="see the settings of vnf: app, queues, memory, testpmd_arguments",
+            ) from error
+        except AgentSilent as error:
+            self.require_alive(f"while {app} started", ENDING_S)
+            raise ComponentError(
+                f"{self.name} does not forward: {app} was not ready in time",
+                why=self.console_words(),
+            ) from error
+
+    def pin(self) -> None:
+        """Keep each vCPU to its CPU, and all other threads to theirs."""
+        if self.monitor is None:
+            return
+        self.threads = self.monitor.threads(QMP_S)
+        places = dict(zip(self.threads, self.machine.cpus, strict=False))
+        for entry in Path(f"/proc/{self.program.pid}/task").iterdir():
+            thread = int(entry.name)
+            cpus = (places[thread],) if thread in places else self.machine.emulator_cpus
+            if cpus and (thread in places or thread not in self.threads):
+                with suppress(ProcessLookupError):  # a helper that has just ended
+                    os.sched_setaffinity(thread, cpus)
+
+    def failure(self) -> str | None:
+        """Return why it no longer works, or None."""
+        if self.program.poll() is not None:
+            return f"{self.name} {self.program.obituary()}"
+        if self.agent is not None:
+            try:
+                self.agent.notice()
+            except ComponentError as error:
+                return self._how_it_ended(str(error))
+            if self.agent.ended is not None:
+                return f"{self.name}: {self.agent.ended}"
+        why = None if self.monitor is None else self.monitor.failure()
+        return None if why is None else self._how_it_ended(f"{self.name}: {why}")
+
+    def counters(self) -> MachineCounters:
+        """Return what the guest counted; nothing where it does not count."""
+        answer: Message = {}
+        if self.agent is not None:
+            with suppress(ComponentError):
+                answer = self.agent.ask("counters", COUNTERS_S)
+        return MachineCounters(name=self.name, nics=_nics(answer))
+
+    def facts(self) -> dict[str, Any]:
+        """Return what it turned out to be."""
+        spec = self.machine.spec
+        found: dict[str, Any] = {
+            "accelerator": self.machine.accelerator,
+            "qemu": None if self.monitor is None else self.monitor.version(),
+            "vcpu_threads": list(self.threads),
+            "argv": list(self.program.argv),
+        }
+        if spec.own_guest:
+            found["image"] = self.machine.image.hash
+        if self.agent is not None and self.agent.booted is not None:
+            found["guest"] = {
+                k: v for k, v in self.agent.booted.items() if k not in ("event", "id")
+            }
+        if self.ready is not None:
+            found["application"] = {k: v for k, v in self.ready.items() if k not in ("id", "ready")}
+        return found
+
+    def require_alive(self, when: str, patience_s: float = 0.0) -> None:
+        """Raise `ComponentError` with its last words when QEMU has ended, or does so in time."""
+        if self.program.wait(patience_s):
+            words = self.program.last_words() or self.console_words()
+            raise ComponentError(f"{self.name} {self.program.ending()} {when}", why=words)
+
+    def console_words(self) -> str | None:
+        """Return the last lines that the guest's kernel wrote, for people."""
+        try:
+            with Path(self.workspace.fill(self.machine.console)).open("rb") as file:
+                size = os.fstat(file.fileno()).st_size
+                text = os.pread(file.fileno(), TAIL_BYTES, max(0, size - TAIL_BYTES))
+        except OSError:
+            return None
+        lines = [line.strip() for line in text.decode(errors="replace").splitlines()]
+        words = " | ".join([line for line in lines if line][-TAIL_LINES:])
+        return f"its console ends with: {words}" if words else "it wrote nothing to its console"
+
+    def power_off(self) -> None:
+        """Tell the guest to power off, and do not wait for it; never raises."""
+        if self.agent is not None and self.agent.booted is not None and not self.off:
+            with suppress(ComponentError):
+                self.agent.request("poweroff")
+                self.off = True
+
+    def stop(self, patience_s: float) -> None:
+        """End QEMU politely: by the guest, or else by QEMU itself."""
+        if self.monitor is None:
+            self.program.process.kill()  # it may be stuck in its devices, and listens to nobody
+            return
+        self.power_off()
+        if self.off and self.program.wait(patience_s - QUIT_S):
+            return
+        with suppress(ComponentError):
+            self.monitor.execute("quit", QUIT_S)
+
+    def close(self) -> None:
+        """Hang up."""
+        if self.agent is not None:
+            self.agent.close()
+        if self.monitor is not None:
+            self.monitor.close()
+
+    def _await_running(self, deadline: float) -> None:
+        while self.monitor is not None:
+            status = self.monitor.execute("query-status", QMP_S)
+            if status.get("running"):
+                return
+            self.require_alive("while it booted")
+            if time.monotonic() > deadline:
+                raise ComponentError(
+                    f"{self.name} does not run: QEMU calls it {status.get('status')}"
+                )
+            time.sleep(0.05)  # between two looks at a condition, never instead of one
+
+    def _device_macs(self) -> list[str] | None:
+        """Return the addresses of devices of the host, which only the guest can see."""
+        devices = self.machine.spec.devices
+        if not devices or self.agent is None:
+            return None
+        seen = (self.agent.booted or {}).get("nics", [])
+        macs = {str(nic.get("pci")): str(nic.get("mac")) for nic in seen}
+        places = [self.machine.card_address(number) for number in range(len(devices))]
+        missing = [devices[n] for n, place in enumerate(places) if place not in macs]
+        if missing:
+            raise ComponentError(
+                f"{self.name} does not see the device {missing[0]}",
+                why=f"its guest has {', '.join(macs) or 'no network card'}",
+                fix="see that the guest has a driver for it",
+            )
+        return [macs[place] for place in places]
+
+    def _how_it_ended(self, otherwise: str) -> str:
+        """Return how QEMU ended; a socket is closed a moment before that."""
+        ending = self.program.obituary()
+        return otherwise if self.program.poll() is None else f"{self.name} {ending}"
+
+
+@contextmanager
+def started(machine: Machine, program: str, workspace: Workspace) -> Iterator[RunningMachine]:
+    """Start QEMU, and return once it listens; leaving the context ends it."""
+    _write_seed(machine, workspace)
+    argv = [workspace.fill(word) for word in command_line(program, machine)]
+    sockets = [Path(workspace.fill(path)) for path in machine.sockets]
+    guests: list[RunningMachine] = []
+
+    def stop(patience_s: float) -> None:
+        for guest in guests:
+            guest.stop(patience_s)
+
+    try:
+        with managed(
+            argv,
+            name=machine.name,
+            workspace=workspace,
+            ready=lambda: all(path.is_socket() for path in sockets),
+            timeout_s=START_S,
+            stop=stop,
+        ) as process:
+            guests.append(RunningMachine(machine, process, workspace))
+            yield guests[0]
+    finally:
+        for guest in guests:
+            guest.close()
+
+
+def _write_seed(machine: Machine, workspace: Workspace) -> None:
+    """Write what cloud-init reads: the user's data, and the name of the machine."""
+    if machine.spec.cloud_init is None:
+        return
+    folder = Path(workspace.fill(machine.seed))
+    folder.mkdir()
+    shutil.copyfile(machine.spec.cloud_init, folder / "user-data")
+    (folder / "meta-data").write_text(
+        f"instance-id: {workspace.name}-{machine.name}\nlocal-hostname: {machine.name}\n"
+    )
+
+
+def _nics(answer: Message) -> tuple[NicCounters, ...]:
+    """Return the counters of all cards; of none when one of them is not counted."""
+    found = []
+    for nic in answer.get("nics") or ():
+        received, sent = nic.get("received"), nic.get("sent")
+        if not isinstance(received, int) or not isinstance(sent, int):
+            return ()
+        drops = {str(reason): int(count) for reason, count in (nic.get("drops") or {}).items()}
+        found.append(NicCounters(received_frames=received, sent_frames=sent, drops=drops))
+    return tuple(found)
+
+
+def _left(deadline: float) -> float:
+    return max(0.001, deadline - time.monotonic())

@@ -1,0 +1,187 @@
+"""What a case makes of each machine, and the steps that start them. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from vsperf.errors import UsageError
+from vsperf.host.cpus import CpuNeed, Needs
+from vsperf.record.plan import Placement, Step, Wire
+from vsperf.spec.case import CaseSpec
+from vsperf.vnfs.qemu.command import Machine, command_line
+from vsperf.vnfs.qemu.image import GuestImage
+from vsperf.vnfs.qemu.spec import QemuSpec
+from vsperf.vnfs.settings import by_machine
+
+PROGRAM = "qemu-system-x86_64"
+MEGABYTE = 1 << 20
+USUAL_MTU = 1500
+ETHERNET_BYTES = 18
+"""Header and FCS: a frame of 1518 bytes carries a packet of 1500."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the host decides about machines."""
+
+    image: GuestImage
+    accelerator: str | None
+    """What `auto` means here, `kvm` or `tcg`; None while that is not known."""
+    nodes: int = 1
+    """Memory nodes of the host."""
+
+    def accelerator_of(self, spec: QemuSpec) -> str | None:
+        """Return what a machine runs on; None while that is not known."""
+        return self.accelerator if spec.accelerator == "auto" else spec.accelerator
+
+
+def emulator_role(machine: str) -> str:
+    """Return the role of QEMU's other threads."""
+    return f"{machine} emulator"
+
+
+def needs_of(case: CaseSpec, spec: QemuSpec) -> Needs:
+    """Return CPUs for every vCPU and one for the rest of each QEMU, and the guests' memory."""
+    settings = by_machine(spec, case.topology)
+    pins = _pins(spec, settings)
+    emulator = None if spec.emulator_cpus is None else spec.emulator_cpus.cpus
+    found = []
+    for name, own in settings.items():
+        found.append(CpuNeed(name, own.vcpus, pinned=pins.get(name)))
+        count = len(emulator) if emulator else 1
+        found.append(CpuNeed(emulator_role(name), count, busy=False, pinned=emulator))
+    memory = sum(own.memory for own in settings.values() if own.hugepages)
+    return Needs(cpus=tuple(found), hugepage_bytes=memory * MEGABYTE)
+
+
+def machines_of(
+    case: CaseSpec,
+    spec: QemuSpec,
+    wires: Sequence[Wire],
+    placement: Placement,
+    surroundings: Surroundings,
+) -> tuple[Machine, ...]:
+    """Return every machine with everything decided; what is not known yet becomes emulation."""
+    found = []
+    for name, own in by_machine(spec, case.topology).items():
+        cards = tuple(
+            sorted((wire for wire in wires if wire.machine == name), key=lambda wire: wire.nic)
+        )
+        _check_devices(name, own, cards)
+        nodes = placement.nodes.get(name, (0,)) if surroundings.nodes > 1 else ()
+        found.append(
+            Machine(
+                name=name,
+                index=int(name.removeprefix("vm")),
+                spec=own,
+                wires=cards,
+                accelerator=surroundings.accelerator_of(own) or "tcg",
+                image=surroundings.image,
+                frame_bytes=case.traffic.frame_size.bytes,
+                cpus=placement.of(name),
+                emulator_cpus=placement.of(emulator_role(name)),
+                nodes=nodes,
+            )
+        )
+    return tuple(found)
+
+
+def steps_of(
+    machines: Sequence[Machine], surroundings: Surroundings, program: str
+) -> tuple[Step, ...]:
+    """Return all that starting the machines does, in order."""
+    started = (_start(machine, surroundings, program) for machine in machines)
+    told = (_tell(machine) for machine in machines)
+    return (*started, *told)
+
+
+def notes_of(case: CaseSpec, spec: QemuSpec, surroundings: Surroundings) -> tuple[str, ...]:
+    """Return what the guests run on, as far as it is known."""
+    settings = by_machine(spec, case.topology)
+    kinds = {surroundings.accelerator_of(own) for own in settings.values()}
+    notes = []
+    if "tcg" in kinds:
+        notes.append("guests are emulated (TCG): the result is functional only")
+    if "kvm" in kinds:
+        notes.append("guests run on KVM")
+    if None in kinds:
+        notes.append(
+            "guests run on KVM if one boots on it, which has not been tried; else they are "
+            "emulated (TCG), and the result is functional only"
+        )
+    return tuple(notes)
+
+
+def start_message(machine: Machine, macs: Sequence[str] | None = None) -> dict[str, Any]:
+    """Return what the agent is told; `macs` replaces the addresses that the cards were given."""
+    spec = machine.spec
+    return {
+        "app": spec.app,
+        "nics": list(macs) if macs is not None else [wire.mac for wire in machine.wires],
+        "forward": spec.forward,
+        "queues": spec.queues,
+        "rx_descriptors": spec.rx_descriptors,
+        "tx_descriptors": spec.tx_descriptors,
+        "burst": spec.burst,
+        "mtu": max(USUAL_MTU, machine.frame_bytes - ETHERNET_BYTES),
+        "peers": [wire.peer_mac for wire in machine.wires],
+        "arguments": list(spec.testpmd_arguments),
+    }
+
+
+def _start(machine: Machine, surroundings: Surroundings, program: str) -> Step:
+    known = surroundings.accelerator_of(machine.spec)
+    on = {
+        "kvm": "on KVM",
+        "tcg": "emulated (TCG)",
+        None: "emulated (TCG), unless a guest boots on KVM, which has not been tried",
+    }[known]
+    pins = ", ".join(f"vCPU {number} on CPU {cpu}" for number, cpu in enumerate(machine.cpus))
+    others = ", ".join(str(cpu) for cpu in machine.emulator_cpus)
+    where = f"; {pins}; its other threads on CPU {others}" if pins and others else ""
+    guest = "vsperf's own guest" if machine.spec.own_guest else "the user's guest"
+    return Step(
+        component="vnf",
+        action=f"start {machine.name}, {guest}, {on}{where}",
+        argv=command_line(program, machine),
+    )
+
+
+def _tell(machine: Machine) -> Step:
+    if not machine.spec.has_agent:
+        return Step(component="vnf", action=f"wait until {machine.name} runs; it has no agent")
+    return Step(
+        component="vnf",
+        action=f"tell {machine.name} to forward with {machine.spec.app}, and wait until it does",
+        lines=(json.dumps({"verb": "start", **start_message(machine)}),),
+    )
+
+
+def _pins(spec: QemuSpec, settings: dict[str, QemuSpec]) -> dict[str, tuple[int, ...]]:
+    """Deal out the CPUs that the user chose, machine by machine."""
+    if spec.cpus is None:
+        return {}
+    wanted = sum(own.vcpus for own in settings.values())
+    if len(spec.cpus) != wanted:
+        raise UsageError(
+            f"vnf.cpus names {len(spec.cpus)} CPUs, and {len(settings)} machines have {wanted} "
+            "vCPUs",
+            why="each vCPU is kept to a CPU of its own",
+            fix=f"name {wanted} CPUs, or leave the choice to vsperf",
+        )
+    found, rest = {}, list(spec.cpus)
+    for name, own in settings.items():
+        found[name], rest = tuple(rest[: own.vcpus]), rest[own.vcpus :]
+    return found
+
+
+def _check_devices(name: str, spec: QemuSpec, wires: Sequence[Wire]) -> None:
+    if spec.devices and len(spec.devices) != len(wires):
+        raise UsageError(
+            f"vnf.devices names {len(spec.devices)} devices for {name}, which has {len(wires)} "
+            "network cards in this topology",
+            fix="name one device for each card, in their order",
+        )

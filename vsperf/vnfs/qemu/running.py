@@ -1,0 +1,76 @@
+"""All machines of a deployment that run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from vsperf.host.binding import bound
+from vsperf.host.workspace import Workspace
+from vsperf.record.machine import MachineCounters
+from vsperf.vnfs.qemu.command import Machine
+from vsperf.vnfs.qemu.machine import RunningMachine, started
+
+
+@dataclass
+class QemuMachines:
+    """All machines of a deployment, in the order of the topology."""
+
+    machines: Sequence[RunningMachine]
+
+    def await_forwarding(self) -> None:
+        """Wait until every machine forwards; they boot side by side."""
+        began = time.monotonic()
+        deadlines = [began + running.machine.spec.boot_timeout.seconds for running in self.machines]
+        pairs = tuple(zip(self.machines, deadlines, strict=True))
+        for running, deadline in pairs:
+            running.plug_in(deadline)
+        for running, deadline in pairs:
+            running.boot(deadline)
+            running.tell(deadline)
+        for running, deadline in pairs:
+            running.await_application(deadline)
+            running.pin()
+
+    def failure(self) -> str | None:
+        found = (running.failure() for running in self.machines)
+        return next((why for why in found if why is not None), None)
+
+    def counters(self) -> tuple[MachineCounters, ...]:
+        return tuple(running.counters() for running in self.machines)
+
+    def facts(self) -> dict[str, Any]:
+        return {running.name: running.facts() for running in self.machines}
+
+    def access(self) -> tuple[str, ...]:
+        found = []
+        for running in self.machines:
+            machine, fill = running.machine, running.workspace.fill
+            if machine.spec.has_agent:
+                found.append(f"vsperf shell {running.name}")
+                found.append(f"socat -,raw,echo=0 UNIX-CONNECT:{fill(machine.shell)}")
+            found.append(f"tail -f {fill(machine.console)}")
+        return tuple(found)
+
+
+@contextmanager
+def all_started(
+    machines: Sequence[Machine], program: str, workspace: Workspace
+) -> Iterator[QemuMachines]:
+    """Start every machine; leaving the context ends all of them at once."""
+    devices = [address for machine in machines for address in machine.spec.devices]
+    with ExitStack() as stack:
+        if devices:
+            stack.enter_context(bound(devices, workspace))
+        running = [
+            stack.enter_context(started(machine, program, workspace)) for machine in machines
+        ]
+        try:
+            yield QemuMachines(running)
+        finally:
+            if not workspace.kept:
+                for one in running:
+                    one.power_off()  # all of them now; each is waited for when it is its turn
