@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+#include <unistd.h>
+#include <sys/sysinfo.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+
+#include "agent.h"
+#include "boot.h"
+#include "files.h"
+
+#define PROTOCOL 1
+/* Members that the image was built with, as JSON. */
+#define IMAGE "/etc/image.json"
+
+static void
+new_answer(struct agent *agent)
+{
+	text_init(&agent->answer, agent->answer_bytes, sizeof(agent->answer_bytes));
+	text_add(&agent->answer, "{", 1);
+}
+
+static void
+send_answer(struct agent *agent)
+{
+	text_add(&agent->answer, "}", 1);
+	control_send(&agent->control, &agent->answer);
+}
+
+static void
+add_guest(struct agent *agent)
+{
+	struct text *answer = &agent->answer;
+	struct utsname system;
+	struct sysinfo memory;
+
+	uname(&system);
+	sysinfo(&memory);
+	text_format(answer, "\"event\":\"booted\",\"protocol\":%d,\"kernel\":", PROTOCOL);
+	text_quote(answer, system.release, strlen(system.release));
+	text_format(answer, ",\"uptime_ms\":%lld,\"cpus\":%ld,\"memory_mb\":%llu,\"nics\":[",
+		(long long)now_ms(), sysconf(_SC_NPROCESSORS_ONLN),
+		(unsigned long long)memory.totalram * memory.mem_unit >> 20);
+	for (unsigned int i = 0; i < agent->nics.count; i++)
+		text_format(answer, "%s{\"mac\":\"%s\",\"pci\":\"%s\"}", i > 0 ? "," : "",
+			agent->nics.nics[i].mac, agent->nics.nics[i].pci);
+	text_format(answer, "],");
+	text_read(answer, IMAGE);
+}
+
+void
+agent_booted(struct agent *agent)
+{
+	new_answer(agent);
+	add_guest(agent);
+	send_answer(agent);
+}
+
+static void
+add_counters(struct agent *agent)
+{
+	const struct application *application = &agent->application;
+	bool running = application->kind != NULL && application->kind != &kind_none &&
+		(!application->kind->has_process || application->child.pid != 0);
+
+	text_format(&agent->answer, ",\"running\":%s,\"nics\":[", running ? "true" : "false");
+	if (running && application->kind->counters != NULL)
+		application->kind->counters(application, &agent->answer);
+	text_add(&agent->answer, "]", 1);
+}
+
+static void
+add_log(struct agent *agent)
+{
+	text_format(&agent->answer, ",\"log\":");
+	child_read(&agent->application.child);
+	child_log(&agent->application.child, &agent->answer);
+}
+
+static void
+power_off(struct agent *agent)
+{
+	send_answer(agent);
+	control_finish(&agent->control);
+	agent_stop(agent);
+	boot_power_off();
+}
+
+static void
+perform(struct agent *agent, const char *verb)
+{
+	if (verb == NULL)
+		text_format(&agent->answer, ",\"error\":\"the request has no verb\"");
+	else if (strcmp(verb, "hello") == 0) {
+		text_add(&agent->answer, ",", 1);
+		add_guest(agent);
+	} else if (strcmp(verb, "start") == 0)
+		agent_start(agent, 1);
+	else if (strcmp(verb, "counters") == 0)
+		add_counters(agent);
+	else if (strcmp(verb, "log") == 0)
+		add_log(agent);
+	else if (strcmp(verb, "poweroff") == 0)
+		power_off(agent);
+	else
+		text_format(&agent->answer, ",\"error\":\"there is no such verb\"");
+}
+
+void
+agent_answer(void *context, char *line)
+{
+	struct agent *agent = context;
+	const struct json *json = &agent->request;
+	const char *wrong = line == NULL ? "a line too long, or with a zero in it"
+		: json_read(&agent->request, line);
+
+	new_answer(agent);
+	if (wrong == NULL && !json_is(json, 1, JSON_OBJECT))
+		wrong = "a request that is no object";
+	if (wrong != NULL) {
+		text_format(&agent->answer, "\"id\":null,\"error\":");
+		text_quote(&agent->answer, wrong, strlen(wrong));
+	} else {
+		text_format(&agent->answer, "\"id\":%lld",
+			(long long)json_number(json, json_member(json, 1, "id"), 0));
+		perform(agent, json_string(json, json_member(json, 1, "verb")));
+	}
+	send_answer(agent);
+}
+
+void
+agent_reaped(struct agent *agent, pid_t pid, int status)
+{
+	struct application *application = &agent->application;
+
+	if (!child_ended(&application->child, pid, status) || !application->forwards)
+		return;
+	application->forwards = false;
+	new_answer(agent);
+	text_format(&agent->answer, "\"event\":\"ended\",\"app\":\"%s\",\"how\":\"",
+		application->kind->name);
+	child_how(&application->child, &agent->answer);
+	text_format(&agent->answer, "\",\"log\":");
+	child_log(&application->child, &agent->answer);
+	send_answer(agent);
+}
+
+void
+agent_reap(struct agent *agent)
+{
+	pid_t pid;
+	int status;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+		agent_reaped(agent, pid, status);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The agent: what it knows, and what it answers. */
+#ifndef AGENT_H
+#define AGENT_H
+
+#include "application.h"
+#include "control.h"
+#include "json.h"
+
+struct agent {
+	struct control control;
+	struct nics nics;
+	struct application application;
+	struct json request;
+	char answer_bytes[CONTROL_LINE];
+	struct text answer;
+};
+
+/* Says once that the guest has booted. */
+void agent_booted(struct agent *agent);
+
+/* One request; NULL stands for one that was too long. */
+void agent_answer(void *agent, char *line);
+
+/* Some process ended; says so if it was the application. */
+void agent_reaped(struct agent *agent, pid_t pid, int status);
+
+/* Collects all processes that ended. */
+void agent_reap(struct agent *agent);
+
+/* Starts what the request asks for, and adds the answer's members or its error. */
+void agent_start(struct agent *agent, unsigned int request);
+void agent_stop(struct agent *agent);
+
+#endif

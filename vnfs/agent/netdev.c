@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <net/if_arp.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+
+#include "files.h"
+#include "netdev.h"
+
+#define LINK_PATIENCE_MS 2000
+/* What tells the address of a device from the one its machine gave the NIC. */
+#define MOVED 0x08
+
+static int
+ask_kernel(unsigned long request, struct ifreq *ifreq)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int error;
+
+	if (fd < 0)
+		return -errno;
+	error = ioctl(fd, request, ifreq) < 0 ? -errno : 0;
+	close(fd);
+	return error;
+}
+
+static struct ifreq
+named(const char *name)
+{
+	struct ifreq ifreq;
+
+	memset(&ifreq, 0, sizeof(ifreq));
+	snprintf(ifreq.ifr_name, sizeof(ifreq.ifr_name), "%s", name);
+	return ifreq;
+}
+
+static int
+set_up(const char *name, bool up)
+{
+	struct ifreq ifreq = named(name);
+	int error = ask_kernel(SIOCGIFFLAGS, &ifreq);
+
+	if (error != 0)
+		return error;
+	if (up)
+		ifreq.ifr_flags |= IFF_UP | IFF_PROMISC;
+	else
+		ifreq.ifr_flags &= ~(IFF_UP | IFF_PROMISC);
+	return ask_kernel(SIOCSIFFLAGS, &ifreq);
+}
+
+bool
+netdev_up(const char *name, struct text *wrong)
+{
+	int64_t deadline = now_ms() + LINK_PATIENCE_MS;
+	int error = set_up(name, true);
+
+	if (error != 0) {
+		text_format(wrong, "%s does not come up: %s", name, strerror(-error));
+		return false;
+	}
+	while (file_number(0, "/sys/class/net/%s/carrier", name) != 1) {
+		if (now_ms() > deadline) {
+			text_format(wrong, "%s has no link", name);
+			return false;
+		}
+		wait_ms(2);
+	}
+	return true;
+}
+
+bool
+netdev_down(const char *name)
+{
+	return set_up(name, false) == 0;
+}
+
+static int
+set_mac(const char *name, const char *mac, unsigned int moved)
+{
+	struct ifreq ifreq = named(name);
+	unsigned int bytes[6];
+
+	if (sscanf(mac, "%x:%x:%x:%x:%x:%x", &bytes[0], &bytes[1], &bytes[2], &bytes[3], &bytes[4],
+			&bytes[5]) != 6)
+		return -EINVAL;
+	bytes[0] ^= moved;
+	ifreq.ifr_hwaddr.sa_family = ARPHRD_ETHER;
+	for (int i = 0; i < 6; i++)
+		ifreq.ifr_hwaddr.sa_data[i] = (char)bytes[i];
+	return ask_kernel(SIOCSIFHWADDR, &ifreq);
+}
+
+/* A feature that the device does not have, or cannot lose, is none that it could apply. */
+static void
+switch_off(const char *name, unsigned int feature)
+{
+	struct ethtool_value value = {.cmd = feature, .data = 0};
+	struct ifreq ifreq = named(name);
+
+	ifreq.ifr_data = (char *)&value;
+	ask_kernel(SIOCETHTOOL, &ifreq);
+}
+
+/* A device starts with one queue, however many its machine gave it. */
+static int
+set_queues(const char *name, unsigned int queues)
+{
+	struct ethtool_channels channels = {.cmd = ETHTOOL_GCHANNELS};
+	struct ifreq ifreq = named(name);
+	int error;
+
+	ifreq.ifr_data = (char *)&channels;
+	error = ask_kernel(SIOCETHTOOL, &ifreq);
+	if (error != 0 || channels.combined_count == queues)
+		return queues == 1 ? 0 : error;
+	channels.cmd = ETHTOOL_SCHANNELS;
+	channels.combined_count = queues;
+	return ask_kernel(SIOCETHTOOL, &ifreq);
+}
+
+bool
+netdev_prepare(const struct nic *nic, const struct settings *settings, char name[IFNAMSIZ],
+	struct text *wrong)
+{
+	struct ifreq mtu;
+	int error;
+
+	if (!nic_bind(nic, NULL, wrong))
+		return false;
+	if (!nic_netdev(nic, name)) {
+		text_format(wrong, "%s has no network device", nic->mac);
+		return false;
+	}
+	netdev_down(name);
+	file_write("1", "/proc/sys/net/ipv6/conf/%s/disable_ipv6", name);
+	error = set_mac(name, nic->mac, MOVED);
+	if (error != 0) {
+		text_format(wrong, "%s does not take an address: %s", name, strerror(-error));
+		return false;
+	}
+	mtu = named(name);
+	mtu.ifr_mtu = (int)settings->mtu;
+	error = ask_kernel(SIOCSIFMTU, &mtu);
+	if (error != 0) {
+		text_format(wrong, "%s does not take the MTU %u: %s", name, settings->mtu,
+			strerror(-error));
+		return false;
+	}
+	error = set_queues(name, settings->queues);
+	if (error != 0) {
+		text_format(wrong, "%s does not take %u queues: %s", name, settings->queues,
+			strerror(-error));
+		return false;
+	}
+	switch_off(name, ETHTOOL_SGRO);
+	switch_off(name, ETHTOOL_SGSO);
+	switch_off(name, ETHTOOL_STSO);
+	return true;
+}
+
+void
+netdev_restore(const struct nic *nic)
+{
+	char name[IFNAMSIZ];
+
+	if (nic_netdev(nic, name)) {
+		netdev_down(name);
+		set_mac(name, nic->mac, 0);
+	}
+}
+
+int
+bridge_add(const char *bridge)
+{
+	struct ifreq ifreq = named(bridge);
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int error;
+
+	if (fd < 0)
+		return -errno;
+	error = ioctl(fd, SIOCBRADDBR, ifreq.ifr_name) < 0 ? -errno : 0;
+	close(fd);
+	return error;
+}
+
+int
+bridge_add_port(const char *bridge, const char *port)
+{
+	struct ifreq ifreq = named(bridge);
+
+	ifreq.ifr_ifindex = (int)if_nametoindex(port);
+	return ask_kernel(SIOCBRADDIF, &ifreq);
+}
+
+void
+bridge_remove(const char *bridge)
+{
+	struct ifreq ifreq = named(bridge);
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return;
+	set_up(bridge, false);
+	ioctl(fd, SIOCBRDELBR, ifreq.ifr_name);
+	close(fd);
+}

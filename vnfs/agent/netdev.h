@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Settings of the kernel's network devices. */
+#ifndef NETDEV_H
+#define NETDEV_H
+
+#include "application.h"
+
+/*
+ * Makes the NIC a device of the kernel that hands on each frame as it came: no merging of
+ * frames, no address of its own that would swallow any, no word said by itself, and up.
+ */
+bool netdev_prepare(const struct nic *nic, const struct settings *settings, char name[IFNAMSIZ],
+	struct text *wrong);
+
+bool netdev_up(const char *name, struct text *wrong);
+bool netdev_down(const char *name);
+
+/* Gives back the address that `netdev_prepare` changed. */
+void netdev_restore(const struct nic *nic);
+
+/* With a bridge: 0 or a negative errno. */
+int bridge_add(const char *bridge);
+int bridge_add_port(const char *bridge, const char *port);
+void bridge_remove(const char *bridge);
+
+#endif

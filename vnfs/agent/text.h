@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Text of a limited length that is built piece by piece: JSON lines, paths, argument lists. */
+#ifndef TEXT_H
+#define TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What does not fit is left out and remembered, so that a caller need look once, at the end. */
+struct text {
+	char *bytes; /* always ended by a zero */
+	size_t length;
+	size_t room; /* with the zero */
+	bool overflown;
+};
+
+void text_init(struct text *text, char *bytes, size_t room);
+void text_add(struct text *text, const char *bytes, size_t length);
+void text_format(struct text *text, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* A JSON string with its quotes. Bytes that are no printable ASCII become escapes or '?'. */
+void text_quote(struct text *text, const char *bytes, size_t length);
+
+/* Of a file: its whole text without the last newline. A file that cannot be read is empty text. */
+void text_read(struct text *text, const char *path);
+
+#endif

@@ -1,0 +1,50 @@
+"""What can go wrong for whoever builds an image, said so that it can be put right."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+
+class BuildError(Exception):
+    """The image cannot be built: what, why, and how to go on."""
+
+    def __init__(self, what: str, why: str, fix: str) -> None:
+        super().__init__(what)
+        self.what = what
+        self.why = why
+        self.fix = fix
+
+    def __str__(self) -> str:
+        return f"{self.what}\n  why: {self.why}\n  fix: {self.fix}"
+
+
+def program(name: str, package: str) -> Path:
+    """Return where a program of this machine is."""
+    found = shutil.which(name)
+    if found is None:
+        raise BuildError(
+            f"the guest image needs the program {name}",
+            "it is not in $PATH",
+            f"install the package {package}; `make setup` does so",
+        )
+    return Path(found)
+
+
+def output(argv: Sequence[str | Path], fix: str, cwd: Path | None = None) -> str:
+    """Return what a command writes; one that fails is an error with its last words."""
+    words = [str(word) for word in argv]
+    try:
+        done = subprocess.run(words, cwd=cwd, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise BuildError(f"{words[0]} does not run", str(error), fix) from error
+    if done.returncode != 0:
+        said = (done.stderr.strip() or done.stdout.strip()).splitlines()[-15:]
+        raise BuildError(
+            f"`{' '.join(words)}` failed",
+            "\n       ".join(said) or f"it ended with {done.returncode} and said nothing",
+            fix,
+        )
+    return done.stdout

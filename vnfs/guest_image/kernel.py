@@ -1,0 +1,158 @@
+"""The guest's kernel: downloaded as the distribution packages it, and never installed.
+
+Once downloaded a kernel stays, whatever the package lists say meanwhile: a guest that changes by
+itself would change what is measured with it. A new one is asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import tarfile
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from .failure import BuildError, output, program
+
+METAPACKAGES = ("linux-image-cloud-amd64", "linux-image-virtual", "linux-image-amd64")
+"""Which name the kernel of the distribution: small ones first. Debian, Ubuntu, Debian."""
+CHOICE = "kernel.json"
+ONLINE = "connect this machine to its package mirror, run `apt-get update`, and build again"
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """A package of the distribution, at one version."""
+
+    name: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """What is in the kernel's packages."""
+
+    release: str
+    image: bytes
+    modules: Mapping[str, bytes]
+    """By name, as they are packed in the package; names have no dashes."""
+    builtin: frozenset[str]
+
+
+def chosen(downloads: Path, *, renew: bool = False) -> dict[Package, Path]:
+    """Return the kernel's packages and their files, which are downloaded if they are not there."""
+    choice = downloads / CHOICE
+    if not renew and choice.is_file():
+        packages = [Package(**each) for each in json.loads(choice.read_text())]
+        files = {package: _file(downloads, package) for package in packages}
+        if all(path.is_file() for path in files.values()):
+            return files
+    files = {package: _download(downloads, package) for package in _candidates()}
+    fresh = choice.with_suffix(".new")
+    fresh.write_text(json.dumps([asdict(package) for package in files], indent=2) + "\n")
+    fresh.replace(choice)
+    return files
+
+
+def unpack(files: Mapping[Package, Path]) -> Kernel:
+    """Return the kernel and its modules."""
+    image, release = b"", ""
+    modules: dict[str, bytes] = {}
+    builtin: set[str] = set()
+    for path in files.values():
+        for name, content in _members(path):
+            base = name.rpartition("/")[2]
+            if found := re.search(r"/boot/vmlinuz-(.+)$", name):
+                image, release = content, found[1]
+            elif base == "modules.builtin":
+                builtin |= {_module_name(line) for line in content.decode().split()}
+            else:
+                modules[_module_name(name)] = content
+    if not image:
+        raise BuildError(
+            "the downloaded packages hold no kernel",
+            f"there is no boot/vmlinuz in {', '.join(path.name for path in files.values())}",
+            "build with --renew, which downloads them anew",
+        )
+    return Kernel(release, image, modules, frozenset(builtin))
+
+
+def _members(package: Path) -> list[tuple[str, bytes]]:
+    """Return the files of a package that may be of use: the kernel and all modules."""
+    wanted = re.compile(r"/boot/vmlinuz-|\.ko(\.\w+)?$|/modules\.builtin$")
+    argv = [str(program("dpkg-deb", "dpkg")), "--fsys-tarfile", str(package)]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE) as unpacking:
+        assert unpacking.stdout is not None
+        try:
+            with tarfile.open(fileobj=unpacking.stdout, mode="r|") as archive:
+                return [
+                    (member.name, data.read())
+                    for member in archive
+                    if member.isfile() and wanted.search(member.name)
+                    if (data := archive.extractfile(member)) is not None
+                ]
+        except tarfile.TarError as error:
+            raise BuildError(
+                f"{package} cannot be unpacked", str(error), f"delete it and build again: {package}"
+            ) from error
+
+
+def _module_name(path: str) -> str:
+    return path.rpartition("/")[2].partition(".ko")[0].replace("-", "_")
+
+
+def _candidates() -> list[Package]:
+    """Return what the package lists offer: the kernel, and where its modules are packed apart."""
+    apt_cache = program("apt-cache", "apt")
+    for metapackage in METAPACKAGES:
+        depends = _depends(apt_cache, metapackage)
+        image = next((name for name in depends if re.match(r"linux-image-\d", name)), None)
+        if image is None:
+            continue
+        release = image.removeprefix("linux-image-")
+        names = [image, f"linux-modules-{release}", f"linux-modules-extra-{release}"]
+        versions = {name: _version(apt_cache, name) for name in names}
+        return [Package(name, version) for name, version in versions.items() if version]
+    raise BuildError(
+        "no kernel for the guest is known",
+        f"the package lists of this machine name none of {', '.join(METAPACKAGES)}",
+        ONLINE,
+    )
+
+
+def _depends(apt_cache: Path, package: str) -> list[str]:
+    argv = [str(apt_cache), "depends", "--important", package]
+    said = subprocess.run(argv, capture_output=True, text=True, check=False).stdout
+    return re.findall(r"^\s*Depends: (\S+)", said, re.MULTILINE)
+
+
+def _version(apt_cache: Path, package: str) -> str | None:
+    argv = [str(apt_cache), "show", "--no-all-versions", package]
+    said = subprocess.run(argv, capture_output=True, text=True, check=False).stdout
+    found = re.search(r"^Version: (\S+)", said, re.MULTILINE)
+    return found[1] if found else None
+
+
+def _file(downloads: Path, package: Package) -> Path:
+    return downloads / f"{package.name}_{package.version.replace(':', '%3a')}.deb"
+
+
+def _download(downloads: Path, package: Package) -> Path:
+    """Return the package's file; one that was interrupted leaves nothing."""
+    path = _file(downloads, package)
+    if path.is_file():
+        return path
+    argv: list[str | Path] = [program("apt-get", "apt"), "--quiet", "download"]
+    if os.geteuid() == 0:
+        # apt's own user has no business in this folder.
+        argv += ["--option", "APT::Sandbox::User=root"]
+    with tempfile.TemporaryDirectory(dir=downloads, prefix=".download-") as folder:
+        output([*argv, f"{package.name}={package.version}"], ONLINE, cwd=Path(folder))
+        (file,) = Path(folder).glob("*.deb")
+        shutil.move(file, path)
+    return path

@@ -1,0 +1,124 @@
+"""The programs of this machine that go into the guest, with the libraries that they need."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from .failure import BuildError, output, program
+from .kernel import Package
+
+DRIVERS = ("librte_mempool_ring", "librte_net_virtio", "librte_bus_pci")
+"""What testpmd loads at run time, unless it is linked with it: some loaded twice end it."""
+INSTALL = "install the distribution's packages dpdk and busybox-static; `make setup` does so"
+
+
+@dataclass(frozen=True, slots=True)
+class Programs:
+    """Files of this machine, each with its place in the guest."""
+
+    testpmd: Path
+    busybox: Path
+    libraries: tuple[Path, ...]
+    loader: Path
+    drivers: tuple[Path, ...]
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return (self.testpmd, self.busybox, self.loader, *self.libraries, *self.drivers)
+
+
+def find() -> Programs:
+    """Return all of them; raises if one is missing or is no good for a guest."""
+    testpmd = program("dpdk-testpmd", "dpdk")
+    busybox = program("busybox", "busybox-static")
+    if b"/ld-linux" in busybox.read_bytes():
+        raise BuildError(
+            f"{busybox} is no good for a guest",
+            "it needs shared libraries",
+            "install the package busybox-static in place of busybox",
+        )
+    linked = _linked(testpmd)
+    drivers = _drivers(linked)
+    every = {path.name: path for each in (testpmd, *drivers) for path in _linked(each)}
+    loader = next(path for name, path in every.items() if name.startswith("ld-linux"))
+    libraries = [path for path in every.values() if path != loader]
+    return Programs(testpmd, busybox, tuple(sorted(libraries)), loader, drivers)
+
+
+def versions(programs: Programs) -> dict[str, str]:
+    """Return the versions of DPDK, as packaged, and of busybox, as it is written in it."""
+    eal = next(path for path in programs.libraries if path.name.startswith("librte_eal."))
+    dpdk = [package.version for package in packages([eal])]
+    found = re.search(rb"BusyBox v(\S+)", programs.busybox.read_bytes())
+    return {
+        "dpdk": dpdk[0].rpartition("-")[0] or dpdk[0] if dpdk else "unknown",
+        "busybox": found[1].decode() if found else "unknown",
+    }
+
+
+def packages(files: Iterable[Path]) -> list[Package]:
+    """Return the packages that these files came with; files of no package are left out."""
+    query = program("dpkg-query", "dpkg")
+    owners = {owner for path in files for owner in _owners(query, path)}
+    if not owners:
+        return []
+    listing = output([query, "--show", "--showformat=${Package} ${Version}\n", *sorted(owners)], "")
+    return [Package(*line.split()) for line in sorted(set(listing.splitlines()))]
+
+
+def applets(busybox: Path) -> list[str]:
+    """Return the names under which busybox works."""
+    return output([busybox, "--list"], INSTALL).split()
+
+
+def _owners(query: Path, path: Path) -> list[str]:
+    """Ask for both names of a file: with a merged /usr, packages may name it without /usr."""
+    real = path.resolve()
+    for name in (path, real, Path(f"/usr{path}"), Path("/", *real.parts[2:])):
+        try:
+            said = output([query, "--search", name], "")
+        except BuildError:
+            continue
+        return [line.partition(": ")[0] for line in said.splitlines() if ": " in line]
+    return []
+
+
+def _linked(binary: Path) -> list[Path]:
+    """Return the shared objects that the loader would map for a binary."""
+    said = output([program("ldd", "libc-bin"), binary], INSTALL)
+    if missing := re.findall(r"^\s*(\S+) => not found", said, re.MULTILINE):
+        raise BuildError(
+            f"{binary} does not run on this machine",
+            f"it needs {', '.join(missing)}, which is not there",
+            INSTALL,
+        )
+    return [Path(path) for path in re.findall(r"(?:=> |^\s*)(/\S+) \(", said, re.MULTILINE)]
+
+
+def _drivers(linked: Iterable[Path]) -> tuple[Path, ...]:
+    """Return the drivers that testpmd has to load, of the same DPDK that it is linked with."""
+    libraries = {path.name: path for path in linked}
+    eal = next((name for name in libraries if name.startswith("librte_eal.so.")), None)
+    if eal is None:
+        raise BuildError(
+            "dpdk-testpmd holds DPDK in itself",
+            "it is not linked with a shared librte_eal, so its drivers cannot be told",
+            INSTALL,
+        )
+    interface = eal.removeprefix("librte_eal.so.")
+    home = libraries[eal].resolve().parent
+    found: list[Path] = []
+    for name in (f"{driver}.so.{interface}" for driver in DRIVERS):
+        if name in libraries:
+            continue
+        places = [*sorted(home.glob(f"dpdk/pmds-{interface}*/{name}")), home / name]
+        place = next((path for path in places if path.is_file()), None)
+        if place is None:
+            raise BuildError(
+                f"DPDK's driver {name} is missing", f"it is not in {home}/dpdk", INSTALL
+            )
+        found.append(place)
+    return tuple(found)
