@@ -81,6 +81,11 @@ def test_a_device_of_dpdk_is_taken_as_written() -> None:
     assert found == Port("net_memif0", "net_memif0,role=client")
 
 
+def test_where_a_machine_listens_tgen_plays_the_switch() -> None:
+    found = port_of(endpoint("vhost-user-backend", "RUN/vm1_0.sock"), 1, Options(queues=2))
+    assert found == Port("net_vhost1", "net_vhost1,iface=RUN/vm1_0.sock,queues=2,client=1")
+
+
 def test_a_vhost_user_socket_is_spoken_to_by_virtio_user() -> None:
     found = port_of(endpoint("vhost-user", "/run/p0"), 1, Options(ring=1000, queues=2))
     assert found == Port(

@@ -9,7 +9,7 @@ from pathlib import Path
 from vsperf.errors import UsageError
 from vsperf.record.plan import Endpoint
 
-KINDS = ("vhost-user", "vhost-user-client", "vdev", "pci")
+KINDS = ("vhost-user", "vhost-user-client", "vhost-user-backend", "vdev", "pci")
 """Kinds of endpoints that tgen speaks to."""
 ORDINARY_MEMORY_MB = 512
 """Taken where there are no hugepages; pages that are not touched cost nothing."""
@@ -57,6 +57,9 @@ def port_of(endpoint: Endpoint, number: int, options: Options) -> Port:
             if endpoint.kind == "vhost-user-client":
                 device += ",server=1"  # the switch calls, so it may restart without us
             return Port(name, device)
+        case "vhost-user-backend":
+            name = f"net_vhost{number}"  # the switch's part: a machine listens, tgen calls
+            return Port(name, f"{name},iface={endpoint.address},queues={options.queues},client=1")
     raise UsageError(
         f"tgen cannot send to {endpoint.link}, which is a {endpoint.kind} port",
         why="it speaks " + ", ".join(KINDS),

@@ -1,0 +1,99 @@
+"""The external switch: whatever lies between the devices that the testbed names.
+
+It is deployed by others, on this machine or elsewhere, and vsperf only sends through it. So its
+ports are the generator's own devices, and it has no counters and no facts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar, Literal
+
+from vsperf.errors import UsageError
+from vsperf.host.binding import pci_addresses
+from vsperf.host.cpus import Needs
+from vsperf.host.workspace import Workspace
+from vsperf.record.plan import Endpoint, Placement, Step
+from vsperf.record.switch import SwitchCounters
+from vsperf.spec.base import DriverSpec
+from vsperf.spec.case import CaseSpec
+from vsperf.vswitches.base import SwitchPlan
+
+VIRTUAL_DEVICE = "net_"
+"""With this DPDK's names of virtual devices begin."""
+
+
+class ExternalSpec(DriverSpec):
+    """Settings of a switch that others deploy: there are none."""
+
+    kind: Literal["external"]
+
+
+class RunningExternal:
+    """A switch of which nothing is known; whether it forwards, only frames tell."""
+
+    def failure(self) -> str | None:
+        return None
+
+    def counters(self) -> SwitchCounters | None:
+        return None
+
+    def facts(self) -> dict[str, Any]:
+        return {}
+
+    def access(self) -> tuple[str, ...]:
+        return ()
+
+
+class ExternalSwitch:
+    """Deploys nothing: says where the generator's ends of the cables are."""
+
+    kind: ClassVar[str] = "external"
+    summary: ClassVar[str] = "a device under test that others deploy, between the links' devices"
+    Spec: ClassVar[type[DriverSpec]] = ExternalSpec
+
+    def needs(self, case: CaseSpec) -> Needs:
+        return Needs()
+
+    def plan(self, case: CaseSpec, placement: Placement) -> SwitchPlan:
+        if case.topology.machines:
+            raise UsageError(
+                f"topology {case.topology.name} has {', '.join(case.topology.machines)}, which an "
+                "external switch cannot be given",
+                why="vsperf does not deploy it, so it cannot plug machines in",
+                fix="--set topology=p2p, whatever the frames pass inside of the device under test",
+            )
+        endpoints = tuple(_endpoint(case, link) for link in case.topology.links)
+        ends = ", ".join(f"{endpoint.link} ({endpoint.address})" for endpoint in endpoints)
+        action = f"deploy nothing: what is tested lies between {ends}"
+        return SwitchPlan((Step(component="vswitch", action=action),), endpoints)
+
+    def require(self, case: CaseSpec) -> None:
+        pass
+
+    @contextmanager
+    def start(
+        self, case: CaseSpec, plan: SwitchPlan, placement: Placement, workspace: Workspace
+    ) -> Iterator[RunningExternal]:
+        yield RunningExternal()
+
+
+def _endpoint(case: CaseSpec, link: str) -> Endpoint:
+    device = case.testbed.links[link].generator
+    setting = f"testbed.links.{link}.generator"
+    if device is None:
+        raise UsageError(
+            f"testbed link {link} names no device at the generator's end",
+            why="an external switch is reached by devices of the generator, and by nothing else",
+            fix=f"name a PCI address or a virtual device of DPDK: --set {setting}=0000:03:00.0",
+        )
+    if pci_addresses([device]):
+        return Endpoint(link=link, kind="pci", address=device)
+    if device.startswith(VIRTUAL_DEVICE):
+        return Endpoint(link=link, kind="vdev", address=device)
+    raise UsageError(
+        f"{setting} is {device!r}, which is no device of DPDK",
+        why="a device is a PCI address, such as 0000:03:00.0, or a virtual device of DPDK",
+        fix=f"for a network device of the kernel: {setting}=net_af_packet0,iface={device}",
+    )
