@@ -37,7 +37,10 @@ def close_case(
         result=result,
         limit=next(iter(limits), None),
         flags=sorted_flags(
-            {*flags_of(result, trials), *flags_around(trials, shared_cpu=plan.shared_cpu)}
+            {
+                *flags_of(result, trials),
+                *flags_around(trials, surroundings, shared_cpu=plan.shared_cpu),
+            }
         ),
         checks=checks,
         compliance=()

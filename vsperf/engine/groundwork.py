@@ -53,6 +53,10 @@ class Groundwork:
             _write(self.cache, key, found)
         return found
 
+    def known(self, spec: CaseSpec, plan: CasePlan) -> Calibration | None:
+        """Return the cap that an earlier run has measured, if any; measures nothing."""
+        return None if self.recalibrate else _read(self.cache).get(_key(spec, plan))
+
     def noise(
         self, spec: CaseSpec, plan: CasePlan, drivers: Drivers, workspace: Workspace
     ) -> tuple[Stalls, ...]:

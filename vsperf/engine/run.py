@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from vsperf.deploy.planner import CasePlan, Drivers, make_plan
 from vsperf.engine.case import CaseRun, run_case
+from vsperf.engine.expectation import overheads, presumption
 from vsperf.engine.groundwork import Groundwork
 from vsperf.errors import ExitCode, VsperfError
 from vsperf.events import CaseFinished, CaseStarted, Emit
@@ -16,7 +17,7 @@ from vsperf.plugins import Plugins
 from vsperf.record.run import CaseRecord, CaseStart, Outcome
 from vsperf.search.base import Budget
 from vsperf.search.build import loads_of
-from vsperf.search.estimate import Estimate, estimate
+from vsperf.search.estimate import Estimate, Rehearsals, estimate
 from vsperf.spec.case import Case
 from vsperf.store.writer import RunWriter
 
@@ -51,18 +52,23 @@ class Planned:
 
 def plan_cases(cases: Iterable[Case], plugins: Plugins) -> tuple[Planned, ...]:
     """Plan every case before anything is started, so that a mistake in the last one shows now."""
-    planned, topology = [], read_topology()
+    planned: list[Planned] = []
+    topology, groundwork, rehearsals = read_topology(), Groundwork(), Rehearsals()
     for case in cases:
-        drivers = Drivers.of(case.spec, plugins)
-        plan = make_plan(case.spec, drivers, topology)
-        planned.append(Planned(case, plan, drivers, estimate_of(case)))
+        spec, drivers = case.spec, Drivers.of(case.spec, plugins)
+        plan = make_plan(spec, drivers, topology)
+        known = None if spec.testbed.simulated else groundwork.known(spec, plan)
+        expected = estimate(
+            spec.search,
+            spec.trial,
+            loads_of(spec, known.cap_fps if known else None),
+            spec.latency,
+            presumption(spec, plan, topology),
+            overheads(spec, calibrated=known is not None, first=not planned),
+            rehearsals,
+        )
+        planned.append(Planned(case, plan, drivers, expected))
     return tuple(planned)
-
-
-def estimate_of(case: Case) -> Estimate:
-    """Return how long a case will take, warm-up and latency included."""
-    spec = case.spec
-    return estimate(spec.search, spec.trial, loads_of(spec), spec.latency)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,14 +26,22 @@ def sorted_flags(flags: Iterable[Flag]) -> tuple[Flag, ...]:
     return tuple(sorted(set(flags), key=list(Flag).index))
 
 
-def flags_around(trials: Sequence[Trial], *, shared_cpu: bool) -> tuple[Flag, ...]:
+def flags_around(
+    trials: Sequence[Trial], surroundings: Surroundings, *, shared_cpu: bool
+) -> tuple[Flag, ...]:
     """Return the flags that a case earns by where it ran."""
     trips = [trip for trial in trials for trip in trial.round_trips_ns]
     said = {
         Flag.SHARED_CPU: shared_cpu,
+        Flag.EMULATED: any(emulated(facts) for facts in surroundings.machines.values()),
         Flag.CORES_MOVED: bool(trips) and max(trips) > MOVED * min(trips),
     }
     return tuple(flag for flag, applies in said.items() if applies)
+
+
+def emulated(facts: object) -> bool:
+    """Whether what is known of a machine says that its processors are not real."""
+    return isinstance(facts, dict) and facts.get("accelerator") == "tcg"
 
 
 def clipped(spec: CaseSpec, loads: Loads) -> tuple[str, ...]:

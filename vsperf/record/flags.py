@@ -140,9 +140,17 @@ class Flag(enum.StrEnum):
     SHARED_CPU = (
         "shared-cpu",
         Severity.SUSPECT,
-        "Parts that never sleep (the switch's polling thread, the generator) share a CPU, because "
-        "there are too few. The numbers show that it works, not how fast: the scheduler of the "
-        "machine is what they measure.",
+        "Parts that never sleep (the switch's polling thread, the generator, the processors of "
+        "virtual machines) share a CPU, because there are too few. The result is functional only: "
+        "it shows that frames pass and not how fast, since the scheduler of the machine is what "
+        "it measures.",
+    )
+    EMULATED = (
+        "emulated-guest",
+        Severity.SUSPECT,
+        "The processors of virtual machines are emulated in software (TCG), because KVM is not "
+        "there or boots no guest. The result is functional only: such a guest is slower by orders "
+        "of magnitude than one on KVM.",
     )
     CORES_MOVED = (
         "cores-moved",

@@ -1,0 +1,52 @@
+"""What is expected of a case before it runs: a restless machine or not, and time beside traffic.
+
+The times are medians on a machine of two CPUs; `tools/bench/estimate.py` holds them against runs.
+"""
+
+from __future__ import annotations
+
+from vsperf.deploy.planner import CasePlan
+from vsperf.engine.checks import DURATION_NS
+from vsperf.host.cpus import CpuTopology
+from vsperf.search.estimate import RESTLESS, STEADY, Overheads, Presumption
+from vsperf.spec.case import CaseSpec
+
+DEPLOYMENT_NS = 2_100_000_000
+"""Start and end of switch and generator."""
+MACHINE_NS = 4_000_000_000
+"""Start and end of a virtual machine."""
+CALIBRATION_NS = 1_200_000_000
+STALLS_NS = 1_300_000_000
+"""Of looking for stalls, the start of the program that does it included."""
+TRIAL_NS = 22_000_000
+"""Around each trial: counters, the distance of the CPUs, the record."""
+NEVER_SLEEPING = ("generator", "pmd")
+
+
+def presumption(spec: CaseSpec, plan: CasePlan, topology: CpuTopology) -> Presumption:
+    """Return what is presumed of switch and machine.
+
+    Trials agree in a model, and where the system keeps everybody else away from the CPUs in use.
+    """
+    used = {cpu for role in NEVER_SLEEPING for cpu in plan.plan.placement.of(role)}
+    quiet = all(topology[cpu].isolated for cpu in used)
+    return STEADY if spec.testbed.simulated or quiet else RESTLESS
+
+
+def overheads(spec: CaseSpec, *, calibrated: bool, first: bool) -> Overheads:
+    """Return what a case costs beside traffic; a model costs nothing.
+
+    `calibrated`: the generator's cap is known; `first`: nothing is known of the machine's stalls.
+    """
+    if spec.testbed.simulated:
+        return Overheads()
+    path_check = DURATION_NS + spec.trial.overhead_ns + TRIAL_NS
+    machines = len(spec.topology.machines) * MACHINE_NS
+    return Overheads(
+        case_ns=DEPLOYMENT_NS
+        + machines
+        + path_check
+        + (0 if calibrated else CALIBRATION_NS)
+        + (STALLS_NS if first else 0),
+        trial_ns=TRIAL_NS,
+    )
