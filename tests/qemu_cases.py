@@ -1,0 +1,70 @@
+"""Cases with QEMU's machines, and what they are plugged into, for tests that need no YAML."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ovs_cases import ovs_case
+
+from vsperf.record.plan import Placement, Wire
+from vsperf.spec.case import CaseSpec
+from vsperf.spec.wiring import nics
+from vsperf.vnfs.qemu.command import Machine
+from vsperf.vnfs.qemu.image import GuestImage
+from vsperf.vnfs.qemu.plan import Surroundings, machines_of
+from vsperf.vnfs.qemu.spec import QemuSpec
+
+PVP = (("phy0", "vm1", "phy1"),)
+PVVP = (("phy0", "vm1", "vm2", "phy1"),)
+V2V = (("vm1", "vm2"),)
+IMAGE = GuestImage(Path("guest"), {"image": "abc", "append": "console=ttyS0 quiet"})
+EMULATED = Surroundings(IMAGE, "tcg")
+ACCELERATED = Surroundings(IMAGE, "kvm")
+UNTRIED = Surroundings(IMAGE, None)
+
+
+def qemu_spec(**settings: Any) -> QemuSpec:
+    return QemuSpec.model_validate({"kind": "qemu", **settings})
+
+
+def qemu_case(
+    paths: Sequence[Sequence[str]] = PVP, frame_size: str = "64B", **settings: Any
+) -> CaseSpec:
+    """Return a case with OVS-DPDK and machines; `settings` are those of the machines."""
+    return ovs_case(
+        topology={"name": "machines", "paths": paths},
+        traffic={"frame_size": frame_size},
+        vnf=qemu_spec(**settings),
+    )
+
+
+def placement_of(case: CaseSpec, cpu: int = 0) -> Placement:
+    """Return a placement for two CPUs: the switch polls on one, all else shares the other."""
+    guests = {
+        role: (cpu,) for name in case.topology.machines for role in (name, f"{name} emulator")
+    }
+    return Placement(cpus={"pmd": (1,), "switch main": (0,), "generator": (0,), **guests})
+
+
+def wires_of(case: CaseSpec, kind: str = "vhost-user-client") -> tuple[Wire, ...]:
+    """Return a wire for every card, the outer ones too."""
+    return tuple(
+        Wire(
+            machine=nic.machine,
+            nic=nic.number,
+            kind=kind,
+            address=f"RUN/{nic.port}.sock",
+            mac=nic.mac,
+            peer_mac=nic.peer_mac,
+        )
+        for nic in nics(case.topology)
+    )
+
+
+def machines(
+    case: CaseSpec, surroundings: Surroundings = EMULATED, kind: str = "vhost-user-client"
+) -> tuple[Machine, ...]:
+    assert isinstance(case.vnf, QemuSpec)
+    return machines_of(case, case.vnf, wires_of(case, kind), placement_of(case), surroundings)
