@@ -69,7 +69,7 @@ class Probe:
         if known is not None:
             return known
         found = self._try()
-        _write(self.cache, self.key, found)
+        remember(self.cache, self.key, found)
         return found
 
     @property
@@ -98,8 +98,8 @@ class Probe:
             ):
                 guest.boot(began + BOOT_S)
         except VsperfError as error:
-            why = error.problems[0].why
-            return Outcome(False, f"{error}; {why}" if why else str(error))
+            why = error.problems[0].why or str(error)
+            return Outcome(False, f"no guest booted on it within {BOOT_S:g} s: {why}")
         return Outcome(True, f"a guest boots on it in {time.monotonic() - began:.1f} s")
 
 
@@ -118,7 +118,7 @@ def _read(path: Path) -> dict[str, Any]:
     return {}
 
 
-def _write(path: Path, key: str, outcome: Outcome) -> None:
+def remember(path: Path, key: str, outcome: Outcome) -> None:
     """Remember an outcome, and forget those of other boots; the next run tries again if not."""
     content = {"format": FORMAT, "found": {key: {"works": outcome.works, "why": outcome.why}}}
     with suppress(OSError):
