@@ -118,7 +118,7 @@ def plain_line(event: Event) -> str:
             return (
                 f"{label}{verb} {event.run}: {len(event.cases)} "
                 f"{'case' if len(event.cases) == 1 else 'cases'}{before}, "
-                f"about {human_seconds(event.estimated_s)} of traffic, in {event.folder}"
+                f"about {human_seconds(event.estimated_s)}, in {event.folder}"
             )
         case CaseStarted():
             return (
@@ -244,7 +244,7 @@ class LiveProgress(Progress):
         head.append(f"  {view.phase}", style="cyan")
         head.append(
             f"  {human_seconds(time.monotonic() - view.started)} elapsed, "
-            + (f"about {human_seconds(left)} of traffic left" if left > 0 else "nearly done"),
+            + (f"about {human_seconds(left)} left" if left > 0 else "nearly done"),
             style="dim",
         )
         lines: list[RenderableType] = [head]

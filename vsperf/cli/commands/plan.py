@@ -61,7 +61,7 @@ def print_plans(planned: Sequence[Planned], as_json: bool) -> None:
     trials = sum(item.estimate.trials for item in planned)
     out.print(
         f"{len(planned)} {'case' if len(planned) == 1 else 'cases'}, about {trials} trials, "
-        f"{human_seconds(seconds)} of traffic and waits",
+        f"{human_seconds(seconds)}",
         style="bold",
     )
 
