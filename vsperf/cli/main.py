@@ -22,6 +22,8 @@ from vsperf.errors import ExitCode, VsperfError
 COMMANDS = {
     "run": "Run testcases and store what was measured",
     "plan": "Print what a run would do, without doing it",
+    "deploy": "Bring the parts of a testcase up, and wait",
+    "shell": "Type commands in a machine that is up",
     "list": "List testcases, testbeds, presets or topologies",
     "show": "Show a testcase, a run or one of its cases",
     "results": "List stored runs and results",

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+from vsperf.cli import outside
 from vsperf.plugins import Plugins
 from vsperf.spec import loader
 from vsperf.spec.document import settable_paths
@@ -19,6 +20,8 @@ from vsperf.spec.loader import Loaded, Request
 from vsperf.spec.lookup import Library
 
 F = TypeVar("F", bound=Callable[..., Any])
+FULL = "full"
+"""The mode in which everything is deployed."""
 
 
 def library() -> Library:
@@ -28,7 +31,10 @@ def library() -> Library:
 
 def load(request: Request, plugins: Plugins) -> Loaded:
     """Load the cases that the command line asks for."""
-    return loader.load(request, library(), plugins.specs())
+    loaded = loader.load(request, library(), plugins.specs())
+    if any(written == outside.OPTION for written, _ in request.shorthands):
+        return outside.seen_from_outside(loaded)
+    return loaded
 
 
 def complete_testcase(
@@ -52,6 +58,11 @@ def complete_preset(ctx: click.Context, param: click.Parameter, incomplete: str)
     return [name for name in library().presets() if name.startswith(incomplete)]
 
 
+def complete_vnf(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Complete the kinds of machines."""
+    return [kind for kind in Plugins.load().drivers("vnf") if kind.startswith(incomplete)]
+
+
 def complete_setting(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Complete the paths that `--set` takes."""
     paths = settable_paths(Plugins.load().specs())
@@ -72,11 +83,23 @@ def _with_request(command: F, options: tuple[Callable[[F], F], ...]) -> F:
     @functools.wraps(command)
     def collecting(**values: Any) -> Any:
         fields = {f.name: values.pop(f.name) for f in dataclass_fields(Request) if f.name in values}
-        return command(request=Request(**{"names": (), **fields}), **values)
+        shorthands = _shorthands(values.pop("vnf", None), values.pop("mode", FULL))
+        request = Request(**{"names": (), **fields, "shorthands": shorthands})
+        return command(request=request, **values)
 
     for option in reversed(options):
         collecting = option(collecting)
     return collecting  # type: ignore[return-value]
+
+
+def _shorthands(vnf: str | None, mode: str) -> tuple[tuple[str, str], ...]:
+    """Return the settings that options of their own stand for."""
+    found = []
+    if vnf is not None:
+        found.append((f"--vnf {vnf}", f"vnf.kind={vnf}"))
+    if mode != FULL:
+        found.append((outside.OPTION, "vswitch.kind=external"))
+    return tuple(found)
 
 
 def _selectors() -> tuple[Callable[[F], F], ...]:
@@ -94,6 +117,14 @@ def _selectors() -> tuple[Callable[[F], F], ...]:
             default=1,
             help="Run the selection this many times.",
         ),
+        click.option(
+            "--mode",
+            type=click.Choice([FULL, outside.MODE]),
+            default=FULL,
+            show_default=True,
+            help="full deploys switch, machines and generator; trafficgen only the generator, "
+            "which sends through a device under test that others deployed.",
+        ),
     )
 
 
@@ -107,6 +138,12 @@ def _overrides() -> tuple[Callable[[F], F], ...]:
             metavar="NAME",
             shell_complete=complete_preset,
             help="How thoroughly: quick, standard, rfc2544-strict, tst009, or one of your own.",
+        ),
+        click.option(
+            "--vnf",
+            metavar="KIND",
+            shell_complete=complete_vnf,
+            help="What runs as machines: qemu or process; the same as --set vnf.kind=KIND.",
         ),
         click.option(
             "--conf",

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NoReturn
 from vsperf.deploy.deployment import Deployment, deploy, prepare
 from vsperf.deploy.planner import OWN_ROLE, Drivers, make_plan
 from vsperf.engine.readiness import require_ready
-from vsperf.engine.run import Planned, estimate_of
+from vsperf.engine.run import Planned
 from vsperf.errors import ComponentError, UsageError
 from vsperf.host.affinity import running_on
 from vsperf.host.cpus import CpuTopology, Needs
@@ -25,6 +25,7 @@ from vsperf.plugins import Plugins
 from vsperf.record.host import Calibration, Stalls
 from vsperf.record.plan import Endpoint, Placement, Step
 from vsperf.record.trial import TrialCounts
+from vsperf.search.estimate import Estimate
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import Case, CaseSpec
 from vsperf.spec.wiring import outer_nics
@@ -32,6 +33,9 @@ from vsperf.trafficgens.base import TrialRequest
 
 LOOK_S = 1.0
 """Between two looks at whether every part still runs."""
+
+NOTHING = Estimate(trials=0, seconds=0)
+"""What is measured of a deployment that only stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +80,7 @@ def plan_standing(
             else "a model runs inside vsperf itself and ends with it",
             fix="choose a testbed with a real switch, such as --testbed local",
         )
-    return Planned(case, plan, drivers, estimate_of(case))
+    return Planned(case, plan, drivers, NOTHING)
 
 
 @contextmanager
@@ -85,13 +89,16 @@ def standing(planned: Planned, plugins: Plugins, results: Path) -> Iterator[Stan
     require_ready([planned], plugins, results)
     spec, plan = planned.case.spec, planned.plan
     purpose = f"vsperf deploy {spec.name}"
-    with testbed_lock(spec.testbed.name, purpose):
-        with ExitStack() as stack:
+    place: Workspace | None = None
+    try:
+        with testbed_lock(spec.testbed.name, purpose), ExitStack() as stack:
             stack.enter_context(running_on(plan.plan.placement.of(OWN_ROLE)))
             place = stack.enter_context(workspace(purpose))
             prepare(spec, plan, place, stack)
             yield Standing(planned, deploy(spec, plan, planned.drivers, place, stack), place)
-        place.require_nothing_left()
+    finally:
+        if place is not None:
+            place.require_nothing_left()  # an interruption is how it usually ends
 
 
 def _refuse_outer_nics(spec: CaseSpec) -> None:

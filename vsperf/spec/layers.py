@@ -52,12 +52,14 @@ class LayerReader:
         """Return a layer for each `--conf`; records name the file as the user did."""
         return [self.file(self.library.cwd / path, brief=str(path)) for path in paths]
 
-    def options(self, texts: tuple[str, ...]) -> Layers:
-        """Return a layer for each `--set`."""
+    def options(
+        self, texts: tuple[str, ...], shorthands: tuple[tuple[str, str], ...] = ()
+    ) -> Layers:
+        """Return a layer for each option that stands for a setting, and then for each `--set`."""
         layers: Layers = []
-        for text in texts:
+        for written, text in (*shorthands, *((None, text) for text in texts)):
             try:
-                layers.append(set_layer(text))
+                layers.append(set_layer(text, written))
             except SpecError as error:
                 self.problems += error.problems
                 layers.append(None)

@@ -39,6 +39,8 @@ class Request:
     conf: tuple[Path, ...] = ()
     sets: tuple[str, ...] = ()
     repeat: int = 1
+    shorthands: tuple[tuple[str, str], ...] = ()
+    """Options that stand for a setting, as (how it was typed, `PATH=VALUE`); `sets` win."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,8 @@ class _Loader:
         self._model = document_model(drivers)
         self._paths = tuple(paths_of(self._model))
         self._below = reader.defaults()
-        self._above = [*reader.conf_files(request.conf), *reader.options(request.sets)]
+        options = reader.options(request.sets, request.shorthands)
+        self._above = [*reader.conf_files(request.conf), *options]
 
     def testcase(self, found: Found) -> _Resolved:
         """Return the cases of one testcase file, none after noting a problem."""

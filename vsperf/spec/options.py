@@ -12,14 +12,17 @@ DEEPEST_PATH = 20
 HOW = "write it like `--set traffic.frame_size=128B`"
 
 
-def set_layer(text: str) -> Section:
-    """Return the layer that one `--set` stands for, or raise `SpecError`."""
+def set_layer(text: str, written: str | None = None) -> Section:
+    """Return the layer that one `--set` stands for, or raise `SpecError`.
+
+    `written` is the option as it was typed, if another one than `--set` stands for the setting.
+    """
     if len(text) > LONGEST_OPTION or "\n" in text or not is_plain_text(text):
         shown = Location(f"--set {text[:20].encode('ascii', 'replace').decode()!r}…")
         what = f"a setting is one line of at most {LONGEST_OPTION} printable characters"
         raise SpecError([Problem(what, shown, None, HOW)])
     shown_text = text if len(text) <= 80 else text[:79] + "…"
-    name = f"--set {shown_text}"
+    name = written or f"--set {shown_text}"
     source = Source(name, name, lines=(text,), numbered=False)
     path, equals, value = text.partition("=")
     if not equals:

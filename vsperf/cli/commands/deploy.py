@@ -1,0 +1,150 @@
+"""`vsperf deploy`: bring the parts of a testcase up, say how to use them, and wait."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from vsperf.cli.drawing import draw
+from vsperf.cli.selection import (
+    complete_testcase,
+    json_option,
+    load,
+    overrides_cases,
+    results_option,
+)
+from vsperf.cli.standing_view import cpus_text, lanes_text, parts_of, plugs_of, wires_of
+from vsperf.cli.tables import console
+from vsperf.engine.standing import Standing, plan_standing, standing
+from vsperf.errors import ExitCode
+from vsperf.host.cpus import read_topology
+from vsperf.plugins import Plugins
+from vsperf.spec.case import Case
+from vsperf.spec.loader import Request
+
+
+@click.command(
+    epilog="Examples:\n\n\b\n"
+    "  vsperf deploy pvp_tput                     # OVS-DPDK and a guest, and no generator\n"
+    "  vsperf deploy pvp_tput --vnf process       # a process in place of the guest\n"
+    "  vsperf deploy v2v_tput --with-generator\n"
+    "  vsperf deploy pvp_tput --keep; vsperf shell vm1; vsperf clean\n"
+)
+@click.argument("testcase", shell_complete=complete_testcase)
+@click.option(
+    "--with-generator",
+    is_flag=True,
+    help="Deploy the generator as well; it sends nothing.",
+)
+@click.option(
+    "--keep", is_flag=True, help="Do not wait: leave it up; `vsperf clean` takes it down."
+)
+@overrides_cases
+@results_option
+@json_option
+def command(
+    testcase: str,
+    with_generator: bool,
+    keep: bool,
+    request: Request,
+    results: Path,
+    as_json: bool,
+) -> int:
+    """Bring up what TESTCASE would be measured with, and measure nothing.
+
+    Prints what runs and how to use it, waits until Ctrl-C, and takes everything down. Without
+    --with-generator the ports of the links wait for a generator of your own. Of a testcase with
+    several cases, the first is deployed.
+    """
+    plugins = Plugins.load()
+    cases = load(replace(request, names=(testcase,)), plugins).cases
+    planned = plan_standing(cases[0], plugins, read_topology(), with_generator=with_generator)
+    progress = console(stderr=True)
+    if len(cases) > 1:
+        progress.print(_choice(cases), markup=False, soft_wrap=True)
+    progress.print(f"deploying {planned.case.label}", markup=False)
+    up = False
+    try:
+        with standing(planned, plugins, results) as found:
+            up = True
+            if keep:
+                found.workspace.keep()
+            if as_json:
+                click.echo(json.dumps(_as_json(found, with_generator), indent=2))
+            else:
+                _print(console(), found, with_generator)
+            progress.print(_ending(keep), style="bold", markup=False)
+            if not keep:
+                found.watch()
+    except KeyboardInterrupt:
+        if not up:
+            raise
+        progress.print("taken down", markup=False)
+    return ExitCode.OK
+
+
+def _choice(cases: Sequence[Case]) -> str:
+    others = ", ".join(case.label for case in cases[1:])
+    return f"{cases[0].spec.name} has {len(cases)} cases; not deployed: {others}"
+
+
+def _ending(keep: bool) -> str:
+    return "kept up; `vsperf clean` takes it down" if keep else "Ctrl-C takes it down"
+
+
+def _print(out: Console, found: Standing, with_generator: bool) -> None:
+    spec, wires = found.planned.case.spec, wires_of(found)
+    out.print(draw(spec.topology, spec.vswitch.kind), markup=False, soft_wrap=True)
+    out.print(f"in {found.workspace.folder}", markup=False, soft_wrap=True)
+    parts = [
+        (part.name, part.runs, cpus_text(part))
+        for part in parts_of(found, with_generator=with_generator)
+    ]
+    _table(out, ("part", "runs", "CPU"), parts)
+    cards = [
+        (f"{wire.machine}_{wire.nic}", wire.mac, wire.peer_mac, wire.address) for wire in wires
+    ]
+    if cards:
+        _table(out, ("card", "MAC", "frames leave for", "plugged into"), cards)
+    if not with_generator:
+        plugs = [(plug.link, plug.how, plug.device) for plug in plugs_of(found)]
+        _table(out, ("your generator", "has to", "as a device of DPDK"), plugs)
+    if (lanes := lanes_text(spec)) is not None:
+        out.print(lanes, markup=False)
+    out.print("\nlook at it", style="bold")
+    for command_line in found.deployment.access:
+        out.print(f"  {command_line}", markup=False, soft_wrap=True, style="cyan")
+    for note in found.planned.plan.plan.notes:
+        out.print(f"! {note}", markup=False, soft_wrap=True, style="yellow")
+
+
+def _table(out: Console, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for number, name in enumerate(columns):
+        last = number == len(columns) - 1
+        table.add_column(name, no_wrap=True, overflow="ignore" if last else "ellipsis")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    out.print()
+    out.print(table, soft_wrap=True)
+
+
+def _as_json(found: Standing, with_generator: bool) -> dict[str, Any]:
+    case = found.planned.case
+    return {
+        "case": case.key,
+        "folder": str(found.workspace.folder),
+        "parts": [asdict(part) for part in parts_of(found, with_generator=with_generator)],
+        "cards": [wire.model_dump(mode="json") for wire in wires_of(found)],
+        "plugs": [] if with_generator else [asdict(plug) for plug in plugs_of(found)],
+        "access": list(found.deployment.access),
+        "notes": list(found.planned.plan.plan.notes),
+    }
