@@ -9,10 +9,12 @@ from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from vsperf.cli.account import account_table
+from vsperf.cli.chain_view import MEANING, chain_tables
 from vsperf.cli.progress import trial_line
 from vsperf.cli.selection import (
     complete_testcase,
@@ -28,6 +30,7 @@ from vsperf.errors import ExitCode, Location, StoreError, UsageError, VsperfErro
 from vsperf.human import human_fps, human_ns
 from vsperf.plugins import Plugins
 from vsperf.spec.loader import Request
+from vsperf.spec.topology import Topology
 from vsperf.store.folders import RECORDS, resolve, run_folders
 from vsperf.store.reader import RunState, StoredCase, StoredRun, read_run
 
@@ -252,6 +255,18 @@ def _show_case(stored: StoredRun, case: StoredCase, as_json: bool) -> None:
     if (table := account_table(case.trials)) is not None:
         out.print("where the frames went, and what they cost the switch", style="bold")
         out.print(table)
+    _print_chain(out, case)
     if case.abandoned:
         count = sum(len(attempt.trials) for attempt in case.abandoned)
         out.print(f"{count} trials of interrupted attempts are kept in the records", style="dim")
+
+
+def _print_chain(out: Console, case: StoredCase) -> None:
+    """Print where in a chain of machines frames ended, if there is one."""
+    tables = chain_tables(case.trials, Topology.model_validate(case.planned.spec["topology"]))
+    if not tables:
+        return
+    out.print("where in the chain they ended", style="bold")
+    for table in tables:
+        out.print(table)
+    out.print(MEANING, style="dim", markup=False, soft_wrap=True)

@@ -1,0 +1,273 @@
+"""Where in a chain of switch and machines frames ended, from counters made by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from vsperf.cli.chain_view import chain_tables, ways_of
+from vsperf.record.chain import gauges_of, joints_of, stages_of
+from vsperf.record.machine import MachineCounters, NicCounters
+from vsperf.record.switch import PortCounters, SwitchCounters
+from vsperf.record.trial import Direction, Purpose, Trial
+from vsperf.spec.topology import Topology
+
+
+def topology(*paths: str, cards: int = 2) -> Topology:
+    return Topology.model_validate({"paths": [path.split() for path in paths], "nics": cards})
+
+
+def port(name: str, received: int, sent: int, full: int = 0) -> PortCounters:
+    """A port that took `received` frames, gave `sent`, and had no room for `full` more."""
+    machine = name.partition("_")[0] if name.startswith("vm") else None
+    return PortCounters(
+        name=name,
+        link=None if machine else name,
+        machine=machine,
+        received_frames=received,
+        sent_frames=sent,
+        drops={"tx dropped": full},
+    )
+
+
+def machine(name: str, *cards: tuple[int, int]) -> MachineCounters:
+    """A machine whose cards received and sent so many frames."""
+    return MachineCounters(
+        name=name,
+        nics=tuple(NicCounters(received_frames=got, sent_frames=gave) for got, gave in cards),
+    )
+
+
+def way(name: str, sent: int, received: int) -> Direction:
+    return Direction(name=name, intended_frames=sent, sent_frames=sent, received_frames=received)
+
+
+def trial(
+    ways: Sequence[Direction],
+    ports: Sequence[PortCounters],
+    machines: Sequence[MachineCounters] = (),
+) -> Trial:
+    return Trial(
+        directions=tuple(ways),
+        sending_ns=1_000_000_000,
+        elapsed_ns=1_000_000_000,
+        settled=True,
+        index=1,
+        purpose=Purpose.SEARCH,
+        load_fps=100,
+        duration_ns=1_000_000_000,
+        started_at="2026-11-21T05:00:00Z",
+        switch=SwitchCounters(ports=tuple(ports)),
+        machines=tuple(machines),
+    )
+
+
+def stages(graph: Topology, made: Trial) -> list[dict[str, int | None]]:
+    """Return what ended where: for each way that is counted apart, in the order of the way."""
+    ways = ways_of(graph)
+    gauges = gauges_of(made, ways)
+    assert gauges is not None
+    return [
+        {stage.name: stage.frames for stage in stages_of(group, gauges)}
+        for group in joints_of(ways)
+    ]
+
+
+PVP_PORTS = (
+    port("phy0", received=999, sent=480, full=15),
+    port("phy1", received=500, sent=950, full=2),
+    port("vm1_0", received=498, sent=985, full=10),
+    port("vm1_1", received=955, sent=500),
+)
+PVP_WAYS = (way("phy0 to phy1", 1000, 949), way("phy1 to phy0", 500, 480))
+
+
+def test_one_machine_has_four_places_where_frames_can_end_each_way() -> None:
+    found = stages(
+        topology("phy0 vm1 phy1"),
+        trial(PVP_WAYS, PVP_PORTS, [machine("vm1", (984, 498), (500, 955))]),
+    )
+    there, back = found
+    assert there == {
+        "into phy0": 1,
+        "phy0 → vm1": 4,
+        "ring of vm1": 11,
+        "in vm1": 29,
+        "vm1 → phy1": 3,
+        "ring of phy1": 2,
+        "out of phy1": 1,
+    }
+    assert back == {
+        "into phy1": 0,
+        "phy1 → vm1": 0,
+        "ring of vm1": 0,
+        "in vm1": 2,
+        "vm1 → phy0": 3,
+        "ring of phy0": 15,
+        "out of phy0": 0,
+    }
+
+
+def test_all_places_together_hold_what_was_sent_and_did_not_arrive() -> None:
+    made = trial(PVP_WAYS, PVP_PORTS, [machine("vm1", (984, 498), (500, 955))])
+    found = stages(topology("phy0 vm1 phy1"), made)
+    ended = sum(count or 0 for group in found for count in group.values())
+    assert ended == sum(one.sent_frames - one.good_frames for one in made.directions)
+
+
+def test_a_machine_that_does_not_count_leaves_its_frames_in_the_place_before() -> None:
+    there, back = stages(topology("phy0 vm1 phy1"), trial(PVP_WAYS, PVP_PORTS))
+    assert there["in vm1"] is None
+    assert there["ring of vm1"] == 11 + 29
+    assert there["vm1 → phy1"] == 3
+    assert back["ring of vm1"] == 2
+
+
+def test_machines_in_a_row_are_told_apart() -> None:
+    made = trial(
+        [way("phy0 to phy1", 100, 60)],
+        [
+            port("phy0", 100, 0),
+            port("vm1_0", 0, 90, full=10),
+            port("vm1_1", 85, 0),
+            port("vm2_0", 0, 80, full=4),
+            port("vm2_1", 60, 0),
+            port("phy1", 0, 60),
+        ],
+        [machine("vm1", (90, 0), (0, 85)), machine("vm2", (80, 0), (0, 60))],
+    )
+    there, back = stages(topology("phy0 vm1 vm2 phy1"), made)
+    assert {name: count for name, count in there.items() if count} == {
+        "ring of vm1": 10,
+        "in vm1": 5,
+        "vm1 → vm2": 1,
+        "ring of vm2": 4,
+        "in vm2": 20,
+    }
+    assert list(there) == [
+        "into phy0", "phy0 → vm1", "ring of vm1", "in vm1", "vm1 → vm2", "ring of vm2", "in vm2",
+        "vm2 → phy1", "ring of phy1", "out of phy1",
+    ]  # fmt: skip
+    assert not any(back.values())
+
+
+def test_machines_side_by_side_share_what_the_switch_loses_and_no_more() -> None:
+    made = trial(
+        [way("phy0 to phy1", 200, 150)],
+        [
+            port("phy0", 200, 0),
+            port("vm1_0", 0, 70, full=25),
+            port("vm2_0", 0, 100),
+            port("vm1_1", 60, 0),
+            port("vm2_1", 100, 0),
+            port("phy1", 0, 150),
+        ],
+        [machine("vm1", (70, 0), (0, 60)), machine("vm2", (100, 0), (0, 100))],
+    )
+    there, _ = stages(topology("phy0 vm1 phy1", "phy0 vm2 phy1"), made)
+    assert there == {
+        "into phy0": 0,
+        "phy0 → vm1, vm2": 5,
+        "ring of vm1": 25,
+        "ring of vm2": 0,
+        "in vm1": 10,
+        "in vm2": 0,
+        "vm1, vm2 → phy1": 10,
+        "ring of phy1": 0,
+        "out of phy1": 0,
+    }
+
+
+def test_a_machine_with_one_card_shows_both_directions_as_their_sum() -> None:
+    made = trial(
+        [way("phy0 to phy1", 100, 90), way("phy1 to phy0", 100, 80)],
+        [
+            port("phy0", 100, 80, full=3),
+            port("phy1", 100, 90),
+            port("vm1_0", received=175, sent=190, full=8),
+        ],
+        [machine("vm1", (190, 175))],
+    )
+    (both,) = stages(topology("phy0 vm1 phy1", cards=1), made)
+    assert {name: count for name, count in both.items() if count} == {
+        "phy0, phy1 → vm1": 2,
+        "ring of vm1": 8,
+        "in vm1": 15,
+        "vm1 → phy1, phy0": 2,
+        "ring of phy0": 3,
+    }
+
+
+def test_between_machines_the_generator_is_plugged_into_the_outer_cards() -> None:
+    made = trial(
+        [way("vm1 to vm2", 100, 70)],
+        [port("vm1_1", 95, 0), port("vm2_0", 0, 80, full=9)],
+        [machine("vm1", (97, 0), (0, 95)), machine("vm2", (80, 0), (0, 72))],
+    )
+    there, _ = stages(topology("vm1 vm2"), made)
+    assert there == {
+        "ring of vm1": 3,
+        "in vm1": 2,
+        "vm1 → vm2": 6,
+        "ring of vm2": 9,
+        "in vm2": 8,
+        "out of vm2": 2,
+    }
+
+
+def test_between_machines_that_do_not_count_the_ends_are_the_generators() -> None:
+    made = trial(
+        [way("vm1 to vm2", 100, 70)],
+        [port("vm1_1", 95, 0), port("vm2_0", 0, 80, full=9)],
+    )
+    there, _ = stages(topology("vm1 vm2"), made)
+    assert there == {
+        "ring of vm1": 5,
+        "in vm1": None,
+        "vm1 → vm2": 6,
+        "ring of vm2": 19,
+        "in vm2": None,
+        "out of vm2": None,
+    }
+
+
+def test_without_machines_or_without_counters_there_is_no_table() -> None:
+    made = trial(PVP_WAYS, PVP_PORTS)
+    assert chain_tables([made], topology("phy0 phy1")) == ()
+    silent = made.model_copy(update={"switch": None})
+    assert chain_tables([silent], topology("phy0 vm1 phy1")) == ()
+
+
+def test_the_ends_are_shown_where_frames_were_lost_at_them() -> None:
+    there, back = chain_tables([trial(PVP_WAYS, PVP_PORTS)], topology("phy0 vm1 phy1"))
+    assert [column.header for column in there.columns] == [
+        "trial", "into phy0", "phy0 → vm1", "ring of vm1", "in vm1", "vm1 → phy1", "ring of phy1",
+        "out of phy1",
+    ]  # fmt: skip
+    assert [str(column.header) for column in back.columns][1] == "phy1 → vm1"
+    assert list(there.columns[4].cells) == ["?"]
+
+
+@pytest.mark.parametrize("cards", [1, 2])
+@pytest.mark.parametrize(
+    "paths",
+    [
+        ("phy0 vm1 phy1",),
+        ("phy0 vm1 vm2 vm3 phy1",),
+        ("phy0 vm1 phy1", "phy0 vm2 phy1"),
+        ("vm1 vm2",),
+        ("phy0 vm1 phy1", "phy2 vm1 phy3"),
+    ],
+)
+def test_every_crossing_belongs_to_exactly_one_place(paths: tuple[str, ...], cards: int) -> None:
+    ways = ways_of(topology(*paths, cards=cards))
+    joints = [joint for group in joints_of(ways) for joint in group]
+    for one in ways:
+        for (enter, leave), inside in zip(one.crossings, one.inside, strict=True):
+            holding = [
+                joint
+                for joint in joints
+                if joint.machine == inside and enter in joint.enters and leave in joint.leaves
+            ]
+            assert len(holding) == 1
