@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from vsperf.engine.measurer import Measurer
 from vsperf.errors import ComponentError, PathError
+from vsperf.record.switch import SwitchCounters
 from vsperf.record.trial import Direction, Purpose, Trial
 from vsperf.trafficgens.base import TrialRequest
 
@@ -49,7 +50,20 @@ def diagnosis(trial: Trial) -> str | None:
         if count
     ]
     drops += [f"{count} {reason}" for reason, count in trial.switch.drops.items() if count]
-    return f"the switch says: {', '.join(ports)}; dropped: {', '.join(drops) or 'nothing'}"
+    counted = f"the switch says: {', '.join(ports)}; dropped: {', '.join(drops) or 'nothing'}"
+    suspicion = _suspicion(trial.switch)
+    return f"{suspicion}; {counted}" if suspicion else counted
+
+
+def _suspicion(switch: SwitchCounters) -> str | None:
+    """Say what counters like these usually mean."""
+    took = [port for port in switch.ports if port.received_frames]
+    gave = [port for port in switch.ports if port.sent_frames]
+    if not took:
+        return "nothing reached the switch"
+    if not gave:
+        return "the switch took frames and passed none on, as without rules for them"
+    return None
 
 
 def _arrives(trial: Trial) -> bool:
