@@ -45,6 +45,7 @@ setup(
         ],
         "vsperf.vnfs": [
             "sim = vsperf.vnfs.sim:SimulatedVnf",
+            "process = vsperf.vnfs.process.driver:ProcessVnf",
             "qemu = vsperf.vnfs.qemu.driver:Qemu",
         ],
         "vsperf.trafficgens": [

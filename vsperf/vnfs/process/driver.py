@@ -1,0 +1,127 @@
+"""The driver: a testpmd for each machine of a case, and nothing left of them."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from vsperf.errors import NotReadyError, UsageError
+from vsperf.host.cpus import Needs
+from vsperf.host.workspace import LONGEST_NAME, Workspace, require_short
+from vsperf.record.machine import MachineCounters
+from vsperf.record.plan import Placement, Step, Wire
+from vsperf.spec.base import DriverSpec
+from vsperf.spec.case import CaseSpec
+from vsperf.vnfs.process.command import PROGRAM, Machine, command_line, machines_of, needs_of
+from vsperf.vnfs.process.machine import RunningMachine, started
+from vsperf.vnfs.process.spec import ProcessSpec
+
+
+@dataclass
+class Processes:
+    """All machines of a deployment, in the order of the topology."""
+
+    machines: Sequence[RunningMachine]
+
+    def await_forwarding(self) -> None:
+        began = time.monotonic()
+        for running in self.machines:
+            running.await_forwarding(began + running.machine.spec.boot_timeout.seconds)
+
+    def failure(self) -> str | None:
+        found = (running.failure() for running in self.machines)
+        return next((why for why in found if why is not None), None)
+
+    def counters(self) -> tuple[MachineCounters, ...]:
+        return tuple(running.counters() for running in self.machines)
+
+    def facts(self) -> dict[str, Any]:
+        return {running.name: running.facts() for running in self.machines}
+
+    def access(self) -> tuple[str, ...]:
+        found = []
+        for running in self.machines:
+            found.append(f"socat - UNIX-CONNECT:{running.telemetry},type=5")
+            found.append(f"tail -f {running.program.log}")
+        return tuple(found)
+
+
+class ProcessVnf:
+    """Forwards as a container would: a process on vhost-user, and no guest around it."""
+
+    kind: ClassVar[str] = "process"
+    summary: ClassVar[str] = "testpmd on virtio_user in place of a machine, as containers run it"
+    Spec: ClassVar[type[DriverSpec]] = ProcessSpec
+
+    def needs(self, case: CaseSpec) -> Needs:
+        return needs_of(case, _spec_of(case))
+
+    def plan(
+        self, case: CaseSpec, wires: tuple[Wire, ...], placement: Placement
+    ) -> tuple[Step, ...]:
+        machines = machines_of(case, _spec_of(case), wires, placement)
+        return tuple(_step(machine) for machine in machines)
+
+    def require(self, case: CaseSpec) -> None:
+        _program()
+        machines = case.topology.machines
+        require_short(f"dpdk/{LONGEST_NAME}-{machine}/dpdk_telemetry.v2" for machine in machines)
+
+    def notes(self, case: CaseSpec) -> tuple[str, ...]:
+        return ("the machines are processes: what a guest would cost is not in the result",)
+
+    @contextmanager
+    def start(
+        self,
+        case: CaseSpec,
+        wires: tuple[Wire, ...],
+        placement: Placement,
+        workspace: Workspace,
+    ) -> Iterator[Processes]:
+        program = _program()
+        with ExitStack() as stack:
+            running = [
+                stack.enter_context(started(machine, program, workspace))
+                for machine in machines_of(case, _spec_of(case), wires, placement)
+            ]
+            try:
+                yield Processes(running)
+            finally:
+                if not workspace.kept:
+                    for one in running:
+                        one.ask_to_end()  # all now; each is waited for when it is its turn
+
+
+def _step(machine: Machine) -> Step:
+    cpus = ", ".join(str(cpu) for cpu in machine.cpus)
+    return Step(
+        component="vnf",
+        action=f"start {machine.name}, a testpmd that forwards in mode {machine.spec.forward}, on "
+        f"CPU {cpus}",
+        argv=command_line(PROGRAM, machine),
+    )
+
+
+def _program() -> str:
+    program = shutil.which(PROGRAM)
+    if program is None:
+        raise NotReadyError(
+            f"the program {PROGRAM} is not installed",
+            why="it forwards in place of a machine",
+            fix="install the package dpdk",
+        )
+    return program
+
+
+def _spec_of(case: CaseSpec) -> ProcessSpec:
+    if not isinstance(case.vnf, ProcessSpec):
+        kind = None if case.vnf is None else case.vnf.kind
+        raise UsageError(
+            f"machines that are processes were given settings of kind {kind!r}",
+            fix="--set vnf.kind=process",
+        )
+    return case.vnf
