@@ -2,22 +2,41 @@
 
 from __future__ import annotations
 
+from vsperf.cli.chain_view import ways_of
+from vsperf.record.chain import Way
 from vsperf.spec.topology import Topology
+
+GENERATOR = "generator"
 
 
 def draw(topology: Topology, switch: str) -> str:
     """Draw each path of a topology, the switch between each two places.
 
+    A machine stands between the numbers of its cards; with one card, frames leave where they came
+    in. At the end of a path is a link, or the generator where it is plugged into a machine.
+
     p2p    phy0 ──┤ ovs ├── phy1
+    pvp    phy0 ──┤ ovs ├── 0[vm1]1 ──┤ ovs ├── phy1
+    v2v    generator ── 0[vm1]1 ──┤ ovs ├── 0[vm2]1 ── generator
     """
-    between = f" ──┤ {switch} ├── "
     indent = " " * (len(topology.name) + 4)
-    lines = [between.join(_place(hop) for hop in path) for path in topology.paths]
+    lines = [_line(way, switch) for way in ways_of(topology)[::2]]
     return "\n".join(
         (f"{topology.name}    " if number == 0 else indent) + line
         for number, line in enumerate(lines)
     )
 
 
-def _place(hop: str) -> str:
-    return f"[{hop}]" if hop.startswith("vm") else hop
+def _line(way: Way, switch: str) -> str:
+    begin = f"{GENERATOR} ── " if way.inside[0] else way.begin
+    end = f" ── {GENERATOR}" if way.inside[-1] else way.end
+    middle = [
+        f" ──┤ {switch} ├── " if machine is None else _machine(machine, *crossing)
+        for machine, crossing in zip(way.inside, way.crossings, strict=True)
+    ]
+    return "".join((begin, *middle, end))
+
+
+def _machine(name: str, enter: str, leave: str) -> str:
+    first, last = enter.rpartition("_")[2], leave.rpartition("_")[2]
+    return f"{first}[{name}]{last}" if first != last else f"{first}[{name}]"

@@ -24,6 +24,7 @@ from vsperf.spec.loader import Request
     epilog="Examples:\n\n\b\n  vsperf plan phy2phy_tput\n"
     "  vsperf plan 'phy2phy_*' --preset rfc2544-strict\n"
     "  vsperf plan phy2phy_tput --set vswitch.pmd_cpus=2,3 --json\n"
+    "  vsperf plan pvp_tput --vnf process\n"
 )
 @selects_cases
 @json_option
@@ -73,6 +74,13 @@ def _print_steps(out: Console, item: Planned) -> None:
         out.print(f"  CPU {', '.join(str(cpu) for cpu in cpus):<6} {role}", markup=False)
     for node, size in plan.hugepage_bytes.items():
         out.print(f"  {size >> 20} MB of hugepages on memory node {node}", markup=False)
+    for wire in plan.wires:
+        out.print(
+            f"  card {wire.machine}_{wire.nic} {wire.mac} on {wire.address}; what leaves by it "
+            f"goes to {wire.peer_mac}",
+            markup=False,
+            soft_wrap=True,
+        )
     for number, step in enumerate(plan.steps, start=1):
         out.print(f"{number:3d}. {step.component}: {step.action}", markup=False, soft_wrap=True)
         if step.argv is not None:

@@ -40,6 +40,8 @@ def complete_run(ctx: click.Context, param: click.Parameter, incomplete: str) ->
     "  vsperf run phy2phy_tput --set traffic.frame_size=64B --repeat 5\n"
     "  vsperf run 'phy2phy_*' --preset standard --budget 2h\n"
     "  vsperf run phy2phy_tput --testbed sim\n"
+    "  vsperf run pvp_tput --vnf process            # no guest: a process forwards\n"
+    "  vsperf run phy2phy_tput --mode trafficgen    # through a device that others deployed\n"
     "  vsperf run --resume latest\n"
 )
 @selects_cases
