@@ -1,0 +1,245 @@
+"""Machines that are processes: their settings, command lines and needs, and how they wait."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+from simulated_cases import simulated_case
+
+from vsperf.errors import UsageError
+from vsperf.plugins import Plugins
+from vsperf.record.plan import Placement, Wire
+from vsperf.spec.case import CaseSpec
+from vsperf.spec.wiring import nics
+from vsperf.vnfs.process.driver import ProcessVnf
+from vsperf.vnfs.process.machine import Telemetry
+from vsperf.vnfs.settings import by_machine
+
+PVP = {"name": "pvp", "paths": [["phy0", "vm1", "phy1"]]}
+PVVP = {"name": "pvvp", "paths": [["phy0", "vm1", "vm2", "phy1"]]}
+PLACEMENT = Placement(cpus={"vm1": (2,), "vm2": (3, 4)})
+
+
+def process_case(
+    topology: dict[str, Any] | None = None, frame: str = "64B", **settings: Any
+) -> CaseSpec:
+    vnf = ProcessVnf.Spec.model_validate({"kind": "process", **settings})
+    return simulated_case(topology=topology or PVP, vnf=vnf, traffic={"frame_size": frame})
+
+
+def wires(case: CaseSpec, kind: str = "vhost-user-client") -> tuple[Wire, ...]:
+    return tuple(
+        Wire(
+            machine=nic.machine,
+            nic=nic.number,
+            kind=kind,
+            address=f"RUN/{nic.port}.sock",
+            mac=nic.mac,
+            peer_mac=nic.peer_mac,
+        )
+        for nic in nics(case.topology)
+    )
+
+
+def command_lines(case: CaseSpec, kind: str = "vhost-user-client") -> list[tuple[str, ...]]:
+    steps = ProcessVnf().plan(case, wires(case, kind), PLACEMENT)
+    return [step.argv or () for step in steps]
+
+
+def refusal(**settings: Any) -> str:
+    with pytest.raises(ValidationError) as caught:
+        process_case(**settings)
+    return str(caught.value)
+
+
+def test_it_is_found_by_its_kind() -> None:
+    assert isinstance(Plugins.load().driver("vnf", "process"), ProcessVnf)
+
+
+def test_the_whole_command_line() -> None:
+    assert command_lines(process_case()) == [
+        (
+            "dpdk-testpmd",
+            "--no-pci",
+            "--in-memory",
+            "--single-file-segments",
+            "-m",
+            "128",
+            "--file-prefix=NAME-vm1",
+            "--lcores=0@2,1@2",
+            "--vdev=net_virtio_user0,path=RUN/vm1_0.sock,mac=52:54:00:00:01:00,queues=1,"
+            "queue_size=1024,server=1",
+            "--vdev=net_virtio_user1,path=RUN/vm1_1.sock,mac=52:54:00:00:01:01,queues=1,"
+            "queue_size=1024,server=1",
+            "--",
+            "--auto-start",
+            "--forward-mode=io",
+            "--port-topology=paired",
+            "--nb-cores=1",
+            "--rxq=1",
+            "--txq=1",
+            "--rxd=512",
+            "--txd=512",
+            "--burst=32",
+            "--total-num-mbufs=16384",
+            "--no-flush-rx",
+            "--no-mlockall",
+            "--stats-period=86400",
+        )
+    ]
+
+
+def test_a_machine_that_calls_waits_until_the_switch_listens() -> None:
+    (argv,) = command_lines(process_case(), "vhost-user")
+    sockets = ("RUN/vm1_0.sock", "RUN/vm1_1.sock")
+    assert argv[:6] == (sys.executable, "-m", "vsperf.vnfs.process.waiting", *sockets, "--")
+    assert argv[6] == "dpdk-testpmd"
+    assert not [word for word in argv if "server=1" in word]
+
+
+def test_what_is_no_vhost_user_port_is_refused() -> None:
+    with pytest.raises(UsageError, match="tap"):
+        command_lines(process_case(), "tap")
+
+
+@pytest.mark.parametrize("forward", ["mac", "csum"])
+def test_a_mode_that_writes_addresses_is_told_the_next_hops(forward: str) -> None:
+    first, second = command_lines(process_case(PVVP, forward=forward))
+    peers = [word for word in first if word.startswith("--eth-peer")]
+    assert peers == ["--eth-peer=0,02:00:00:00:00:01", "--eth-peer=1,52:54:00:00:02:00"]
+    peers = [word for word in second if word.startswith("--eth-peer")]
+    assert peers == ["--eth-peer=0,52:54:00:00:01:01", "--eth-peer=1,02:01:00:00:00:01"]
+
+
+def test_with_one_card_frames_go_back_out_of_it() -> None:
+    (argv,) = command_lines(process_case({**PVP, "nics": 1}))
+    assert "--port-topology=loop" in argv
+    assert len([word for word in argv if word.startswith("--vdev")]) == 1
+
+
+def test_queues_rings_and_layout_are_those_of_the_settings() -> None:
+    settings = {"queues": 2, "rx_ring": 512, "packed": True, "rx_descriptors": 256}
+    (argv,) = command_lines(process_case(**settings))
+    devices = [word for word in argv if word.startswith("--vdev")]
+    assert all(",queues=2,queue_size=512,packed_vq=1,server=1" in device for device in devices)
+    assert {"--rxq=2", "--txq=2", "--rxd=256"} <= set(argv)
+
+
+def test_a_long_frame_fits_into_one_buffer() -> None:
+    (argv,) = command_lines(process_case(frame="9000B"))
+    assert "--max-pkt-len=9000" in argv
+    assert "--mbuf-size=9152" in argv
+    assert int(argv[argv.index("-m") + 1]) > 16384 * 9152 // 2**20
+
+
+def test_without_hugepages_memory_is_ordinary_and_none_is_asked_for() -> None:
+    case = process_case(hugepages=False)
+    (argv,) = command_lines(case)
+    assert "--no-huge" in argv
+    assert "--in-memory" not in argv
+    assert ProcessVnf().needs(case).hugepage_bytes == 0
+
+
+def test_each_thread_of_each_machine_gets_a_cpu_and_each_machine_its_memory() -> None:
+    case = process_case(PVVP, each={"vm2": {"vcpus": 2, "memory": 100}})
+    needs = ProcessVnf().needs(case)
+    assert [(need.role, need.count, need.busy) for need in needs.cpus] == [
+        ("vm1", 1, True),
+        ("vm2", 2, True),
+    ]
+    assert needs.hugepage_bytes == (128 + 100) << 20
+    assert "--lcores=0@3,1@3,2@4" in command_lines(case)[1]
+
+
+def test_chosen_cpus_are_dealt_out_in_order() -> None:
+    settings = {"cpus": "4-6", "each": {"vm1": {"vcpus": 2}}}
+    needs = ProcessVnf().needs(process_case(PVVP, **settings))
+    assert [(need.role, need.pinned) for need in needs.cpus] == [("vm1", (4, 5)), ("vm2", (6,))]
+
+
+def test_too_few_chosen_cpus_are_refused() -> None:
+    with pytest.raises(UsageError, match="2 machines have 2 forwarding threads"):
+        ProcessVnf().needs(process_case(PVVP, cpus="4"))
+
+
+def test_machines_differ_by_override_and_by_template() -> None:
+    settings = {
+        "testpmd_arguments": ["--eth-peers-configfile=/tmp/{{ vm.name }}-{{ vm.index }}"],
+        "each": {"vm2": {"forward": "mac", "burst": "{{ 8 * vm.index }}"}},
+    }
+    first, second = command_lines(process_case(PVVP, **settings))
+    assert {"--forward-mode=io", "--burst=32"} <= set(first)
+    assert {"--forward-mode=mac", "--burst=16"} <= set(second)
+    assert first[-1] == "--eth-peers-configfile=/tmp/vm1-1"
+    assert second[-1] == "--eth-peers-configfile=/tmp/vm2-2"
+
+
+def test_overrides_that_do_not_fit_are_refused_when_they_are_read() -> None:
+    assert "queue of vm2" in refusal(each={"vm2": {"queue": 2}})
+    assert "queues of vm2" in refusal(each={"vm2": {"queues": "many"}})
+    assert "which all machines share" in refusal(each={"vm2": {"cpus": "1"}})
+    assert "'guest' is undefined" in refusal(arguments=["{{ guest }}"])
+    assert "is unsafe" in refusal(arguments=["{{ ''.__class__ }}"])
+
+
+def test_an_override_for_a_machine_that_is_not_there_is_refused() -> None:
+    spec = ProcessVnf.Spec.model_validate({"kind": "process", "each": {"vm3": {}}})
+    topology = simulated_case(topology=PVVP).topology
+    with pytest.raises(UsageError, match="vm3, where topology pvvp has vm1, vm2"):
+        by_machine(spec, topology)  # type: ignore[type-var]
+
+
+def test_what_needs_a_guest_is_refused_and_says_where_there_is_one() -> None:
+    assert "kind qemu" in refusal(app="linux_bridge")
+
+
+def test_a_ring_is_a_power_of_two() -> None:
+    assert "no power of two" in refusal(rx_ring=1000)
+
+
+def test_what_waits_for_a_socket_becomes_the_program_and_keeps_its_number() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/switch.sock"
+        words = [path, "--", sys.executable, "-c", "import os; print(os.getpid())"]
+        process = subprocess.Popen(
+            [sys.executable, "-m", "vsperf.vnfs.process.waiting", *words], stdout=subprocess.PIPE
+        )
+        assert process.poll() is None
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(path)
+            said, _ = process.communicate(timeout=10)
+        assert int(said) == process.pid
+
+
+def test_a_question_is_answered_over_the_socket_and_a_bad_answer_is_an_error() -> None:
+    answers = [b'{"version":"DPDK 1"}', b'{"/ethdev/list":[0,1]}', b"?"]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "t")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listening:
+            listening.bind(str(path))
+            listening.listen()
+
+            def answer() -> None:
+                connection, _ = listening.accept()
+                with connection:
+                    connection.send(answers[0])
+                    for text in answers[1:]:
+                        connection.recv(100)
+                        connection.send(text)
+
+            thread = threading.Thread(target=answer)
+            thread.start()
+            with Telemetry(path) as telemetry:
+                assert telemetry.version == "DPDK 1"
+                assert telemetry.ask("/ethdev/list") == [0, 1]
+                with pytest.raises(OSError, match="answers"):
+                    telemetry.ask("/ethdev/stats,0")
+            thread.join()
