@@ -23,6 +23,8 @@ from loopbacks import tgen_dut
 
 from vsperf.errors import NotReadyError
 from vsperf.trafficgens.tgen.binary import find_binary
+from vsperf.vnfs.qemu.image import find_image
+from vsperf.vnfs.qemu.plan import PROGRAM
 from vsperf.vswitches.ovs_dpdk.programs import find_programs
 
 HERE = Path(__file__).parent
@@ -78,6 +80,16 @@ def _ovs_dpdk() -> str | None:
     return None if os.geteuid() == 0 else "only root can run it"
 
 
+def _guests() -> str | None:
+    if reason := _program(PROGRAM):
+        return reason
+    try:
+        find_image()
+    except NotReadyError as error:
+        return str(error)
+    return None
+
+
 PARTS: dict[str, Callable[[], str | None]] = {
     "checkout": _checkout,
     "make": lambda: _program("make"),
@@ -88,6 +100,7 @@ PARTS: dict[str, Callable[[], str | None]] = {
     "dpdk-testpmd": lambda: _program("dpdk-testpmd"),
     "tshark": lambda: _program("tshark"),
     "ovs-dpdk": _ovs_dpdk,
+    "guests": _guests,
     "setuptools": lambda: None if find_spec("setuptools") else "setuptools is not installed",
     "tgen-programs": tgen_programs.why_not,
 }

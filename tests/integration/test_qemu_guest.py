@@ -1,0 +1,276 @@
+"""Real guests behind the real OVS: they forward, count, say why they failed, and leave nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ovs_traffic import generator, send, wait_until
+from places import hugepages
+from qemu_cases import PVP, PVVP, placement_of, qemu_case, qemu_spec, wires_of
+
+from vsperf.errors import ComponentError
+from vsperf.host.workspace import Workspace, workspace
+from vsperf.record.plan import Endpoint
+from vsperf.spec.case import CaseSpec
+from vsperf.trafficgens.tgen.byhand import Sending
+from vsperf.vnfs.qemu.driver import Qemu
+from vsperf.vnfs.qemu.image import find_image
+from vsperf.vnfs.qemu.kvm import Probe
+from vsperf.vnfs.qemu.plan import PROGRAM
+from vsperf.vnfs.qemu.running import QemuMachines
+from vsperf.vswitches.ovs_dpdk.driver import OvsDpdk
+from vsperf.vswitches.ovs_dpdk.running import RunningOvs
+
+pytestmark = pytest.mark.xdist_group("machine")
+
+SLOWLY = Sending(rate_fps="1000", frames=1000)
+EMULATED = {"accelerator": "tcg"}
+HANGS = "rdinit=/nothing panic=0"
+"""The kernel finds no first program, and stays as it is."""
+PATIENCE_S = 10.0
+
+
+@dataclass
+class Chain:
+    """A switch with machines behind it."""
+
+    machines: QemuMachines
+    switch: RunningOvs
+    endpoints: tuple[Endpoint, ...]
+    place: Workspace
+
+    @property
+    def pid(self) -> int:
+        """The process of the first machine."""
+        return self.machines.machines[0].program.pid
+
+    def failure(self) -> str | None:
+        """Return what fails, once something does."""
+        deadline = time.monotonic() + PATIENCE_S
+        while (why := self.machines.failure()) is None and time.monotonic() < deadline:
+            time.sleep(0.02)
+        return why
+
+
+@contextmanager
+def plugged_in(case: CaseSpec) -> Iterator[Chain]:
+    """Start the machines of a case and the switch, and do not wait for the guests."""
+    placement = placement_of(case)
+    plan = OvsDpdk().plan(case, placement)
+    with (
+        workspace("a test of guests") as place,
+        Qemu().start(case, plan.wires, placement, place) as machines,
+        OvsDpdk().start(case, plan, placement, place) as switch,
+    ):
+        yield Chain(machines, switch, plan.endpoints, place)
+
+
+@contextmanager
+def forwarding(case: CaseSpec) -> Iterator[Chain]:
+    """Start the machines of a case and the switch, and wait until all of them forward."""
+    with plugged_in(case) as chain:
+        chain.machines.await_forwarding()
+        yield chain
+
+
+@pytest.fixture(autouse=True)
+def _needs_guests(require: Callable[[str], None]) -> Iterator[None]:
+    require("ovs-dpdk")
+    require("guests")
+    with hugepages():
+        yield
+
+
+def said(error: ComponentError) -> str:
+    return f"{error}; {error.problems[0].why}"
+
+
+def failed_start(case: CaseSpec) -> str:
+    """Return what is said when the machines of a case do not come up."""
+    with pytest.raises(ComponentError) as caught, plugged_in(case) as chain:
+        chain.machines.await_forwarding()
+    assert caught.value.problems[0].fix
+    return said(caught.value)
+
+
+def in_guest(chain: Chain, command: str) -> None:
+    """Run a command in the shell of the first machine."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as shell:
+        shell.connect(chain.place.fill("RUN/vm1.shell"))
+        shell.sendall(f"{command}\n".encode())
+        shell.settimeout(PATIENCE_S)
+        assert shell.recv(1)  # its echo: somebody reads there
+
+
+@pytest.mark.parametrize(
+    ("app", "settings"),
+    [
+        ("testpmd", {}),
+        ("testpmd", {"queues": 2, "vcpus": 2, "packed": True}),
+        ("linux_bridge", {}),
+        ("l2fwd", {}),
+    ],
+)
+def test_frames_go_through_a_guest_and_are_counted_in_it(
+    app: str, settings: dict[str, Any], require: Callable[[str], None]
+) -> None:
+    require("tgen")
+    case = qemu_case(PVP, app=app, **EMULATED, **settings)
+    with (
+        forwarding(case) as chain,
+        generator(chain.endpoints, chain.switch, chain.place) as tgen,
+    ):
+        (before,) = chain.machines.counters()
+        assert send(tgen, SLOWLY) == (2000, 2000)
+        (after,) = chain.machines.counters()
+        assert chain.machines.failure() is None
+    growth = after.since(before)
+    assert [nic.received_frames for nic in growth.nics] == [1000, 1000]
+    assert [nic.sent_frames for nic in growth.nics] == [1000, 1000]
+
+
+def test_a_machine_calls_a_switch_that_listens(require: Callable[[str], None]) -> None:
+    require("tgen")
+    case = qemu_case(PVP, **EMULATED)
+    ports = case.vswitch.model_copy(update={"ports": "vhost-user"})
+    with (
+        forwarding(case.model_copy(update={"vswitch": ports})) as chain,
+        generator(chain.endpoints, chain.switch, chain.place) as tgen,
+    ):
+        assert send(tgen, SLOWLY) == (2000, 2000)
+
+
+def test_machines_in_a_row_come_up_side_by_side(require: Callable[[str], None]) -> None:
+    require("tgen")
+    with (
+        forwarding(qemu_case(PVVP, **EMULATED)) as chain,
+        generator(chain.endpoints, chain.switch, chain.place) as tgen,
+    ):
+        assert send(tgen, SLOWLY) == (2000, 2000)
+        assert [machine.name for machine in chain.machines.counters()] == ["vm1", "vm2"]
+
+
+def test_threads_are_kept_to_their_cpus_and_facts_say_what_runs() -> None:
+    with forwarding(qemu_case(PVP, vcpus=2, hugepages=False, **EMULATED)) as chain:
+        (running,) = chain.machines.machines
+        facts = chain.machines.facts()["vm1"]
+        threads = {int(entry.name) for entry in Path(f"/proc/{chain.pid}/task").iterdir()}
+        assert len(running.threads) == 2
+        assert set(running.threads) < threads
+        assert {tuple(os.sched_getaffinity(thread)) for thread in threads} <= {(0,), (0, 1)}
+        assert os.sched_getaffinity(running.threads[0]) == {0}
+        access = chain.machines.access()
+    assert facts["accelerator"] == "tcg"
+    assert facts["guest"]["cpus"] == 2
+    assert facts["application"]["app"] == "testpmd"
+    assert facts["qemu"].count(".") == 2
+    assert "vsperf shell vm1" in access
+
+
+def test_a_killed_machine_is_named_with_its_signal() -> None:
+    with forwarding(qemu_case(PVP, **EMULATED)) as chain:
+        assert chain.machines.failure() is None
+        os.kill(chain.pid, signal.SIGKILL)
+        assert (chain.failure() or "").startswith("vm1 was killed by SIGKILL")
+
+
+def test_a_machine_that_hangs_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vsperf.vnfs.qemu.qmp.HEARTBEAT_S", 0.5)
+    with forwarding(qemu_case(PVP, **EMULATED)) as chain:
+        os.kill(chain.pid, signal.SIGSTOP)
+        try:
+            assert "QEMU has not answered" in (chain.failure() or "")
+        finally:
+            os.kill(chain.pid, signal.SIGCONT)
+
+
+def test_a_forwarder_that_is_killed_in_the_guest_is_named() -> None:
+    with forwarding(qemu_case(PVP, **EMULATED)) as chain:
+        in_guest(chain, "killall -9 dpdk-testpmd")
+        assert (chain.failure() or "").startswith("vm1: testpmd ended: signal 9")
+
+
+def test_a_guest_that_never_boots_shows_its_console() -> None:
+    words = failed_start(qemu_case(PVP, append=HANGS, boot_timeout="6s", **EMULATED))
+    assert "vm1 does not forward: the guest did not boot in time" in words
+    assert "Kernel panic" in words
+
+
+def test_a_guest_that_gives_up_ends_the_waiting_at_once() -> None:
+    began = time.monotonic()
+    words = failed_start(qemu_case(PVP, append="rdinit=/nothing", **EMULATED))
+    assert "vm1 ended with exit code 0 while it booted" in words
+    assert "Kernel panic" in words
+    assert time.monotonic() - began < 30
+
+
+def test_an_application_that_does_not_start_says_why() -> None:
+    words = failed_start(qemu_case(PVP, testpmd_arguments=["--colour=red"], **EMULATED))
+    assert words.startswith("vm1 does not forward: testpmd")
+    assert "colour" in words
+
+
+def test_words_that_qemu_refuses_are_shown() -> None:
+    words = failed_start(qemu_case(PVP, arguments=["-colour", "red"], **EMULATED))
+    assert "vm1 ended while it started" in words
+    assert "colour" in words
+
+
+def test_a_machine_that_nobody_calls_says_where_it_waits() -> None:
+    case = qemu_case(PVP, boot_timeout="1s", **EMULATED)
+    with (
+        pytest.raises(ComponentError) as caught,
+        workspace("a test of guests") as place,
+        Qemu().start(case, wires_of(case), placement_of(case), place) as machines,
+    ):
+        machines.await_forwarding()
+    assert "vm1 was not plugged in in time" in said(caught.value)
+    assert "vm1_0.sock" in said(caught.value)
+
+
+def test_machines_are_gone_soon() -> None:
+    with forwarding(qemu_case(PVVP, **EMULATED)) as chain:
+        pids = [running.program.pid for running in chain.machines.machines]
+        began = time.monotonic()
+    assert time.monotonic() - began < 10
+    assert not [pid for pid in pids if Path(f"/proc/{pid}").exists()]
+
+
+def test_an_image_of_the_users_own_only_has_to_run(tmp_path: Path) -> None:
+    disk, user_data = tmp_path / "disk.img", tmp_path / "user-data"
+    content = bytearray(1 << 20)
+    content[0:2], content[510:512] = b"\xeb\xfe", b"\x55\xaa"  # boots, and jumps to itself
+    disk.write_bytes(content)
+    user_data.write_text("#cloud-config\n")
+    case = qemu_case(PVP, image=str(disk), cloud_init=str(user_data), **EMULATED)
+    with forwarding(case) as chain:
+        assert chain.machines.failure() is None
+        assert chain.machines.counters()[0].nics == ()
+        assert Path(chain.place.fill("RUN/vm1.cidata/user-data")).read_text() == "#cloud-config\n"
+    assert disk.read_bytes() == bytes(content)
+
+
+def test_whether_guests_boot_on_kvm_is_tried_once(tmp_path: Path) -> None:
+    probe = Probe(find_image(), PROGRAM, tmp_path / "kvm.json")
+    outcome = probe.outcome()
+    assert outcome.why
+    assert probe.known() == outcome
+
+
+def test_settings_of_one_machine_reach_its_guest() -> None:
+    case = qemu_case(PVVP, **EMULATED, each={"vm2": {"app": "none", "memory": 192}})
+    with forwarding(case) as chain:
+        facts = chain.machines.facts()
+        assert facts["vm1"]["application"]["app"] == "testpmd"
+        assert facts["vm2"]["guest"]["memory_mb"] < facts["vm1"]["guest"]["memory_mb"]
+        wait_until(lambda: not [port for port in chain.switch.waiting_for() if "vm" in port])
+    assert qemu_spec().app == "testpmd"
