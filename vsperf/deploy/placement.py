@@ -2,7 +2,8 @@
 
 A part that never sleeps gets a CPU for itself as long as there are any: isolated ones first, then
 those on cores that nobody uses yet, the machine's first core last, because the system lives there.
-Parts that mostly sleep go to what is left. When there are too few, parts share, and say so.
+Parts that mostly sleep go to what is left. When there are too few, parts share, and say so; the
+generator is the last that has to, since what it does late, it does not do at all.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from collections.abc import Iterable, Sequence
 from vsperf.errors import Problem, SpecError
 from vsperf.host.cpus import Cpu, CpuNeed, CpuTopology
 from vsperf.record.plan import Placement
+
+GENERATOR = "generator"
 
 
 def place(needs: Sequence[CpuNeed], topology: CpuTopology) -> Placement:
@@ -27,7 +30,7 @@ def place(needs: Sequence[CpuNeed], topology: CpuTopology) -> Placement:
         if need.pinned is not None:
             found[need.role] = need.pinned
         elif need.busy:
-            found[need.role] = _for_busy(need.count, topology, busy)
+            found[need.role] = _for_busy(need.count, topology, busy, found.get(GENERATOR, ()))
         else:
             found[need.role] = _for_idle(need.count, topology, busy, found)
         if need.busy:
@@ -80,18 +83,26 @@ def _check_counts(needs: Sequence[CpuNeed], topology: CpuTopology) -> None:
         raise SpecError(problems)
 
 
-def _for_busy(count: int, topology: CpuTopology, busy: Sequence[int]) -> tuple[int, ...]:
+def _for_busy(
+    count: int, topology: CpuTopology, busy: Sequence[int], spared: Sequence[int]
+) -> tuple[int, ...]:
     chosen: list[int] = []
     for _ in range(count):
         taken = [*busy, *chosen]
-        chosen.append(min(topology.cpus, key=lambda cpu: _cost(cpu, taken, topology)).number)
+        chosen.append(
+            min(topology.cpus, key=lambda cpu: _cost(cpu, taken, topology, spared)).number
+        )
     return tuple(chosen)
 
 
-def _cost(cpu: Cpu, taken: Sequence[int], topology: CpuTopology) -> tuple[object, ...]:
+def _cost(
+    cpu: Cpu, taken: Sequence[int], topology: CpuTopology, spared: Sequence[int]
+) -> tuple[object, ...]:
     cores = {topology[number].core for number in taken}
     nodes = [topology[number].node for number in taken]
     return (
+        cpu.number in taken,
+        cpu.number in spared,
         taken.count(cpu.number),
         cpu.core in cores,
         not cpu.isolated,
@@ -108,7 +119,7 @@ def _for_idle(
     free = [cpu.number for cpu in topology.cpus if cpu.number not in busy and not cpu.isolated]
     if free:
         return tuple(free[:count])
-    quiet = found.get("generator", ()) or tuple(busy) or topology.numbers
+    quiet = found.get(GENERATOR, ()) or tuple(busy) or topology.numbers
     return quiet[:1]
 
 

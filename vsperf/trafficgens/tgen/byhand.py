@@ -35,8 +35,8 @@ class Stream:
         found: dict[str, Any] = {"transmit_port": way.transmit, "receive_port": way.receive}
         if not {"sizes", "genome"} & set(self.more):
             found["size"] = self.size
-        if (flows := flows_of(self.flows)) is not None:
-            found["flows"] = flows
+        if vary := flows_of(self.flows):
+            found["flows"] = {"vary": vary}
         return found | dict(self.more)
 
 
