@@ -20,7 +20,8 @@ from vsperf.record.plan import Placement, Wire
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.wiring import nics
 from vsperf.vnfs.process.driver import ProcessVnf
-from vsperf.vnfs.process.machine import Telemetry
+from vsperf.vnfs.process.spec import ProcessSpec
+from vsperf.vnfs.process.telemetry import Telemetry
 from vsperf.vnfs.settings import by_machine
 
 PVP = {"name": "pvp", "paths": [["phy0", "vm1", "phy1"]]}
@@ -126,7 +127,7 @@ def test_with_one_card_frames_go_back_out_of_it() -> None:
 
 
 def test_queues_rings_and_layout_are_those_of_the_settings() -> None:
-    settings = {"queues": 2, "rx_ring": 512, "packed": True, "rx_descriptors": 256}
+    settings: dict[str, Any] = {"queues": 2, "rx_ring": 512, "packed": True, "rx_descriptors": 256}
     (argv,) = command_lines(process_case(**settings))
     devices = [word for word in argv if word.startswith("--vdev")]
     assert all(",queues=2,queue_size=512,packed_vq=1,server=1" in device for device in devices)
@@ -160,7 +161,7 @@ def test_each_thread_of_each_machine_gets_a_cpu_and_each_machine_its_memory() ->
 
 
 def test_chosen_cpus_are_dealt_out_in_order() -> None:
-    settings = {"cpus": "4-6", "each": {"vm1": {"vcpus": 2}}}
+    settings: dict[str, Any] = {"cpus": "4-6", "each": {"vm1": {"vcpus": 2}}}
     needs = ProcessVnf().needs(process_case(PVVP, **settings))
     assert [(need.role, need.pinned) for need in needs.cpus] == [("vm1", (4, 5)), ("vm2", (6,))]
 
@@ -171,7 +172,7 @@ def test_too_few_chosen_cpus_are_refused() -> None:
 
 
 def test_machines_differ_by_override_and_by_template() -> None:
-    settings = {
+    settings: dict[str, Any] = {
         "testpmd_arguments": ["--eth-peers-configfile=/tmp/{{ vm.name }}-{{ vm.index }}"],
         "each": {"vm2": {"forward": "mac", "burst": "{{ 8 * vm.index }}"}},
     }
@@ -191,10 +192,10 @@ def test_overrides_that_do_not_fit_are_refused_when_they_are_read() -> None:
 
 
 def test_an_override_for_a_machine_that_is_not_there_is_refused() -> None:
-    spec = ProcessVnf.Spec.model_validate({"kind": "process", "each": {"vm3": {}}})
+    spec = ProcessSpec.model_validate({"kind": "process", "each": {"vm3": {}}})
     topology = simulated_case(topology=PVVP).topology
     with pytest.raises(UsageError, match="vm3, where topology pvvp has vm1, vm2"):
-        by_machine(spec, topology)  # type: ignore[type-var]
+        by_machine(spec, topology)
 
 
 def test_what_needs_a_guest_is_refused_and_says_where_there_is_one() -> None:
