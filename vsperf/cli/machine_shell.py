@@ -55,7 +55,7 @@ class MachineShell:
             f"echo vsperf-begin-''{token}; sh -c {shlex.quote(command)} </dev/null; "
             f"echo vsperf-end-''{token} $?\n"
         )
-        self.connection.sendall(CLEAR_LINE + line.encode())
+        self._send(CLEAR_LINE + line.encode())
         rest = self._await_begin(f"vsperf-begin-{token}\n".encode())
         end = re.compile(rb"vsperf-end-%s (\d+)\n" % token.encode())
         mark = f"vsperf-end-{token}".encode()
@@ -66,14 +66,14 @@ class MachineShell:
                 rest += self._received(None)
                 rest = rest.replace(b"\r\n", b"\n")
         except KeyboardInterrupt:
-            self.connection.sendall(INTERRUPT)
+            self._send(INTERRUPT)
             raise
         write(rest[: found.start()])
         return int(found[1])
 
     def talk(self, terminal: int, write: Callable[[bytes], None]) -> None:
         """Pass on what is typed at a terminal and what the shell writes, until Ctrl-]."""
-        self.connection.sendall(b"\n")
+        self._send(b"\n")
         write(self._received(time.monotonic() + ANSWER_S))
         with raw(terminal):
             while True:
@@ -83,7 +83,7 @@ class MachineShell:
                 if terminal in ready:
                     typed = os.read(terminal, 4096)
                     before, leave, _ = typed.partition(LEAVE)
-                    self.connection.sendall(before)
+                    self._send(before)
                     if leave or not typed:
                         return
 
@@ -103,12 +103,24 @@ class MachineShell:
                 fix="end the other one; what runs in it is ended by Ctrl-C in "
                 f"`vsperf shell {self.machine}`",
             )
-        found = self.connection.recv(65536)
+        try:
+            found = self.connection.recv(65536)
+        except OSError:
+            found = b""
         if not found:
-            raise ComponentError(
-                f"{self.machine} has gone", why="it closed the connection to its shell"
-            )
+            raise self._gone()
         return found
+
+    def _send(self, text: bytes) -> None:
+        try:
+            self.connection.sendall(text)
+        except OSError as error:
+            raise self._gone() from error
+
+    def _gone(self) -> ComponentError:
+        return ComponentError(
+            f"{self.machine} has gone", why="its side of the connection to its shell was closed"
+        )
 
 
 @contextmanager
