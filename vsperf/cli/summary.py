@@ -48,7 +48,8 @@ class CaseRow:
         """The slowest link that the case uses."""
         links = self.planned.spec["testbed"]["links"]
         hops = {hop for path in self.planned.spec["topology"]["paths"] for hop in path}
-        return min(LinkSpeed.parse(links[name]["speed"]) for name in links if name in hops)
+        used = [name for name in links if name in hops] or list(links)
+        return min(LinkSpeed.parse(links[name]["speed"]) for name in used)
 
     @property
     def goals(self) -> tuple[GoalResult, ...]:

@@ -1,0 +1,167 @@
+"""Virtual machines behind the real switch: every topology forwards, and accounts for each frame."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable
+
+import pytest
+from real_runs import Place, fixture_calibrations, fixture_place
+
+from vsperf.record.flags import Flag
+from vsperf.record.run import Outcome
+from vsperf.record.trial import Purpose, Trial
+from vsperf.store.reader import StoredRun
+
+pytestmark = pytest.mark.xdist_group("machine")
+__all__ = ["fixture_calibrations", "fixture_place"]
+
+LOAD = (
+    "--set=traffic.frame_size=64",
+    "--set=trial.warm_up=0s",
+    "--set=trial.drain=200ms",
+    "--set=trial.offered_tolerance=5%",
+    "--set=search={kind: fixed, loads: [2kfps], duration: 1s, loss_ratio: 20%}",
+    "--set=latency=null",
+)
+"""A load that an emulated guest bears; what the busy machine of a test makes late is forgiven."""
+UNEXPLAINED = 10
+"""Frames in a thousand: counters are read a moment before and after, and the machine is busy."""
+LATE_S = 20.0
+
+
+@pytest.fixture(name="guests", autouse=True)
+def fixture_guests(require: Callable[[str], None]) -> None:
+    require("guests")
+
+
+def only(stored: StoredRun) -> tuple[Trial, ...]:
+    (case,) = stored.cases
+    assert case.record is not None
+    assert case.record.outcome is Outcome.PASS, case.record.reason
+    return tuple(trial for trial in case.trials if trial.purpose is Purpose.SEARCH)
+
+
+def assert_accounted(trial: Trial, machines: int) -> None:
+    """Frames pass both ways, every machine sees them, and what is missing is where it says."""
+    assert all(way.good_frames > 0 for way in trial.directions)
+    assert not any(way.corrupted_frames or way.duplicate_frames for way in trial.directions)
+    assert len(trial.machines) == machines
+    for machine in trial.machines:
+        assert sum(nic.received_frames for nic in machine.nics) > 0, machine.name
+    assert trial.unexplained_frames is not None
+    assert abs(trial.unexplained_frames) * 1000 <= UNEXPLAINED * trial.sent_frames
+
+
+@pytest.mark.parametrize("vnf", ["process", "qemu"])
+@pytest.mark.parametrize(
+    ("testcase", "machines"),
+    [("pvp_tput", 1), ("pvvp_tput", 2), ("pvpv_tput", 2), ("v2v_tput", 2)],
+)
+def test_frames_pass_through_machines(place: Place, testcase: str, machines: int, vnf: str) -> None:
+    ended = place("run", testcase, f"--vnf={vnf}", *LOAD)
+    assert ended.code == 0, ended.err
+    stored = place.records()
+    for trial in only(stored):
+        assert_accounted(trial, machines)
+    (case,) = stored.cases
+    assert case.record is not None
+    emulated = vnf == "qemu" and "tcg" in str(case.record.surroundings)
+    assert (Flag.EMULATED in case.record.flags) == emulated
+
+
+def test_each_of_two_queues_forwards(place: Place) -> None:
+    ended = place("run", "pvp_mq_tput", "--vnf=process", *LOAD)
+    assert ended.code == 0, ended.err
+    for trial in only(place.records()):
+        assert_accounted(trial, 1)
+
+
+def test_a_guest_with_two_queues_forwards(place: Place) -> None:
+    ended = place("run", "pvp_mq_tput", *LOAD)
+    assert ended.code == 0, ended.err
+    for trial in only(place.records()):
+        assert_accounted(trial, 1)
+
+
+@pytest.mark.parametrize("dispatch", ["ip", "udp"])
+def test_machines_side_by_side_share_the_frames_equally(place: Place, dispatch: str) -> None:
+    ended = place("run", "pvpv_tput", "--vnf=process", f"--set=topology.dispatch={dispatch}", *LOAD)
+    assert ended.code == 0, ended.err
+    for trial in only(place.records()):
+        first, second = (sum(nic.received_frames for nic in one.nics) for one in trial.machines)
+        assert abs(first - second) <= 2 * UNEXPLAINED
+
+
+def test_frames_go_back_out_of_a_single_card(place: Place) -> None:
+    ended = place("run", "pvp_tput", "--vnf=process", "--set=topology.nics=1", *LOAD)
+    assert ended.code == 0, ended.err
+    for trial in only(place.records()):
+        assert_accounted(trial, 1)
+        assert [len(machine.nics) for machine in trial.machines] == [1]
+
+
+@pytest.mark.parametrize("vnf", ["process", "qemu"])
+@pytest.mark.parametrize("event", ["restart-switch", "kill-switch"])
+def test_frames_come_back_when_the_switch_restarts(place: Place, vnf: str, event: str) -> None:
+    if (vnf, event) == ("process", "restart-switch"):
+        pytest.skip("covered by the other three")
+    ended = place(
+        "run",
+        "pvp_vhost_reconnect",
+        f"--vnf={vnf}",
+        "--set=trial.warm_up=0s",
+        "--set=trial.offered_tolerance=5%",
+        "--set=search.duration=8s",
+        "--set=search.repeats=1",
+        f"--set=search.event={event}",
+    )
+    assert ended.code == 0, ended.err
+    (trial,) = only(place.records())
+    assert trial.event is not None and trial.event.name == event
+    assert trial.outage_ns is not None
+    assert trial.outage_ns < 5 * 10**9
+    assert all(way.good_frames > way.intended_frames // 3 for way in trial.directions)
+
+
+@pytest.mark.parametrize("vnf", ["process", "qemu"])
+def test_a_machine_killed_in_mid_trial_is_named_and_the_case_measured_anew(
+    place: Place, vnf: str
+) -> None:
+    run = place.start("run", "pvp_tput", f"--vnf={vnf}", *LOAD)
+    run.wait_for("TrialStarted", 2)
+    time.sleep(0.3)
+    (name,) = {name for name in place.programs().values() if name.startswith("vm1")}
+    place.signal(name, signal.SIGKILL)
+    ended = run.end()
+    assert ended.code == 0, ended.err
+    (case,) = place.records().cases
+    (struck,) = [trial for trial in case.trials if Flag.MACHINE_ERROR in trial.flags]
+    assert "vm1" in str(struck.error) and "SIGKILL" in str(struck.error)
+    assert case.record is not None
+    assert any("measured anew" in warning for warning in case.record.warnings)
+
+
+def test_a_guest_that_never_gets_ready_is_shown_with_its_console(place: Place) -> None:
+    ended = place(
+        "run",
+        "pvp_tput",
+        "--set=vnf.boot_timeout=4s",
+        "--set=vnf.append=rdinit=/bin/nothing",
+        *LOAD,
+    )
+    assert ended.code == 4
+    assert "vm1" in ended.said
+    assert "console" in ended.said
+    assert ended.took_s < LATE_S
+
+
+@pytest.mark.parametrize("setting", ["vnf.image", "vnf.kernel"])
+def test_a_wrong_image_is_refused_before_anything_starts(place: Place, setting: str) -> None:
+    wrong = place.folder / "notes.txt"
+    wrong.write_text("no image, and no kernel\n")
+    ended = place("run", "pvp_tput", f"--set={setting}={wrong}", *LOAD)
+    assert ended.code in (2, 3)
+    assert str(wrong) in ended.said
+    assert not place.results.exists()
