@@ -16,7 +16,7 @@ from vsperf.cli import outside
 from vsperf.plugins import Plugins
 from vsperf.spec import loader
 from vsperf.spec.document import settable_paths
-from vsperf.spec.loader import Loaded, Request
+from vsperf.spec.loader import Loaded, Request, Shorthand
 from vsperf.spec.lookup import Library
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -32,7 +32,7 @@ def library() -> Library:
 def load(request: Request, plugins: Plugins) -> Loaded:
     """Load the cases that the command line asks for."""
     loaded = loader.load(request, library(), plugins.specs())
-    if any(written == outside.OPTION for written, _ in request.shorthands):
+    if any(one.written == outside.OPTION for one in request.shorthands):
         return outside.seen_from_outside(loaded)
     return loaded
 
@@ -92,13 +92,13 @@ def _with_request(command: F, options: tuple[Callable[[F], F], ...]) -> F:
     return collecting  # type: ignore[return-value]
 
 
-def _shorthands(vnf: str | None, mode: str) -> tuple[tuple[str, str], ...]:
+def _shorthands(vnf: str | None, mode: str) -> tuple[Shorthand, ...]:
     """Return the settings that options of their own stand for."""
     found = []
     if vnf is not None:
-        found.append((f"--vnf {vnf}", f"vnf.kind={vnf}"))
+        found.append(Shorthand(f"--vnf {vnf}", f"vnf.kind={vnf}", keeps=True))
     if mode != FULL:
-        found.append((outside.OPTION, "vswitch.kind=external"))
+        found.append(Shorthand(outside.OPTION, "vswitch.kind=external"))
     return tuple(found)
 
 
@@ -143,7 +143,8 @@ def _overrides() -> tuple[Callable[[F], F], ...]:
             "--vnf",
             metavar="KIND",
             shell_complete=complete_vnf,
-            help="What runs as machines: qemu or process; the same as --set vnf.kind=KIND.",
+            help="What runs as machines: qemu or process; as --set vnf.kind=KIND, but what the "
+            "testcase sets for machines stays.",
         ),
         click.option(
             "--conf",

@@ -52,12 +52,10 @@ class LayerReader:
         """Return a layer for each `--conf`; records name the file as the user did."""
         return [self.file(self.library.cwd / path, brief=str(path)) for path in paths]
 
-    def options(
-        self, texts: tuple[str, ...], shorthands: tuple[tuple[str, str], ...] = ()
-    ) -> Layers:
-        """Return a layer for each option that stands for a setting, and then for each `--set`."""
+    def options(self, texts: tuple[str, ...], written: str | None = None) -> Layers:
+        """Return a layer for each `--set`, or for the option that was written in place of it."""
         layers: Layers = []
-        for written, text in (*shorthands, *((None, text) for text in texts)):
+        for text in texts:
             try:
                 layers.append(set_layer(text, written))
             except SpecError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -27,6 +28,19 @@ MOST_REPEATS = 1000
 
 
 @dataclass(frozen=True)
+class Shorthand:
+    """An option that stands for a setting of its own, above the files and below `--set`."""
+
+    written: str
+    """As it was typed, such as `--vnf process`."""
+    setting: str
+    """What it stands for, such as `vnf.kind=process`."""
+    keeps: bool = False
+    """Whether it only takes the place of the testbed's choice, so that what a testcase sets for
+    whichever driver stays; a driver that the testcase itself names is replaced all the same."""
+
+
+@dataclass(frozen=True)
 class Request:
     """What a command line asks for."""
 
@@ -39,8 +53,7 @@ class Request:
     conf: tuple[Path, ...] = ()
     sets: tuple[str, ...] = ()
     repeat: int = 1
-    shorthands: tuple[tuple[str, str], ...] = ()
-    """Options that stand for a setting, as (how it was typed, `PATH=VALUE`); `sets` win."""
+    shorthands: tuple[Shorthand, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -108,6 +121,10 @@ def _same_names(chosen: tuple[Found, ...], library: Library) -> list[Problem]:
     return problems
 
 
+def _options(reader: LayerReader, shorthands: Iterable[Shorthand]) -> Layers:
+    return [layer for one in shorthands for layer in reader.options((one.setting,), one.written)]
+
+
 @dataclass(frozen=True)
 class _Resolved:
     """What became of one testcase."""
@@ -128,8 +145,12 @@ class _Loader:
         self._model = document_model(drivers)
         self._paths = tuple(paths_of(self._model))
         self._below = reader.defaults()
-        options = reader.options(request.sets, request.shorthands)
-        self._above = [*reader.conf_files(request.conf), *options]
+        self._beside = _options(reader, [one for one in request.shorthands if one.keeps])
+        self._above = [
+            *reader.conf_files(request.conf),
+            *_options(reader, request.shorthands),
+            *reader.options(request.sets),
+        ]
 
     def testcase(self, found: Found) -> _Resolved:
         """Return the cases of one testcase file, none after noting a problem."""
@@ -144,7 +165,7 @@ class _Loader:
             self.problems.append(self._no_testbed())
         presets, machines = self.chosen_layers(preset, testbed, marks)
         unknown: Layers = [] if selection else [None]
-        layers = [*self._below, *unknown, *presets, *machines, *upper]
+        layers = [*self._below, *unknown, *presets, *machines, *self._beside, *upper]
         if not any(layers):
             return _Resolved()
         return _Resolved(self._cases(layers), preset, testbed)
