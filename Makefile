@@ -35,17 +35,18 @@ setup-dev: ## install what the tests need, too
 	@tools/bootstrap --dev
 
 lint: setup-dev ## the gates: style, types, layers, spelling, shell scripts
-	@echo "gate: ruff check";           $(python) -m ruff check . $(programs)
-	@echo "gate: ruff format";          $(python) -m ruff format --check . $(programs)
+	@echo "gate: ruff check";           $(python) -m ruff check . $(programs) vnfs/build
+	@echo "gate: ruff format";          $(python) -m ruff format --check . $(programs) vnfs/build
 	@echo "gate: mypy";                 $(python) -m mypy
 	@echo "gate: mypy tools";           $(python) -m mypy --scripts-are-modules $(programs)
+	@echo "gate: mypy vnfs";            $(python) -m mypy --scripts-are-modules vnfs/build
 	@echo "gate: import-linter";        said=$$(.venv/bin/lint-imports) || { echo "$$said"; exit 1; }
 	@echo "gate: codespell";            .venv/bin/codespell --skip '$(misspelt)' $(prose)
 	@echo "gate: shellcheck";           .venv/bin/shellcheck $(scripts)
 
 format: setup-dev ## put the code into its standard form
-	@$(python) -m ruff check --fix . $(programs)
-	@$(python) -m ruff format . $(programs)
+	@$(python) -m ruff check --fix . $(programs) vnfs/build
+	@$(python) -m ruff format . $(programs) vnfs/build
 
 docs: setup-dev ## write the generated pages of docs/reference anew
 	@$(python) tools/make-reference

@@ -37,7 +37,9 @@ def output(argv: Sequence[str | Path], fix: str, cwd: Path | None = None) -> str
     """Return what a command writes; one that fails is an error with its last words."""
     words = [str(word) for word in argv]
     try:
-        done = subprocess.run(words, cwd=cwd, capture_output=True, text=True, check=False)
+        done = subprocess.run(  # noqa: S603 - an argument vector of our own
+            words, cwd=cwd, capture_output=True, text=True, check=False
+        )
     except OSError as error:
         raise BuildError(f"{words[0]} does not run", str(error), fix) from error
     if done.returncode != 0:

@@ -86,7 +86,9 @@ def _members(package: Path) -> list[tuple[str, bytes]]:
     """Return the files of a package that may be of use: the kernel and all modules."""
     wanted = re.compile(r"/boot/vmlinuz-|\.ko(\.\w+)?$|/modules\.builtin$")
     argv = [str(program("dpkg-deb", "dpkg")), "--fsys-tarfile", str(package)]
-    with subprocess.Popen(argv, stdout=subprocess.PIPE) as unpacking:
+    with subprocess.Popen(  # noqa: S603 - an argument vector of our own
+        argv, stdout=subprocess.PIPE
+    ) as unpacking:
         assert unpacking.stdout is not None
         try:
             with tarfile.open(fileobj=unpacking.stdout, mode="r|") as archive:
@@ -126,16 +128,22 @@ def _candidates() -> list[Package]:
 
 
 def _depends(apt_cache: Path, package: str) -> list[str]:
-    argv = [str(apt_cache), "depends", "--important", package]
-    said = subprocess.run(argv, capture_output=True, text=True, check=False).stdout
+    said = _asked([apt_cache, "depends", "--important", package])
     return re.findall(r"^\s*Depends: (\S+)", said, re.MULTILINE)
 
 
 def _version(apt_cache: Path, package: str) -> str | None:
-    argv = [str(apt_cache), "show", "--no-all-versions", package]
-    said = subprocess.run(argv, capture_output=True, text=True, check=False).stdout
+    said = _asked([apt_cache, "show", "--no-all-versions", package])
     found = re.search(r"^Version: (\S+)", said, re.MULTILINE)
     return found[1] if found else None
+
+
+def _asked(argv: list[str | Path]) -> str:
+    """Return what the package lists say; nothing about a package that they do not know."""
+    try:
+        return output(argv, ONLINE)
+    except BuildError:
+        return ""
 
 
 def _file(downloads: Path, package: Package) -> Path:
