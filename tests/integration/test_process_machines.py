@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import pytest
 from ovs_cases import ovs_case
+from ovs_traffic import wait_until
 from places import hugepages
 
 from vsperf.deploy.deployment import Deployment, deploy, prepare
@@ -29,6 +29,7 @@ from vsperf.trafficgens.tgen.command import Options, port_of
 from vsperf.trafficgens.tgen.driver import TgenGenerator
 from vsperf.trafficgens.tgen.process import Tgen
 from vsperf.vnfs.process.driver import Processes, ProcessVnf
+from vsperf.vswitches.ovs_dpdk.running import RunningOvs
 
 pytestmark = pytest.mark.xdist_group("machine")
 
@@ -115,7 +116,11 @@ def deployed(case: CaseSpec) -> Iterator[Deployment]:
     with workspace("a test of processes") as place:
         with ExitStack() as stack:
             prepare(case, plan, place, stack)
-            yield deploy(case, plan, drivers, place, stack)
+            running = deploy(case, plan, drivers, place, stack)
+            assert isinstance(running.switch, RunningOvs)
+            switch = running.switch
+            wait_until(lambda: not switch.waiting_for())
+            yield running
         place.require_nothing_left()
 
 
@@ -150,3 +155,89 @@ def test_frames_come_back_from_a_machine_and_are_counted(settings: dict[str, Any
             "52:54:00:00:01:00",
             "52:54:00:00:01:01",
         ]
+
+
+def test_frames_go_back_out_of_a_single_card() -> None:
+    case = process_case({**PVP, "nics": 1})
+    with hugepages(), alone(case, cards=1) as (running, place), backend(place, cards=1) as tgen:
+        running.await_forwarding()
+        assert send(tgen, cards=1) == (2000, 2000)
+
+
+def test_frames_come_back_over_two_queues() -> None:
+    case = process_case(PVP, queues=2)
+    with hugepages(), alone(case) as (running, place), backend(place, queues=2) as tgen:
+        running.await_forwarding()
+        assert send(tgen, flows=64) == (4000, 4000)
+        assert [port["nb_rx_queues"] for port in running.facts()["vm1"]["ports"]] == [2, 2]
+
+
+def test_frames_of_9000_bytes_come_back_whole() -> None:
+    case = process_case(PVP)
+    traffic = case.traffic.model_validate(case.traffic.model_dump() | {"frame_size": "9000B"})
+    case = case.model_copy(update={"traffic": traffic})
+    with hugepages(), alone(case) as (running, place), backend(place) as tgen:
+        running.await_forwarding()
+        assert send(tgen, size=9000) == (4000, 4000)
+
+
+def test_a_machine_that_was_killed_says_so() -> None:
+    with hugepages(), alone(process_case(PVP)) as (running, place), backend(place):
+        running.await_forwarding()
+        os.kill(running.machines[0].program.pid, signal.SIGKILL)
+        with pytest.raises(ComponentError, match="vm1 was killed by SIGKILL"):
+            running.counters()
+        assert "vm1 was killed by SIGKILL" in str(running.failure())
+        assert "Port statistics" not in str(running.failure())
+
+
+def test_a_machine_that_nobody_calls_is_waited_for_until_its_time_is_over() -> None:
+    case = process_case(PVP, boot_timeout="300ms")
+    late = pytest.raises(ComponentError, match=r"vm1 does not forward after 0\.3 s")
+    with hugepages(), alone(case) as (running, _), late as caught:
+        running.await_forwarding()
+    assert "waiting for client connection" in str(caught.value.problems[0].why)
+
+
+def test_a_machine_that_does_not_start_shows_what_it_said() -> None:
+    case = process_case(PVP, testpmd_arguments=["--no-such-option"])
+    with (
+        hugepages(),
+        alone(case) as (running, place),
+        backend(
+            place,
+        ),
+        pytest.raises(ComponentError, match="vm1 ended with exit code 1") as caught,
+    ):
+        running.await_forwarding()
+    assert "no-such-option" in str(caught.value.problems[0].why)
+
+
+@pytest.mark.parametrize("ports", ["vhost-user-client", "vhost-user"])
+def test_frames_pass_the_switch_and_the_machine_both_ways(
+    ports: str, require: Callable[[str], None]
+) -> None:
+    require("ovs-dpdk")
+    case = process_case(PVP, {"ports": ports})
+    with deployed(case) as running:
+        assert running.machines is not None
+        before = running.machines.counters()
+        counts = running.generator.run(TrialRequest(2000, 500_000_000))
+        (growth,) = (
+            after.since(then)
+            for after, then in zip(running.machines.counters(), before, strict=True)
+        )
+    assert [way.received_frames for way in counts.directions] == [1000, 1000]
+    assert [nic.received_frames for nic in growth.nics] == [1000, 1000]
+    assert growth.lost_frames == 0
+
+
+def test_frames_pass_from_machine_to_machine(require: Callable[[str], None]) -> None:
+    """The generator plays the switch on the outer card of each."""
+    require("ovs-dpdk")
+    with deployed(process_case(V2V)) as running:
+        assert running.machines is not None
+        counts = running.generator.run(TrialRequest(2000, 500_000_000))
+        names = [machine.name for machine in running.machines.counters()]
+    assert [way.received_frames for way in counts.directions] == [1000, 1000]
+    assert names == ["vm1", "vm2"]

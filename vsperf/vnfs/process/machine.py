@@ -21,6 +21,8 @@ from vsperf.vnfs.process.telemetry import Telemetry
 POLL_S = 0.01
 STATISTICS = "Port statistics"
 """With this begins what testpmd prints of itself, which says nothing about how it ended."""
+USAGE = "\nUsage: "
+"""With this begins a list of all options, and before it is what was wrong with the given ones."""
 WORDS = 5
 DROPS = {
     "imissed": "missed",
@@ -131,6 +133,7 @@ class RunningMachine:
             text = self.program.log.read_text(errors="replace")
         except OSError:
             return None
+        text = text.partition(USAGE)[0]
         before, found, after = text.rpartition(STATISTICS)
         later = (line for line in after.splitlines()[1:] if not _statistic(line))
         told = [*before.splitlines(), *later] if found else text.splitlines()
