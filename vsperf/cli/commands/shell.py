@@ -29,7 +29,7 @@ def complete_deployment(ctx: click.Context, param: click.Parameter, incomplete: 
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
     epilog="Examples:\n\n\b\n"
     "  vsperf shell vm1                       # interactive; Ctrl-] leaves\n"
-    "  vsperf shell vm1 ip -s link\n"
+    "  vsperf shell vm1 ip addr\n"
     "  vsperf shell vm1 'dmesg | tail -5'\n"
     "  echo 'cat /proc/interrupts' | vsperf shell vm1\n",
 )
@@ -57,7 +57,7 @@ def command(deployment: str | None, machine: str, words: tuple[str, ...]) -> int
         return 0
     text = " ".join(words) or sys.stdin.read().strip()
     if not text:
-        raise UsageError("there is no command to run", fix="vsperf shell vm1 ip -s link")
+        raise UsageError("there is no command to run", fix="vsperf shell vm1 ip addr")
     with connected(machine, path) as shell:
         return shell.run(text, write_out)
 
