@@ -98,7 +98,6 @@ def failed_start(case: CaseSpec) -> str:
     """Return what is said when the machines of a case do not come up."""
     with pytest.raises(ComponentError) as caught, plugged_in(case) as chain:
         chain.machines.await_forwarding()
-    assert caught.value.problems[0].fix
     return said(caught.value)
 
 

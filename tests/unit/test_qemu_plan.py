@@ -60,6 +60,11 @@ def test_each_vcpu_polls_and_the_rest_of_qemu_sleeps() -> None:
     )
 
 
+def test_each_queue_has_a_vcpu_unless_the_user_says_otherwise() -> None:
+    assert qemu_spec(queues=2).vcpu_count == 2
+    assert qemu_spec(queues=2, vcpus=1).vcpu_count == 1
+
+
 def test_cpus_of_the_user_are_dealt_out_machine_by_machine() -> None:
     case = qemu_case(PVVP, cpus="2-4", emulator_cpus="0", each={"vm2": {"vcpus": 2}})
     assert needs_of(case, spec_of(case)).cpus == (

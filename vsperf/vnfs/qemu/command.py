@@ -134,7 +134,8 @@ def _processor(machine: Machine) -> Iterator[str]:
     yield from ("-machine", f"{machine.spec.machine},memory-backend=memory")
     yield from ("-accel", accelerator)
     yield from ("-cpu", machine.cpu_model)
-    yield from ("-smp", f"{machine.spec.vcpus},sockets=1,cores={machine.spec.vcpus},threads=1")
+    vcpus = machine.spec.vcpu_count
+    yield from ("-smp", f"{vcpus},sockets=1,cores={vcpus},threads=1")
 
 
 def _memory(machine: Machine) -> Iterator[str]:

@@ -181,8 +181,13 @@ class RunningMachine:
     def require_alive(self, when: str, patience_s: float = 0.0) -> None:
         """Raise `ComponentError` with its last words when QEMU has ended, or does so in time."""
         if self.program.wait(patience_s):
-            words = self.program.last_words() or self.console_words()
-            raise ComponentError(f"{self.name} {self.program.ending()} {when}", why=words)
+            by_itself = self.program.poll() == 0  # the guest powered off, or gave up
+            words = None if by_itself else self.program.last_words()
+            raise ComponentError(
+                f"{self.name} {self.program.ending()} {when}",
+                why=words or self.console_words(),
+                fix="see the settings of vnf: image, kernel, append, memory, arguments",
+            )
 
     def console_words(self) -> str | None:
         """Return the last lines that the guest's kernel wrote, for people."""

@@ -50,7 +50,7 @@ def needs_of(case: CaseSpec, spec: QemuSpec) -> Needs:
     emulator = None if spec.emulator_cpus is None else spec.emulator_cpus.cpus
     found = []
     for name, own in settings.items():
-        found.append(CpuNeed(name, own.vcpus, pinned=pins.get(name)))
+        found.append(CpuNeed(name, own.vcpu_count, pinned=pins.get(name)))
         count = len(emulator) if emulator else 1
         found.append(CpuNeed(emulator_role(name), count, busy=False, pinned=emulator))
     memory = sum(own.memory for own in settings.values() if own.hugepages)
@@ -164,7 +164,7 @@ def _pins(spec: QemuSpec, settings: dict[str, QemuSpec]) -> dict[str, tuple[int,
     """Deal out the CPUs that the user chose, machine by machine."""
     if spec.cpus is None:
         return {}
-    wanted = sum(own.vcpus for own in settings.values())
+    wanted = sum(own.vcpu_count for own in settings.values())
     if len(spec.cpus) != wanted:
         raise UsageError(
             f"vnf.cpus names {len(spec.cpus)} CPUs, and {len(settings)} machines have {wanted} "
@@ -174,7 +174,7 @@ def _pins(spec: QemuSpec, settings: dict[str, QemuSpec]) -> dict[str, tuple[int,
         )
     found, rest = {}, list(spec.cpus)
     for name, own in settings.items():
-        found[name], rest = tuple(rest[: own.vcpus]), rest[own.vcpus :]
+        found[name], rest = tuple(rest[: own.vcpu_count]), rest[own.vcpu_count :]
     return found
 
 

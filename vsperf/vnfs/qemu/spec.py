@@ -32,8 +32,8 @@ class QemuSpec(MachinesSpec):
     or with new checksums."""
     queues: Annotated[int, Field(ge=1, le=16)] = 1
     """Queue pairs of each network card."""
-    vcpus: Annotated[int, Field(ge=1, le=64)] = 1
-    """Virtual CPUs of a machine."""
+    vcpus: Annotated[int, Field(ge=1, le=64)] | None = None
+    """Virtual CPUs of a machine; one for each queue of a card when not given."""
     memory: Annotated[int, Field(ge=64, le=1048576)] = 256
     """Memory of a machine [MB], a multiple of 2."""
     hugepages: bool = True
@@ -69,7 +69,7 @@ class QemuSpec(MachinesSpec):
     """Words for the kernel's command line, after those that vsperf's own guest needs."""
     cloud_init: str | None = None
     """File with user data for cloud-init; the guest finds it on a drive called cidata."""
-    agent: Literal["auto", True, False] = "auto"
+    agent: Literal["auto"] | bool = "auto"
     """Whether vsperf's agent runs in the guest; `auto` is yes for vsperf's own guest. Without it,
     nothing is started or counted inside, and a machine is ready once it runs."""
     devices: tuple[str, ...] = ()
@@ -117,6 +117,11 @@ class QemuSpec(MachinesSpec):
         if self.testpmd_arguments and self.app != "testpmd":
             raise ValueError(f"testpmd_arguments are given, but app is {self.app}")
         return self
+
+    @property
+    def vcpu_count(self) -> int:
+        """Number of virtual CPUs."""
+        return self.queues if self.vcpus is None else self.vcpus
 
     @property
     def own_guest(self) -> bool:
