@@ -141,6 +141,19 @@ add_words(struct application *application, unsigned int workers, unsigned int mb
 		application_word(application, "%s", settings->words[i]);
 }
 
+/* testpmd itself takes a mode that it does not know for `io`. */
+static bool
+knows(const char *forward)
+{
+	static const char *const modes[] = {"io", "mac", "macswap", "csum"};
+
+	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+		if (strcmp(modes[i], forward) == 0)
+			return true;
+	}
+	return false;
+}
+
 static bool
 start(struct application *application, struct text *wrong)
 {
@@ -149,6 +162,10 @@ start(struct application *application, struct text *wrong)
 	unsigned int workers;
 	unsigned int mbufs;
 
+	if (!knows(settings->forward)) {
+		text_format(wrong, "\"forward\" is none of io, mac, macswap, csum");
+		return false;
+	}
 	if (!boot_modules(MODULES, wrong))
 		return false;
 	for (unsigned int i = 0; i < settings->sides; i++) {

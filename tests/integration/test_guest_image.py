@@ -1,0 +1,148 @@
+"""The guest image, really booted: what its agent says and does, and real frames through it."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+
+import pytest
+from conftest import Require
+from guest_machine import MACS, PATIENCE_S, Guest, booted
+
+from vsperf.vnfs.qemu.image import GuestImage, find_image
+
+pytestmark = pytest.mark.xdist_group("machine")
+
+PEERS = ("02:00:00:00:00:0a", "02:00:00:00:00:0b")
+BEYOND = bytes.fromhex("020000000099")
+SOURCE = bytes.fromhex("020000000011")
+
+
+def address(text: str) -> bytes:
+    return bytes.fromhex(text.replace(":", ""))
+
+
+def frame(destination: bytes, source: bytes = SOURCE, kind: str = "0800") -> bytes:
+    return (destination + source + bytes.fromhex(kind)).ljust(60, b"\x5a")
+
+
+@pytest.fixture(name="image")
+def fixture_image(require: Require) -> GuestImage:
+    require("guests")
+    return find_image()
+
+
+@pytest.fixture(name="guest")
+def fixture_guest(image: GuestImage) -> Iterator[tuple[Guest, dict[str, object]]]:
+    with booted(image) as guest:
+        yield guest, guest.read()
+
+
+def test_a_guest_says_who_it_is_forwards_and_powers_off(
+    guest: tuple[Guest, dict[str, object]], image: GuestImage
+) -> None:
+    vm, hello = guest
+    assert hello["event"] == "booted"
+    assert hello["protocol"] == 1
+    assert hello["image"] == image.hash
+    nics = hello["nics"]
+    assert isinstance(nics, list)
+    assert [nic["mac"] for nic in nics] == list(MACS)
+    assert vm.ask("hello")["event"] == "booted"
+
+    started = vm.start("testpmd", forward="macswap")
+    assert started.get("ready") is True, started
+    assert [nic["driver"] for nic in started["nics"]] == ["uio_pci_generic"] * 2
+    assert vm.pass_frame(0, 1, frame(BEYOND)) == frame(SOURCE, BEYOND)
+    assert vm.pass_frame(1, 0, frame(BEYOND)) == frame(SOURCE, BEYOND)
+    counters = vm.ask("counters")
+    assert counters["running"] is True
+    assert [(nic["received"], nic["sent"]) for nic in counters["nics"]] == [(1, 1), (1, 1)]
+    assert "macswap packet forwarding" in vm.ask("log")["log"]
+
+    assert "error" not in vm.ask("poweroff")
+    assert vm.qemu.wait(PATIENCE_S) == 0
+
+
+def test_every_application_follows_any_other(guest: tuple[Guest, dict[str, object]]) -> None:
+    vm, _ = guest
+    assert vm.start("l2fwd", peers=PEERS)["ready"]
+    for tagged in ("0800", "81000064"):
+        one, other = (frame(BEYOND, kind=tagged) for _ in range(2))
+        out = vm.pass_frame(0, 1, one)
+        assert out == frame(address(PEERS[1]), address(MACS[1]), tagged)
+        back = vm.pass_frame(1, 0, other)
+        assert back == frame(address(PEERS[0]), address(MACS[0]), tagged)
+    assert vm.ask("counters")["nics"][0] == {
+        "received": 2,
+        "sent": 2,
+        "drops": {"no buffer": 0, "send ring full": 0},
+    }
+
+    assert vm.start("linux_bridge")["ready"]
+    for destination in (BEYOND, address(MACS[0])):
+        assert vm.pass_frame(0, 1, frame(destination)) == frame(destination)
+
+    assert vm.start("testpmd", forward="mac", peers=PEERS)["ready"]
+    assert vm.pass_frame(0, 1, frame(BEYOND)) == frame(address(PEERS[1]), address(MACS[1]))
+
+    assert vm.start("testpmd", nics=MACS[1:], forward="io")["ready"]
+    assert vm.pass_frame(1, 1, frame(BEYOND)) == frame(BEYOND)
+
+    assert vm.start("none", nics=[])["ready"]
+    assert vm.ask("counters") == {"id": 7, "running": False, "nics": []}
+
+
+def test_what_cannot_be_done_is_said(guest: tuple[Guest, dict[str, object]]) -> None:
+    vm, _ = guest
+    assert "linux_bridge" in vm.start("router")["error"]
+    assert "52:54:00:00:00:99" in vm.start("testpmd", nics=["52:54:00:00:00:99"])["error"]
+    assert "65535" in vm.start("testpmd", queues=0)["error"]
+    assert "hugepages" in vm.start("testpmd", rx_descriptors=60000)["error"]
+    assert "macswap" in vm.start("testpmd", forward="sideways")["error"]
+    wrong = vm.start("testpmd", arguments=["--sideways"])
+    assert "ended at once" in wrong["error"]
+    assert "sideways" in wrong["log"]
+    assert "verb" in vm.ask("dance")["error"]
+    for text in ("no json", "[]", "x" * 40000):
+        vm.send(text)
+        answer = vm.read()
+        assert answer["id"] is None
+        assert answer["error"]
+    assert vm.start("testpmd")["ready"], "after all that it still works"
+    assert vm.events == []
+
+
+def test_an_application_that_dies_is_news(guest: tuple[Guest, dict[str, object]]) -> None:
+    vm, _ = guest
+    assert vm.start("testpmd")["ready"]
+    shell = vm.connect("shell")
+    shell.sendall(b"killall -9 dpdk-testpmd\n")
+    event = vm.read()
+    assert (event["event"], event["app"], event["how"]) == ("ended", "testpmd", "signal 9")
+    assert "Press enter" in event["log"]
+    assert vm.ask("counters")["running"] is False
+    assert vm.start("testpmd")["ready"]
+
+
+def test_the_shell_comes_back_and_the_control_port_outlives_its_host(
+    guest: tuple[Guest, dict[str, object]],
+) -> None:
+    vm, _ = guest
+    shell = vm.connect("shell")
+    shell.sendall(b"exit\n")
+    said = b""
+    deadline = time.monotonic() + PATIENCE_S
+    shell.sendall(b"echo $((6 * 7))1\n")
+    while b"421" not in said:
+        assert time.monotonic() < deadline
+        shell.sendall(b"echo $((6 * 7))1\n")
+        said += shell.recv(4096)
+
+    vm.send('{"id":1,"verb":"cou')
+    vm.hang_up()
+    vm.send(json.dumps({"id": 7, "verb": "counters"}))
+    while "id" not in (line := vm.read()):
+        assert line["event"] == "booted"
+    assert line == {"id": 7, "running": False, "nics": []}
