@@ -234,13 +234,28 @@ def test_between_machines_that_do_not_count_the_ends_are_the_generators() -> Non
 
 def test_without_machines_or_without_counters_there_is_no_table() -> None:
     made = trial(PVP_WAYS, PVP_PORTS)
-    assert chain_tables([made], topology("phy0 phy1")) == ()
+    assert chain_tables([made], topology("phy0 phy1")) is None
     silent = made.model_copy(update={"switch": None})
-    assert chain_tables([silent], topology("phy0 vm1 phy1")) == ()
+    assert chain_tables([silent], topology("phy0 vm1 phy1")) is None
+
+
+def test_trials_without_loss_take_no_line() -> None:
+    whole = trial(
+        [way("phy0 to phy1", 10, 10)],
+        [port("phy0", 10, 0), port("phy1", 0, 10), port("vm1_0", 0, 10), port("vm1_1", 10, 0)],
+        [machine("vm1", (10, 0), (0, 10))],
+    )
+    assert chain_tables([whole], topology("phy0 vm1 phy1")) == ()
+    lossy = trial(PVP_WAYS, PVP_PORTS)
+    tables = chain_tables([whole, lossy, whole], topology("phy0 vm1 phy1"))
+    assert tables is not None
+    assert [table.row_count for table in tables] == [1, 1]
 
 
 def test_the_ends_are_shown_where_frames_were_lost_at_them() -> None:
-    there, back = chain_tables([trial(PVP_WAYS, PVP_PORTS)], topology("phy0 vm1 phy1"))
+    tables = chain_tables([trial(PVP_WAYS, PVP_PORTS)], topology("phy0 vm1 phy1"))
+    assert tables is not None
+    there, back = tables
     assert [column.header for column in there.columns] == [
         "trial", "into phy0", "phy0 → vm1", "ring of vm1", "in vm1", "vm1 → phy1", "ring of phy1",
         "out of phy1",

@@ -56,20 +56,21 @@ def _moved(card: str, by: int) -> str:
     return f"{machine}_{int(number) + by}"
 
 
-def chain_tables(trials: Sequence[Trial], topology: Topology) -> tuple[Table, ...]:
-    """Return a table for each way that is counted apart; none when no machine takes part."""
-    if not topology.machines:
-        return ()
+def chain_tables(trials: Sequence[Trial], topology: Topology) -> tuple[Table, ...] | None:
+    """Return a table of the trials with loss for each way that is counted apart.
+
+    None when no machine takes part, or nobody counted.
+    """
     ways = ways_of(topology)
+    counted = [(trial, found) for trial in trials if (found := gauges_of(trial, ways)) is not None]
+    if not topology.machines or not counted:
+        return None
     tables = []
     for group in joints_of(ways):
-        rows = []
-        for trial in trials:
-            gauges = gauges_of(trial, ways)
-            if gauges is not None:
-                rows.append((trial, stages_of(group, gauges)))
-        if rows:
-            tables.append(_table(rows))
+        rows = [(trial, stages_of(group, gauges)) for trial, gauges in counted]
+        lossy = [row for row in rows if any(stage.frames for stage in row[1])]
+        if lossy:
+            tables.append(_table(lossy))
     return tuple(tables)
 
 

@@ -264,7 +264,10 @@ def _show_case(stored: StoredRun, case: StoredCase, as_json: bool) -> None:
 def _print_chain(out: Console, case: StoredCase) -> None:
     """Print where in a chain of machines frames ended, if there is one."""
     tables = chain_tables(case.trials, Topology.model_validate(case.planned.spec["topology"]))
+    if tables is None:
+        return
     if not tables:
+        out.print("in the chain of machines no frame was lost", markup=False)
         return
     out.print("where in the chain they ended", style="bold")
     for table in tables:
