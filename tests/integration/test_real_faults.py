@@ -8,6 +8,7 @@ from __future__ import annotations
 import signal
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from real_runs import FIXED, Place, Run, fixture_calibrations, fixture_place, wait_until
@@ -15,6 +16,7 @@ from test_kill import assert_recorded
 
 from vsperf.record.flags import Flag
 from vsperf.record.run import Outcome
+from vsperf.store.folders import LATEST
 
 pytestmark = pytest.mark.xdist_group("machine")
 __all__ = ["fixture_calibrations", "fixture_place"]
@@ -122,6 +124,26 @@ def test_parts_that_hang_are_noticed_and_the_second_time_the_case_ends_with_the_
     assert "ovs-vswitchd does not answer" in errors[1]
 
 
+def test_a_case_whose_switch_is_killed_twice_is_given_up_with_the_cause(place: Place) -> None:
+    run = place.start(*FIXED)
+    in_mid_trial(run)
+    place.signal("ovs-vswitchd", signal.SIGKILL)
+    in_mid_trial(run, number=4)
+    place.signal("ovs-vswitchd", signal.SIGKILL)
+    ended = run.end()
+    assert ended.code == 4, ended.err
+    stored = place.records()
+    (case,) = stored.cases
+    assert case.record is not None
+    assert case.record.outcome is Outcome.ERROR
+    assert "the switch failed during trial 4" in case.record.reason
+    assert "ovs-vswitchd was killed by SIGKILL" in case.record.reason
+    assert [trial.index for trial in case.trials if not trial.valid] == [2, 4]
+    assert_recorded(ended.of("TrialFinished"), stored)
+    assert (stored.end and stored.end.exit_code) == 4
+    assert ended.phases.count("deploy") == 2
+
+
 @pytest.mark.parametrize("stage", (BEGIN, *STAGES), ids=str)
 def test_a_vsperf_that_is_killed_sends_no_more_and_can_be_cleaned_up_and_resumed(
     stage: Stage, place: Place
@@ -164,3 +186,28 @@ def test_a_signal_ends_a_run_soon_and_leaves_nothing(
     stored = place.records()
     assert_recorded(ended.of("TrialFinished"), stored)
     assert [case.record and case.record.outcome for case in stored.cases] == [Outcome.ABORTED]
+
+
+@pytest.mark.parametrize("later_s", [0.0, 0.1, 0.2, 0.3, 0.45, 0.6])
+def test_ctrl_c_before_anything_has_begun_leaves_nothing(later_s: float, place: Place) -> None:
+    run = place.start(*FIXED)
+    run.wait_until(lambda: listens(run.process.pid))
+    time.sleep(later_s)
+    run.send(signal.SIGINT)
+    ended = run.end()
+    assert (ended.code, place.traces()) == (130, []), ended.err
+    assert ended.took_s < 5
+    if (place.results / LATEST).exists():
+        stored = place.records()
+        assert stored.end is None
+        assert_recorded(ended.of("TrialFinished"), stored)
+    else:
+        assert not [*place.results.glob("*")]
+        assert ended.events == []
+
+
+def listens(pid: int) -> bool:
+    """Whether a program does something about SIGTERM, as Python itself does not."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    (caught,) = (int(line.split()[1], 16) for line in lines if line.startswith("SigCgt"))
+    return bool(caught >> (signal.SIGTERM - 1) & 1)

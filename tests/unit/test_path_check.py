@@ -25,9 +25,10 @@ def seen(first: tuple[int, int], second: tuple[int, int], **drops: int) -> Trial
 @pytest.mark.parametrize(
     ("first", "second", "words"),
     [
-        ((0, 0), (0, 0), "nothing reached the switch; the switch says: phy0 took 0 and gave 0"),
-        ((100, 0), (0, 0), "the switch took frames and passed none on"),
-        ((100, 100), (0, 0), "the switch says: phy0 took 100 and gave 100, phy1 took 0 and gave 0"),
+        ((0, 0), (0, 0), "nothing reached the switch by phy0; the switch says: phy0 took 0 and"),
+        ((100, 0), (0, 0), "the switch took frames from phy0 and gave none to phy1; the switch"),
+        ((100, 100), (0, 0), "the switch took frames from phy0 and gave none to phy1; the switch"),
+        ((100, 100), (100, 100), "the switch gave frames to phy1, and none of them arrived as one"),
     ],
 )
 def test_the_diagnosis_says_how_far_frames_came(
@@ -37,6 +38,14 @@ def test_the_diagnosis_says_how_far_frames_came(
     assert found is not None
     assert found.startswith(words)
     assert found.endswith("dropped: nothing")
+
+
+def test_the_diagnosis_is_silent_on_ways_whose_frames_arrive() -> None:
+    lost = seen((100, 0), (100, 100))
+    ways = (way(100), way(100, lost=100, name="phy1 to phy0"))
+    found = diagnosis(lost.model_copy(update={"directions": ways}))
+    assert found is not None
+    assert found.startswith("the switch took frames from phy1 and gave none to phy0; the switch")
 
 
 def test_the_diagnosis_names_what_dropped_frames_and_leaves_out_what_did_not() -> None:

@@ -51,19 +51,27 @@ def diagnosis(trial: Trial) -> str | None:
     ]
     drops += [f"{count} {reason}" for reason, count in trial.switch.drops.items() if count]
     counted = f"the switch says: {', '.join(ports)}; dropped: {', '.join(drops) or 'nothing'}"
-    suspicion = _suspicion(trial.switch)
-    return f"{suspicion}; {counted}" if suspicion else counted
+    found = [_where(way, trial.switch) for way in trial.directions if not way.good_frames]
+    return "; ".join([*filter(None, found), counted])
 
 
-def _suspicion(switch: SwitchCounters) -> str | None:
-    """Say what counters like these usually mean."""
-    took = [port for port in switch.ports if port.received_frames]
-    gave = [port for port in switch.ports if port.sent_frames]
-    if not took:
-        return "nothing reached the switch"
-    if not gave:
-        return "the switch took frames and passed none on, as without rules for them"
-    return None
+def _where(way: Direction, switch: SwitchCounters) -> str | None:
+    """Say how far the frames of a way came; None when the switch does not know its ports by link.
+
+    A way is called after the link it enters by and the one it leaves by.
+    """
+    ports = {port.link: port for port in switch.ports}
+    first, _, last = way.name.partition(" to ")
+    if first not in ports or last not in ports:
+        return None
+    if not ports[first].received_frames:
+        return f"nothing reached the switch by {first}"
+    if not ports[last].sent_frames:
+        return f"the switch took frames from {first} and gave none to {last}"
+    return (
+        f"the switch gave frames to {last}, and none of them arrived as one from {first}: a wrong "
+        "rule, or they were lost behind the switch"
+    )
 
 
 def _arrives(trial: Trial) -> bool:

@@ -99,7 +99,8 @@ class Tgen:
         found = {port["name"]: int(port["port"]) for port in self.ports()}
         for port in ports.values():
             if port.name not in found:
-                why = f"it has {', '.join(found) or 'none'}"
+                words = self.last_words()
+                why = f"it has {', '.join(found) or 'none'}" + (f"; {words}" if words else "")
                 raise ComponentError(f"tgen has no port {port.name}", why=why)
         return {link: found[port.name] for link, port in ports.items()}
 
