@@ -30,6 +30,7 @@ QUIT_S = 0.3
 """Kept of the patience with a power-off, for telling QEMU to quit."""
 TAIL_BYTES = 8192
 TAIL_LINES = 8
+PANIC = "Kernel panic"
 
 
 @dataclass
@@ -198,7 +199,9 @@ class RunningMachine:
         except OSError:
             return None
         lines = [line.strip() for line in text.decode(errors="replace").splitlines()]
-        words = " | ".join([line for line in lines if line][-TAIL_LINES:])
+        said = [line for line in lines if line]
+        panics = [line for line in said[:-TAIL_LINES] if PANIC in line]  # above a long trace
+        words = " | ".join((*panics[:1], *said[-TAIL_LINES:]))
         return f"its console ends with: {words}" if words else "it wrote nothing to its console"
 
     def power_off(self) -> None:
