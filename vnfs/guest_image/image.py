@@ -26,7 +26,7 @@ COMPILER = ("-std=c11", "-D_DEFAULT_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror
 NO_COMPILER = "install the packages gcc and libc6-dev; `make setup` does so"
 APPEND = (
     "console=ttyS0 quiet panic=-1 mitigations=off tsc=reliable no_timer_check "
-    "random.trust_cpu=on ipv6.disable=1"
+    "random.trust_cpu=on ipv6.disable=1 nokaslr cryptomgr.notests apparmor=0 nowatchdog"
 )
 """Words for the kernel: say little, restart instead of hanging, check nothing that a virtual
 machine need not check, and let it say nothing on its NICs by itself."""
