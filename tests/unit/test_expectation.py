@@ -1,0 +1,53 @@
+"""What is expected of a case: whether its trials will agree, and what it costs beside traffic."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from search_models import case_of
+from simulated_cases import simulated_case
+
+from vsperf.deploy.planner import CasePlan
+from vsperf.engine.expectation import overheads, presumption
+from vsperf.host.cpus import Cpu, CpuTopology
+from vsperf.record.plan import Placement, Plan
+from vsperf.search.estimate import RESTLESS, STEADY, Overheads
+from vsperf.spec.case import CaseSpec
+from vsperf.spec.testbed import Testbed
+from vsperf.vswitches.base import SwitchPlan
+
+SHARED = CpuTopology((Cpu(0), Cpu(1, core=1)))
+ISOLATED = CpuTopology(tuple(replace(cpu, isolated=True) for cpu in SHARED.cpus))
+
+
+def real_case() -> CaseSpec:
+    links = {"phy0": {"speed": "10G"}, "phy1": {"speed": "10G"}}
+    testbed = Testbed.model_validate({"name": "real", "links": links})
+    return case_of("mlr").model_copy(update={"testbed": testbed})
+
+
+def plan() -> CasePlan:
+    placement = Placement(cpus={"generator": (0,), "pmd": (1,)})
+    made = Plan(steps=(), endpoints=(), directions=(), placement=placement)
+    return CasePlan(made, SwitchPlan((), ()))
+
+
+def test_trials_agree_in_a_model_and_on_isolated_cpus_only() -> None:
+    assert presumption(simulated_case(), plan(), SHARED) is STEADY
+    assert presumption(real_case(), plan(), ISOLATED) is STEADY
+    assert presumption(real_case(), plan(), SHARED) is RESTLESS
+
+
+def test_a_model_costs_nothing_beside_its_traffic() -> None:
+    assert overheads(simulated_case(), calibrated=False, first=True) == Overheads()
+
+
+@pytest.mark.parametrize(
+    ("calibrated", "first"), [(False, True), (False, False), (True, True)], ids=str
+)
+def test_what_is_not_known_yet_takes_time_to_find_out(calibrated: bool, first: bool) -> None:
+    known = overheads(real_case(), calibrated=True, first=False)
+    found = overheads(real_case(), calibrated=calibrated, first=first)
+    assert found.case_ns > known.case_ns > 0
+    assert found.trial_ns == known.trial_ns > 0
