@@ -246,7 +246,7 @@ def test_a_command_that_fails_is_shown_with_its_last_words() -> None:
 
 def test_the_program_refuses_a_folder_that_it_cannot_write(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    argv = ["python3", REPOSITORY / "vnfs/build", "--output", tmp_path / "file"]
+    argv = ["python3", str(REPOSITORY / "vnfs/build"), "--output", str(tmp_path / "file")]
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     assert done.returncode == 3
     assert "cannot be written" in done.stderr
