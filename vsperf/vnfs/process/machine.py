@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from vsperf.errors import ComponentError
-from vsperf.host.process import Managed, managed
+from vsperf.host.process import OBITUARY_S, Managed, managed
 from vsperf.host.workspace import Workspace
 from vsperf.record.machine import MachineCounters, NicCounters
 from vsperf.vnfs.process.command import Machine, command_line
@@ -82,7 +82,7 @@ class RunningMachine:
             with Telemetry(self.telemetry) as telemetry:
                 found = [telemetry.ask(f"/ethdev/stats,{wire.nic}") for wire in self.machine.wires]
         except OSError as error:
-            if self.program.poll() is not None:
+            if self.program.wait(OBITUARY_S):  # its socket is closed a moment before its end
                 raise self._obituary("and cannot be asked for its counters") from error
             raise ComponentError(
                 f"{self.name} does not tell its counters", why=str(error)
