@@ -104,6 +104,8 @@ def assert_recorded(said: list[dict[str, Any]], run: StoredRun) -> None:
     for trial in on_disk:
         for direction in trial["directions"]:
             direction.pop("latency_histogram")
+        trial["disturbance"] = trial.pop("event")
+    assert all(event["event"] == "TrialFinished" for event in said)
     for event in said:
         assert {key: value for key, value in event.items() if key != "event"} in on_disk
 

@@ -92,6 +92,7 @@ class JsonProgress(Progress):
                 row = {"run": event.run, "folder": event.folder, "cases": len(event.cases)}
             case TrialFinished():
                 row = {"case": event.case.key, **event.trial.model_dump(mode="json")}
+                row["disturbance"] = row.pop("event")  # `event` says what kind of line this is
                 for direction in row["directions"]:
                     direction.pop("latency_histogram")  # kilobytes, and in the record anyway
             case CaseFinished():
