@@ -139,6 +139,7 @@ def test_a_case_whose_switch_is_killed_twice_is_given_up_with_the_cause(place: P
     assert "the switch failed during trial 4" in case.record.reason
     assert "ovs-vswitchd was killed by SIGKILL" in case.record.reason
     assert [trial.index for trial in case.trials if not trial.valid] == [2, 4]
+    assert len(ended.of("TrialFinished")) == len(case.trials) == 4
     assert_recorded(ended.of("TrialFinished"), stored)
     assert (stored.end and stored.end.exit_code) == 4
     assert ended.phases.count("deploy") == 2
