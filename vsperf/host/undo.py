@@ -19,6 +19,7 @@ from pydantic import Field, TypeAdapter
 
 from vsperf.host.pages import give_back
 from vsperf.host.procfs import end_all, is_running, marked
+from vsperf.host.tuntap import remove_tap
 from vsperf.record.base import Record
 
 TERMINATE_S = 1.5
@@ -205,6 +206,20 @@ class SweepDpdk(Undo):
                 file.unlink(missing_ok=True)
 
 
+class RemoveTap(Undo):
+    """Removes a tap: a network device of the kernel whose other end a program held."""
+
+    kind: Literal["remove-tap"] = "remove-tap"
+    name: str
+
+    @property
+    def text(self) -> str:
+        return f"remove the tap {self.name}"
+
+    def carry_out(self) -> None:
+        remove_tap(self.name)
+
+
 def _unmount(path: Path) -> None:
     try:
         result = subprocess.run(  # noqa: S603 - an argument vector of our own
@@ -230,7 +245,8 @@ AnyUndo = Annotated[
     | Unmount
     | BindDriver
     | ReturnHugepages
-    | SweepDpdk,
+    | SweepDpdk
+    | RemoveTap,
     Field(discriminator="kind"),
 ]
 UNDO: TypeAdapter[AnyUndo] = TypeAdapter(AnyUndo)

@@ -8,6 +8,7 @@ found by the folder, and taken back by `vsperf clean`.
 from __future__ import annotations
 
 import atexit
+import hashlib
 import os
 import re
 import secrets
@@ -34,7 +35,9 @@ LONGEST_SOCKET_PATH = 107
 """Bytes; the kernel takes 108 with the one that ends them."""
 LONGEST_NAME = f"{NAMESPACE}-4194304-abcdef"
 """Of a workspace; process ids end there."""
-PLACEHOLDER = re.compile(r"\b(RUN|NAME)\b")
+PLACEHOLDER = re.compile(r"\b(RUN|NAME|TAP)\b")
+LONGEST_TAP = "vspa0b1c2"
+"""Beginning of the names of network devices, which the kernel wants in 15 bytes."""
 
 
 class Workspace:
@@ -54,9 +57,17 @@ class Workspace:
         self._patience_s = PATIENCE_S
 
     def fill(self, text: str) -> str:
-        """Replace the words RUN and NAME of a plan by the folder and the name."""
-        known = {"RUN": str(self.folder), "NAME": self.name}
+        """Replace words of a plan: RUN by the folder, NAME by the name, TAP by a short one.
+
+        NAME is too long for a network device, so what TAP stands for is made from it.
+        """
+        known = {"RUN": str(self.folder), "NAME": self.name, "TAP": self.short_name}
         return PLACEHOLDER.sub(lambda found: known[found[1]], text)
+
+    @property
+    def short_name(self) -> str:
+        """The beginning of the names of network devices; as good as unique on this machine."""
+        return f"vsp{hashlib.sha256(self.name.encode()).hexdigest()[:6]}"
 
     def keep(self) -> None:
         """Leave everything up when the workspace is left; `vsperf clean` takes it down."""

@@ -132,7 +132,8 @@ def _device(wire: Wire, spec: ProcessSpec) -> str:
             f"card {wire.nic} of {wire.machine} is plugged into a {wire.kind} port, which a "
             "process cannot take",
             why="it speaks vhost-user and vhost-user-client",
-            fix="take a switch that offers one of these, or machines that fit the switch",
+            fix="--vnf qemu, which takes it, or a switch with ports of that kind: for OVS-DPDK, "
+            "vswitch.machine_ports=vhost-user",
         )
     words = [
         f"net_virtio_user{wire.nic}",

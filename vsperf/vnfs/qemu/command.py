@@ -20,11 +20,16 @@ OWN_GUEST_WORDS = "console=ttyS0 quiet panic=-1"
 FIRST_SLOT = 0x10
 """Of the cards on the machine's bus, so that their place does not depend on other devices."""
 SANDBOX = "on,obsolete=deny,elevateprivileges=deny,spawn=deny"
+LONGEST_TAP_TX_RING = 256
+"""QEMU has longer rings from the guest on vhost-user only."""
 OFFLOADS = (
     "csum", "gso", "guest_csum", "guest_tso4", "guest_tso6", "guest_ecn", "guest_ufo",
     "host_tso4", "host_tso6", "host_ecn", "host_ufo",
 )  # fmt: skip
 """All off: a loopback passes frames on, and nobody may join or split them on the way."""
+USUAL_MTU = 1500
+ETHERNET_BYTES = 18
+"""Header and FCS: a frame of 1518 bytes carries a packet of 1500."""
 QCOW2_MAGIC = b"QFI\xfb"
 
 
@@ -51,6 +56,8 @@ class Machine:
     """CPUs of the host for QEMU's other threads; anywhere when empty."""
     nodes: tuple[int, ...] = ()
     """Memory nodes that its memory is bound to; any when empty."""
+    vhost: bool = False
+    """Whether the kernel copies the frames of taps (vhost-net), or QEMU itself."""
 
     @property
     def control(self) -> str:
@@ -83,6 +90,16 @@ class Machine:
         called = [wire.address for wire in self.cards if wire.kind == "vhost-user-client"]
         own = [self.qmp, *((self.control, self.shell) if self.spec.has_agent else ())]
         return (*own, *called)
+
+    @property
+    def taps(self) -> tuple[Wire, ...]:
+        """Wires that are taps, which have to be there before QEMU and before the switch."""
+        return tuple(wire for wire in self.wires if wire.kind == "tap")
+
+    @property
+    def mtu(self) -> int:
+        """Longest packet that its cards pass on."""
+        return max(USUAL_MTU, self.frame_bytes - ETHERNET_BYTES)
 
     @property
     def cards(self) -> tuple[Wire, ...]:
@@ -195,12 +212,10 @@ def _boot(machine: Machine) -> Iterator[str]:
 
 
 def _card(machine: Machine, number: int) -> Iterator[str]:
-    """Return a network card on vhost-user."""
+    """Return a network card, and what it is plugged into."""
     spec, wire = machine.spec, machine.cards[number]
-    listening = wire.kind == "vhost-user-client"
-    way = "server=on,wait=off" if listening else "server=off,reconnect=1"
-    yield from ("-chardev", f"socket,id=wire{number},path={_quoted(wire.address)},{way}")
-    yield from ("-netdev", f"vhost-user,id=net{number},chardev=wire{number},queues={spec.queues}")
+    yield from _plug(machine, number)
+    longest = LONGEST_TAP_TX_RING if wire.kind == "tap" else spec.tx_ring
     settings = {
         "netdev": f"net{number}",
         "mac": wire.mac,
@@ -210,13 +225,26 @@ def _card(machine: Machine, number: int) -> Iterator[str]:
         "mq": _switch(spec.queues > 1),
         "vectors": str(_vectors(machine)),
         "rx_queue_size": str(spec.rx_ring),
-        "tx_queue_size": str(spec.tx_ring),
+        "tx_queue_size": str(min(spec.tx_ring, longest)),
         "packed": _switch(spec.packed),
         "mrg_rxbuf": _switch(machine.mergeable),
         **dict.fromkeys(OFFLOADS, "off"),
     }
     words = ",".join(f"{name}={value}" for name, value in settings.items())
     yield from ("-device", f"virtio-net-pci,{words}")
+
+
+def _plug(machine: Machine, number: int) -> Iterator[str]:
+    """Return the host's side of a card: a tap, or a socket for vhost-user."""
+    queues, wire = machine.spec.queues, machine.cards[number]
+    if wire.kind == "tap":
+        words = f"ifname={wire.address},script=no,downscript=no,vhost={_switch(machine.vhost)}"
+        yield from ("-netdev", f"tap,id=net{number},{words},queues={queues}")
+        return
+    listening = wire.kind == "vhost-user-client"
+    way = "server=on,wait=off" if listening else "server=off,reconnect=1"
+    yield from ("-chardev", f"socket,id=wire{number},path={_quoted(wire.address)},{way}")
+    yield from ("-netdev", f"vhost-user,id=net{number},chardev=wire{number},queues={queues}")
 
 
 def _vectors(machine: Machine) -> int:

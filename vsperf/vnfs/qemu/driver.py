@@ -34,7 +34,7 @@ class Qemu:
     """Boots real guests, and lets them forward."""
 
     kind: ClassVar[str] = "qemu"
-    summary: ClassVar[str] = "virtual machines of QEMU on vhost-user, with KVM or emulated"
+    summary: ClassVar[str] = "virtual machines of QEMU on vhost-user or taps, with KVM or emulated"
     Spec: ClassVar[type[DriverSpec]] = QemuSpec
     checks: ClassVar[tuple[Check, ...]] = CHECKS
 
@@ -77,7 +77,8 @@ def surroundings() -> Surroundings:
     """Return what this host decides, as far as it is known without trying anything."""
     known = probe().known()
     nodes = max(1, len(numbered(Roots().nodes, "node")))
-    return Surroundings(planned_image(), known.accelerator if known else None, nodes)
+    vhost = (Roots().dev / "vhost-net").exists()
+    return Surroundings(planned_image(), known.accelerator if known else None, nodes, vhost)
 
 
 def _spec_of(case: CaseSpec) -> QemuSpec:

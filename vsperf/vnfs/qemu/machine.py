@@ -6,13 +6,14 @@ import os
 import shutil
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from vsperf.errors import ComponentError
 from vsperf.host.process import Managed, managed
+from vsperf.host.taps import tap
 from vsperf.host.workspace import Workspace
 from vsperf.record.machine import MachineCounters, NicCounters
 from vsperf.vnfs.qemu.agent import Agent, AgentRefused, AgentSilent, Message, last_lines
@@ -62,7 +63,8 @@ class RunningMachine:
             self.monitor = Monitor.connect(self.name, path, _left(deadline))
         except ComponentError as error:
             self.require_alive("while it was plugged in", ENDING_S)
-            waited = ", ".join(self.workspace.fill(wire.address) for wire in self.machine.cards)
+            sockets = (wire for wire in self.machine.cards if wire.kind != "tap")
+            waited = ", ".join(self.workspace.fill(wire.address) for wire in sockets)
             raise ComponentError(
                 f"{self.name} was not plugged in in time",
                 why=f"nobody called or answered on {waited}" if waited else str(error),
@@ -169,6 +171,8 @@ class RunningMachine:
             "vcpu_threads": list(self.threads),
             "argv": list(self.program.argv),
         }
+        if self.machine.taps:
+            found["vhost_net"] = self.machine.vhost
         if spec.own_guest:
             found["image"] = self.machine.image.hash
         if self.agent is not None and self.agent.booted is not None:
@@ -277,19 +281,33 @@ def started(machine: Machine, program: str, workspace: Workspace) -> Iterator[Ru
             guest.stop(patience_s)
 
     try:
-        with managed(
-            argv,
-            name=machine.name,
-            workspace=workspace,
-            ready=lambda: all(path.is_socket() for path in sockets),
-            timeout_s=START_S,
-            stop=stop,
-        ) as process:
+        with (
+            _plugged(machine, workspace),
+            managed(
+                argv,
+                name=machine.name,
+                workspace=workspace,
+                ready=lambda: all(path.is_socket() for path in sockets),
+                timeout_s=START_S,
+                stop=stop,
+            ) as process,
+        ):
             guests.append(RunningMachine(machine, process, workspace))
             yield guests[0]
     finally:
         for guest in guests:
             guest.close()
+
+
+@contextmanager
+def _plugged(machine: Machine, workspace: Workspace) -> Iterator[None]:
+    """Give the taps of its cards, for longer than QEMU holds them."""
+    several = machine.spec.queues > 1
+    with ExitStack() as stack:
+        for wire in machine.taps:
+            name = workspace.fill(wire.address)
+            stack.enter_context(tap(name, workspace, mtu=machine.mtu, several_queues=several))
+        yield
 
 
 def _write_seed(machine: Machine, workspace: Workspace) -> None:

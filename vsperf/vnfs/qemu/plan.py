@@ -18,9 +18,6 @@ from vsperf.vnfs.settings import by_machine
 
 PROGRAM = "qemu-system-x86_64"
 MEGABYTE = 1 << 20
-USUAL_MTU = 1500
-ETHERNET_BYTES = 18
-"""Header and FCS: a frame of 1518 bytes carries a packet of 1500."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +29,8 @@ class Surroundings:
     """What `auto` means here, `kvm` or `tcg`; None while that is not known."""
     nodes: int = 1
     """Memory nodes of the host."""
+    vhost: bool = False
+    """Whether the kernel has vhost-net, which copies the frames of taps."""
 
     def accelerator_of(self, spec: QemuSpec) -> str | None:
         """Return what a machine runs on; None while that is not known."""
@@ -84,6 +83,7 @@ def machines_of(
                 cpus=placement.of(name),
                 emulator_cpus=placement.of(emulator_role(name)),
                 nodes=nodes,
+                vhost=surroundings.vhost,
             )
         )
     return tuple(found)
@@ -93,9 +93,10 @@ def steps_of(
     machines: Sequence[Machine], surroundings: Surroundings, program: str
 ) -> tuple[Step, ...]:
     """Return all that starting the machines does, in order."""
+    plugged = (_plug(machine) for machine in machines if machine.taps)
     started = (_start(machine, surroundings, program) for machine in machines)
     told = (_tell(machine) for machine in machines)
-    return (*started, *told)
+    return (*plugged, *started, *told)
 
 
 def notes_of(case: CaseSpec, spec: QemuSpec, surroundings: Surroundings) -> tuple[str, ...]:
@@ -126,10 +127,23 @@ def start_message(machine: Machine, macs: Sequence[str] | None = None) -> dict[s
         "rx_descriptors": spec.rx_descriptors,
         "tx_descriptors": spec.tx_descriptors,
         "burst": spec.burst,
-        "mtu": max(USUAL_MTU, machine.frame_bytes - ETHERNET_BYTES),
+        "mtu": machine.mtu,
         "peers": [wire.peer_mac for wire in machine.wires],
         "arguments": list(spec.testpmd_arguments),
     }
+
+
+def _plug(machine: Machine) -> Step:
+    copier = "vhost-net copies" if machine.vhost else "QEMU copies, as there is no vhost-net,"
+    queues = ", for several queues" if machine.spec.queues > 1 else ""
+    return Step(
+        component="vnf",
+        action=f"make the taps of {machine.name}, between which and the guest {copier} the frames",
+        lines=tuple(
+            f"tap {wire.address} up, mtu {machine.mtu}, without IPv6 and ARP{queues}"
+            for wire in machine.taps
+        ),
+    )
 
 
 def _start(machine: Machine, surroundings: Surroundings, program: str) -> Step:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.process import Managed, end, managed
+from vsperf.host.tuntap import refused_frames
 from vsperf.host.workspace import Workspace
 from vsperf.vswitches.ovs_dpdk import layout
 from vsperf.vswitches.ovs_dpdk.control import ask
@@ -144,6 +145,7 @@ def instance(design: Design, programs: Programs, workspace: Workspace) -> Iterat
             controls=made.controls,
             read_interfaces=made.interfaces,
             read_custom=lambda: made.run(design.port_statistics(programs), DAEMON_S),
+            read_refused=lambda: _refused(made),
             settings=facts,
         )
 
@@ -220,6 +222,13 @@ def _check_polling(made: Instance) -> None:
             why="OVS does not know this CPU, or no port is on its memory node",
             fix="see `vsperf plan`, and choose other CPUs: vswitch.pmd_cpus",
         )
+
+
+def _refused(made: Instance) -> dict[str, int]:
+    """Return the frames that each tap had no room for, by port; one that is gone has none."""
+    taps = {port.name: made.workspace.fill(port.tap) for port in made.design.ports if port.tap}
+    found = {name: refused_frames(tap) for name, tap in taps.items()}
+    return {name: count for name, count in found.items() if count is not None}
 
 
 def _filled_ports(made: Instance) -> tuple[layout.SwitchPort, ...]:

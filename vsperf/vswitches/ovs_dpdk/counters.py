@@ -18,6 +18,8 @@ CACHES = {
     "lost": ("miss with failed upcall", "lost"),
 }
 """Our name of a cache, and what versions of OVS have called its counter."""
+TAP_FULL = "tx tap full"
+"""The reader of a tap was too slow."""
 DROPS = ("datapath_drop_", "drop_action_")
 """Beginnings of coverage counters that count frames."""
 
@@ -28,13 +30,15 @@ def switch_counters(
     threads: Iterable[ThreadStatistics],
     coverage: Mapping[str, int],
     custom: Mapping[int, Mapping[str, int]] | None = None,
+    refused: Mapping[str, int] | None = None,
 ) -> SwitchCounters:
     """Return the counters; a port that nobody is connected to has none.
 
-    `custom` holds the drops, by port number, of ports that count nothing else.
+    `custom` holds the drops, by port number, of ports that count nothing else; `refused` the
+    frames, by name of the port, that OVS sent and that the kernel dropped as a tap was full.
     """
     by_name = {port.name: port for port in statistics}
-    found = (_port(port, by_name.get(port.name)) for port in ports)
+    found = (_port(port, by_name.get(port.name), (refused or {}).get(port.name)) for port in ports)
     pmds = (_pmd(thread) for thread in threads)
     return SwitchCounters(
         ports=tuple(port for port in found if port is not None),
@@ -62,7 +66,9 @@ def _custom_drops(
     }
 
 
-def _port(port: SwitchPort, statistics: PortStatistics | None) -> PortCounters | None:
+def _port(
+    port: SwitchPort, statistics: PortStatistics | None, refused: int | None
+) -> PortCounters | None:
     if statistics is None:
         return None
     received, sent = statistics.received, statistics.sent
@@ -75,12 +81,14 @@ def _port(port: SwitchPort, statistics: PortStatistics | None) -> PortCounters |
         for reason in ("dropped", "errors")
         if reason in counters
     }
+    if refused is not None:
+        drops[TAP_FULL] = refused
     return PortCounters(
         name=port.name,
         link=port.link,
         machine=port.machine,
         received_frames=received["packets"],
-        sent_frames=sent["packets"],
+        sent_frames=sent["packets"] - (refused or 0),
         drops=drops,
     )
 

@@ -114,6 +114,11 @@ def _about(port: SwitchPort, interface: Interface, log: str) -> list[str]:
 
 
 def _port_fix(port: SwitchPort) -> str:
+    if port.type == "dpdk" and port.machine is not None:
+        return (
+            f"see that {port.machine} runs, which brings the tap with it, and that DPDK has its "
+            "driver net_af_packet"
+        )
     if port.type == "dpdk":
         return (
             "see that the device is there and that DPDK may have it: "

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from vsperf.errors import UsageError
+from vsperf.host.tuntap import LONGEST_NAME
+from vsperf.host.workspace import LONGEST_TAP
 from vsperf.record.plan import Endpoint, Wire
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.wiring import Nic, nics
@@ -30,6 +32,16 @@ ENVIRONMENT = dict.fromkeys(
 PCI_ADDRESS = re.compile(r"[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]")
 AFXDP = "afxdp:"
 """Before the name of a device of the kernel; the port has to be called like it."""
+PACKET_SOCKET = "net_af_packet"
+"""DPDK's driver for devices that stay the kernel's."""
+RING_FRAMES = 2048
+"""In the rings of a packet socket; as many as OVS takes for other devices."""
+RING_FRAME_BYTES = 2048
+"""Room for a frame in such a ring, if nothing else is said."""
+RING_HEADER_BYTES = 128
+"""Of that, what the kernel takes to describe the frame, about."""
+RING_BLOCK_FRAMES = 2
+"""Frames in a block of such a ring; a block is a whole number of pages."""
 LARGEST_USUAL_MTU = 1500
 ETHERNET_BYTES = 18
 """Header and FCS: a frame of 1518 bytes carries a packet of 1500."""
@@ -56,6 +68,11 @@ class SwitchPort:
     def place(self) -> str:
         """What a topology calls the other side: a link, or a port of a machine."""
         return self.link or self.name
+
+    @property
+    def tap(self) -> str | None:
+        """The tap behind it, with TAP not filled in, if there is one."""
+        return None if self.nic is None or self.type != "dpdk" else tap_name(self.nic)
 
     @property
     def machine(self) -> str | None:
@@ -134,17 +151,58 @@ def _port(
 def _machine_port(nic: Nic, number: int, spec: OvsDpdkSpec, mtu: int | None) -> SwitchPort:
     affinity = spec.rxq_affinity.get(nic.port)
     other_config = {} if affinity is None else {"pmd-rxq-affinity": affinity}
-    type_, options = _vhost(nic.port, spec)
+    if spec.machine_ports == "tap":
+        type_, options = _device(nic.port, _tap_device(nic, spec, mtu), spec)
+    else:
+        type_, options = _vhost(nic.port, spec)
     return SwitchPort(nic.port, number, None, type_, options, other_config, mtu, nic)
 
 
+def tap_name(nic: Nic) -> str:
+    """Return what the tap of a card is called, with TAP not filled in."""
+    name = f"TAP-{nic.machine.removeprefix('vm')}-{nic.number}"
+    if len(name.replace("TAP", LONGEST_TAP)) > LONGEST_NAME:
+        raise UsageError(
+            f"card {nic.number} of {nic.machine} cannot be plugged into a tap",
+            why=f"the name of its device would be longer than {LONGEST_NAME} bytes",
+            fix="use fewer machines, or vswitch.machine_ports=vhost-user",
+        )
+    return name
+
+
+def _tap_device(nic: Nic, spec: OvsDpdkSpec, mtu: int | None) -> str:
+    """Return how DPDK opens the tap of a card.
+
+    DPDK likes to go around the kernel's queues. Frames that a full tap refuses are then kept, and
+    only leave in the next trial; by the queues they are dropped at once, and the tap counts them.
+    """
+    words = [
+        f"{PACKET_SOCKET}_{nic.port}",
+        f"iface={tap_name(nic)}",
+        "qdisc_bypass=0",
+        f"framecnt={spec.rx_ring or RING_FRAMES}",
+    ]
+    if spec.rxqs > 1:
+        words.append(f"qpairs={spec.rxqs}")
+    needed = (mtu or LARGEST_USUAL_MTU) + ETHERNET_BYTES + RING_HEADER_BYTES
+    if needed > RING_FRAME_BYTES:
+        room = 1 << (needed - 1).bit_length()
+        words += [f"framesz={room}", f"blocksz={RING_BLOCK_FRAMES * room}"]
+    return ",".join(words)
+
+
 def _wire(port: SwitchPort, nic: Nic) -> Wire:
-    called = port.type == "dpdkvhostuserclient"
+    if port.tap is not None:
+        kind, address = "tap", port.tap
+    elif port.type == "dpdkvhostuserclient":
+        kind, address = "vhost-user-client", port.options["vhost-server-path"]
+    else:
+        kind, address = "vhost-user", f"RUN/{port.name}"
     return Wire(
         machine=nic.machine,
         nic=nic.number,
-        kind="vhost-user-client" if called else "vhost-user",
-        address=port.options["vhost-server-path"] if called else f"RUN/{port.name}",
+        kind=kind,
+        address=address,
         mac=nic.mac,
         peer_mac=nic.peer_mac,
     )

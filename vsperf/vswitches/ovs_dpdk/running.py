@@ -40,6 +40,8 @@ class RunningOvs:
     """Asks for OpenFlow's port statistics, by a process of its own."""
     start_again: Callable[[bool], None]
     """Ends the daemon, kindly or by SIGKILL, and starts it anew on the same database."""
+    read_refused: Callable[[], Mapping[str, int]] = dict
+    """Asks the kernel how many frames were dropped because a tap was full, by port."""
     settings: dict[str, Any] = field(default_factory=dict)
     """Versions and settings as the database has them."""
     patience_s: float = ANSWER_S
@@ -78,6 +80,7 @@ class RunningOvs:
             parse.thread_statistics(self._ask("dpif-netdev/pmd-stats-show")),
             parse.coverage(self._ask("coverage/show")),
             parse.custom_drops(self.read_custom()) if silent(self.ports) else None,
+            self.read_refused(),
         )
 
     def waiting_for(self) -> tuple[str, ...]:

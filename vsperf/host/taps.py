@@ -1,0 +1,26 @@
+"""Taps for the cards of machines: made with a promise to remove them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from vsperf.errors import NotReadyError
+from vsperf.host.tuntap import DEVICE, make_tap
+from vsperf.host.undo import RemoveTap
+from vsperf.host.workspace import Workspace
+
+
+@contextmanager
+def tap(name: str, workspace: Workspace, *, mtu: int, several_queues: bool) -> Iterator[None]:
+    """Give a tap for the time of the context; whoever holds its other end must end before."""
+    with workspace.undoing(RemoveTap(name=name)):
+        try:
+            make_tap(name, mtu=mtu, several_queues=several_queues, label=workspace.name)
+        except OSError as error:
+            raise NotReadyError(
+                f"cannot make the tap {name}, which the card of a machine is plugged into",
+                why=f"{DEVICE}: {error.strerror or error}",
+                fix="run vsperf with sudo, and modprobe tun; `vsperf doctor` looks at tap devices",
+            ) from error
+        yield
