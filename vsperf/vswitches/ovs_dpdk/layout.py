@@ -36,12 +36,6 @@ PACKET_SOCKET = "net_af_packet"
 """DPDK's driver for devices that stay the kernel's."""
 RING_FRAMES = 2048
 """In the rings of a packet socket; as many as OVS takes for other devices."""
-RING_FRAME_BYTES = 2048
-"""Room for a frame in such a ring, if nothing else is said."""
-RING_HEADER_BYTES = 128
-"""Of that, what the kernel takes to describe the frame, about."""
-RING_BLOCK_FRAMES = 2
-"""Frames in a block of such a ring; a block is a whole number of pages."""
 LARGEST_USUAL_MTU = 1500
 ETHERNET_BYTES = 18
 """Header and FCS: a frame of 1518 bytes carries a packet of 1500."""
@@ -176,6 +170,12 @@ def _tap_device(nic: Nic, spec: OvsDpdkSpec, mtu: int | None) -> str:
     DPDK likes to go around the kernel's queues. Frames that a full tap refuses are then kept, and
     only leave in the next trial; by the queues they are dropped at once, and the tap counts them.
     """
+    if mtu is not None and mtu > LARGEST_USUAL_MTU:
+        raise UsageError(
+            f"packets of {mtu} bytes do not pass the taps of machines",
+            why=f"DPDK's {PACKET_SOCKET}, by which OVS opens them, takes {LARGEST_USUAL_MTU} bytes",
+            fix="take shorter frames, or vswitch.machine_ports=vhost-user",
+        )
     words = [
         f"{PACKET_SOCKET}_{nic.port}",
         f"iface={tap_name(nic)}",
@@ -184,10 +184,6 @@ def _tap_device(nic: Nic, spec: OvsDpdkSpec, mtu: int | None) -> str:
     ]
     if spec.rxqs > 1:
         words.append(f"qpairs={spec.rxqs}")
-    needed = (mtu or LARGEST_USUAL_MTU) + ETHERNET_BYTES + RING_HEADER_BYTES
-    if needed > RING_FRAME_BYTES:
-        room = 1 << (needed - 1).bit_length()
-        words += [f"framesz={room}", f"blocksz={RING_BLOCK_FRAMES * room}"]
     return ",".join(words)
 
 
