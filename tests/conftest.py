@@ -22,6 +22,7 @@ from leave_no_trace import Places, adopt_orphans, left_behind, snapshot
 from loopbacks import tgen_dut
 
 from vsperf.errors import NotReadyError
+from vsperf.host.tuntap import DEVICE
 from vsperf.trafficgens.tgen.binary import find_binary
 from vsperf.vnfs.qemu.image import find_image
 from vsperf.vnfs.qemu.plan import PROGRAM
@@ -80,6 +81,12 @@ def _ovs_dpdk() -> str | None:
     return None if os.geteuid() == 0 else "only root can run it"
 
 
+def _taps() -> str | None:
+    if os.geteuid() != 0:
+        return "only root can make taps"
+    return None if DEVICE.exists() else f"there is no {DEVICE}"
+
+
 def _guests() -> str | None:
     if reason := _program(PROGRAM):
         return reason
@@ -101,6 +108,7 @@ PARTS: dict[str, Callable[[], str | None]] = {
     "tshark": lambda: _program("tshark"),
     "ovs-dpdk": _ovs_dpdk,
     "guests": _guests,
+    "taps": _taps,
     "setuptools": lambda: None if find_spec("setuptools") else "setuptools is not installed",
     "tgen-programs": tgen_programs.why_not,
 }

@@ -24,6 +24,8 @@ MARK = "vsperf"
 PR_SET_CHILD_SUBREAPER = 36
 OWNED = re.compile(MARK + r"-(?:[a-z]+-)?(\d+)-")
 """Names of running things hold the process that made them, such as vsperf-4711-a0b1c2."""
+TAP = re.compile(r"vsp[0-9a-f]{6}-\d+-\d+")
+"""Taps have short names, and a label that says who made them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,7 @@ def snapshot(places: Places, own: Path | None = None) -> frozenset[str]:
         (f"hugepage file {path}" for path in _marked(places.hugepages)),
         (f"network namespace {path.name}" for path in _marked([places.namespaces])),
         (f"network link {path.name}" for path in _marked([places.links])),
+        (f"network link {path.name}" for path in _taps(places.links)),
     )
     sockets = (f"socket {path}" for path in _sockets(own)) if own else ()
     return frozenset(itertools.chain(_processes(), marked, sockets))
@@ -86,6 +89,16 @@ def _marked(folders: Iterable[Path]) -> Iterator[Path]:
         except OSError:
             continue  # not there, or not ours to see
         yield from (path for path in found if not _somebody_elses(path.name))
+
+
+def _taps(links: Path) -> Iterator[Path]:
+    for path in links.glob("vsp*"):
+        try:
+            label = (path / "ifalias").read_text()
+        except OSError:
+            label = ""
+        if TAP.fullmatch(path.name) and not _somebody_elses(label):
+            yield path
 
 
 def _somebody_elses(name: str) -> bool:

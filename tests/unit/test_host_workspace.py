@@ -12,8 +12,10 @@ from vsperf.errors import ExitCode, NotReadyError
 from vsperf.host.dead import dead_deployments
 from vsperf.host.journal import NAME, Journal, pending
 from vsperf.host.owner import Owner
+from vsperf.host.tuntap import LONGEST_NAME
 from vsperf.host.undo import BindDriver, RemoveFile, RemoveTree, WriteFile
 from vsperf.host.workspace import (
+    LONGEST_TAP,
     LeftBehindError,
     remove_folder,
     runtime_folders,
@@ -48,6 +50,15 @@ def test_a_plan_is_filled_with_the_folder_and_the_name(tmp_path: Path) -> None:
         assert (
             filled == f"--path={place.folder}/phy0.sock --file-prefix={place.name}-ovs RUNNER NAMES"
         )
+
+
+def test_a_name_for_network_devices_is_short_and_belongs_to_one_workspace(tmp_path: Path) -> None:
+    with workspace("one", tmp_path / "run") as one, workspace("two", tmp_path / "run") as two:
+        name = one.fill("ifname=TAP-64-1,TAPE")
+        assert name == f"ifname={one.short_name}-64-1,TAPE"
+        assert len(one.short_name) == len(LONGEST_TAP)
+        assert len(f"{one.short_name}-64-1") <= LONGEST_NAME
+        assert one.short_name != two.short_name
 
 
 def test_a_folder_that_others_can_write_to_is_refused(tmp_path: Path) -> None:

@@ -82,6 +82,18 @@ def test_a_marked_name_is_found_and_a_foreign_one_is_not(
     assert "vsperf-k7f3" in left[0]
 
 
+def test_a_tap_is_found_by_its_name_and_the_owner_by_its_label(
+    places: Places, tmp_path: Path
+) -> None:
+    before = snapshot(places)
+    for name, owner in (("vspa0b1c2-1-0", os.getpid()), ("vspa0b1c2-1-1", os.getppid())):
+        (tmp_path / "net" / name).mkdir()
+        (tmp_path / "net" / name / "ifalias").write_text(f"vsperf-{owner}-a0b1c2\n")
+    (tmp_path / "net" / "vsphone").mkdir()
+    left = left_behind(before, lambda: snapshot(places), patience_s=0)
+    assert left == ["network link vspa0b1c2-1-0"]
+
+
 def test_a_socket_in_the_folder_of_the_test_is_found_but_a_file_is_not(
     places: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -107,8 +107,9 @@ def test_a_machine_that_calls_waits_until_the_switch_listens() -> None:
 
 
 def test_what_is_no_vhost_user_port_is_refused() -> None:
-    with pytest.raises(UsageError, match="tap"):
+    with pytest.raises(UsageError, match="tap") as refused:
         command_lines(process_case(), "tap")
+    assert "machine_ports=vhost-user" in str(refused.value.problems[0].fix)
 
 
 @pytest.mark.parametrize("forward", ["mac", "csum"])
