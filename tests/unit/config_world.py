@@ -65,6 +65,7 @@ class NoGuest(DriverSpec):
     """What the simulated testbed names in place of guests."""
 
     kind: Literal["sim"]
+    queues: int = Field(default=1, ge=1)
 
 
 DRIVERS: Drivers = {

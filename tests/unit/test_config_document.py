@@ -106,7 +106,7 @@ def test_every_listed_path_is_known_to_the_loader(tmp_path: Path, path: str) -> 
     searches = {
         "resolution": "rfc2544", "step": "tst009", "max_repeats": "tst009",
         "loss_threshold": "tst009", "loads": "fixed", "frames": "fixed", "repeats": "fixed",
-        "loss_ratio": "fixed",
+        "loss_ratio": "fixed", "event": "fixed",
     }  # fmt: skip
     last = path.rsplit(".", 1)[-1]
     sets = [kinds[last]] if path.startswith(("vswitch", "vnf")) and last in kinds else []

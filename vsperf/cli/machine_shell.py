@@ -73,9 +73,9 @@ class MachineShell:
 
     def talk(self, terminal: int, write: Callable[[bytes], None]) -> None:
         """Pass on what is typed at a terminal and what the shell writes, until Ctrl-]."""
-        self._send(b"\n")
-        write(self._received(time.monotonic() + ANSWER_S))
         with raw(terminal):
+            self._send(b"\n")
+            write(self._received(time.monotonic() + ANSWER_S))
             while True:
                 ready, _, _ = select.select([self.connection.fileno(), terminal], [], [])
                 if self.connection.fileno() in ready:

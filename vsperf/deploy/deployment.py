@@ -31,7 +31,13 @@ class Deployment:
 
 
 def deploy(
-    spec: CaseSpec, plan: CasePlan, drivers: Drivers, workspace: Workspace, stack: ExitStack
+    spec: CaseSpec,
+    plan: CasePlan,
+    drivers: Drivers,
+    workspace: Workspace,
+    stack: ExitStack,
+    *,
+    with_generator: bool = True,
 ) -> Deployment:
     """Start everything that the plan names.
 
@@ -55,6 +61,8 @@ def deploy(
     )
     if machines is not None:
         machines.await_forwarding()
+    if endpoints and with_generator:
+        switch.await_ports()
     return Deployment(switch, generator, machines)
 
 

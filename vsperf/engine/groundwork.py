@@ -79,6 +79,7 @@ def _key(spec: CaseSpec, plan: CasePlan) -> str:
         "frame_size": str(spec.traffic.frame_size),
         "flows": str(spec.traffic.flows),
         "direction": spec.traffic.direction,
+        "endpoints": [endpoint.kind for endpoint in plan.plan.endpoints],
         "generator": spec.generator.model_dump(mode="json"),
         "cpus": dict(plan.plan.placement.cpus),
         "boot": _boot_id(),

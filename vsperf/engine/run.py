@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from vsperf.deploy.planner import CasePlan, Drivers, make_plan
@@ -48,6 +48,13 @@ class Planned:
     plan: CasePlan
     drivers: Drivers
     estimate: Estimate
+
+    def planned_anew(self) -> Planned:
+        """Plan again what the machine has meanwhile been asked about, such as KVM."""
+        if self.drivers.vnf is None:
+            return self
+        plan = make_plan(self.case.spec, self.drivers, read_topology())
+        return replace(self, plan=plan)
 
 
 def plan_cases(cases: Iterable[Case], plugins: Plugins) -> tuple[Planned, ...]:

@@ -72,6 +72,7 @@ def begin(
 ) -> Session:
     """See that the machine is ready, make the folder of a new run, and write its header."""
     checks = require_ready(planned, plugins, results)
+    planned = tuple(item.planned_anew() for item in planned)
 
     def header(run: str) -> RunHeader:
         return RunHeader(

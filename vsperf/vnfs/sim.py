@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar, Literal
 
+from pydantic import Field
+
 from vsperf.host.cpus import Needs
 from vsperf.host.workspace import Workspace
 from vsperf.record.machine import MachineCounters
@@ -15,9 +17,11 @@ from vsperf.spec.case import CaseSpec
 
 
 class SimulatedVnfSpec(DriverSpec):
-    """Settings of simulated machines: there are none."""
+    """Settings of simulated machines; none of them changes a number."""
 
     kind: Literal["sim"]
+    queues: int = Field(default=1, ge=1)
+    """Accepted so that testcases about queues can be tried; a model has none."""
 
 
 class SimulatedMachines:

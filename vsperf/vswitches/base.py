@@ -32,6 +32,10 @@ class RunningSwitch(Protocol):
         """Return why the switch no longer works, or None while it does."""
         ...
 
+    def await_ports(self) -> None:
+        """Wait until every port forwards, its other end being there; raises `ComponentError`."""
+        ...
+
     def counters(self) -> SwitchCounters | None:
         """Return all counters as they stand; None where there are none, as in a model."""
         ...

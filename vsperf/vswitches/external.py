@@ -36,6 +36,9 @@ class RunningExternal:
     def failure(self) -> str | None:
         return None
 
+    def await_ports(self) -> None:
+        pass
+
     def counters(self) -> SwitchCounters | None:
         return None
 

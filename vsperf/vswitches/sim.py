@@ -41,6 +41,9 @@ class RunningModel:
     def failure(self) -> str | None:
         return "the simulated switch was stopped" if self.stopped else None
 
+    def await_ports(self) -> None:
+        pass
+
     def counters(self) -> SwitchCounters | None:
         return None
 

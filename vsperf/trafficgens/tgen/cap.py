@@ -5,9 +5,10 @@ from __future__ import annotations
 from vsperf.host.workspace import Workspace
 from vsperf.record.host import Stalls
 from vsperf.spec.case import CaseSpec
+from vsperf.spec.wiring import outer_nics
 from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, stalls, trial, ways_between
 from vsperf.trafficgens.tgen.command import Options
-from vsperf.trafficgens.tgen.loop import arrived_fps, loop
+from vsperf.trafficgens.tgen.loop import Loop, arrived_fps, loop
 
 FLAT_OUT = Sending(duration_ns=500_000_000, latency=False)
 ATTEMPTS = 2
@@ -23,7 +24,7 @@ def measure_cap(case: CaseSpec, options: Options, mirror_cpu: int, workspace: Wo
     profile = case.traffic
     stream = Stream(profile.frame_size.bytes, int(profile.flows))
     with (
-        loop("vhost", mirror_cpu, workspace) as devices,
+        loop(loop_of(case), mirror_cpu, workspace) as devices,
         at_hand(devices, options, workspace) as tgen,
     ):
         ways = ways_between(len(tgen.ports()), profile.direction)
@@ -33,6 +34,11 @@ def measure_cap(case: CaseSpec, options: Options, mirror_cpu: int, workspace: Wo
                 trial(tgen, ways, stream, FLAT_OUT, lambda event: None) for _ in range(ATTEMPTS)
             )
         )
+
+
+def loop_of(case: CaseSpec) -> Loop:
+    """Return the loop whose ports are as those of the case: plugged into a switch, or machines."""
+    return "machine" if outer_nics(case.topology) else "vhost"
 
 
 def measure_stalls(options: Options, workspace: Workspace) -> tuple[Stalls, ...]:

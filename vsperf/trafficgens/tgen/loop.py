@@ -12,7 +12,7 @@ from vsperf.trafficgens.tgen.mirror import mirror
 
 NANOSECONDS = 1_000_000_000
 
-Loop = Literal["ring", "memif", "vhost"]
+Loop = Literal["ring", "memif", "vhost", "machine"]
 
 
 @contextmanager
@@ -29,6 +29,9 @@ def loop(
                 yield (f"net_memif0,role=server,{common}", f"net_memif1,role=client,{common}")
         case "vhost":
             with mirror(mirror_cpu, workspace) as devices:
+                yield devices
+        case "machine":
+            with mirror(mirror_cpu, workspace, as_machine=True) as devices:
                 yield devices
 
 

@@ -19,11 +19,20 @@ from vsperf.trafficgens.tgen.command import ORDINARY_MEMORY_MB
 PROGRAM = "dpdk-testpmd"
 NAME = "mirror"
 START_S = 20.0
+SIDES = range(2)
+BACKEND = "net_vhost{},iface={}"
+FRONTEND = "net_virtio_user{},path={},queue_size=1024"
 
 
 @contextmanager
-def mirror(cpu: int, workspace: Workspace | None = None) -> Iterator[tuple[str, str]]:
-    """Run the mirror on a CPU; gives the devices by which tgen reaches its two ports."""
+def mirror(
+    cpu: int, workspace: Workspace | None = None, *, as_machine: bool = False
+) -> Iterator[tuple[str, str]]:
+    """Run the mirror on a CPU; gives the devices by which tgen reaches its two ports.
+
+    Usually it stands in for a switch. As a machine it is on the other side of the port, and tgen
+    has to do what a switch does: copy every frame.
+    """
     program = shutil.which(PROGRAM)
     if program is None:
         raise NotReadyError(
@@ -32,20 +41,22 @@ def mirror(cpu: int, workspace: Workspace | None = None) -> Iterator[tuple[str, 
             fix="install the package dpdk, or take --loop memif or --loop ring",
         )
     with given_or_own(workspace, "a mirror for a traffic generator") as place:
-        sockets = tuple(place.folder / f"{NAME}{number}.sock" for number in range(2))
+        device, other = f"--vdev={BACKEND}", FRONTEND
+        awaited = len(SIDES)
+        if as_machine:  # its second port waits until somebody has called the first
+            device, other, awaited = f"--vdev={FRONTEND},server=1", f"{BACKEND},client=1", 1
+        sockets = tuple(place.folder / f"{NAME}{number}.sock" for number in SIDES)
         argv = [program, "--no-pci", "--no-huge", "--no-shconf", "-m", str(ORDINARY_MEMORY_MB)]
         argv += [f"--file-prefix={place.name}-{NAME}", f"--lcores=0@{cpu},1@{cpu}"]
-        argv += [f"--vdev=net_vhost{n},iface={path}" for n, path in enumerate(sockets)]
+        argv += [device.format(*pair) for pair in enumerate(sockets)]
         argv += ["--", "--auto-start", "--forward-mode=io", "--stats-period=600", "--no-mlockall"]
         argv += ["--total-num-mbufs=32768", "--txd=1024", "--rxd=1024"]
         with managed(
             argv,
             name=NAME,
             workspace=place,
-            ready=lambda: all(path.is_socket() for path in sockets),
+            ready=lambda: all(path.is_socket() for path in sockets[:awaited]),
             timeout_s=START_S,
         ):
-            first, second = (
-                f"net_virtio_user{n},path={path},queue_size=1024" for n, path in enumerate(sockets)
-            )
+            first, second = (other.format(*pair) for pair in enumerate(sockets))
             yield first, second

@@ -52,7 +52,7 @@ def streams(
 
 def lanes_of(lanes: int, dispatch: Dispatch, profile: TrafficProfile) -> list[dict[str, Any]]:
     """Return how the frames of parallel paths are told apart."""
-    if lanes == 1:
+    if lanes <= 1:
         return []
     if dispatch == "ip" and int(profile.flows) > HOSTS:
         raise UsageError(

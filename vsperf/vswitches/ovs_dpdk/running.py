@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from vsperf.errors import ComponentError
 from vsperf.host.process import Managed
 from vsperf.record.switch import SwitchCounters
 from vsperf.vswitches.ovs_dpdk import parse
@@ -20,6 +22,9 @@ from vsperf.vswitches.ovs_dpdk.programs import Programs, digest, version_text
 
 SWITCH = "ovs-vswitchd"
 DATABASE = "ovsdb-server"
+PORTS_S = 10.0
+"""Patience with ports whose other ends are there; OVS calls again once a second."""
+POLL_S = 0.02
 ANSWER_S = 5.0
 """Patience with a daemon whose main thread is alive; it answers within milliseconds."""
 
@@ -92,6 +97,18 @@ class RunningOvs:
         statistics = parse.port_statistics(self._ask("dpctl/show"))
         ready = {port.name for port in statistics if not re.search(r"\bmtu=0\b", port.about)}
         return tuple(port.name for port in self.ports if port.name not in ready)
+
+    def await_ports(self) -> None:
+        deadline = time.monotonic() + PORTS_S
+        while waiting := self.waiting_for():
+            if (reason := self.failure()) is not None:
+                raise ComponentError("the switch failed while it took up its ports", why=reason)
+            if time.monotonic() > deadline:
+                raise ComponentError(
+                    f"port {', '.join(waiting)} of the switch did not come up within {PORTS_S:g} s",
+                    why="nobody is at its other end, or the switch could not take it up",
+                )
+            time.sleep(POLL_S)  # between two looks at a condition, never instead of one
 
     def facts(self) -> dict[str, Any]:
         return {
