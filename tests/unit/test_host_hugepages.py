@@ -9,18 +9,17 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from hugepage_tree import add_pool, tree
 
 from vsperf.errors import NotReadyError
 from vsperf.host.hugepages import Machine, read_pools, reserve
-from vsperf.host.pages import Ledger, give_back
+
 from vsperf.host.workspace import Workspace, workspace
 
 MEGABYTE = 1 << 20
-MEMORY_KB = 8 << 20
 
 
 @pytest.fixture
@@ -36,25 +35,7 @@ def place() -> Iterator[Workspace]:
 
 @pytest.fixture
 def machine(place: Workspace) -> Machine:
-    root = place.folder.parent.parent
-    made = Machine(root / "sys", root / "proc")
-    made.proc.mkdir()
-    (made.proc / "meminfo").write_text("Hugepagesize:       2048 kB\n")
-    return made
-
-
-def add_pool(machine: Machine, node: int, page_kb: int, pages: int) -> Path:
-    """Make a pool whose pages are all free, and say which number is its size."""
-    folder = machine.sysfs / f"devices/system/node/node{node}"
-    (pool := folder / f"hugepages/hugepages-{page_kb}kB").mkdir(parents=True)
-    (folder / "meminfo").write_text(
-        f"Node {node} MemTotal:  {2 * MEMORY_KB} kB\n"
-        f"Node {node} MemFree:   {MEMORY_KB // 2} kB\n"
-        f"Node {node} Inactive(file):   {MEMORY_KB // 2} kB\n"
-    )
-    (pool / "nr_hugepages").write_text(f"{pages}\n")
-    (pool / "free_hugepages").symlink_to("nr_hugepages")
-    return pool / "nr_hugepages"
+    return tree(place.folder.parent.parent)
 
 
 def use_all(number: Path) -> None:
@@ -105,21 +86,6 @@ def test_large_pages_do_where_there_are_enough_of_them(place: Workspace, machine
     with reserve({0: 1500 * MEGABYTE}, place, machine) as (reservation,):
         assert (reservation.page_bytes, reservation.pages) == (1024 * MEGABYTE, 2)
     assert (int(small.read_text()), int(large.read_text())) == (0, 4)
-
-
-@pytest.mark.parametrize("first_leaves_first", [True, False])
-def test_two_runs_do_not_take_each_others_pages(
-    place: Workspace, machine: Machine, tmp_path: Path, first_leaves_first: bool
-) -> None:
-    number = add_pool(machine, 0, 2048, 7)
-    with workspace("another", tmp_path / "run") as other, ExitStack() as one, ExitStack() as two:
-        one.enter_context(reserve({0: 20 * MEGABYTE}, place, machine))
-        two.enter_context(reserve({0: 60 * MEGABYTE}, other, machine))
-        first, second = (one, two) if first_leaves_first else (two, one)
-        first.close()
-        assert int(number.read_text()) == (27 if first_leaves_first else 10)
-        second.close()
-        assert int(number.read_text()) == 7
 
 
 def test_pages_that_are_in_use_are_never_taken_back(place: Workspace, machine: Machine) -> None:
@@ -174,29 +140,3 @@ def test_a_node_without_hugepages_is_named(place: Workspace, machine: Machine) -
         reserve({3: MEGABYTE}, place, machine),
     ):
         pass
-
-
-@pytest.mark.parametrize(
-    ("added", "lowering", "total", "after"),
-    [
-        (None, None, 100, 100),  # killed before anything was added
-        (None, None, 120, 100),  # killed before that was written down
-        (20, None, 120, 100),
-        (20, (120, 100), 120, 100),  # killed before the number was lowered
-        (20, (120, 100), 100, 100),  # killed after it
-    ],
-)
-def test_a_kill_at_any_moment_is_made_good_once(
-    machine: Machine,
-    tmp_path: Path,
-    added: int | None,
-    lowering: tuple[int, int] | None,
-    total: int,
-    after: int,
-) -> None:
-    number, path = add_pool(machine, 0, 2048, total), tmp_path / "ledger.json"
-    (pool,) = read_pools(machine)
-    Ledger(pool=pool, before=100, wanted=20, added=added, lowering=lowering).write(path)
-    for _ in range(2):
-        give_back(path)
-        assert int(number.read_text()) == after

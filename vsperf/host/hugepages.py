@@ -1,21 +1,24 @@
-"""Hugepages: how many there are per node and size, and reserving more for a run.
+"""Hugepages: how many there are per node and size, and reserving what a run may count on.
 
 Programs that take their memory without names in a file system need no hugetlbfs mount, only free
-pages. What is missing is added to the pages of the size that the machine uses by itself.
+pages that no other run counts on. What is missing is added to the pages of the size that the
+machine uses by itself.
 """
 
 from __future__ import annotations
 
 import re
+import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from vsperf.errors import NotReadyError
-from vsperf.host.pages import Ledger, Pool
+from vsperf.host.claims import Ledger
+from vsperf.host.pages import Pool
 from vsperf.host.undo import ReturnHugepages
-from vsperf.host.workspace import Workspace
+from vsperf.host.workspace import ATTEMPTS, Workspace, make_root, usual_folders
 
 SYSFS = Path("/sys")
 PROC = Path("/proc")
@@ -32,6 +35,15 @@ class Machine:
 
     sysfs: Path = SYSFS
     proc: Path = PROC
+
+    def ledger(self, pool: Pool) -> Path:
+        """Return where runs write down what they claim, wherever their workspaces are."""
+        folder = usual_folders()[0] if self.sysfs == SYSFS else self.sysfs.parent / "run"
+        return folder / f"hugepages-{pool.node}-{pool.page_bytes}.json"
+
+    def available(self, pool: Pool) -> int:
+        """Return how many pages of a pool nobody uses or counts on; below 0, how many lack."""
+        return Ledger.of(self.ledger(pool), pool).available(pool)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +113,7 @@ def require_memory(needed_bytes: Mapping[int, int], machine: Machine | None = No
     pools = read_pools(machine)
     for node, wanted in sorted(needed_bytes.items()):
         pool = _choose(pools, node, wanted, machine)
-        if pool.free < (pages := _pages(wanted, pool)):
+        if machine.available(pool) < (pages := _pages(wanted, pool)):
             _require(pool, pages, machine)
 
 
@@ -116,7 +128,8 @@ def _choose(pools: tuple[Pool, ...], node: int, wanted: int, machine: Machine) -
         )
     usual = _usual_page_bytes(machine)
     own.sort(key=lambda pool: pool.page_bytes != usual)
-    return next((pool for pool in own if pool.free >= _pages(wanted, pool)), own[0])
+    enough = (pool for pool in own if machine.available(pool) >= _pages(wanted, pool))
+    return next(enough, own[0])
 
 
 WITHOUT = "do without hugepages where the parts of the testbed can, or take another machine"
@@ -134,35 +147,66 @@ def _usual_page_bytes(machine: Machine) -> int:
 def _reserved(
     pool: Pool, wanted_bytes: int, workspace: Workspace, machine: Machine
 ) -> Iterator[Reservation]:
-    pages = _pages(wanted_bytes, pool)
-    if pool.free >= pages:
-        yield Reservation(pool.node, pool.page_bytes, pages, added=0)
-        return
-    _require(pool, pages, machine)
-    path = workspace.folder / f"hugepages-{pool.node}-{pool.page_bytes}.json"
-    with workspace.undoing(ReturnHugepages(ledger=path)):
+    pages, path = _pages(wanted_bytes, pool), machine.ledger(pool)
+    claim = workspace.folder / f"hugepages-{secrets.token_hex(3)}"
+    with workspace.undoing(ReturnHugepages(ledger=path, pool=pool, claim=claim)):
         with pool.locked():
-            added = _add(pool, pages, path, machine)
-        if (free := pool.free) < pages:
-            raise NotReadyError(
-                f"{_bytes(wanted_bytes)} of hugepages are needed on node {pool.node}, "
-                f"and {_bytes(free * pool.page_bytes)} are free",
-                why=f"the kernel gave {added} of {pages - free + added} more pages; its memory is "
-                "in pieces that are too small",
-                fix="end programs that use much memory, or start the machine anew; "
-                "`hugepages=` on the kernel's command line reserves them at boot",
-            )
+            added = _claim(pool, pages, claim, machine)
         yield Reservation(pool.node, pool.page_bytes, pages, added)
+
+
+def _claim(pool: Pool, pages: int, claim: Path, machine: Machine) -> int:
+    """Claim pages, add those that are missing, and return how many were; the pool is locked."""
+    path = machine.ledger(pool)
+    ledger = Ledger.of(path, pool)
+    before = pool.total
+    missing = pages - ledger.available(pool)
+    if missing > 0:
+        _require(pool, pages, machine)
+    ledger = _write_first(ledger.with_claim(claim, pages), path, pool)
+    if missing > 0:
+        ledger = ledger.resize(pool, before + missing, path)
+        if pool.total < before + missing:
+            with suppress(OSError):
+                (machine.proc / "sys/vm/compact_memory").write_text("1\n")
+            ledger = ledger.resize(pool, before + missing, path)
+    added = pool.total - before
+    if (found := ledger.without(claim).seen(pool).available(pool)) < pages:
+        raise NotReadyError(
+            _shortage(pool, pages, found),
+            why=f"the kernel gave {added} of {missing} more pages; "
+            + (
+                "others took them at once"
+                if added >= missing
+                else "its memory is in pieces that are too small"
+            ),
+            fix="end programs that use much memory, or start the machine anew; "
+            "`hugepages=` on the kernel's command line reserves them at boot",
+        )
+    return added
+
+
+def _write_first(ledger: Ledger, path: Path, pool: Pool) -> Ledger:
+    """Write a ledger down in a folder that whoever leaves it last removes."""
+    try:
+        for _ in range(ATTEMPTS):
+            with suppress(FileNotFoundError):  # others come and go at this moment
+                make_root(path.parent)
+                return ledger.write(path, pool)
+        return ledger.write(path, pool)
+    except OSError as error:
+        raise NotReadyError(
+            f"cannot write down in {path} which hugepages this run counts on",
+            why=error.strerror or str(error),
+            fix=f"remove {path}, or run as its owner",
+        ) from error
 
 
 def _require(pool: Pool, pages: int, machine: Machine) -> None:
     """Refuse what cannot succeed, before anything is changed."""
-    free = pool.free
-    missing = (pages - free) * pool.page_bytes
-    what = (
-        f"{_bytes(pages * pool.page_bytes)} of hugepages are needed on node {pool.node}, "
-        f"and {_bytes(free * pool.page_bytes)} are free"
-    )
+    available = machine.available(pool)
+    missing = (pages - available) * pool.page_bytes
+    what = _shortage(pool, pages, available)
     usable = usable_bytes(pool.node, machine)
     if usable is not None and usable < missing + SPARE_BYTES:
         raise NotReadyError(
@@ -173,7 +217,7 @@ def _require(pool: Pool, pages: int, machine: Machine) -> None:
             "or a shorter frame",
         )
     if not pool.writable:
-        total = pool.total + pages - free
+        total = pool.total + pages - available
         raise NotReadyError(
             what,
             why="only root can reserve more",
@@ -181,18 +225,16 @@ def _require(pool: Pool, pages: int, machine: Machine) -> None:
         )
 
 
-def _add(pool: Pool, pages: int, path: Path, machine: Machine) -> int:
-    """Add what is missing to the pool and return how many pages the kernel gave."""
-    before, missing = pool.total, max(0, pages - pool.free)
-    ledger = Ledger(pool=pool, before=before, wanted=missing).write(path)
-    pool.resize(before + missing)
-    if pool.total < before + missing:
-        with suppress(OSError):
-            (machine.proc / "sys/vm/compact_memory").write_text("1\n")
-        pool.resize(before + missing)
-    added = pool.total - before
-    ledger.with_(added=added).write(path)
-    return added
+def _shortage(pool: Pool, pages: int, available: int) -> str:
+    free = pool.free
+    available = max(0, available)
+    text = (
+        f"{_bytes(pages * pool.page_bytes)} of hugepages are needed on node {pool.node}, "
+        f"and {_bytes(available * pool.page_bytes)} are free"
+    )
+    if available < free:
+        text += f" that no other run counts on, of {_bytes(free * pool.page_bytes)}"
+    return text
 
 
 def _pages(size_bytes: int, pool: Pool) -> int:

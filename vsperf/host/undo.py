@@ -17,7 +17,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, TypeAdapter
 
-from vsperf.host.pages import give_back
+from vsperf.host.claims import release, release_former
+from vsperf.host.pages import Pool
 from vsperf.host.procfs import end_all, is_running, marked
 from vsperf.host.tuntap import remove_tap
 from vsperf.record.base import Record
@@ -168,18 +169,27 @@ class BindDriver(Undo):
 
 
 class ReturnHugepages(Undo):
-    """Takes back the hugepages that were added, and none that others use."""
+    """Gives up a claim on hugepages, and returns those that were added and no run needs now."""
 
     kind: Literal["return-hugepages"] = "return-hugepages"
     ledger: Path
-    """Where it is written how many were added."""
+    """Where it is written how many were added, and who counts on them."""
+    pool: Pool | None = None
+    """None in journals of the version before, when each run had a ledger of its own."""
+    claim: Path | None = None
+    """The name of the claim in the ledger."""
 
     @property
     def text(self) -> str:
-        return "return the hugepages that were added"
+        if not self.ledger.exists():
+            return f"return no hugepages: {self.ledger} does not say any more that some were added"
+        return "return the hugepages that were added, and that no other run counts on"
 
     def carry_out(self) -> None:
-        give_back(self.ledger)
+        if self.pool is None:
+            release_former(self.ledger)
+        else:
+            release(self.pool, self.ledger, self.claim)
 
 
 class SweepDpdk(Undo):

@@ -219,6 +219,11 @@ def runtime_folders() -> tuple[Path, ...]:
     """Return all folders in which workspaces of this user may be, the preferred one first."""
     if chosen := os.environ.get(VARIABLE):
         return (Path(chosen),)
+    return usual_folders()
+
+
+def usual_folders() -> tuple[Path, ...]:
+    """Return these folders as they are when nothing else was chosen, the same for all runs."""
     found = [Path("/run"), Path(os.environ.get("XDG_RUNTIME_DIR") or "/run/user/none")]
     usable = [path / NAMESPACE for path in found if os.access(path, os.W_OK | os.X_OK)]
     usable.append(Path(tempfile.gettempdir()) / f"{NAMESPACE}-{os.getuid()}")

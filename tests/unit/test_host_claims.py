@@ -1,0 +1,369 @@
+"""Claims on hugepages: runs that take place at once can count on theirs, and nothing stays.
+
+The trees stand for a kernel that knows how many pages are used; the tests say how many.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from hugepage_tree import add_pool, tree
+
+from vsperf.errors import NotReadyError
+from vsperf.host import claims
+from vsperf.host.claims import Ledger, release
+from vsperf.host.dead import dead_deployments
+from vsperf.host.hugepages import Machine, read_pools, require_memory, reserve
+from vsperf.host.pages import Pool
+from vsperf.host.undo import UNDO, ReturnHugepages
+from vsperf.host.workspace import Workspace, workspace
+
+PAGE = 2 << 20
+
+
+@dataclass
+class World:
+    """A machine with one pool, and runs on it that a test begins and ends."""
+
+    folder: Path
+    machine: Machine
+    number: Path
+    runs: dict[str, ExitStack] = field(default_factory=dict)
+    places: dict[str, Workspace] = field(default_factory=dict)
+
+    @property
+    def pool(self) -> Pool:
+        return read_pools(self.machine)[0]
+
+    @property
+    def ledger(self) -> Path:
+        return self.machine.ledger(self.pool)
+
+    @property
+    def total(self) -> int:
+        return int(self.number.read_text())
+
+    def set_total(self, pages: int) -> None:
+        self.number.write_text(f"{pages}\n")
+
+    def use(self, pages: int) -> None:
+        """Say how many pages programs use from now on."""
+        (self.number.parent / "used").write_text(f"{pages}\n")
+
+    def begin(self, name: str, pages: int) -> None:
+        stack = ExitStack()
+        place = stack.enter_context(workspace(name, self.folder / name))
+        stack.enter_context(reserve({0: pages * PAGE}, place, self.machine))
+        self.runs[name], self.places[name] = stack, place
+
+    def end(self, name: str) -> None:
+        self.runs.pop(name).close()
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    folder = Path(tempfile.mkdtemp(prefix="claims-"))
+    folder.chmod(0o755)
+    machine = tree(folder)
+    made = World(folder, machine, add_pool(machine, 0, 2048, 7))
+    made.use(0)
+
+    def free(pool: Pool) -> int:
+        return max(0, pool.total - int((pool.folder / "used").read_text()))
+
+    monkeypatch.setattr(Pool, "free", property(free))
+    monkeypatch.setattr(claims, "FREED_S", 0.05)
+    try:
+        yield made
+        for run in made.runs.values():
+            run.close()
+    finally:
+        shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("ends_first", ["a", "b"])
+@pytest.mark.parametrize("used", [False, True])
+def test_whichever_of_two_runs_ends_first_all_is_as_before(
+    world: World, ends_first: str, used: bool
+) -> None:
+    pages = {"a": 10, "b": 30}
+    world.begin("a", pages["a"])
+    world.use(10 if used else 0)
+    world.begin("b", pages["b"])
+    assert world.total == 40
+    world.use(40 if used else 0)
+    stays = "b" if ends_first == "a" else "a"
+    world.use(pages[stays] if used else 0)
+    world.end(ends_first)
+    assert world.total == pages[stays]
+    world.use(0)
+    world.end(stays)
+    assert world.total == 7
+    assert not world.ledger.parent.exists()
+
+
+def test_a_run_does_not_count_on_free_pages_that_another_counts_on(world: World) -> None:
+    world.set_total(20)
+    world.begin("a", 15)
+    world.begin("b", 15)
+    assert world.total == 30
+    world.end("a")
+    assert world.total == 20  # as many as there were, and more than b needs
+
+
+def test_what_the_first_run_added_stays_for_the_second_and_goes_with_it(world: World) -> None:
+    world.begin("a", 100)
+    world.end("a")
+    world.begin("a", 100)
+    world.begin("b", 20)
+    world.end("a")
+    assert world.total == 20
+    world.end("b")
+    assert world.total == 7
+
+
+def test_pages_of_other_programs_are_not_counted_on(world: World) -> None:
+    world.use(5)
+    world.begin("a", 10)
+    assert world.total == 15
+    world.use(15)
+    world.begin("b", 10)
+    assert world.total == 25
+    world.use(5)
+    world.end("a")
+    assert world.total == 15
+    world.end("b")
+    assert world.total == 7
+
+
+def test_a_program_that_came_after_the_first_run_is_seen_by_the_second(world: World) -> None:
+    world.begin("a", 10)
+    world.use(6 + 10)  # of which 6 are not of a
+    world.set_total(16)
+    world.begin("b", 10)
+    assert world.total == 26
+
+
+def test_runs_that_begin_at_the_same_moment_have_pages_each(world: World) -> None:
+    world.set_total(10)
+    everybody_is_there, errors = threading.Barrier(4), []
+    together = threading.Barrier(4)
+    totals = []
+
+    def run(name: str) -> None:
+        try:
+            with workspace(name, world.folder / "runs") as place:
+                everybody_is_there.wait(10)
+                with reserve({0: 10 * PAGE}, place, world.machine):
+                    together.wait(10)
+                    totals.append(world.total)
+                    together.wait(10)
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(f"run {number}",)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert errors == []
+    assert totals == [40] * 4
+    assert world.total == 10
+    assert not world.ledger.exists()
+
+
+def test_memory_that_another_run_counts_on_is_refused_before_anything_starts(world: World) -> None:
+    world.set_total(4000)  # and 4096 more could be had
+    world.begin("a", 3000)
+    require_memory({0: 4900 * PAGE}, world.machine)
+    with pytest.raises(NotReadyError) as caught:
+        require_memory({0: 5000 * PAGE}, world.machine)
+    assert caught.value.problems[0].what == (
+        "10000 MB of hugepages are needed on node 0, and 2000 MB are free "
+        "that no other run counts on, of 8000 MB"
+    )
+
+
+def test_pages_that_a_user_added_meanwhile_stay(world: World) -> None:
+    world.begin("a", 10)
+    world.set_total(world.total + 5)
+    world.end("a")
+    assert world.total == 7 + 5
+
+
+def test_pages_that_another_program_took_back_meanwhile_are_not_added_again(world: World) -> None:
+    world.begin("a", 10)
+    world.set_total(world.total - 4)
+    world.end("a")
+    assert world.total == 7 - 4
+
+
+def test_pages_that_somebody_uses_at_the_end_are_taken_back_by_the_next_run(world: World) -> None:
+    world.begin("a", 20)
+    world.use(12)
+    world.end("a")
+    assert world.total == 12
+    world.use(0)
+    world.begin("b", 5)
+    assert world.total == 12
+    world.end("b")
+    assert world.total == 7
+    assert not world.ledger.exists()
+
+
+def test_a_number_that_a_user_set_after_the_last_run_is_kept(world: World) -> None:
+    world.begin("a", 20)
+    world.use(12)
+    world.end("a")
+    world.set_total(50)
+    world.use(0)
+    world.begin("b", 60)
+    world.end("b")
+    assert world.total == 50
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from vsperf.host import claims
+from vsperf.host.hugepages import Machine, reserve
+from vsperf.host.pages import Pool
+from vsperf.host.workspace import workspace
+
+folder, deadly, steps = Path(sys.argv[1]), int(sys.argv[2]), 0
+
+def step():
+    global steps
+    steps += 1
+    if steps == deadly:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+def around(function):
+    def doing(*values):
+        step()
+        function(*values)
+        step()
+    return doing
+
+claims._replace = around(claims._replace)
+Pool.resize = around(Pool.resize)
+with workspace("a run", folder / "killed") as place:
+    with reserve({0: 20 << 20}, place, Machine(folder / "sys", folder / "proc")):
+        step()
+print(steps)
+"""
+
+
+def killed(world: World, step: int) -> str:
+    argv = [sys.executable, "-c", KILLED, str(world.folder), str(step)]
+    return subprocess.run(argv, capture_output=True, text=True, check=False).stdout
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_at_whatever_step_a_run_is_killed_clean_makes_it_good(world: World, beside: bool) -> None:
+    if beside:
+        world.begin("a", 10)
+    before = world.total
+    steps = int(killed(world, 0))
+    assert steps > 8
+    for step in range(1, steps + 1):
+        assert killed(world, step) == ""
+        (dead,) = dead_deployments((world.folder / "killed",))
+        assert (step, dead.take_down(), world.total) == (step, (), before)
+        assert dead.take_down() == ()
+    if beside:
+        world.end("a")
+    assert world.total == 7
+    assert not world.ledger.exists()
+
+
+def test_a_dead_run_claims_nothing_and_the_next_one_takes_its_pages_back(world: World) -> None:
+    killed(world, 7)
+    assert world.total == 10
+    world.begin("b", 10)
+    assert world.total == 10
+    world.end("b")
+    assert world.total == 7
+    (dead,) = dead_deployments((world.folder / "killed",))
+    assert (dead.take_down(), world.total) == ((), 7)
+
+
+def test_a_deployment_that_was_kept_keeps_its_claim(world: World) -> None:
+    world.begin("a", 20)
+    world.places["a"].keep()
+    world.end("a")
+    world.begin("b", 20)
+    assert world.total == 40
+    world.end("b")
+    assert world.total == 20
+
+
+@pytest.mark.parametrize("text", [None, "", "{}", '{"boot": 7', "[]"])
+def test_a_ledger_that_is_gone_or_damaged_changes_nothing(world: World, text: str | None) -> None:
+    world.begin("a", 20)
+    if text is None:
+        world.ledger.unlink()
+    else:
+        world.ledger.write_text(text)
+    claim = world.places["a"].folder / "hugepages-1"
+    undo = ReturnHugepages(ledger=world.ledger, pool=world.pool, claim=claim)
+    undo.carry_out()
+    assert "does not say any more that some were added" in undo.text
+    world.end("a")
+    assert world.total == 20
+    assert not world.ledger.exists()
+
+
+def test_a_ledger_of_an_earlier_boot_says_nothing(world: World) -> None:
+    world.ledger.parent.mkdir()
+    Ledger(boot="another", added=5).write(world.ledger, world.pool)
+    release(world.pool, world.ledger)
+    assert world.total == 7
+    assert not world.ledger.exists()
+
+
+@pytest.mark.parametrize(
+    ("added", "lowering", "total", "after"),
+    [
+        (None, None, 100, 100),  # killed before anything was added
+        (None, None, 120, 100),  # killed before that was written down
+        (20, None, 120, 100),
+        (20, (120, 100), 120, 100),  # killed before the number was lowered
+        (20, (120, 100), 100, 100),  # killed after it
+    ],
+)
+def test_what_the_version_before_added_is_taken_back_once(
+    world: World,
+    added: int | None,
+    lowering: tuple[int, int] | None,
+    total: int,
+    after: int,
+) -> None:
+    world.set_total(total)
+    path = world.folder / "hugepages-0-2097152.json"
+    path.write_text(
+        json.dumps(
+            {
+                "pool": world.pool.model_dump(mode="json"),
+                "before": 100,
+                "wanted": 20,
+                "added": added,
+                "lowering": lowering,
+            }
+        )
+    )
+    undo = UNDO.validate_python({"kind": "return-hugepages", "ledger": str(path)})
+    for _ in range(2):
+        undo.carry_out()
+        assert world.total == after
+        assert not path.exists()

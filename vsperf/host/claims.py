@@ -1,0 +1,185 @@
+"""Claims on a pool of hugepages: what each run counts on, and what all of them together added.
+
+Runs that take place at once share the ledger of a pool, which is read and written under the pool's
+lock. A page that one run counts on is no other run's, used or not. What was added stays as long as
+a claim needs it, whoever added it, and the last claim takes all of it back. Other programs change
+the pool, too. So it is never set to a number from before: what was added is subtracted, and no page
+that somebody uses is taken.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Self
+
+from pydantic import Field, NonNegativeInt, ValidationError
+
+from vsperf.host.owner import Owner
+from vsperf.host.pages import Pool
+from vsperf.host.procfs import boot_id
+from vsperf.record.base import Record
+
+FREED_S = 1.0
+"""Time for the kernel to free the pages of a program that has just ended."""
+POLL_S = 0.01
+
+
+class Ledger(Record):
+    """What runs have to do with a pool; there is no file of it where they have nothing."""
+
+    boot: str | None
+    """The kernel's name of the boot in which it was written; the next one has other pages."""
+    total: NonNegativeInt | None = None
+    """Pages of the pool when this was written."""
+    claims: dict[Path, NonNegativeInt] = Field(default_factory=dict)
+    """Pages by claim, a name below the folder of the workspace that counts on them."""
+    others: NonNegativeInt = 0
+    """Pages that programs without a claim use, as far as can be told."""
+    added: NonNegativeInt = 0
+    """Pages that runs added and have not taken back."""
+    changing: tuple[int, int] | None = None
+    """Pages before and after a change that was begun; how far it came shows in the pool."""
+
+    @classmethod
+    def of(cls, path: Path, pool: Pool) -> Self:
+        """Return what is written down, as it is true by now; an empty ledger if nothing is."""
+        boot = boot_id()
+        try:
+            found = cls.model_validate_json(path.read_bytes())
+        except (OSError, ValidationError):
+            found = cls(boot=boot)
+        return (found if found.boot == boot else cls(boot=boot)).seen(pool)
+
+    @property
+    def claimed(self) -> int:
+        """Pages that runs count on."""
+        return sum(self.claims.values())
+
+    def available(self, pool: Pool) -> int:
+        """Return how many pages nobody uses or counts on; below 0, how many are missing."""
+        return pool.total - self.others - self.claimed
+
+    def seen(self, pool: Pool) -> Self:
+        """Return what is true now: a change that was begun is over, and dead runs claim nothing."""
+        total = pool.total
+        added = self.added
+        if self.changing is not None:
+            low, high = sorted(self.changing)
+            added += min(max(total, low), high) - self.changing[0]
+        elif not self.claims and self.total != total:
+            added = 0  # somebody has set the number since the last run ended, and shall have it
+        claims = {name: pages for name, pages in self.claims.items() if _lives(name.parent)}
+        used = max(0, total - pool.free)
+        return self.model_copy(
+            update={
+                "claims": claims,
+                "others": min(max(self.others, used - sum(claims.values())), used),
+                "added": min(max(0, added), total),
+                "changing": None,
+            }
+        )
+
+    def with_claim(self, name: Path, pages: int) -> Self:
+        """Return it with one more claim."""
+        return self.model_copy(update={"claims": {**self.claims, name: pages}})
+
+    def without(self, name: Path | None) -> Self:
+        """Return it without a claim."""
+        rest = {other: pages for other, pages in self.claims.items() if other != name}
+        return self.model_copy(update={"claims": rest})
+
+    def resize(self, pool: Pool, pages: int, path: Path) -> Self:
+        """Ask for so many pages, so that a kill at any moment can be made good; write it down."""
+        begun = self.model_copy(update={"changing": (pool.total, pages)}).write(path, pool)
+        pool.resize(pages)
+        return begun.seen(pool).write(path, pool)
+
+    def write(self, path: Path, pool: Pool) -> Self:
+        """Write it down, at once and whole."""
+        written = self.model_copy(update={"total": pool.total})
+        _replace(path, written.model_dump_json())
+        return written
+
+
+def release(pool: Pool, path: Path, name: Path | None = None) -> None:
+    """Drop a claim and take back what no other claim needs; doing so again does nothing more.
+
+    Where others use pages that were added, those stay in the ledger until somebody asks again.
+    """
+    if not pool.folder.is_dir():
+        path.unlink(missing_ok=True)
+        return
+    with pool.locked():
+        ledger = _lower(Ledger.of(path, pool).without(name), pool, path)
+        if ledger.claims or ledger.added:
+            ledger.write(path, pool)
+            return
+        path.unlink(missing_ok=True)
+        path.with_suffix(".new").unlink(missing_ok=True)
+        with suppress(OSError):  # others are in it
+            path.parent.rmdir()
+
+
+def _lower(ledger: Ledger, pool: Pool, path: Path) -> Ledger:
+    total, rest = pool.total, ledger.claimed
+    least = max(0, total - ledger.added)
+    used = _wait_for_use(pool, max(least, ledger.others + rest) if rest else least)
+    needed = min(ledger.others, used) + rest if rest else used
+    pages = max(least, needed, used)
+    return ledger.resize(pool, pages, path) if pages < total else ledger
+
+
+def _wait_for_use(pool: Pool, most: int) -> int:
+    """Return how many pages are used, once they are few enough or it has taken too long."""
+    deadline = time.monotonic() + FREED_S
+    while (used := pool.total - pool.free) > most and time.monotonic() < deadline:
+        time.sleep(POLL_S)
+    return max(0, used)
+
+
+def _lives(folder: Path) -> bool:
+    """Whether a workspace is there whose run goes on, or which was kept."""
+    owner = Owner.of(folder)
+    return owner is not None and owner.same_boot and (owner.alive or owner.kept)
+
+
+class FormerLedger(Record):
+    """What a run of the version before wrote for itself alone, in the folder of its workspace."""
+
+    pool: Pool
+    before: int
+    wanted: int
+    added: int | None = None
+    lowering: tuple[int, int] | None = None
+
+
+def release_former(path: Path) -> None:
+    """Take back what a ledger of the version before says was added; again does nothing more."""
+    try:
+        ledger = FormerLedger.model_validate_json(path.read_bytes())
+    except (FileNotFoundError, ValidationError):
+        return path.unlink(missing_ok=True)
+    pool = ledger.pool
+    if not pool.folder.is_dir():
+        return path.unlink(missing_ok=True)
+    with pool.locked():
+        lowering = ledger.lowering
+        if lowering is None:
+            total, added = pool.total, ledger.added
+            if added is None:  # killed in the middle of adding
+                added = min(max(total - ledger.before, 0), ledger.wanted)
+            least = max(0, total - added)
+            lowering = (total, max(least, _wait_for_use(pool, least)))
+            changed = ledger.model_copy(update={"lowering": lowering})
+            _replace(path, changed.model_dump_json())
+        if pool.total == lowering[0]:
+            pool.resize(lowering[1])
+        path.unlink(missing_ok=True)
+
+
+def _replace(path: Path, text: str) -> None:
+    new = path.with_suffix(".new")
+    new.write_text(text)
+    new.replace(path)
