@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
+from ovs_cases import PLACEMENT, ovs_case
 from real_runs import Place, fixture_calibrations, fixture_place
 
 from vsperf.errors import NotReadyError
@@ -21,6 +22,9 @@ from vsperf.host.workspace import Workspace, workspace
 from vsperf.record.flags import Flag
 from vsperf.record.run import Outcome
 from vsperf.record.trial import Purpose
+from vsperf.vswitches.ovs_dpdk.driver import OvsDpdk
+from vsperf.vswitches.ovs_dpdk.layout import BRIDGE_DEVICES
+from vsperf.vswitches.ovs_dpdk.running import SWITCH
 
 __all__ = ["fixture_calibrations", "fixture_place"]
 LINKS = Path("/sys/class/net")
@@ -156,3 +160,26 @@ def test_frames_pass_both_ways_through_a_guest_on_taps_and_are_accounted_for(
             trial.sent_frames
         )
         assert closed or (trial is not trials[0] and Flag.UNEXPLAINED in trial.flags)
+
+
+@pytest.mark.xdist_group("machine")
+def test_a_switch_that_was_killed_in_the_network_of_the_host_leaves_no_device_there(
+    require: Callable[[str], None],
+) -> None:
+    require("ovs-dpdk")
+    case = ovs_case(
+        {"machine_ports": "tap", "hugepages": False},
+        topology={"name": "pvp", "paths": [("phy0", "vm1", "phy1")]},
+    )
+    there = [name for name in BRIDGE_DEVICES if is_there(name)]
+    with workspace("a test of taps") as room, ExitStack() as stack:
+        for card in range(2):
+            name = room.fill(f"TAP-1-{card}")
+            stack.enter_context(tap(name, room, mtu=1500, several_queues=False))
+        driver = OvsDpdk()
+        plan = driver.plan(case, PLACEMENT)
+        running = stack.enter_context(driver.start(case, plan, PLACEMENT, room))
+        assert all(is_there(name) for name in BRIDGE_DEVICES)
+        running.daemons[SWITCH].process.kill()
+    assert room.left == ()
+    assert [name for name in BRIDGE_DEVICES if is_there(name)] == there

@@ -15,7 +15,8 @@ from pathlib import Path
 
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.process import Managed, end, managed
-from vsperf.host.tuntap import refused_frames
+from vsperf.host.tuntap import is_there, refused_frames
+from vsperf.host.undo import RemoveTap
 from vsperf.host.workspace import Workspace
 from vsperf.vswitches.ovs_dpdk import layout
 from vsperf.vswitches.ovs_dpdk.control import ask
@@ -122,6 +123,7 @@ def instance(design: Design, programs: Programs, workspace: Workspace) -> Iterat
     """Bring the switch up with its ports and rules; leaving the context takes it down."""
     made = Instance(design, programs, workspace)
     with ExitStack() as stack:
+        _promise_bridge_devices(made, stack)
         made.run(design.create_database(programs), DAEMON_S)
         _start_database(made, stack)
         with made.database() as database:
@@ -148,6 +150,18 @@ def instance(design: Design, programs: Programs, workspace: Workspace) -> Iterat
             read_refused=lambda: _refused(made),
             settings=facts,
         )
+
+
+def _promise_bridge_devices(made: Instance, stack: ExitStack) -> None:
+    """Promise to remove the devices of the bridge, which stay behind when the daemon is killed.
+
+    In a network of its own they go with it. Those of another OVS are left alone.
+    """
+    if made.design.own_network:
+        return
+    for name in layout.BRIDGE_DEVICES:
+        if not is_there(name):
+            stack.enter_context(made.workspace.undoing(RemoveTap(name=name)))
 
 
 def _start_again(made: Instance, stack: ExitStack, *, kill: bool) -> None:

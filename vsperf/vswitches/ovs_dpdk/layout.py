@@ -19,6 +19,8 @@ from vsperf.vswitches.ovs_dpdk.spec import OvsDpdkSpec
 
 BRIDGE = "vsperf-br"
 """No link is called so, because its name has a dash."""
+BRIDGE_DEVICES = (BRIDGE, "ovs-netdev")
+"""Devices of the kernel that OVS makes for a bridge and its datapath, in every instance."""
 DATABASE = "RUN/conf.db"
 DATABASE_SOCKET = "RUN/db.sock"
 DATABASE_CONTROL = "RUN/ovsdb-server.ctl"
