@@ -164,7 +164,7 @@ def test_a_kill_while_programs_run_is_made_good(world: World) -> None:
         process.kill()
     (dead,) = dead_deployments(world.roots)
     assert len(dead.processes) == 2
-    assert len(world.traces()) == 6  # two programs, folder, socket, governor, hugepages
+    assert len(world.traces()) == 7  # programs, folder, socket, governor, pages, their ledger
     assert (world.clean(), world.traces()) == ([], [])
 
 

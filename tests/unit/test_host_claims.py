@@ -23,7 +23,7 @@ from vsperf.errors import NotReadyError
 from vsperf.host import claims
 from vsperf.host.claims import Ledger, release
 from vsperf.host.dead import dead_deployments
-from vsperf.host.hugepages import Machine, read_pools, require_memory, reserve
+from vsperf.host.hugepages import Machine, read_pools, remainders, require_memory, reserve
 from vsperf.host.pages import Pool
 from vsperf.host.undo import UNDO, ReturnHugepages
 from vsperf.host.workspace import Workspace, workspace
@@ -219,6 +219,24 @@ def test_pages_that_somebody_uses_at_the_end_are_taken_back_by_the_next_run(worl
     world.end("b")
     assert world.total == 7
     assert not world.ledger.exists()
+
+
+def test_pages_that_somebody_used_at_the_end_can_be_cleaned_up_later(world: World) -> None:
+    world.begin("a", 20)
+    assert remainders(world.machine) == ()
+    world.use(15)
+    world.end("a")
+    assert remainders(world.machine) == ()  # there is nothing to take yet
+    world.use(9)
+    (rest,) = remainders(world.machine)
+    assert rest.pages == 6
+    rest.take_back()
+    assert world.total == 9
+    world.use(0)
+    (rest,) = remainders(world.machine)
+    rest.take_back()
+    assert world.total == 7
+    assert remainders(world.machine) == ()
 
 
 def test_a_number_that_a_user_set_after_the_last_run_is_kept(world: World) -> None:

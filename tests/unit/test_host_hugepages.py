@@ -16,7 +16,6 @@ from hugepage_tree import add_pool, tree
 
 from vsperf.errors import NotReadyError
 from vsperf.host.hugepages import Machine, read_pools, reserve
-
 from vsperf.host.workspace import Workspace, workspace
 
 MEGABYTE = 1 << 20

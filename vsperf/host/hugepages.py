@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vsperf.errors import NotReadyError
-from vsperf.host.claims import Ledger
+from vsperf.host.claims import Ledger, release
 from vsperf.host.pages import Pool
 from vsperf.host.undo import ReturnHugepages
 from vsperf.host.workspace import ATTEMPTS, Workspace, make_root, usual_folders
@@ -115,6 +115,32 @@ def require_memory(needed_bytes: Mapping[int, int], machine: Machine | None = No
         pool = _choose(pools, node, wanted, machine)
         if machine.available(pool) < (pages := _pages(wanted, pool)):
             _require(pool, pages, machine)
+
+
+@dataclass(frozen=True, slots=True)
+class Remainder:
+    """What runs that have ended added to a pool and could not take back while others used it."""
+
+    pool: Pool
+    ledger: Path
+    pages: int
+
+    def take_back(self) -> None:
+        """Take back what nobody uses by now; the rest stays written down."""
+        release(self.pool, self.ledger)
+
+
+def remainders(machine: Machine | None = None) -> tuple[Remainder, ...]:
+    """Return what could be taken back now, of pools on which no run counts any more."""
+    machine = machine or Machine()
+    found = []
+    for pool in read_pools(machine):
+        path = machine.ledger(pool)
+        ledger = Ledger.of(path, pool)
+        pages = min(ledger.added, pool.free)
+        if path.exists() and not ledger.claims and (pages or not ledger.added):
+            found.append(Remainder(pool, path, pages))
+    return tuple(found)
 
 
 def _choose(pools: tuple[Pool, ...], node: int, wanted: int, machine: Machine) -> Pool:

@@ -13,6 +13,7 @@ import click
 from vsperf.cli.selection import json_option, results_option
 from vsperf.errors import ExitCode
 from vsperf.host.dead import dead_deployments
+from vsperf.host.hugepages import remainders
 from vsperf.host.lock import remove_stale, stale_locks
 from vsperf.host.workspace import runtime_folders
 from vsperf.store.leftovers import leftovers
@@ -87,6 +88,9 @@ def _removals(results: Path) -> Iterator[Removal]:
     roots = runtime_folders()
     for dead in dead_deployments(roots):
         yield Removal(dead.folder, dead.text, dead.steps(), dead.take_down)
+    for rest in remainders():
+        what = f"{rest.pages} hugepages that runs which have ended added"
+        yield Removal(rest.ledger, what, (), _nothing_failed(rest.take_back))
     for root in roots:
         for path in stale_locks(root):
             remove = _nothing_failed(partial(remove_stale, path))

@@ -25,7 +25,7 @@ from vsperf.trafficgens.tgen.binary import planned_binary
 from vsperf.trafficgens.tgen.cap import METHOD, measure_cap, measure_stalls
 from vsperf.trafficgens.tgen.command import Options, Port, command_line, port_of
 from vsperf.trafficgens.tgen.doctor import CHECKS
-from vsperf.trafficgens.tgen.process import CONTROL, PREFIX, Tgen, running
+from vsperf.trafficgens.tgen.process import CONTROL, MEMORY_BYTES, PREFIX, Tgen, running
 from vsperf.trafficgens.tgen.spec import TgenSpec
 from vsperf.trafficgens.tgen.traffic import Way, direction, streams
 
@@ -34,7 +34,6 @@ ORDINARY_FRAME = 1518
 ROLE = "generator"
 SWITCH_ROLE = "pmd"
 """CPUs of the switch that take part in every frame's way."""
-MEMORY_BYTES = 256 << 20
 ROUND_TRIPS = 400
 FACTS = ("tgen", "dpdk", "build")
 SLACK_S = 5.0

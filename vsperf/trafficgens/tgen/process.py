@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from vsperf.errors import ComponentError, NotReadyError
+from vsperf.host.cpus import read_topology
+from vsperf.host.hugepages import reserve
 from vsperf.host.process import Managed, managed
 from vsperf.host.workspace import Workspace, given_or_own
 from vsperf.trafficgens.tgen.binary import BUILD_COMMAND, find_binary
@@ -31,6 +33,8 @@ START_S = 30.0
 LINKS_S = 10.0
 ANSWER_S = 10.0
 LEAST_HUGEPAGES = 64
+MEMORY_BYTES = 256 << 20
+"""Hugepages that it may take, per memory node that it runs on."""
 
 
 @dataclass
@@ -125,12 +129,16 @@ def running(
     """Start a tgen with these ports, and leave nothing of it.
 
     With a workspace, what the ports' devices say is filled in as in a plan; without one, tgen gets
-    one of its own.
+    one of its own, and claims its memory, which a deployment has done for all of its parts.
     """
     binary = find_binary()
     if options.hugepages:
         _require_hugepages()
-    with given_or_own(workspace, "a traffic generator by hand") as place:
+    claimed = _memory(options) if workspace is None else {}
+    with (
+        given_or_own(workspace, "a traffic generator by hand") as place,
+        reserve(claimed, place),
+    ):
         name, control = place.fill(PREFIX), Path(place.fill(CONTROL))
         argv = command_line(str(binary), name, control, ports, options)
         if workspace is not None:
@@ -201,6 +209,14 @@ def _greet(tgen: Tgen) -> None:
             why="it was built from other sources than this vsperf",
             fix=BUILD_COMMAND,
         )
+
+
+def _memory(options: Options) -> dict[int, int]:
+    """Return how many bytes of hugepages it takes, by memory node."""
+    if not options.hugepages:
+        return {}
+    near = read_topology(frozenset(options.cpus))
+    return {near[number].node: MEMORY_BYTES for number in options.cpus}
 
 
 def _require_hugepages() -> None:
