@@ -272,7 +272,6 @@ def test_the_ends_are_shown_where_frames_were_lost_at_them() -> None:
         ("phy0 vm1 vm2 vm3 phy1",),
         ("phy0 vm1 phy1", "phy0 vm2 phy1"),
         ("vm1 vm2",),
-        ("phy0 vm1 phy1", "phy2 vm1 phy3"),
     ],
 )
 def test_every_crossing_belongs_to_exactly_one_place(paths: tuple[str, ...], cards: int) -> None:

@@ -8,6 +8,7 @@ import pytest
 from search_models import LINE_RATE, SEARCH, Measure, probe_of, switch
 
 from vsperf.record.result import Limit, SearchResult
+from vsperf.record.switch import PortCounters, SwitchCounters
 from vsperf.record.trial import Event, Trial
 from vsperf.search.base import Loads, Probe
 from vsperf.search.build import build
@@ -77,6 +78,38 @@ def test_a_burst_lasts_as_long_as_its_frames_take_at_the_load() -> None:
     _run(probe, frames="10k", repeats=1, duration=None)
     assert {way.intended_frames for each in probe.trials for way in each.directions} == {10_000}
     assert probe.trials[0].duration_ns == 10_000 * NANOSECONDS // 500_000
+
+
+def test_a_fixed_load_that_a_machine_could_not_take_is_no_fault_of_the_switch() -> None:
+    plain = switch(10**6)
+
+    def measure(load_fps: int, duration_ns: int) -> Trial:
+        trial = plain(load_fps, duration_ns)
+        lost = sum(way.lost_frames for way in trial.directions)
+        port = PortCounters(
+            name="vm1_0",
+            machine="vm1",
+            received_frames=0,
+            sent_frames=0,
+            drops={"tx dropped": lost},
+        )
+        return trial.model_copy(update={"switch": SwitchCounters(ports=(port,))})
+
+    assert _limits(measure)[1] is Limit.GUEST
+    assert _limits(plain)[1] is Limit.DUT
+
+
+def test_an_outage_needs_frames_in_both_directions_afterwards() -> None:
+    plain = away(NANOSECONDS)
+
+    def measure(load_fps: int, duration_ns: int) -> Trial:
+        trial = plain(load_fps, duration_ns)
+        first, second = trial.directions
+        dead = second.model_copy(update={"longest_silence_ns": 2_000_000})
+        return trial.model_copy(update={"directions": (first, dead)})
+
+    load, *_ = _run(probe_of(measure), event="restart-switch").loads
+    assert load.outages_ns == (None,) * 3
 
 
 def away(silence_ns: int | None) -> Measure:

@@ -12,7 +12,7 @@ from vsperf.record.flags import Flag
 from vsperf.record.machine import MachineCounters, NicCounters
 from vsperf.record.result import GoalResult, Limit
 from vsperf.record.switch import PortCounters, SwitchCounters
-from vsperf.record.trial import Trial
+from vsperf.record.trial import Direction, Trial
 from vsperf.search.classify import DurationRule
 from vsperf.search.verdict import Question, answer, constant_loss
 from vsperf.units import NANOSECONDS
@@ -70,6 +70,31 @@ def test_machines_are_the_limit_where_most_frames_ended_in_them() -> None:
         "(0.1%; allowed: none); in all, 600 frames found the ring of a machine full, and 300 were "
         "lost inside"
     )
+
+
+def test_machines_are_the_limit_where_they_refuse_the_generator_plugged_into_them() -> None:
+    refused = Direction(
+        name="vm1 to vm2",
+        intended_frames=1000,
+        sent_frames=200,
+        received_frames=200,
+        refused_frames=800,
+    )
+    cards = (NicCounters(received_frames=200, sent_frames=200),) * 2
+    machines = tuple(MachineCounters(name=name, nics=cards) for name in ("vm1", "vm2"))
+    found = trial(1000, ONE, [refused]).model_copy(
+        update={"switch": SwitchCounters(), "machines": machines}
+    )
+    assert found.refused_by_machines == 800
+    assert _answer([lossy(999, 1), found]).limit is Limit.GUEST
+
+
+def test_what_a_machine_does_not_count_explains_nothing() -> None:
+    silent = _through_a_machine(1000, ring=600, inside=300).model_copy(
+        update={"machines": (MachineCounters(name="vm1"),)}
+    )
+    assert silent.explained_frames is None
+    assert silent.unexplained_frames is None
 
 
 def test_the_switch_is_the_limit_where_half_of_the_frames_ended_elsewhere() -> None:

@@ -10,9 +10,14 @@ from vsperf.host.binding import bound, pci_addresses
 from vsperf.host.hugepages import reserve
 from vsperf.host.workspace import Workspace
 from vsperf.spec.case import CaseSpec
+from vsperf.spec.wiring import nics
 from vsperf.trafficgens.base import GeneratorSession
+from vsperf.units import Duration
 from vsperf.vnfs.base import RunningMachines
 from vsperf.vswitches.base import RunningSwitch
+
+PORTS_S = 10.0
+"""Patience with ports whose other ends are there; a switch may call again only once a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +66,20 @@ def deploy(
     )
     if machines is not None:
         machines.await_forwarding()
-    if endpoints and with_generator:
-        switch.await_ports()
+    switch.await_ports(awaited(spec, with_generator=with_generator), patience_s(spec))
     return Deployment(switch, generator, machines)
+
+
+def awaited(spec: CaseSpec, *, with_generator: bool) -> tuple[str, ...]:
+    """Return the ports that somebody is at: without a generator, those of machines only."""
+    cards = tuple(nic.port for nic in nics(spec.topology) if nic.faces is not None)
+    return (*spec.topology.links, *cards) if with_generator else cards
+
+
+def patience_s(spec: CaseSpec) -> float:
+    """Return how long ports may take: a guest of the user's own plugs in while it boots."""
+    boot = getattr(spec.vnf, "boot_timeout", None) if spec.topology.machines else None
+    return boot.seconds if isinstance(boot, Duration) else PORTS_S
 
 
 def prepare(spec: CaseSpec, plan: CasePlan, workspace: Workspace, stack: ExitStack) -> None:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from vsperf.errors import ComponentError, DiedError
 from vsperf.record.trial import Event, TrialCounts
 from vsperf.spec.search import SwitchEvent
 from vsperf.trafficgens.base import GeneratorSession, TrialRequest
@@ -56,15 +57,26 @@ class _Sending:
 
 
 def run_disturbed(
-    generator: GeneratorSession, request: TrialRequest, disturbance: Disturbance
+    generator: GeneratorSession, request: TrialRequest, disturbance: Disturbance, before_ns: int
 ) -> tuple[TrialCounts, Event]:
-    """Make a trial, and disturb it when a quarter of it has passed."""
+    """Make a trial, and disturb it when a quarter of it has passed.
+
+    Nothing is sent for `before_ns`: learning frames may come first, and a wait after them.
+    """
     began_ns = time.monotonic_ns()
     sending = _Sending(generator, request)
-    sending.thread.join(request.duration_ns / SHARE_BEFORE / 1e9)
+    sending.thread.join((before_ns + request.duration_ns // SHARE_BEFORE) / 1e9)
     acted_ns = time.monotonic_ns()
     if sending.thread.is_alive():
-        disturbance.act()
+        try:
+            disturbance.act()
+        except ComponentError as error:
+            sending.thread.join()  # nobody else may speak to the generator meanwhile
+            why = error.problems[0].why
+            raise DiedError(
+                f"the switch did not come back after {disturbance.name}",
+                why=f"{error}: {why}" if why else str(error),
+            ) from error
     ended_ns = time.monotonic_ns()
     counts = sending.result()
     return counts, Event(

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 
 from vsperf.engine.disturb import Disturbance, run_disturbed
 from vsperf.engine.judge import judge, judge_with_context
-from vsperf.engine.watch import Watch
+from vsperf.engine.watch import Seen, Watch
 from vsperf.errors import ComponentError, DiedError, InvalidTrialError
 from vsperf.human import human_fps
 from vsperf.record.flags import Flag, Severity
@@ -69,18 +69,24 @@ class Measurer:
         started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
         self.begin(purpose, request.load_fps, request.duration_ns)
         error, event = None, None
+        lost: ComponentError | None = None
         self.watch.begin()
         try:
             if self.disturbance is not None and purpose is Purpose.SEARCH:
                 self.watch.restarted = True
-                counts, event = run_disturbed(self.generator, request, self.disturbance)
+                counts, event = run_disturbed(
+                    self.generator, request, self.disturbance, self.policy.settle.ns
+                )
             else:
                 counts = self.generator.run(request)
             flags = judge(counts, request.duration_ns, self.policy)
         except ComponentError as failure:
+            lost = failure
             counts = TrialCounts(directions=(), sending_ns=None, elapsed_ns=0, settled=False)
             flags, error = (Flag.GENERATOR_ERROR,), _whole(failure)
         seen = self.watch.end()
+        if isinstance(lost, DiedError):
+            seen = Seen(failure=_whole(lost))
         if seen.failure is not None:
             flags, error = (seen.flag,), seen.failure
         trial = Trial(

@@ -95,7 +95,9 @@ def standing(planned: Planned, plugins: Plugins, results: Path) -> Iterator[Stan
             stack.enter_context(running_on(plan.plan.placement.of(OWN_ROLE)))
             place = stack.enter_context(workspace(purpose))
             prepare(spec, plan, place, stack)
-            yield Standing(planned, deploy(spec, plan, planned.drivers, place, stack), place)
+            fed = not isinstance(planned.drivers.generator, NoGenerator)
+            up = deploy(spec, plan, planned.drivers, place, stack, with_generator=fed)
+            yield Standing(planned, up, place)
     finally:
         if place is not None:
             place.require_nothing_left()  # an interruption is how it usually ends

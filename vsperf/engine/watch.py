@@ -48,7 +48,7 @@ class Watch:
             self._before = None if self.switch is None else self.switch.counters()
             self._machines_before = self.machines.counters() if self.machines else ()
         except ComponentError:
-            self._before = None
+            self._before, self._machines_before = None, ()
         if self._round_trip_ns is None:
             self._round_trip_ns = self.round_trip_ns()
 

@@ -164,9 +164,10 @@ class Trial(TrialCounts):
         silences = [way.longest_silence_ns for way in self.directions]
         if self.event is None or not silences or any(silence is None for silence in silences):
             return None
-        longest = max(silence for silence in silences if silence is not None)
+        known = [silence for silence in silences if silence is not None]
         # Where frames never came back, the longest silence is one of before.
-        return longest if 2 * longest >= self.event.ended_ns - self.event.began_ns else None
+        came_back = 2 * min(known) >= self.event.ended_ns - self.event.began_ns
+        return max(known) if came_back else None
 
     @property
     def valid(self) -> bool:
@@ -236,15 +237,29 @@ class Trial(TrialCounts):
     @property
     def machine_frames(self) -> int:
         """Frames that virtual machines lost: those inside, and those they had no room for."""
-        inside = sum(machine.lost_frames or 0 for machine in self.machines)
-        return inside + (self.switch.refused_by_machines if self.switch is not None else 0)
+        return self.refused_by_machines + sum(one.lost_frames or 0 for one in self.machines)
+
+    @property
+    def refused_by_machines(self) -> int:
+        """Frames that a machine had no room for: handed on by the switch, or by the generator.
+
+        The generator is plugged into a machine where a direction begins at one.
+        """
+        names = {f"{machine.name} to " for machine in self.machines}
+        outer = (
+            way.refused_frames or 0
+            for way in self.directions
+            if any(way.name.startswith(name) for name in names)
+        )
+        return sum(outer) + (self.switch.refused_by_machines if self.switch is not None else 0)
 
     @property
     def explained_frames(self) -> int | None:
-        """Frames whose loss a counter explains; None when the switch has no counters."""
-        if self.switch is None:
+        """Frames whose loss a counter explains; None when the switch or a machine has none."""
+        inside = [machine.lost_frames for machine in self.machines]
+        if self.switch is None or None in inside:
             return None
-        return self.switch.dropped_frames + sum(one.lost_frames or 0 for one in self.machines)
+        return self.switch.dropped_frames + sum(lost for lost in inside if lost is not None)
 
     @property
     def unexplained_frames(self) -> int | None:

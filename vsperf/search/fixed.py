@@ -11,7 +11,7 @@ from vsperf.record.result import Limit, LoadResult, SearchResult
 from vsperf.record.trial import Trial
 from vsperf.search.base import BudgetExhausted, Loads, Probe
 from vsperf.search.classify import failed, failed_in_switch
-from vsperf.search.verdict import percent
+from vsperf.search.verdict import lost_in_machines, machine_stalled, percent
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +62,7 @@ class FixedLoads:
     def _limit(self, load: int, lossy: Sequence[Trial]) -> tuple[Limit, str]:
         by_switch = [trial for trial in lossy if failed_in_switch(trial, self.loss_ratio)]
         if by_switch:
-            worst = percent(max(trial.switch_loss_ratio for trial in by_switch))
-            return Limit.DUT, f"the switch lost up to {worst} of what it was offered"
+            return _blame(by_switch)
         if lossy:
             worst = percent(max(trial.loss_ratio for trial in lossy))
             return Limit.GENERATOR, f"up to {worst} is missing, and the generator is short of it"
@@ -72,6 +71,16 @@ class FixedLoads:
         if self.loads.generator_cap is not None and load >= self.loads.generator_cap:
             return Limit.GENERATOR, "all that the generator can do passed"
         return Limit.SETTING, "the load given passed"
+
+
+def _blame(trials: Sequence[Trial]) -> tuple[Limit, str]:
+    """Return whose loss it was in trials that lost more of what was offered than allowed."""
+    worst = percent(max(trial.switch_loss_ratio for trial in trials))
+    if (stalls := machine_stalled(trials)) is not None:
+        return Limit.HOST, stalls
+    if (guest := lost_in_machines(trials)) is not None:
+        return Limit.GUEST, f"up to {worst} of what was offered is missing; {guest}"
+    return Limit.DUT, f"the switch lost up to {worst} of what it was offered"
 
 
 def _after_event(trials: Sequence[Trial]) -> tuple[Limit, str] | None:

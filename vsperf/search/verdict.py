@@ -128,11 +128,12 @@ def _limit(question: Question, groups: Groups, bounds: Bounds, *, short: bool) -
 def _lossy(question: Question, groups: Groups, bounds: Bounds, upper: int) -> tuple[Limit, str]:
     """Return whose loss it was that made the upper bound."""
     rule = question.rule
-    if (stalls := _machine_stalled(rule, groups[upper])) is not None:
+    own = [trial for trial in groups[upper] if failed_in_switch(trial, rule.loss_ratio)]
+    if (stalls := machine_stalled(own)) is not None:
         return Limit.HOST, stalls
     if (near := _near_the_generator(question.loads, bounds)) is not None:
         return Limit.GENERATOR, near
-    guest = _lost_in_machines(rule, groups[upper])
+    guest = lost_in_machines(own)
     who = "the switch" if guest is None else "the machines"
     reason = _lost(rule, groups[upper], at_minimum=bounds.lower is None, who=who)
     if guest is not None:
@@ -165,9 +166,8 @@ def _unbounded(question: Question, bounds: Bounds) -> tuple[Limit, str]:
     return Limit.SETTING, f"the highest load allowed, {human_fps(lower)}, passed"
 
 
-def _machine_stalled(rule: Rule, trials: Sequence[Trial]) -> str | None:
+def machine_stalled(own: Sequence[Trial]) -> str | None:
     """Say so if stalls of the machine suffice to explain every trial that the switch failed."""
-    own = [trial for trial in trials if failed_in_switch(trial, rule.loss_ratio)]
     if not own or any(trial.worst_direction.lost_frames > trial.stall_frames for trial in own):
         return None
     longest_ns = max(trial.generator.longest_gap_ns for trial in own if trial.generator)
@@ -177,13 +177,12 @@ def _machine_stalled(rule: Rule, trials: Sequence[Trial]) -> str | None:
     )
 
 
-def _lost_in_machines(rule: Rule, trials: Sequence[Trial]) -> str | None:
+def lost_in_machines(own: Sequence[Trial]) -> str | None:
     """Say so if most frames of every failed trial ended in the machines or for want of them."""
-    own = [trial for trial in trials if failed_in_switch(trial, rule.loss_ratio)]
     if not own or any(2 * trial.machine_frames <= _missing(trial) for trial in own):
         return None
     mildest = min(own, key=lambda trial: trial.switch_loss_ratio)
-    refused = mildest.switch.refused_by_machines if mildest.switch is not None else 0
+    refused = mildest.refused_by_machines
     return (
         f"in all, {refused} frames found the ring of a machine full, and "
         f"{mildest.machine_frames - refused} were lost inside"

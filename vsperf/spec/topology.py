@@ -67,6 +67,19 @@ class Topology(Spec):
         return paths
 
     @model_validator(mode="after")
+    def _machines_lie_on_one_path(self) -> Self:
+        for machine in self.machines:
+            if sum(machine in path for path in self.paths) > 1:
+                raise ValueError(f"{machine} lies on several paths; a machine has one way through")
+        for path in self.paths:
+            if (path[0] in self.machines) != (path[-1] in self.machines):
+                raise ValueError(
+                    f"the path from {path[0]} to {path[-1]} has a link at one end and a machine at "
+                    "the other; the generator is plugged into both ends in the same way"
+                )
+        return self
+
+    @model_validator(mode="after")
     def _machines_are_numbered(self) -> Self:
         numbers = sorted(int(vm[2:]) for vm in self.machines)
         if numbers != list(range(1, len(numbers) + 1)):
@@ -92,8 +105,8 @@ class Topology(Spec):
 
     def lane(self, path: Path) -> int:
         """Return which of the parallel paths this one is, counted from 0."""
-        same = [one for one in self.paths if (one[0], one[-1]) == (path[0], path[-1])]
-        return same.index(path)
+        ends = {path[0], path[-1]}
+        return [one for one in self.paths if {one[0], one[-1]} == ends].index(path)
 
     @property
     def segments(self) -> tuple[tuple[str, str], ...]:

@@ -32,8 +32,11 @@ class RunningSwitch(Protocol):
         """Return why the switch no longer works, or None while it does."""
         ...
 
-    def await_ports(self) -> None:
-        """Wait until every port forwards, its other end being there; raises `ComponentError`."""
+    def await_ports(self, places: tuple[str, ...], patience_s: float) -> None:
+        """Wait until these ports forward, their other ends being there; else `ComponentError`.
+
+        A port is named by its link, or as a machine's card names it.
+        """
         ...
 
     def counters(self) -> SwitchCounters | None:

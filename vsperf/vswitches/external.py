@@ -36,7 +36,7 @@ class RunningExternal:
     def failure(self) -> str | None:
         return None
 
-    def await_ports(self) -> None:
+    def await_ports(self, places: tuple[str, ...], patience_s: float) -> None:
         pass
 
     def counters(self) -> SwitchCounters | None:

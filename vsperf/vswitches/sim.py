@@ -41,7 +41,7 @@ class RunningModel:
     def failure(self) -> str | None:
         return "the simulated switch was stopped" if self.stopped else None
 
-    def await_ports(self) -> None:
+    def await_ports(self, places: tuple[str, ...], patience_s: float) -> None:
         pass
 
     def counters(self) -> SwitchCounters | None:

@@ -92,8 +92,9 @@ def ports_of(case: CaseSpec, spec: OvsDpdkSpec) -> tuple[SwitchPort, ...]:
         _port(link, number, case.testbed.links[link].switch, spec, mtu)
         for number, link in enumerate(case.topology.links, start=1)
     ]
+    queues = getattr(case.vnf, "queues", 1)
     machines = [
-        _machine_port(nic, number, spec, mtu)
+        _machine_port(nic, number, spec, mtu, queues)
         for number, nic in enumerate(cards, start=len(links) + 1)
     ]
     return (*links, *machines)
@@ -144,9 +145,13 @@ def _port(
     return SwitchPort(name, number, link, type_, options, other_config, mtu)
 
 
-def _machine_port(nic: Nic, number: int, spec: OvsDpdkSpec, mtu: int | None) -> SwitchPort:
+def _machine_port(
+    nic: Nic, number: int, spec: OvsDpdkSpec, mtu: int | None, queues: int
+) -> SwitchPort:
     affinity = spec.rxq_affinity.get(nic.port)
     other_config = {} if affinity is None else {"pmd-rxq-affinity": affinity}
+    if queues > 1:  # otherwise all frames of a polling thread take the queue of that thread
+        other_config["tx-steering"] = "hash"
     if spec.machine_ports == "tap":
         type_, options = _device(nic.port, _tap_device(nic, spec, mtu), spec)
     else:

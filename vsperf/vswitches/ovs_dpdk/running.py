@@ -22,8 +22,6 @@ from vsperf.vswitches.ovs_dpdk.programs import Programs, digest, version_text
 
 SWITCH = "ovs-vswitchd"
 DATABASE = "ovsdb-server"
-PORTS_S = 10.0
-"""Patience with ports whose other ends are there; OVS calls again once a second."""
 POLL_S = 0.02
 ANSWER_S = 5.0
 """Patience with a daemon whose main thread is alive; it answers within milliseconds."""
@@ -98,14 +96,16 @@ class RunningOvs:
         ready = {port.name for port in statistics if not re.search(r"\bmtu=0\b", port.about)}
         return tuple(port.name for port in self.ports if port.name not in ready)
 
-    def await_ports(self) -> None:
-        deadline = time.monotonic() + PORTS_S
-        while waiting := self.waiting_for():
+    def await_ports(self, places: tuple[str, ...], patience_s: float) -> None:
+        deadline = time.monotonic() + patience_s
+        awaited = {port.name for port in self.ports if port.place in places}
+        while waiting := [name for name in self.waiting_for() if name in awaited]:
             if (reason := self.failure()) is not None:
                 raise ComponentError("the switch failed while it took up its ports", why=reason)
             if time.monotonic() > deadline:
+                names = ", ".join(waiting)
                 raise ComponentError(
-                    f"port {', '.join(waiting)} of the switch did not come up within {PORTS_S:g} s",
+                    f"port {names} of the switch did not come up within {patience_s:g} s",
                     why="nobody is at its other end, or the switch could not take it up",
                 )
             time.sleep(POLL_S)  # between two looks at a condition, never instead of one
