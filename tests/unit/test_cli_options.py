@@ -54,7 +54,7 @@ def test_a_driver_that_a_testcase_names_is_replaced_with_its_settings(
         "vnf: {kind: qemu, vcpus: 2, accelerator: tcg}\n"
     )
     case = first(plugins, "./own.yaml", PROCESS)
-    assert (setting(case, "kind"), setting(case, "vcpus")) == ("process", 1)
+    assert (setting(case, "kind"), setting(case, "vcpus")) == ("process", None)
 
 
 def test_a_setting_of_the_command_line_wins_over_the_option(plugins: Plugins) -> None:
