@@ -161,6 +161,27 @@ def test_each_thread_of_each_machine_gets_a_cpu_and_each_machine_its_memory() ->
     assert "--lcores=0@3,1@3,2@4" in command_lines(case)[1]
 
 
+def test_each_queue_has_a_thread_unless_the_user_says_otherwise() -> None:
+    (need,) = ProcessVnf().needs(process_case(queues=2)).cpus
+    assert need.count == 2
+    (need,) = ProcessVnf().needs(process_case(queues=2, vcpus=1)).cpus
+    assert need.count == 1
+
+
+@pytest.mark.parametrize(
+    "topology",
+    [
+        {**PVP, "nics": 1},
+        PVVP,
+        {"name": "pvpv", "paths": [["phy0", "vm1", "phy1"], ["phy0", "vm2", "phy1"]]},
+    ],
+)
+def test_memory_is_asked_for_the_cards_that_each_machine_has(topology: dict[str, Any]) -> None:
+    case = process_case(topology, rx_descriptors=8192, queues=2)
+    given = [int(argv[argv.index("-m") + 1]) for argv in command_lines(case)]
+    assert ProcessVnf().needs(case).hugepage_bytes == sum(given) << 20
+
+
 def test_chosen_cpus_are_dealt_out_in_order() -> None:
     settings: dict[str, Any] = {"cpus": "4-6", "each": {"vm1": {"vcpus": 2}}}
     needs = ProcessVnf().needs(process_case(PVVP, **settings))

@@ -7,6 +7,7 @@ takes few of them; without that the link never comes up.
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from vsperf.errors import UsageError
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.record.plan import Placement, Wire
 from vsperf.spec.case import CaseSpec
+from vsperf.spec.wiring import nics
 from vsperf.vnfs.process.spec import ProcessSpec
 from vsperf.vnfs.settings import by_machine
 
@@ -68,13 +70,15 @@ def needs_of(case: CaseSpec, spec: ProcessSpec) -> Needs:
     """Return a CPU for each forwarding thread, and the memory of all machines."""
     settings = by_machine(spec, case.topology)
     pins = _pins(spec, settings)
-    cards = 2 * len(case.topology.paths)
+    cards = Counter(nic.machine for nic in nics(case.topology))
     memory = sum(
-        own.memory or _memory_mb(own, cards, case.traffic.frame_size.bytes)
-        for own in settings.values()
+        own.memory or _memory_mb(own, cards[name], case.traffic.frame_size.bytes)
+        for name, own in settings.items()
         if own.hugepages
     )
-    cpus = tuple(CpuNeed(name, own.vcpus, pinned=pins.get(name)) for name, own in settings.items())
+    cpus = tuple(
+        CpuNeed(name, own.vcpu_count, pinned=pins.get(name)) for name, own in settings.items()
+    )
     return Needs(cpus=cpus, hugepage_bytes=memory * MEGABYTE)
 
 
@@ -184,7 +188,7 @@ def _lcores(cpus: tuple[int, ...]) -> str:
 
 def _buffers(spec: ProcessSpec, cards: int) -> int:
     rings = cards * spec.queues * (spec.rx_descriptors + spec.tx_descriptors)
-    return max(LEAST_BUFFERS, 2 * rings + spec.vcpus * CACHED_BUFFERS)
+    return max(LEAST_BUFFERS, 2 * rings + spec.vcpu_count * CACHED_BUFFERS)
 
 
 def _buffer_bytes(frame_bytes: int) -> int:
@@ -201,7 +205,7 @@ def _pins(spec: ProcessSpec, settings: dict[str, ProcessSpec]) -> dict[str, tupl
     """Deal out the CPUs that the user chose, machine by machine."""
     if spec.cpus is None:
         return {}
-    wanted = sum(own.vcpus for own in settings.values())
+    wanted = sum(own.vcpu_count for own in settings.values())
     if len(spec.cpus) != wanted:
         raise UsageError(
             f"vnf.cpus names {len(spec.cpus)} CPUs, and {len(settings)} machines have {wanted} "
@@ -211,5 +215,5 @@ def _pins(spec: ProcessSpec, settings: dict[str, ProcessSpec]) -> dict[str, tupl
         )
     found, rest = {}, list(spec.cpus)
     for name, own in settings.items():
-        found[name], rest = tuple(rest[: own.vcpus]), rest[own.vcpus :]
+        found[name], rest = tuple(rest[: own.vcpu_count]), rest[own.vcpu_count :]
     return found

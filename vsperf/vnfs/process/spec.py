@@ -26,8 +26,9 @@ class ProcessSpec(MachinesSpec):
     or with new checksums and the addresses of the next hop."""
     queues: Annotated[int, Field(ge=1, le=16)] = 1
     """Queue pairs of each network card."""
-    vcpus: Annotated[int, Field(ge=1, le=64)] = 1
-    """CPUs of a machine, with one forwarding thread on each."""
+    vcpus: Annotated[int, Field(ge=1, le=64)] | None = None
+    """CPUs of a machine, with one forwarding thread on each; one for each queue of a card when not
+    given."""
     memory: Annotated[int, Field(ge=64, le=1048576)] | None = None
     """Memory of a machine [MB]; what its packet buffers take when not given."""
     hugepages: bool = True
@@ -66,3 +67,8 @@ class ProcessSpec(MachinesSpec):
         if ring & (ring - 1):
             raise ValueError(f"{ring} is no power of two, such as 256, 512 or 1024")
         return ring
+
+    @property
+    def vcpu_count(self) -> int:
+        """Number of forwarding threads."""
+        return self.queues if self.vcpus is None else self.vcpus
