@@ -139,6 +139,8 @@ read_name(struct json *json)
 	}
 	json->at++;
 	name = read_string(json);
+	if (json->wrong != NULL)
+		return "";
 	skip_blanks(json);
 	if (*json->at++ != ':')
 		fail(json, "a name without a value");
@@ -202,6 +204,8 @@ read_value(struct json *json, unsigned int depth)
 	case '"':
 		json->at++;
 		string = read_string(json);
+		if (json->wrong != NULL)
+			return 0;
 		value = new_value(json, JSON_STRING);
 		json->values[value].string = string;
 		return value;
