@@ -27,6 +27,14 @@ application_word(struct application *application, const char *format, ...)
 	application->argv[application->argc] = NULL;
 }
 
+void
+application_counter(struct text *answer, const char *name, uint64_t value)
+{
+	bool first = answer->bytes[answer->length - 1] == '{';
+
+	text_format(answer, "%s\"%s\":%llu", first ? "" : ",", name, (unsigned long long)value);
+}
+
 static bool
 start_nothing(struct application *application, struct text *wrong)
 {

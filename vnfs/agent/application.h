@@ -4,6 +4,7 @@
 #define APPLICATION_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "child.h"
 #include "nic.h"
@@ -64,5 +65,8 @@ extern const struct kind kind_none;
 /* Adds a word to argv; too many of them are remembered as an overflow of the storage. */
 void application_word(struct application *application, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* Adds one more member to the JSON object that the answer is in. */
+void application_counter(struct text *answer, const char *name, uint64_t value);
 
 #endif

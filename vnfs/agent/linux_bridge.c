@@ -58,7 +58,7 @@ start(struct application *application, struct text *wrong)
 		if (!add_nic(&application->settings, side, wrong))
 			return false;
 	}
-	return netdev_up(BRIDGE, wrong);
+	return bridge_up(BRIDGE, wrong);
 }
 
 /* The kernel tells the bridge of a link only some time after the link itself is there. */
@@ -83,36 +83,39 @@ stop(struct application *application)
 		netdev_restore(application->settings.nics[side]);
 }
 
+/* A counter that cannot be read is left out. */
+static void
+add_counter(const char *nic, const char *theirs, const char *ours, struct text *answer)
+{
+	int64_t value = file_number(-1, "/sys/class/net/%s/statistics/%s", nic, theirs);
+
+	if (value >= 0)
+		application_counter(answer, ours, (uint64_t)value);
+}
+
+static void
+add_nic_counters(const char *nic, struct text *answer)
+{
+	add_counter(nic, "rx_packets", "received", answer);
+	add_counter(nic, "tx_packets", "sent", answer);
+	text_format(answer, "%s\"drops\":{", answer->bytes[answer->length - 1] == '{' ? "" : ",");
+	add_counter(nic, "rx_dropped", "receive drops", answer);
+	add_counter(nic, "rx_errors", "receive errors", answer);
+	add_counter(nic, "tx_dropped", "send drops", answer);
+	add_counter(nic, "tx_errors", "send errors", answer);
+	text_add(answer, "}", 1);
+}
+
 static void
 counters(const struct application *application, struct text *answer)
 {
-	static const struct {
-		const char *theirs;
-		const char *ours;
-	} drops[] = {
-		{"rx_dropped", "receive drops"},
-		{"rx_errors", "receive errors"},
-		{"tx_dropped", "send drops"},
-		{"tx_errors", "send errors"},
-	};
-
 	for (unsigned int side = 0; side < application->settings.sides; side++) {
 		char name[IFNAMSIZ];
 
-		if (side > 0)
-			text_add(answer, ",", 1);
-		if (!nic_netdev(application->settings.nics[side], name)) {
-			text_add(answer, "{}", 2);
-			continue;
-		}
-		text_format(answer, "{\"received\":%lld,\"sent\":%lld,\"drops\":{",
-			(long long)file_number(0, "/sys/class/net/%s/statistics/rx_packets", name),
-			(long long)file_number(0, "/sys/class/net/%s/statistics/tx_packets", name));
-		for (size_t i = 0; i < sizeof(drops) / sizeof(drops[0]); i++)
-			text_format(answer, "%s\"%s\":%lld", i == 0 ? "" : ",", drops[i].ours,
-				(long long)file_number(0, "/sys/class/net/%s/statistics/%s", name,
-					drops[i].theirs));
-		text_add(answer, "}}", 2);
+		text_format(answer, "%s{", side > 0 ? "," : "");
+		if (nic_netdev(application->settings.nics[side], name))
+			add_nic_counters(name, answer);
+		text_add(answer, "}", 1);
 	}
 }
 

@@ -39,26 +39,24 @@ named(const char *name)
 	return ifreq;
 }
 
+/* Of IFF_UP and IFF_PROMISC, the device has just these afterwards. */
 static int
-set_up(const char *name, bool up)
+set_flags(const char *name, int flags)
 {
 	struct ifreq ifreq = named(name);
 	int error = ask_kernel(SIOCGIFFLAGS, &ifreq);
 
 	if (error != 0)
 		return error;
-	if (up)
-		ifreq.ifr_flags |= IFF_UP | IFF_PROMISC;
-	else
-		ifreq.ifr_flags &= ~(IFF_UP | IFF_PROMISC);
+	ifreq.ifr_flags = (short)((ifreq.ifr_flags & ~(IFF_UP | IFF_PROMISC)) | flags);
 	return ask_kernel(SIOCSIFFLAGS, &ifreq);
 }
 
-bool
-netdev_up(const char *name, struct text *wrong)
+static bool
+bring_up(const char *name, int flags, struct text *wrong)
 {
 	int64_t deadline = now_ms() + LINK_PATIENCE_MS;
-	int error = set_up(name, true);
+	int error = set_flags(name, flags);
 
 	if (error != 0) {
 		text_format(wrong, "%s does not come up: %s", name, strerror(-error));
@@ -75,9 +73,15 @@ netdev_up(const char *name, struct text *wrong)
 }
 
 bool
+netdev_up(const char *name, struct text *wrong)
+{
+	return bring_up(name, IFF_UP | IFF_PROMISC, wrong);
+}
+
+bool
 netdev_down(const char *name)
 {
-	return set_up(name, false) == 0;
+	return set_flags(name, 0) == 0;
 }
 
 static int
@@ -198,6 +202,12 @@ bridge_add_port(const char *bridge, const char *port)
 	return ask_kernel(SIOCBRADDIF, &ifreq);
 }
 
+bool
+bridge_up(const char *bridge, struct text *wrong)
+{
+	return bring_up(bridge, IFF_UP, wrong);
+}
+
 void
 bridge_remove(const char *bridge)
 {
@@ -206,7 +216,7 @@ bridge_remove(const char *bridge)
 
 	if (fd < 0)
 		return;
-	set_up(bridge, false);
+	set_flags(bridge, 0);
 	ioctl(fd, SIOCBRDELBR, ifreq.ifr_name);
 	close(fd);
 }

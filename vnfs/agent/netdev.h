@@ -12,6 +12,7 @@
 bool netdev_prepare(const struct nic *nic, const struct settings *settings, char name[IFNAMSIZ],
 	struct text *wrong);
 
+/* It takes all frames, whoever they are for. */
 bool netdev_up(const char *name, struct text *wrong);
 bool netdev_down(const char *name);
 
@@ -21,6 +22,8 @@ void netdev_restore(const struct nic *nic);
 /* With a bridge: 0 or a negative errno. */
 int bridge_add(const char *bridge);
 int bridge_add_port(const char *bridge, const char *port);
+/* The bridge itself takes none but its own: else it would copy each one it forwards. */
+bool bridge_up(const char *bridge, struct text *wrong);
 void bridge_remove(const char *bridge);
 
 #endif
