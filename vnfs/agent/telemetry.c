@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 
 #include "telemetry.h"
@@ -31,10 +32,13 @@ bool
 telemetry_open(struct telemetry *telemetry)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = SOCKET};
+	struct timeval patience = {.tv_sec = PATIENCE_MS / 1000};
 
 	telemetry->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (telemetry->fd < 0)
 		return false;
+	/* A program that hangs lets clients queue up, and the one too many would wait for ever. */
+	setsockopt(telemetry->fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	/* It greets each client. */
 	if (connect(telemetry->fd, (struct sockaddr *)&address, sizeof(address)) != 0 ||
 			!receive(telemetry)) {
@@ -60,7 +64,10 @@ telemetry_ask(struct telemetry *telemetry, const char *path, unsigned int argume
 	snprintf(question, sizeof(question), "%s,%u", path, argument);
 	if (send(telemetry->fd, question, strlen(question), MSG_NOSIGNAL) < 0 ||
 			!receive(telemetry) ||
-			json_read(&telemetry->json, telemetry->bytes) != NULL)
+			json_read(&telemetry->json, telemetry->bytes) != NULL) {
+		/* An answer that comes after all would be taken for that to the next question. */
+		telemetry_close(telemetry);
 		return 0;
+	}
 	return json_member(&telemetry->json, 1, path);
 }

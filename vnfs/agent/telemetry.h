@@ -18,7 +18,10 @@ struct telemetry {
 bool telemetry_open(struct telemetry *telemetry);
 void telemetry_close(struct telemetry *telemetry);
 
-/* Asks for "/path,argument". Returns the answer's value in `json`, 0 if there is none. */
+/*
+ * Asks for "/path,argument". Returns the answer's value in `json`, 0 if there is none; without an
+ * answer in time the connection is closed.
+ */
 unsigned int telemetry_ask(struct telemetry *telemetry, const char *path, unsigned int argument);
 
 #endif
