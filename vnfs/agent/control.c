@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
-#include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "control.h"
+#include "files.h"
 #include "port.h"
 
 #define PORT "vsperf.control"
+#define FINISH_MS 200
+#define HAND_ON_MS 10
 
 bool
 control_open(struct control *control)
@@ -91,6 +94,16 @@ control_send(struct control *control, const struct text *line)
 void
 control_finish(struct control *control)
 {
-	fcntl(control->fd, F_SETFL, 0);
+	struct pollfd room = {.fd = control->fd, .events = POLLOUT};
+	int64_t deadline = now_ms() + FINISH_MS;
+
 	control_flush(control);
+	while (control->outgoing.length > 0 && now_ms() < deadline) {
+		/* Without a host the port is ready at once, for nothing. */
+		if (poll(&room, 1, (int)(deadline - now_ms())) != 1 || (room.revents & POLLOUT) == 0)
+			break;
+		control_flush(control);
+	}
+	/* What the port took is the machine's to hand on, which it does soon. */
+	wait_ms(HAND_ON_MS);
 }

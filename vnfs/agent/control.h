@@ -29,7 +29,7 @@ void control_send(struct control *control, const struct text *line);
 
 void control_flush(struct control *control);
 
-/* Returns when all of it has left. */
+/* Gives the host a moment to take the rest: one that does not read loses it. */
 void control_finish(struct control *control);
 
 #endif
