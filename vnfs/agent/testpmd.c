@@ -28,6 +28,8 @@
 #define HUGEPAGE (2u << 20)
 /* For queues, rings and all that EAL keeps. */
 #define BASE_BYTES (24u << 20)
+/* What pages may not take: testpmd's own memory, and that of all else here. */
+#define KEPT_BYTES (32u << 20)
 
 static unsigned int
 port_of(const struct settings *settings, unsigned int side)
@@ -40,10 +42,10 @@ port_of(const struct settings *settings, unsigned int side)
 }
 
 /* Each ring filled twice, bursts on their way, and what the caches of the lcores may hide. */
-static unsigned int
+static uint64_t
 mbuf_count(const struct settings *settings, unsigned int workers)
 {
-	unsigned int rings = settings->sides * settings->queues *
+	uint64_t rings = (uint64_t)settings->sides * settings->queues *
 		(settings->rx_descriptors + settings->tx_descriptors + 2 * settings->burst);
 
 	return rings + (workers + 1) * 2 * CACHE + 1024;
@@ -63,20 +65,49 @@ data_bytes(const struct settings *settings)
 	return data + HEADROOM;
 }
 
-static bool
-reserve_hugepages(unsigned int mbufs, unsigned int data, struct text *wrong)
+static uint64_t
+available_bytes(void)
 {
-	uint64_t bytes = (uint64_t)mbufs * (data + MBUF_HEADER) + BASE_BYTES;
-	unsigned int pages = (unsigned int)((bytes + HUGEPAGE - 1) / HUGEPAGE);
-	char wanted[16];
-	int64_t got;
+	static const char name[] = "MemAvailable:";
+	char bytes[4096];
+	struct text about;
+	const char *found;
 
-	snprintf(wanted, sizeof(wanted), "%u", pages);
-	file_write(wanted, "/proc/sys/vm/nr_hugepages");
-	got = file_number(0, "/proc/sys/vm/nr_hugepages");
+	text_init(&about, bytes, sizeof(bytes));
+	text_read(&about, "/proc/meminfo");
+	found = strstr(bytes, name);
+	return found == NULL ? 0 : strtoull(found + strlen(name), NULL, 10) << 10;
+}
+
+static void
+release_hugepages(void)
+{
+	file_write("0", "/proc/sys/vm/nr_hugepages");
+}
+
+/* All or none; the kernel may find fewer whole pages than there are free bytes. */
+static bool
+reserve_hugepages(uint64_t mbufs, unsigned int data, struct text *wrong)
+{
+	uint64_t bytes = mbufs * (data + MBUF_HEADER) + BASE_BYTES;
+	uint64_t pages = (bytes + HUGEPAGE - 1) / HUGEPAGE;
+	uint64_t available;
+	uint64_t got;
+	char wanted[24];
+
+	release_hugepages();
+	available = available_bytes();
+	got = available > KEPT_BYTES ? (available - KEPT_BYTES) / HUGEPAGE : 0;
+	if (got >= pages) {
+		snprintf(wanted, sizeof(wanted), "%llu", (unsigned long long)pages);
+		file_write(wanted, "/proc/sys/vm/nr_hugepages");
+		got = (uint64_t)file_number(0, "/proc/sys/vm/nr_hugepages");
+	}
 	if (got < pages) {
-		text_format(wrong, "testpmd needs %u hugepages of 2 MB, and this guest has memory "
-			"for %d: give it more memory or smaller rings", pages, (int)got);
+		release_hugepages();
+		text_format(wrong, "testpmd needs %llu hugepages of 2 MB, and this guest has memory "
+			"for %llu: give it more memory or smaller rings",
+			(unsigned long long)pages, (unsigned long long)got);
 		return false;
 	}
 	return true;
@@ -119,7 +150,7 @@ add_peers(struct application *application)
 }
 
 static void
-add_words(struct application *application, unsigned int workers, unsigned int mbufs,
+add_words(struct application *application, unsigned int workers, uint64_t mbufs,
 	unsigned int data)
 {
 	const struct settings *settings = &application->settings;
@@ -133,7 +164,7 @@ add_words(struct application *application, unsigned int workers, unsigned int mb
 	application_word(application, "--rxd=%u", settings->rx_descriptors);
 	application_word(application, "--txd=%u", settings->tx_descriptors);
 	application_word(application, "--burst=%u", settings->burst);
-	application_word(application, "--total-num-mbufs=%u", mbufs);
+	application_word(application, "--total-num-mbufs=%llu", (unsigned long long)mbufs);
 	application_word(application, "--mbuf-size=%u", data);
 	application_word(application, "--port-topology=%s", settings->sides == 1 ? "loop" : "paired");
 	add_peers(application);
@@ -154,19 +185,53 @@ knows(const char *forward)
 	return false;
 }
 
+/*
+ * With these testpmd would wait for a person, or write over its log for ever. Any beginning of a
+ * long name stands for the whole of it.
+ */
+static bool
+is_for_people(const char *word)
+{
+	static const char *const names[] = {"--interactive", "--stats-period"};
+	size_t length = strcspn(word, "=");
+
+	if (word[0] == '-' && word[1] != '-')
+		return strchr(word, 'i') != NULL;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (length > 2 && strncmp(word, names[i], length) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool
+check_words(const struct settings *settings, struct text *wrong)
+{
+	for (unsigned int i = 0; i < settings->word_count; i++) {
+		const char *word = settings->words[i];
+
+		if (word == NULL || is_for_people(word)) {
+			text_format(wrong, "\"arguments\": testpmd cannot be given %s here",
+				word == NULL ? "null" : word);
+			return false;
+		}
+	}
+	return true;
+}
+
 static bool
 start(struct application *application, struct text *wrong)
 {
 	const struct settings *settings = &application->settings;
 	unsigned int data = data_bytes(settings);
 	unsigned int workers;
-	unsigned int mbufs;
+	uint64_t mbufs;
 
 	if (!knows(settings->forward)) {
 		text_format(wrong, "\"forward\" is none of io, mac, macswap, csum");
 		return false;
 	}
-	if (!boot_modules(MODULES, wrong))
+	if (!check_words(settings, wrong) || !boot_modules(MODULES, wrong))
 		return false;
 	for (unsigned int i = 0; i < settings->sides; i++) {
 		if (!nic_bind(settings->nics[i], DRIVER, wrong))
@@ -214,40 +279,39 @@ ready(struct application *application)
 	return up;
 }
 
-/* Only what the driver counts: a frame that testpmd threw away itself is in no counter of it. */
 static void
-add_counters(const struct json *json, unsigned int stats, struct text *answer)
+add_counter(const struct json *json, unsigned int stats, const char *theirs, const char *ours,
+	struct text *answer)
 {
-	static const struct {
-		const char *theirs;
-		const char *ours;
-	} drops[] = {
-		{"imissed", "missed"},
-		{"rx_nombuf", "no buffer"},
-		{"ierrors", "receive errors"},
-		{"oerrors", "send errors"},
-	};
-	const char *comma = "";
+	unsigned int value = json_member(json, stats, theirs);
 
-	text_format(answer, "{\"received\":%llu,\"sent\":%llu,\"drops\":{",
-		(unsigned long long)json_number(json, json_member(json, stats, "ipackets"), 0),
-		(unsigned long long)json_number(json, json_member(json, stats, "opackets"), 0));
-	for (size_t i = 0; i < sizeof(drops) / sizeof(drops[0]); i++) {
-		unsigned int value = json_member(json, stats, drops[i].theirs);
-
-		if (value == 0)
-			continue;
-		text_format(answer, "%s\"%s\":%llu", comma, drops[i].ours,
-			(unsigned long long)json_number(json, value, 0));
-		comma = ",";
-	}
-	text_format(answer, "}}");
+	if (json_is(json, value, JSON_NUMBER))
+		application_counter(answer, ours, (uint64_t)json_number(json, value, 0));
 }
 
+/*
+ * Only what the driver counts, and is there: a frame that testpmd threw away itself is in no
+ * counter of it.
+ */
+static void
+add_port_counters(const struct json *json, unsigned int stats, struct text *answer)
+{
+	add_counter(json, stats, "ipackets", "received", answer);
+	add_counter(json, stats, "opackets", "sent", answer);
+	text_format(answer, "%s\"drops\":{", answer->bytes[answer->length - 1] == '{' ? "" : ",");
+	add_counter(json, stats, "imissed", "missed", answer);
+	add_counter(json, stats, "rx_nombuf", "no buffer", answer);
+	add_counter(json, stats, "ierrors", "receive errors", answer);
+	add_counter(json, stats, "oerrors", "send errors", answer);
+	text_add(answer, "}", 1);
+}
+
+/* Of all ports or of none: what was counted at one moment belongs together. */
 static void
 counters(const struct application *application, struct text *answer)
 {
 	struct telemetry telemetry;
+	size_t before = answer->length;
 
 	if (!telemetry_open(&telemetry))
 		return;
@@ -255,14 +319,23 @@ counters(const struct application *application, struct text *answer)
 		unsigned int stats = telemetry_ask(&telemetry, "/ethdev/stats",
 			port_of(&application->settings, side));
 
-		if (side > 0)
-			text_add(answer, ",", 1);
-		if (json_member(&telemetry.json, stats, "ipackets") == 0)
-			text_add(answer, "{}", 2);
-		else
-			add_counters(&telemetry.json, stats, answer);
+		if (stats == 0) {
+			answer->length = before;
+			answer->bytes[before] = '\0';
+			break;
+		}
+		text_format(answer, "%s{", side > 0 ? "," : "");
+		add_port_counters(&telemetry.json, stats, answer);
+		text_add(answer, "}", 1);
 	}
 	telemetry_close(&telemetry);
+}
+
+static void
+stop(struct application *application)
+{
+	(void)application;
+	release_hugepages();
 }
 
 const struct kind kind_testpmd = {
@@ -270,5 +343,6 @@ const struct kind kind_testpmd = {
 	.start = start,
 	.ready = ready,
 	.counters = counters,
+	.stop = stop,
 	.has_process = true,
 };
