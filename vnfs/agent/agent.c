@@ -18,12 +18,22 @@ new_answer(struct agent *agent)
 {
 	text_init(&agent->answer, agent->answer_bytes, sizeof(agent->answer_bytes));
 	text_add(&agent->answer, "{", 1);
+	agent->has_request = false;
 }
 
 static void
 send_answer(struct agent *agent)
 {
 	text_add(&agent->answer, "}", 1);
+	if (agent->answer.overflown) {
+		/* Half an answer is none that a host could read. */
+		text_init(&agent->answer, agent->answer_bytes, sizeof(agent->answer_bytes));
+		if (agent->has_request)
+			text_format(&agent->answer, "{\"id\":%lld,", (long long)agent->answered);
+		else
+			text_format(&agent->answer, "{\"id\":null,");
+		text_format(&agent->answer, "\"error\":\"the answer is too long for a line\"}");
+	}
 	control_send(&agent->control, &agent->answer);
 }
 
@@ -121,8 +131,9 @@ agent_answer(void *context, char *line)
 		text_format(&agent->answer, "\"id\":null,\"error\":");
 		text_quote(&agent->answer, wrong, strlen(wrong));
 	} else {
-		text_format(&agent->answer, "\"id\":%lld",
-			(long long)json_number(json, json_member(json, 1, "id"), 0));
+		agent->answered = json_number(json, json_member(json, 1, "id"), 0);
+		agent->has_request = true;
+		text_format(&agent->answer, "\"id\":%lld", (long long)agent->answered);
 		perform(agent, json_string(json, json_member(json, 1, "verb")));
 	}
 	send_answer(agent);
@@ -143,6 +154,7 @@ agent_reaped(struct agent *agent, pid_t pid, int status)
 	text_format(&agent->answer, "\",\"log\":");
 	child_log(&application->child, &agent->answer);
 	send_answer(agent);
+	agent_stop(agent);
 }
 
 void

@@ -14,6 +14,8 @@ struct agent {
 	struct json request;
 	char answer_bytes[CONTROL_LINE];
 	struct text answer;
+	int64_t answered; /* the id of the request that is being answered */
+	bool has_request; /* false: the answer is to none that could be read */
 };
 
 /* Says once that the guest has booted. */

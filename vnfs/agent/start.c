@@ -7,6 +7,8 @@
 #include "files.h"
 
 #define DEADLINE_MS 20000
+#define LONGEST_MS 600000
+#define LARGEST 65535
 #define LOOK_EACH_MS 5
 
 static const struct kind *const kinds[] = {
@@ -39,13 +41,13 @@ keep(struct application *application, const char *string)
 
 static bool
 read_number(const struct json *json, unsigned int request, const char *name, unsigned int *number,
-	struct text *wrong)
+	unsigned int most, struct text *wrong)
 {
 	unsigned int value = json_member(json, request, name);
 	int64_t wanted = json_number(json, value, value == 0 ? (int64_t)*number : -1);
 
-	if (wanted < 1 || wanted > 65535) {
-		text_format(wrong, "\"%s\" is no number from 1 to 65535", name);
+	if (wanted < 1 || wanted > (int64_t)most) {
+		text_format(wrong, "\"%s\" is no number from 1 to %u", name, most);
 		return false;
 	}
 	*number = (unsigned int)wanted;
@@ -127,15 +129,23 @@ read_settings(struct agent *agent, unsigned int request, struct text *wrong)
 	};
 	if (json_string(json, forward) != NULL)
 		settings->forward = keep(&agent->application, json_string(json, forward));
-	return read_nics(agent, request, wrong) &&
-		read_number(json, request, "queues", &settings->queues, wrong) &&
-		read_number(json, request, "rx_descriptors", &settings->rx_descriptors, wrong) &&
-		read_number(json, request, "tx_descriptors", &settings->tx_descriptors, wrong) &&
-		read_number(json, request, "burst", &settings->burst, wrong) &&
-		read_number(json, request, "mtu", &settings->mtu, wrong) &&
-		read_strings(agent, request, "peers", settings->peers, &peers, SIDES, wrong) &&
-		read_strings(agent, request, "arguments", settings->words, &settings->word_count,
-			WORDS / 2, wrong);
+	if (!read_nics(agent, request, wrong) ||
+			!read_number(json, request, "queues", &settings->queues, LARGEST, wrong) ||
+			!read_number(json, request, "rx_descriptors", &settings->rx_descriptors,
+				LARGEST, wrong) ||
+			!read_number(json, request, "tx_descriptors", &settings->tx_descriptors,
+				LARGEST, wrong) ||
+			!read_number(json, request, "burst", &settings->burst, LARGEST, wrong) ||
+			!read_number(json, request, "mtu", &settings->mtu, LARGEST, wrong) ||
+			!read_strings(agent, request, "peers", settings->peers, &peers, SIDES, wrong) ||
+			!read_strings(agent, request, "arguments", settings->words,
+				&settings->word_count, WORDS / 2, wrong))
+		return false;
+	if (agent->application.storage.overflown) {
+		text_format(wrong, "\"forward\", \"peers\" and \"arguments\" are too long together");
+		return false;
+	}
+	return true;
 }
 
 static bool
@@ -204,8 +214,8 @@ agent_start(struct agent *agent, unsigned int request)
 	struct application *application = &agent->application;
 	const struct json *json = &agent->request;
 	const char *name = json_string(json, json_member(json, request, "app"));
-	int64_t deadline = now_ms() +
-		json_number(json, json_member(json, request, "deadline_ms"), DEADLINE_MS);
+	unsigned int deadline_ms = DEADLINE_MS;
+	int64_t began = now_ms();
 	char bytes[512];
 	struct text wrong;
 
@@ -219,9 +229,10 @@ agent_start(struct agent *agent, unsigned int request)
 	application->kind = find_kind(name);
 	if (application->kind == NULL)
 		text_format(&wrong, "\"app\" is none of testpmd, linux_bridge, l2fwd, none");
-	else if (read_settings(agent, request, &wrong) &&
+	else if (read_number(json, request, "deadline_ms", &deadline_ms, LONGEST_MS, &wrong) &&
+			read_settings(agent, request, &wrong) &&
 			application->kind->start(application, &wrong) &&
-			wait_until_ready(agent, deadline, &wrong)) {
+			wait_until_ready(agent, began + deadline_ms, &wrong)) {
 		application->forwards = true;
 		add_started(agent);
 		return;

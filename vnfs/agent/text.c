@@ -61,9 +61,9 @@ text_quote(struct text *text, const char *bytes, size_t length)
 			text_format(text, "\\%c", byte);
 		else if (byte == '\n')
 			text_add(text, "\\n", 2);
-		else if (byte < 0x20)
-			text_format(text, "\\u%04x", byte);
-		else if (byte >= 0x7f)
+		else if (byte == '\t')
+			text_add(text, "\\t", 2);
+		else if (byte < 0x20 || byte >= 0x7f)
 			text_add(text, "?", 1);
 		else
 			text_add(text, (const char *)&byte, 1);

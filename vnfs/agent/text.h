@@ -19,7 +19,10 @@ void text_add(struct text *text, const char *bytes, size_t length);
 void text_format(struct text *text, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* A JSON string with its quotes. Bytes that are no printable ASCII become escapes or '?'. */
+/*
+ * A JSON string with its quotes. A byte becomes two at most: lines and tabs are escaped, and what
+ * else is no printable ASCII is written as '?'.
+ */
 void text_quote(struct text *text, const char *bytes, size_t length);
 
 /* Of a file: its whole text without the last newline. A file that cannot be read is empty text. */
