@@ -26,14 +26,18 @@
 #define BURST 64
 #define FRAME 9728
 #define TAG 4
-#define RECEIVE_BUFFER (4 << 20)
+/* Of a socket, each way. A small one for sending is full before the ring of the NIC is. */
+#define SOCKET_BYTES (4 << 20)
+/* Of a frame with one tag in it; the kernel hands on the outer tag beside the frame. */
+#define LARGEST_MTU (FRAME - ETH_HLEN - TAG)
 
 /* One writer, the forwarder. The reader needs each number whole and no order between them. */
 struct counts {
 	atomic_ullong received;
 	atomic_ullong sent;
 	atomic_ullong no_buffer;
-	atomic_ullong refused;
+	atomic_ullong ring_full;
+	atomic_ullong send_errors;
 };
 
 struct side {
@@ -142,7 +146,8 @@ send_burst(struct burst *burst, unsigned int number, struct side *to)
 			count(&to->counts.sent, (unsigned int)sent);
 			done += (unsigned int)sent;
 		} else {
-			count(&to->counts.refused, 1);
+			count(errno == ENOBUFS || errno == EAGAIN ? &to->counts.ring_full :
+				&to->counts.send_errors, 1);
 			done++;
 		}
 	}
@@ -207,12 +212,13 @@ open_socket(const char *name)
 		.sll_ifindex = (int)if_nametoindex(name),
 	};
 	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
-	int size = RECEIVE_BUFFER;
+	int size = SOCKET_BYTES;
 	int yes = 1;
 
 	if (fd < 0)
 		return -1;
 	setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size));
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size));
 	setsockopt(fd, SOL_PACKET, PACKET_QDISC_BYPASS, &yes, sizeof(yes));
 	if (setsockopt(fd, SOL_PACKET, PACKET_AUXDATA, &yes, sizeof(yes)) != 0 ||
 			setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &yes, sizeof(yes)) != 0 ||
@@ -246,9 +252,15 @@ open_side(struct side *side, const struct settings *settings, unsigned int i, st
 static bool
 start(struct application *application, struct text *wrong)
 {
-	struct forwarder *forwarder = mmap(NULL, sizeof(*forwarder), PROT_READ | PROT_WRITE,
-		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct forwarder *forwarder;
 
+	if (application->settings.mtu > LARGEST_MTU) {
+		text_format(wrong, "l2fwd passes frames of an MTU up to %d, and not of %u", LARGEST_MTU,
+			application->settings.mtu);
+		return false;
+	}
+	forwarder = mmap(NULL, sizeof(*forwarder), PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (forwarder == MAP_FAILED) {
 		text_format(wrong, "no memory: %s", strerror(errno));
 		return false;
@@ -290,11 +302,12 @@ counters(const struct application *application, struct text *answer)
 		struct counts *counts = &forwarder->sides[i].counts;
 
 		text_format(answer, "%s{\"received\":%llu,\"sent\":%llu,"
-			"\"drops\":{\"no buffer\":%llu,\"send ring full\":%llu}}", i == 0 ? "" : ",",
+			"\"drops\":{\"no buffer\":%llu,\"send ring full\":%llu,\"send errors\":%llu}}", i == 0 ? "" : ",",
 			atomic_load_explicit(&counts->received, memory_order_relaxed),
 			atomic_load_explicit(&counts->sent, memory_order_relaxed),
 			atomic_load_explicit(&counts->no_buffer, memory_order_relaxed),
-			atomic_load_explicit(&counts->refused, memory_order_relaxed));
+			atomic_load_explicit(&counts->ring_full, memory_order_relaxed),
+			atomic_load_explicit(&counts->send_errors, memory_order_relaxed));
 	}
 }
 
