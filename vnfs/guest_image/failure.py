@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+
+FOREIGN = (
+    *("LD_PRELOAD", "LD_LIBRARY_PATH"),
+    *("CPATH", "C_INCLUDE_PATH", "LIBRARY_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX"),
+)
+"""What a caller's environment may hold that would change what tools load or compile."""
 
 
 class BuildError(Exception):
@@ -33,12 +40,24 @@ def program(name: str, package: str) -> Path:
     return Path(found)
 
 
+def environment() -> dict[str, str]:
+    """Return what tools run with: the caller's, less what would change words or results."""
+    kept = {name: value for name, value in os.environ.items() if name not in FOREIGN}
+    return {**kept, "LC_ALL": "C", "LANGUAGE": ""}
+
+
 def output(argv: Sequence[str | Path], fix: str, cwd: Path | None = None) -> str:
     """Return what a command writes; one that fails is an error with its last words."""
     words = [str(word) for word in argv]
     try:
         done = subprocess.run(  # noqa: S603 - an argument vector of our own
-            words, cwd=cwd, capture_output=True, text=True, check=False
+            words,
+            cwd=cwd,
+            env=environment(),
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            check=False,
         )
     except OSError as error:
         raise BuildError(f"{words[0]} does not run", str(error), fix) from error

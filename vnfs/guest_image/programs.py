@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from .failure import BuildError, output, program
@@ -12,7 +12,9 @@ from .kernel import Package
 
 DRIVERS = ("librte_mempool_ring", "librte_net_virtio", "librte_bus_pci")
 """What testpmd loads at run time, unless it is linked with it: some loaded twice end it."""
-INSTALL = "install the distribution's packages dpdk and busybox-static; `make setup` does so"
+INSTALL = (
+    "install the distribution's packages dpdk, dpdk-dev and busybox-static; `make setup` does so"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,7 @@ class Programs:
 
 def find() -> Programs:
     """Return all of them; raises if one is missing or is no good for a guest."""
-    testpmd = program("dpdk-testpmd", "dpdk")
+    testpmd = program("dpdk-testpmd", "dpdk-dev")
     busybox = program("busybox", "busybox-static")
     if b"/ld-linux" in busybox.read_bytes():
         raise BuildError(
@@ -60,13 +62,34 @@ def versions(programs: Programs) -> dict[str, str]:
 
 
 def packages(files: Iterable[Path]) -> list[Package]:
-    """Return the packages that these files came with; files of no package are left out."""
+    """Return the packages that these files came with; files of no package are left out.
+
+    The list only tells where files are from: if the package database cannot say, it is empty.
+    """
     query = program("dpkg-query", "dpkg")
     owners = {owner for path in files for owner in _owners(query, path)}
     if not owners:
         return []
-    listing = output([query, "--show", "--showformat=${Package} ${Version}\n", *sorted(owners)], "")
-    return [Package(*line.split()) for line in sorted(set(listing.splitlines()))]
+    form = "--showformat=${Package} ${Version}\n"
+    try:
+        listing = output([query, "--show", form, *sorted(owners)], "")
+    except BuildError:
+        return []
+    lines = (line.split() for line in sorted(set(listing.splitlines())))
+    return [Package(*words) for words in lines if len(words) == len(fields(Package))]
+
+
+def owners_named(said: str) -> list[str]:
+    """Return the packages in the words of `dpkg-query --search`: several may share a file.
+
+    It also tells of diversions, which say by whom a name was moved and not whose the file is.
+    """
+    return [
+        owner
+        for line in said.splitlines()
+        if ": " in line and not line.startswith(("diversion ", "local diversion "))
+        for owner in line.partition(": ")[0].split(", ")
+    ]
 
 
 def applets(busybox: Path) -> list[str]:
@@ -82,7 +105,8 @@ def _owners(query: Path, path: Path) -> list[str]:
             said = output([query, "--search", name], "")
         except BuildError:
             continue
-        return [line.partition(": ")[0] for line in said.splitlines() if ": " in line]
+        if owners := owners_named(said):
+            return owners
     return []
 
 
