@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from .failure import BuildError, output, program
+from .failure import BuildError, environment, output, program
 
 METAPACKAGES = ("linux-image-cloud-amd64", "linux-image-virtual", "linux-image-amd64")
 """Which name the kernel of the distribution: small ones first. Debian, Ubuntu, Debian."""
@@ -45,18 +45,50 @@ class Kernel:
 
 
 def chosen(downloads: Path, *, renew: bool = False) -> dict[Package, Path]:
-    """Return the kernel's packages and their files, which are downloaded if they are not there."""
+    """Return the kernel's packages and their files, which are downloaded if they are not there.
+
+    What was chosen once is downloaded again where it is missing: another kernel is only taken
+    when `renew` asks for it.
+    """
     choice = downloads / CHOICE
     if not renew and choice.is_file():
-        packages = [Package(**each) for each in json.loads(choice.read_text())]
-        files = {package: _file(downloads, package) for package in packages}
-        if all(path.is_file() for path in files.values()):
-            return files
+        return {package: _again(downloads, package) for package in _recorded(choice)}
     files = {package: _download(downloads, package) for package in _candidates()}
     fresh = choice.with_suffix(".new")
     fresh.write_text(json.dumps([asdict(package) for package in files], indent=2) + "\n")
+    fresh.chmod(0o644)
     fresh.replace(choice)
     return files
+
+
+def _recorded(choice: Path) -> list[Package]:
+    """Return the packages that were chosen before."""
+    try:
+        packages = [Package(**each) for each in json.loads(choice.read_bytes())]
+        if not packages or not all(
+            isinstance(word, str) for each in packages for word in (each.name, each.version)
+        ):
+            raise ValueError("it names no packages with their versions")
+    except (ValueError, TypeError) as error:
+        raise BuildError(
+            f"{choice} does not say which kernel was chosen",
+            str(error),
+            "build with --renew, which takes the distribution's present kernel and records it",
+        ) from error
+    return packages
+
+
+def _again(downloads: Path, package: Package) -> Path:
+    """Return the file of a package that was chosen before."""
+    try:
+        return _download(downloads, package)
+    except BuildError as error:
+        raise BuildError(
+            f"the guest's kernel cannot be downloaded again: {package.name} {package.version}",
+            error.why,
+            f"{ONLINE}; if the mirror has this version no more, build with --renew, which takes "
+            "the distribution's present kernel: results with it are those of another guest",
+        ) from error
 
 
 def unpack(files: Mapping[Package, Path]) -> Kernel:
@@ -77,7 +109,7 @@ def unpack(files: Mapping[Package, Path]) -> Kernel:
         raise BuildError(
             "the downloaded packages hold no kernel",
             f"there is no boot/vmlinuz in {', '.join(path.name for path in files.values())}",
-            "build with --renew, which downloads them anew",
+            "delete these files and build again, which downloads them anew",
         )
     return Kernel(release, image, modules, frozenset(builtin))
 
@@ -86,22 +118,38 @@ def _members(package: Path) -> list[tuple[str, bytes]]:
     """Return the files of a package that may be of use: the kernel and all modules."""
     wanted = re.compile(r"/boot/vmlinuz-|\.ko(\.\w+)?$|/modules\.builtin$")
     argv = [str(program("dpkg-deb", "dpkg")), "--fsys-tarfile", str(package)]
-    with subprocess.Popen(  # noqa: S603 - an argument vector of our own
-        argv, stdout=subprocess.PIPE
-    ) as unpacking:
+    with (
+        tempfile.TemporaryFile() as errors,
+        subprocess.Popen(  # noqa: S603 - an argument vector of our own
+            argv, stdout=subprocess.PIPE, stderr=errors, env=environment()
+        ) as unpacking,
+    ):
         assert unpacking.stdout is not None
+        why = ""
+        files: list[tuple[str, bytes]] = []
         try:
             with tarfile.open(fileobj=unpacking.stdout, mode="r|") as archive:
-                return [
+                files = [
                     (member.name, data.read())
                     for member in archive
                     if member.isfile() and wanted.search(member.name)
                     if (data := archive.extractfile(member)) is not None
                 ]
         except tarfile.TarError as error:
-            raise BuildError(
-                f"{package} cannot be unpacked", str(error), f"delete it and build again: {package}"
-            ) from error
+            why = str(error)
+        # An archive ends before its padding does, and who writes that must not find a closed pipe.
+        while unpacking.stdout.read(1 << 20):
+            pass
+        status = unpacking.wait()
+        errors.seek(0)
+        said = errors.read().decode(errors="replace").strip()
+    if why or status:
+        raise BuildError(
+            f"{package} cannot be unpacked",
+            said or why or f"dpkg-deb ended with {status} and said nothing",
+            f"delete it and build again: {package}",
+        )
+    return files
 
 
 def _module_name(path: str) -> str:
@@ -161,6 +209,13 @@ def _download(downloads: Path, package: Package) -> Path:
         argv += ["--option", "APT::Sandbox::User=root"]
     with tempfile.TemporaryDirectory(dir=downloads, prefix=".download-") as folder:
         output([*argv, f"{package.name}={package.version}"], ONLINE, cwd=Path(folder))
-        (file,) = Path(folder).glob("*.deb")
+        file = next(iter(Path(folder).glob("*.deb")), None)
+        if file is None:
+            raise BuildError(
+                f"the package {package.name} {package.version} was not downloaded",
+                "apt-get ended well and left no file",
+                "see what `apt-get download` says to it by hand; its options may forbid downloads",
+            )
+        file.chmod(0o644)
         shutil.move(file, path)
     return path

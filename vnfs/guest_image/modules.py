@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Iterable, Mapping
 from graphlib import TopologicalSorter
 
-from .failure import BuildError, program
+from .failure import BuildError, environment, program
 from .kernel import Kernel
 
 WANTED = {
@@ -35,19 +35,37 @@ def ordered(kernel: Kernel) -> dict[str, tuple[str, ...]]:
 
 def plain(kernel: Kernel, name: str) -> bytes:
     """Return a module unpacked and without its signature, which takes time to check at boot."""
-    content = kernel.modules[name]
-    if content.startswith(b"\xfd7zXZ"):
-        content = lzma.decompress(content)
-    elif content.startswith(b"\x28\xb5\x2f\xfd"):
-        argv = [str(program("zstd", "zstd")), "--decompress", "--stdout"]
-        content = subprocess.run(  # noqa: S603 - an argument vector of our own
-            argv, input=content, capture_output=True, check=True
-        ).stdout
+    content = _unpacked(name, kernel.modules[name])
     if not content.endswith(SIGNED):
         return content
     end = len(content) - len(SIGNED)
     length = int.from_bytes(content[end - 4 : end], "big")
     return content[: end - SIGNATURE_HEADER - length]
+
+
+def _unpacked(name: str, content: bytes) -> bytes:
+    try:
+        if content.startswith(b"\xfd7zXZ"):
+            return lzma.decompress(content)
+        if content.startswith(b"\x28\xb5\x2f\xfd"):
+            argv = [str(program("zstd", "zstd")), "--decompress", "--stdout"]
+            return subprocess.run(  # noqa: S603 - an argument vector of our own
+                argv, input=content, capture_output=True, check=True, env=environment()
+            ).stdout
+    except lzma.LZMAError as error:
+        raise _damaged(name, str(error)) from error
+    except subprocess.CalledProcessError as error:
+        said = error.stderr.decode(errors="replace").strip()
+        raise _damaged(name, said or f"zstd ended with {error.returncode}") from error
+    return content
+
+
+def _damaged(name: str, why: str) -> BuildError:
+    return BuildError(
+        f"the kernel's module {name} cannot be unpacked",
+        why,
+        "delete the kernel's packages (downloads/*.deb beside the image) and build again",
+    )
 
 
 def _with_needs(kernel: Kernel, wanted: Iterable[str]) -> tuple[str, ...]:
@@ -83,5 +101,5 @@ def _stable_order(graph: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
 def _needs(module: bytes) -> list[str]:
     """Return what a module says of itself in its section `.modinfo`."""
     _, mark, rest = module.partition(b"\0depends=")
-    names = rest.partition(b"\0")[0].decode() if mark else ""
+    names = rest.partition(b"\0")[0].decode(errors="replace") if mark else ""
     return [name.replace("-", "_") for name in names.split(",") if name]
