@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
-import gzip
 import hashlib
 import json
 import os
 import shutil
 import tempfile
+import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,8 @@ APPEND = (
 )
 """Words for the kernel: say little, restart instead of hanging, check nothing that a virtual
 machine need not check, and let it say nothing on its NICs by itself."""
+GZIP = 16 + zlib.MAX_WBITS
+"""The form of the archive; its header holds neither a time nor a name."""
 ROOM_BYTES = 200 << 20
 FOLDERS = ("dev", "proc", "root", "run", "sys", "tmp", "var")
 
@@ -80,11 +83,13 @@ def sources(downloads: Path, agent: Path, *, renew: bool = False) -> Sources:
         raise BuildError("the agent cannot be linked", "there is no libc.a", NO_COMPILER)
     hashes = {
         **{f"packages/{path.name}": _file_hash(path) for path in packages.values()},
-        **{f"programs{path}": _file_hash(path) for path in found.files},
+        **{f"programs/{path.name}": _file_hash(path) for path in found.files},
         **{f"agent/{path.name}": _file_hash(path) for path in code},
         **{f"recipe/{path.name}": _file_hash(path) for path in recipe},
         "compiler": _hash(output([compiler, "--version"], NO_COMPILER).encode()),
+        **{tool: _hash(_tool_version(compiler, tool)) for tool in ("as", "ld")},
         "libc.a": _file_hash(library),
+        "zlib": _hash(zlib.ZLIB_RUNTIME_VERSION.encode()),
     }
     return Sources(packages, found, code, hashes)
 
@@ -150,7 +155,7 @@ def compile_agent(code: tuple[Path, ...]) -> bytes:
 
 def pack(archive: bytes) -> bytes:
     """Return the archive as the kernel unpacks it."""
-    return gzip.compress(archive, 6, mtime=0)
+    return zlib.compress(archive, 6, wbits=GZIP)
 
 
 def _write(folder: Path, found: Sources) -> None:
@@ -172,6 +177,7 @@ def _write(folder: Path, found: Sources) -> None:
     with tempfile.TemporaryDirectory(dir=folder, prefix=".new-") as beside:
         for name, content in files.items():
             (Path(beside) / name).write_bytes(content)
+            (Path(beside) / name).chmod(0o644)
         # Without a manifest there is no image: nobody may take half of one for whole.
         (folder / MANIFEST).unlink(missing_ok=True)
         for name in files:
@@ -190,8 +196,15 @@ def _check_room(folder: Path) -> None:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Wait for another build in this folder; the one after it finds all done."""
-    descriptor = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    """Wait for another build in this folder; the one after it finds all done.
+
+    Whoever cannot write there may still find the image current, so the lock is only read.
+    """
+    descriptor = _lock(folder / ".lock")
+    if descriptor is None:
+        # Nobody makes files in this folder, so nobody builds in it either.
+        yield
+        return
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
@@ -199,8 +212,30 @@ def _alone(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
+def _lock(path: Path) -> int | None:
+    """Return the lock, opened; nothing if it is not there and cannot be made."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
+                return None
+            raise
+    with suppress(OSError):
+        os.fchmod(descriptor, 0o644)
+    return descriptor
+
+
 def _copied(path: Path) -> cpio.Entry:
     return cpio.file(path.read_bytes(), executable=True)
+
+
+def _tool_version(compiler: Path, tool: str) -> bytes:
+    """Return what a tool that the compiler runs says of itself."""
+    name = output([compiler, f"-print-prog-name={tool}"], NO_COMPILER).strip()
+    return output([name, "--version"], NO_COMPILER).encode()
 
 
 def _hash(content: bytes) -> str:
