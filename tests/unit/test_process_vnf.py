@@ -127,6 +127,14 @@ def test_with_one_card_frames_go_back_out_of_it() -> None:
     assert len([word for word in argv if word.startswith("--vdev")]) == 1
 
 
+@pytest.mark.parametrize("forward", ["mac", "macswap", "csum"])
+def test_a_single_card_needs_the_addresses_that_the_switch_looks_at(forward: str) -> None:
+    topology = {**PVP, "nics": 1}
+    with pytest.raises(UsageError, match=f"vnf.forward={forward}.*one card for both directions"):
+        command_lines(process_case(topology, forward=forward))
+    assert command_lines(process_case({**topology, "dispatch": "ip"}, forward=forward))
+
+
 def test_queues_rings_and_layout_are_those_of_the_settings() -> None:
     settings: dict[str, Any] = {"queues": 2, "rx_ring": 512, "packed": True, "rx_descriptors": 256}
     (argv,) = command_lines(process_case(**settings))

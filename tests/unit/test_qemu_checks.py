@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 from machine_tree import MachineTree
-from qemu_cases import qemu_spec
+from qemu_cases import qemu_case, qemu_spec
 
-from vsperf.errors import NotReadyError
+from vsperf.errors import NotReadyError, UsageError
 from vsperf.vnfs.qemu.checks import check, check_image, check_kernel, check_ram_disk
+from vsperf.vnfs.qemu.driver import Qemu
 from vsperf.vnfs.qemu.image import GuestImage, find_image, planned_image
 from vsperf.vnfs.qemu.kvm import Outcome, Probe, remember
 
@@ -160,6 +161,13 @@ def test_a_device_that_can_be_given_away_is_taken(probe: Probe, tmp_path: Path) 
     kernel = str(bzimage(tmp_path / "k"))
     spec = qemu_spec(devices=["0000:03:00.1"], kernel=kernel, accelerator="tcg")
     check({"vm1": spec}, probe, tree.roots)
+
+
+def test_a_run_with_devices_is_refused_before_anything_is_tried() -> None:
+    case = qemu_case(devices=["0000:03:00.1", "0000:03:00.2"])
+    with pytest.raises(UsageError, match="vm1 cannot run") as caught:
+        Qemu().require(case)
+    assert "vsperf plan" in str(caught.value.problems[0].fix)
 
 
 def test_a_device_goes_to_one_machine_only(probe: Probe, tmp_path: Path) -> None:

@@ -209,6 +209,10 @@ def test_each_machine_may_run_on_something_else() -> None:
         ({"cloud_init": "x"}, "no image that would read it"),
         ({"image": "x", "append": "quiet"}, "boots a kernel of its own"),
         ({"app": "l2fwd", "testpmd_arguments": ["-x"]}, "app is l2fwd"),
+        ({"app": "linux_bridge", "forward": "mac", "burst": 64}, "nobody reads forward, burst"),
+        ({"each": {"vm2": {"app": "none", "rx_descriptors": 64}}}, "nobody reads rx_descriptors"),
+        ({"image": "x", "app": "l2fwd"}, "nobody reads app, since the guest has no agent"),
+        ({"kernel": "x", "forward": "mac"}, "agent: true"),
         ({"devices": ["eth0"]}, "no PCI address"),
         ({"each": {"vm2": {"colour": "red"}}}, "vm2"),
         ({"each": {"vm2": {"emulator_cpus": "1"}}}, "emulator_cpus"),
@@ -218,3 +222,43 @@ def test_each_machine_may_run_on_something_else() -> None:
 def test_settings_that_cannot_be_meant_are_refused(settings: Any, message: str) -> None:
     with pytest.raises(ValidationError, match=message):
         qemu_spec(**settings)
+
+
+def test_settings_that_somebody_reads_are_taken() -> None:
+    assert qemu_spec(kernel="x", agent=True, forward="mac").forward == "mac"
+    assert qemu_spec(image="x", queues=2, app="none").queues == 2
+    spec = qemu_spec(forward="mac", each={"vm2": {"app": "linux_bridge"}})
+    assert spec.forward == "mac"
+
+
+@pytest.mark.parametrize("settings", [{"image": "x"}, {"app": "linux_bridge", "queues": 2}])
+def test_settings_that_were_written_with_all_their_defaults_can_be_read_back(settings: Any) -> None:
+    spec = qemu_spec(**settings)
+    assert QemuSpec.model_validate(spec.model_dump(mode="json")) == spec
+
+
+def one_card(dispatch: str = "mac", **settings: Any) -> CaseSpec:
+    case = qemu_case(PVVP, **settings)
+    topology = case.topology.model_copy(update={"nics": 1, "dispatch": dispatch})
+    return case.model_copy(update={"topology": topology})
+
+
+@pytest.mark.parametrize(
+    "settings", [{"forward": "mac"}, {"forward": "csum"}, {"each": {"vm2": {"app": "l2fwd"}}}]
+)
+def test_a_single_card_needs_the_addresses_that_the_switch_looks_at(settings: Any) -> None:
+    with pytest.raises(UsageError, match="one card for both directions") as refused:
+        machines(one_card(**settings))
+    assert "forward=io" in str(refused.value.problems[0].fix)
+    with pytest.raises(UsageError):
+        machines(one_card("udp", **settings))
+    assert len(machines(one_card("ip", **settings))) == 2
+
+
+@pytest.mark.parametrize("settings", [{}, {"app": "linux_bridge"}, {"app": "none"}])
+def test_a_single_card_is_enough_where_addresses_stay(settings: Any) -> None:
+    assert all(len(machine.wires) == 1 for machine in machines(one_card(**settings)))
+
+
+def test_a_plan_says_that_devices_of_the_host_are_for_plans() -> None:
+    assert "a run refuses them" in notes(qemu_case(devices=["03:00.1", "03:00.2"]), EMULATED)

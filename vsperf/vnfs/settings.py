@@ -18,8 +18,8 @@ from vsperf.spec.base import DriverSpec
 from vsperf.spec.topology import Topology
 
 MachineName = Annotated[str, Field(pattern=r"^vm[1-9]\d*$")]
-FILLED = {"filled": True}
-"""Told to the validation of settings that hold no template any more."""
+OWN = "own"
+"""Told to the validation of settings of one machine: which of them it has for itself."""
 
 
 class MachinesSpec(DriverSpec):
@@ -34,10 +34,15 @@ class MachinesSpec(DriverSpec):
     @model_validator(mode="after")
     def _overrides_are_settings(self, info: ValidationInfo) -> Self:
         """Refuse when it is read what would else be found when a machine is planned."""
-        if info.context != FILLED:
+        if own_settings(info) is None:
             for machine in self.each or ("vm1",):
                 _of_machine(self, machine)
         return self
+
+
+def own_settings(info: ValidationInfo) -> frozenset[str] | None:
+    """Return which settings a machine has for itself; None for those of all machines."""
+    return (info.context or {}).get(OWN)
 
 
 Settings = TypeVar("Settings", bound=MachinesSpec)
@@ -58,6 +63,27 @@ def by_machine(spec: Settings, topology: Topology) -> dict[str, Settings]:
         raise UsageError(f"the settings of a machine do not fit: {error}") from error
 
 
+def require_ways_told_apart(topology: Topology, writers: Mapping[str, str]) -> None:
+    """Refuse machines that write addresses where the switch needs those of the generator.
+
+    `writers` has, for each machine that does, the setting that makes it. Where a machine has one
+    card, frames of both directions come out of it, and only what is in them tells them apart.
+    """
+    if topology.nics != 1 or topology.dispatch == "ip":
+        return
+    for path in topology.paths:
+        single = next((hop for hop in path[1:-1] if hop in topology.machines), None)
+        writer = next((hop for hop in path if hop in writers), None)
+        if single is not None and writer is not None:
+            raise UsageError(
+                f"{writer} writes new addresses into frames ({writers[writer]}), and {single} has "
+                "one card for both directions",
+                why="the switch tells the directions apart by the destination MAC address "
+                f"(topology.dispatch={topology.dispatch})",
+                fix="--set vnf.forward=io with testpmd, or --set topology.dispatch=ip",
+            )
+
+
 def _of_machine(spec: Settings, machine: str) -> Settings:
     """Return the settings of one machine; raises ValueError where they do not fit."""
     own = spec.each.get(machine, {})
@@ -67,7 +93,7 @@ def _of_machine(spec: Settings, machine: str) -> Settings:
     general = spec.model_dump(mode="json", exclude_unset=True, exclude={"each"})
     content = _filled({**general, **own}, machine, "")
     try:
-        return type(spec).model_validate(content, context=FILLED)
+        return type(spec).model_validate(content, context={OWN: frozenset(own)})
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])

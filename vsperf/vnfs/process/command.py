@@ -17,7 +17,7 @@ from vsperf.record.plan import Placement, Wire
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.wiring import nics
 from vsperf.vnfs.process.spec import ProcessSpec
-from vsperf.vnfs.settings import by_machine
+from vsperf.vnfs.settings import by_machine, require_ways_told_apart
 
 PROGRAM = "dpdk-testpmd"
 MEGABYTE = 1 << 20
@@ -86,6 +86,11 @@ def machines_of(
     case: CaseSpec, spec: ProcessSpec, wires: Sequence[Wire], placement: Placement
 ) -> tuple[Machine, ...]:
     """Return every machine, in the order of the topology."""
+    settings = by_machine(spec, case.topology)
+    writers = {
+        name: f"vnf.forward={own.forward}" for name, own in settings.items() if own.forward != "io"
+    }
+    require_ways_told_apart(case.topology, writers)
     ends = {hop for path in case.topology.paths for hop in (path[0], path[-1])}
     return tuple(
         Machine(
@@ -98,7 +103,7 @@ def machines_of(
             frame_bytes=case.traffic.frame_size.bytes,
             loops=case.topology.nics == 1 and name not in ends,
         )
-        for name, own in by_machine(spec, case.topology).items()
+        for name, own in settings.items()
     )
 
 

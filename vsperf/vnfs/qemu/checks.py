@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from vsperf.errors import NotReadyError
+from vsperf.errors import NotReadyError, UsageError
 from vsperf.host.binding import require_bindable
 from vsperf.host.files import Roots
 from vsperf.vnfs.qemu.command import image_format
@@ -47,6 +47,22 @@ def check(settings: Mapping[str, QemuSpec], probe: Probe, roots: Roots | None = 
     devices = [address for spec in settings.values() for address in spec.devices]
     _check_devices(devices, roots or Roots())
     _check_accelerator(settings, probe)
+
+
+def require_no_devices(settings: Mapping[str, QemuSpec]) -> None:
+    """Refuse to run with devices of the host, which can be planned only.
+
+    The switch makes a port for every card of a machine all the same, and would wait for a guest
+    that plugs nothing into it.
+    """
+    for name, spec in settings.items():
+        if spec.devices:
+            raise UsageError(
+                f"{name} cannot run with vnf.devices, such as {spec.devices[0]}",
+                why="the switch has no way yet to reach devices that a machine has for itself; "
+                "they can be planned only",
+                fix="leave vnf.devices out; `vsperf plan` shows the command line with them",
+            )
 
 
 def _check_guest(name: str, spec: QemuSpec) -> None:

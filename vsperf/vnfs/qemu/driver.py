@@ -13,7 +13,7 @@ from vsperf.host.workspace import Workspace
 from vsperf.record.plan import Placement, Step, Wire
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
-from vsperf.vnfs.qemu.checks import check
+from vsperf.vnfs.qemu.checks import check, require_no_devices
 from vsperf.vnfs.qemu.doctor import CHECKS
 from vsperf.vnfs.qemu.image import planned_image
 from vsperf.vnfs.qemu.kvm import Probe, cache_file
@@ -50,6 +50,7 @@ class Qemu:
 
     def require(self, case: CaseSpec) -> None:
         settings = by_machine(_spec_of(case), case.topology)
+        require_no_devices(settings)
         check(settings, probe())
 
     def notes(self, case: CaseSpec) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from vsperf.spec.case import CaseSpec
 from vsperf.vnfs.qemu.command import Machine, command_line
 from vsperf.vnfs.qemu.image import GuestImage
 from vsperf.vnfs.qemu.spec import QemuSpec
-from vsperf.vnfs.settings import by_machine
+from vsperf.vnfs.settings import by_machine, require_ways_told_apart
 
 PROGRAM = "qemu-system-x86_64"
 MEGABYTE = 1 << 20
@@ -64,8 +64,11 @@ def machines_of(
     surroundings: Surroundings,
 ) -> tuple[Machine, ...]:
     """Return every machine with everything decided; what is not known yet becomes emulation."""
+    settings = by_machine(spec, case.topology)
+    writers = {name: own.writes_addresses for name, own in settings.items()}
+    require_ways_told_apart(case.topology, {name: why for name, why in writers.items() if why})
     found = []
-    for name, own in by_machine(spec, case.topology).items():
+    for name, own in settings.items():
         cards = tuple(
             sorted((wire for wire in wires if wire.machine == name), key=lambda wire: wire.nic)
         )
@@ -113,6 +116,8 @@ def notes_of(case: CaseSpec, spec: QemuSpec, surroundings: Surroundings) -> tupl
             "guests run on KVM if one boots on it, which has not been tried; else they are "
             "emulated (TCG), and the result is functional only"
         )
+    if any(own.devices for own in settings.values()):
+        notes.append("vnf.devices can be planned only: a run refuses them")
     return tuple(notes)
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from vsperf.units import CpuSet, Duration
-from vsperf.vnfs.settings import MachinesSpec
+from vsperf.vnfs.settings import MachinesSpec, own_settings
 
 PCI_ADDRESS = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 PAGE_MB = 2
 """Size of the hugepages that guests get their memory from."""
+FOR_TESTPMD = ("forward", "rx_descriptors", "tx_descriptors", "burst", "testpmd_arguments")
+"""Settings that nothing but testpmd reads, and that only the agent can pass on to it."""
 Word = Annotated[str, Field(min_length=1)]
 Ring = Annotated[int, Field(ge=256, le=1024)]
 Descriptors = Annotated[int, Field(ge=32, le=32768)]
@@ -74,7 +76,7 @@ class QemuSpec(MachinesSpec):
     nothing is started or counted inside, and a machine is ready once it runs."""
     devices: tuple[str, ...] = ()
     """PCI devices of the host for the machine, in place of its vhost-user cards and in their
-    order, such as virtual functions of a NIC: 0000:03:00.1."""
+    order, such as virtual functions of a NIC: 0000:03:00.1. They can be planned only."""
     arguments: tuple[str, ...] = ()
     """More words for QEMU's command line."""
     testpmd_arguments: tuple[str, ...] = ()
@@ -114,14 +116,47 @@ class QemuSpec(MachinesSpec):
             raise ValueError("cloud_init is given, and no image that would read it")
         if self.append and self.kernel is None and self.image is not None:
             raise ValueError("append is given, but the image boots a kernel of its own")
-        if self.testpmd_arguments and self.app != "testpmd":
-            raise ValueError(f"testpmd_arguments are given, but app is {self.app}")
         return self
+
+    @model_validator(mode="after")
+    def _settings_are_read(self, info: ValidationInfo) -> Self:
+        """Refuse what would change nothing; one machine may ignore what is set for all of them."""
+        own = own_settings(info)
+        ignored = [name for name in self._unread if own is None or name in own]
+        if ignored:
+            reason = (
+                f"app is {self.app}; leave them out, or set them for single machines: each"
+                if self.has_agent
+                else "the guest has no agent; leave them out, or say `agent: true` if it has"
+            )
+            raise ValueError(f"nobody reads {', '.join(ignored)}, since {reason}")
+        return self
+
+    @property
+    def _unread(self) -> tuple[str, ...]:
+        """Name the settings that differ from their defaults and that nobody reads.
+
+        Not whether they were written decides: a case that is read back has all of them written.
+        """
+        if self.has_agent and self.app == "testpmd":
+            return ()
+        told = FOR_TESTPMD if self.has_agent or self.app == "none" else ("app", *FOR_TESTPMD)
+        fields = type(self).model_fields
+        return tuple(name for name in told if getattr(self, name) != fields[name].default)
 
     @property
     def vcpu_count(self) -> int:
         """Number of virtual CPUs."""
         return self.queues if self.vcpus is None else self.vcpus
+
+    @property
+    def writes_addresses(self) -> str | None:
+        """The setting by which frames leave with other addresses; None if they do not."""
+        if not self.has_agent:
+            return None
+        if self.app == "testpmd":
+            return None if self.forward == "io" else f"vnf.forward={self.forward}"
+        return "vnf.app=l2fwd" if self.app == "l2fwd" else None
 
     @property
     def own_guest(self) -> bool:
