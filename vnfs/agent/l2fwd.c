@@ -301,8 +301,8 @@ counters(const struct application *application, struct text *answer)
 	for (unsigned int i = 0; i < forwarder->count; i++) {
 		struct counts *counts = &forwarder->sides[i].counts;
 
-		text_format(answer, "%s{\"received\":%llu,\"sent\":%llu,"
-			"\"drops\":{\"no buffer\":%llu,\"send ring full\":%llu,\"send errors\":%llu}}", i == 0 ? "" : ",",
+		text_format(answer, "%s{\"received\":%llu,\"sent\":%llu,\"drops\":{\"no buffer\":%llu,"
+			"\"send ring full\":%llu,\"send errors\":%llu}}", i == 0 ? "" : ",",
 			atomic_load_explicit(&counts->received, memory_order_relaxed),
 			atomic_load_explicit(&counts->sent, memory_order_relaxed),
 			atomic_load_explicit(&counts->no_buffer, memory_order_relaxed),
