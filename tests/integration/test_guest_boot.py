@@ -77,7 +77,7 @@ def test_every_application_follows_any_other(guest: tuple[Guest, dict[str, objec
     assert vm.ask("counters")["nics"][0] == {
         "received": 2,
         "sent": 2,
-        "drops": {"no buffer": 0, "send ring full": 0},
+        "drops": {"no buffer": 0, "send ring full": 0, "send errors": 0},
     }
 
     assert vm.start("linux_bridge")["ready"]
@@ -100,7 +100,14 @@ def test_what_cannot_be_done_is_said(guest: tuple[Guest, dict[str, object]]) -> 
     assert "52:54:00:00:00:99" in vm.start("testpmd", nics=["52:54:00:00:00:99"])["error"]
     assert "65535" in vm.start("testpmd", queues=0)["error"]
     assert "hugepages" in vm.start("testpmd", rx_descriptors=60000)["error"]
+    assert "hugepages" in vm.start("testpmd", rx_descriptors=65535, queues=65535)["error"]
     assert "macswap" in vm.start("testpmd", forward="sideways")["error"]
+    assert "-ai" in vm.start("testpmd", arguments=["-ai"])["error"]
+    assert "--inter" in vm.start("testpmd", arguments=["--inter"])["error"]
+    assert "--stats-period=1" in vm.start("testpmd", arguments=["--stats-period=1"])["error"]
+    assert "too long" in vm.start("testpmd", arguments=["--x=" + 450 * "x"] * 20)["error"]
+    assert "600000" in vm.start("testpmd", deadline_ms=0)["error"]
+    assert "9710" in vm.start("l2fwd", mtu=9711)["error"]
     wrong = vm.start("testpmd", arguments=["--sideways"])
     assert "ended at once" in wrong["error"]
     assert "sideways" in wrong["log"]
@@ -122,8 +129,30 @@ def test_an_application_that_dies_is_news(guest: tuple[Guest, dict[str, object]]
     event = vm.read()
     assert (event["event"], event["app"], event["how"]) == ("ended", "testpmd", "signal 9")
     assert "Press enter" in event["log"]
+    assert vm.ask("counters")["nics"] == []
     assert vm.ask("counters")["running"] is False
+    shell.sendall(b"echo left $((`cat /proc/sys/vm/nr_hugepages` + 0)).\n")
+    said = b""
+    while b"left 0." not in said:
+        said += shell.recv(4096)
     assert vm.start("testpmd")["ready"]
+
+
+def test_an_application_that_hangs_holds_up_nothing(
+    guest: tuple[Guest, dict[str, object]],
+) -> None:
+    vm, _ = guest
+    assert vm.start("testpmd")["ready"]
+    shell = vm.connect("shell")
+    shell.sendall(b"killall -STOP dpdk-testpmd; echo stopped $((6 * 7)).\n")
+    said = b""
+    while b"stopped 42." not in said:
+        said += shell.recv(4096)
+    for _ in range(3):  # the third one finds the queue before its socket full
+        counters = vm.ask("counters")
+        assert (counters["running"], counters["nics"]) == (True, [])
+    assert "error" not in vm.ask("poweroff")
+    assert vm.qemu.wait(PATIENCE_S) == 0
 
 
 def test_the_shell_comes_back_and_the_control_port_outlives_its_host(
