@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
+import time
 from pathlib import Path
 from typing import Any
 
@@ -193,10 +194,38 @@ def test_what_was_tried_is_remembered_for_this_image_and_this_boot(
 ) -> None:
     probe.device.write_text("")
     assert probe.known() is None
-    remember(probe.cache, probe.key, Outcome(True, "it boots"))
+    remember(probe.cache, probe.key, Outcome(True, "it boots"), tried_s=0.0)
     assert probe.known() == Outcome(True, "it boots")
     other = Probe(GuestImage(tmp_path, {"image": "def"}), probe.program, probe.cache, probe.device)
     assert other.known() is None
+
+
+@pytest.mark.parametrize(("age_s", "believed"), [(3600, True), (90_000, False), (-90_000, False)])
+def test_that_no_guest_boots_is_believed_for_a_day(
+    probe: Probe, age_s: float, believed: bool
+) -> None:
+    probe.device.write_text("")
+    failed = Outcome(False, "it hung")
+    remember(probe.cache, probe.key, failed, time.time() - age_s)
+    assert probe.known() == (failed if believed else None)
+
+
+@pytest.mark.parametrize(
+    ("words", "remembered"),
+    [
+        ("cannot set up guest memory: Cannot allocate memory", False),
+        ("failed to initialize kvm: No such file or directory", True),
+    ],
+)
+def test_a_failure_is_remembered_only_if_it_is_that_of_kvm(
+    probe: Probe, words: str, remembered: bool
+) -> None:
+    probe.device.write_text("")
+    Path(probe.program).write_text(f"#!/bin/sh\necho '{words}' >&2\nexit 1\n")
+    found = probe.outcome()
+    assert not found.works
+    assert words in found.why
+    assert (probe.known() is not None) == remembered
 
 
 def test_a_memory_that_is_garbage_is_none(probe: Probe) -> None:

@@ -48,11 +48,13 @@ def _image(here: Surroundings) -> Answer:
 
 def _boots_on_kvm(here: Surroundings) -> Answer:
     """Say how trying it ended; the first run with a guest tries it."""
-    known = Probe(planned_image(here.environment), PROGRAM, cache_file()).known()
+    probe = Probe(planned_image(here.environment), PROGRAM, cache_file())
+    known = probe.known()
     if known is None:
         return unknown("no guest has been booted on it since this machine started")
     if not known.works:
-        return warning(f"guests are emulated: {known.why}")
+        again = f"rm {probe.cache} lets the next run try again" if probe.cache.exists() else None
+        return warning(f"guests are emulated: {known.why}", again)
     return ok(known.why)
 
 

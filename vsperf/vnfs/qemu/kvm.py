@@ -1,6 +1,8 @@
 """Whether a guest really boots on KVM here: tried once, and remembered until the next boot.
 
 That /dev/kvm is there says little: under some hypervisors a guest stops half-way through its boot.
+That it does not boot is remembered for a day at most, as the host may only have been busy; and not
+at all where something else failed, which says nothing about KVM.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from typing import Any
 from vsperf.errors import VsperfError
 from vsperf.host.procfs import boot_id
 from vsperf.host.workspace import given_or_own
+from vsperf.vnfs.qemu.agent import AgentSilent
 from vsperf.vnfs.qemu.command import Machine
 from vsperf.vnfs.qemu.image import GuestImage
 from vsperf.vnfs.qemu.machine import started
@@ -27,6 +30,8 @@ from vsperf.vnfs.qemu.spec import QemuSpec
 BOOT_S = 8.0
 MEMORY_MB = 128
 FORMAT = 1
+FAILURE_S = 86_400.0
+"""How long a failure is believed."""
 DEVICE = Path("/dev/kvm")
 
 
@@ -37,6 +42,8 @@ class Outcome:
     works: bool
     why: str
     """What was seen, for people."""
+    telling: bool = True
+    """Whether it says something about KVM, and not only about this try."""
 
     @property
     def accelerator(self) -> str:
@@ -61,7 +68,11 @@ class Probe:
         found = _read(self.cache).get(self.key)
         if not isinstance(found, dict):
             return None
-        return Outcome(bool(found.get("works")), str(found.get("why")))
+        works, tried_s = bool(found.get("works")), found.get("tried_s")
+        age_s = time.time() - tried_s if isinstance(tried_s, int | float) else FAILURE_S
+        if not works and not 0 <= age_s < FAILURE_S:
+            return None
+        return Outcome(works, str(found.get("why")))
 
     def outcome(self) -> Outcome:
         """Return what is known, after trying if need be."""
@@ -69,7 +80,8 @@ class Probe:
         if known is not None:
             return known
         found = self._try()
-        remember(self.cache, self.key, found)
+        if found.telling:
+            remember(self.cache, self.key, found, time.time())
         return found
 
     @property
@@ -91,15 +103,23 @@ class Probe:
         spec = QemuSpec(kind="qemu", app="none", memory=MEMORY_MB, hugepages=False)
         machine = Machine("vm1", 1, spec, (), "kvm", self.image, 64)
         began = time.monotonic()
+        stuck = False
         try:
             with (
                 given_or_own(None, "a look at whether guests boot on KVM") as place,
                 started(machine, self.program, place) as guest,
             ):
-                guest.boot(began + BOOT_S)
+                try:
+                    guest.boot(began + BOOT_S)
+                except VsperfError as error:
+                    silent = isinstance(error.__cause__, AgentSilent)
+                    stuck = silent or guest.program.poll() == 0  # or it gave up by itself
+                    raise
         except VsperfError as error:
             why = error.problems[0].why or str(error)
-            return Outcome(False, f"no guest booted on it within {BOOT_S:g} s: {why}")
+            if stuck or "kvm" in why.lower():
+                return Outcome(False, f"no guest booted on it within {BOOT_S:g} s: {why}")
+            return Outcome(False, f"it could not be tried: {why}", telling=False)
         return Outcome(True, f"a guest boots on it in {time.monotonic() - began:.1f} s")
 
 
@@ -118,9 +138,10 @@ def _read(path: Path) -> dict[str, Any]:
     return {}
 
 
-def remember(path: Path, key: str, outcome: Outcome) -> None:
+def remember(path: Path, key: str, outcome: Outcome, tried_s: float) -> None:
     """Remember an outcome, and forget those of other boots; the next run tries again if not."""
-    content = {"format": FORMAT, "found": {key: {"works": outcome.works, "why": outcome.why}}}
+    found = {"works": outcome.works, "why": outcome.why, "tried_s": tried_s}
+    content = {"format": FORMAT, "found": {key: found}}
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         scratch = path.with_suffix(f".{os.getpid()}")
