@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -224,7 +226,167 @@ def test_a_missing_program_is_named_with_its_package(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("PATH", "/nonexistent")
     with pytest.raises(BuildError, match="dpdk-testpmd") as caught:
         programs.find()
-    assert "package dpdk" in caught.value.fix
+    assert "package dpdk-dev" in caught.value.fix
+
+
+def commands(folder: Path, **scripts: str) -> str:
+    """Return a search path on which these programs do as they are told here."""
+    folder.mkdir()
+    for name, script in scripts.items():
+        file = folder / name.replace("_", "-")
+        file.write_text(f"#!/bin/sh\n{script}\n")
+        file.chmod(0o755)
+    return f"{folder}:{os.environ['PATH']}"
+
+
+def test_a_kernel_that_was_chosen_is_downloaded_again_where_its_file_is_missing(
+    tmp_path: Path, package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    downloads = prepared(tmp_path / "image", package) / "downloads"
+    (downloads / package.name).unlink()
+    get = f'case "$*" in *download*{PACKAGE.name}={PACKAGE.version}*) cp {package} . ;; esac'
+    path = commands(tmp_path / "bin", apt_get=get, apt_cache="exit 100")
+    monkeypatch.setenv("PATH", path)
+    assert kernel.chosen(downloads) == {PACKAGE: downloads / package.name}
+    assert (downloads / package.name).read_bytes() == package.read_bytes()
+
+
+def test_a_kernel_that_the_mirror_has_no_more_is_not_replaced_unasked(
+    tmp_path: Path, package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    downloads = prepared(tmp_path / "image", package) / "downloads"
+    (downloads / package.name).unlink()
+    offered = """case "$1" in
+        depends) echo '  Depends: linux-image-10.0-test' ;;
+        show) case "$3" in linux-image-10.0-test) echo 'Version: 10.0-1' ;; esac ;;
+    esac"""
+    get = f"""case "$*" in
+        *{PACKAGE.version}*) echo 'E: Version was not found' >&2; exit 100 ;;
+        *) cp {package} . ;;
+    esac"""
+    path = commands(tmp_path / "bin", apt_get=get, apt_cache=offered)
+    monkeypatch.setenv("PATH", path)
+    with pytest.raises(BuildError, match="cannot be downloaded again") as caught:
+        kernel.chosen(downloads)
+    assert "Version was not found" in caught.value.why
+    assert "--renew" in caught.value.fix
+    assert list(kernel.chosen(downloads, renew=True)) == [
+        kernel.Package("linux-image-10.0-test", "10.0-1")
+    ]
+
+
+def test_a_download_that_leaves_no_file_is_an_error(
+    tmp_path: Path, package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    downloads = prepared(tmp_path / "image", package) / "downloads"
+    (downloads / package.name).unlink()
+    monkeypatch.setenv("PATH", commands(tmp_path / "bin", apt_get="exit 0"))
+    with pytest.raises(BuildError) as caught:
+        kernel.chosen(downloads)
+    assert "left no file" in caught.value.why
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "7", "[7]", '[{"name": "a"}]', "\udcff"])
+def test_a_damaged_choice_of_a_kernel_is_named(tmp_path: Path, text: str) -> None:
+    (tmp_path / kernel.CHOICE).write_bytes(text.encode(errors="surrogateescape"))
+    with pytest.raises(BuildError, match=r"kernel\.json does not say") as caught:
+        kernel.chosen(tmp_path)
+    assert "--renew" in caught.value.fix
+
+
+def test_a_package_whose_unpacking_ends_badly_is_named_although_its_files_were_read(
+    tmp_path: Path, package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = shutil.which("dpkg-deb")
+    monkeypatch.setenv(
+        "PATH", commands(tmp_path / "bin", dpkg_deb=f'{real} "$@"; echo broken >&2; exit 2')
+    )
+    with pytest.raises(BuildError, match="cannot be unpacked") as caught:
+        kernel.unpack({PACKAGE: package})
+    assert caught.value.why == "broken"
+
+
+@pytest.mark.parametrize("magic", [b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"])
+def test_a_damaged_module_is_named(magic: bytes) -> None:
+    if shutil.which("zstd") is None:
+        pytest.skip("the program zstd is not installed")
+    damaged = kernel.Kernel("9.9", b"", {"bridge": magic + b"cut off"}, frozenset())
+    with pytest.raises(BuildError, match="module bridge cannot be unpacked") as caught:
+        modules.plain(damaged, "bridge")
+    assert caught.value.why
+    assert "delete" in caught.value.fix
+
+
+def test_the_owners_of_a_file_are_read_past_diversions_and_where_several_share_it() -> None:
+    said = """diversion by libc6 from: /lib64/ld-linux-x86-64.so.2
+diversion by libc6 to: /lib64/ld-linux-x86-64.so.2.usr-is-merged
+local diversion from: /lib64/a
+libc6:amd64, libc6:i386: /lib64/ld-linux-x86-64.so.2
+"""
+    assert programs.owners_named(said) == ["libc6:amd64", "libc6:i386"]
+
+
+def test_a_package_database_that_cannot_answer_does_not_fail_the_build(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = 'case "$1" in --search) echo "nobody: $2" ;; *) echo "no packages" >&2; exit 1 ;; esac'
+    monkeypatch.setenv("PATH", commands(tmp_path / "bin", dpkg_query=query))
+    assert programs.packages([Path("/bin/sh")]) == []
+
+
+def test_tools_speak_english_and_see_nothing_that_changes_what_they_make(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    names = ("LD_LIBRARY_PATH", "CPATH", "LIBRARY_PATH")
+    for name in names:
+        monkeypatch.setenv(name, "/elsewhere")
+    monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
+    monkeypatch.setenv("LANGUAGE", "de")
+    seen = output(["env"], "").splitlines()
+    assert "LC_ALL=C" in seen
+    assert "LANGUAGE=" in seen
+    assert not [line for line in seen if line.partition("=")[0] in names]
+
+
+def test_where_programs_lie_and_how_tools_are_called_does_not_matter_but_their_versions_do(
+    tmp_path: Path, copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    busybox = shutil.which("busybox")
+    assert busybox is not None
+    other = commands(tmp_path / "bin")
+    shutil.copy(busybox, tmp_path / "bin")
+    monkeypatch.setenv("PATH", other)
+    assert not image.build(copy)
+    before = image.sources(copy / "downloads", image.AGENT).hash
+    monkeypatch.setattr("zlib.ZLIB_RUNTIME_VERSION", "another")
+    assert image.sources(copy / "downloads", image.AGENT).hash != before
+
+
+def test_an_image_that_is_current_needs_no_right_to_write(copy: Path) -> None:
+    argv = [sys.executable, str(REPOSITORY / "vnfs/build"), "--output", str(copy)]
+    if os.geteuid() == 0:
+        if shutil.which("setpriv") is None:
+            pytest.skip("the program setpriv is not installed")
+        argv = ["setpriv", "--inh-caps=-all", "--bounding-set=-all", *argv]
+    for folder in (copy / "downloads", copy):
+        folder.chmod(0o555)
+    refused = subprocess.run([*argv[:-4], "touch", copy / "new"], capture_output=True, check=False)
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    for folder in (copy / "downloads", copy):
+        folder.chmod(0o755)
+    assert refused.returncode != 0
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_what_was_built_can_be_read_by_all(tmp_path: Path, package: Path) -> None:
+    folder = prepared(tmp_path / "image", package)
+    mask = os.umask(0o077)
+    try:
+        assert image.build(folder)
+    finally:
+        os.umask(mask)
+    for name in (*image.OUTPUTS, image.MANIFEST, ".lock"):
+        assert (folder / name).stat().st_mode & 0o777 == 0o644
 
 
 def test_a_full_disk_is_said_before_anything_is_written(
