@@ -27,6 +27,8 @@ QMP_S = 5.0
 COUNTERS_S = 1.0
 ENDING_S = 0.5
 """Between a socket that is closed and the end of its process."""
+OFF_S = 1.2
+"""Until a guest has powered off, from when it was told: guests that hang hang side by side."""
 QUIT_S = 0.3
 """Kept of the patience with a power-off, for telling QEMU to quit."""
 TAIL_BYTES = 8192
@@ -47,8 +49,8 @@ class RunningMachine:
     """What the agent said when the application forwarded."""
     threads: tuple[int, ...] = ()
     """Of the vCPUs."""
-    off: bool = False
-    """Whether it was told to power off."""
+    told_off_s: float | None = None
+    """When it was told to power off, on the monotonic clock."""
     _asked: int | None = None
 
     @property
@@ -210,10 +212,10 @@ class RunningMachine:
 
     def power_off(self) -> None:
         """Tell the guest to power off, and do not wait for it; never raises."""
-        if self.agent is not None and self.agent.booted is not None and not self.off:
+        if self.agent is not None and self.agent.booted is not None and self.told_off_s is None:
             with suppress(ComponentError):
                 self.agent.request("poweroff")
-                self.off = True
+                self.told_off_s = time.monotonic()
 
     def stop(self, patience_s: float) -> None:
         """End QEMU politely: by the guest, or else by QEMU itself."""
@@ -221,10 +223,13 @@ class RunningMachine:
             self.program.process.kill()  # it may be stuck in its devices, and listens to nobody
             return
         self.power_off()
-        if self.off and self.program.wait(patience_s - QUIT_S):
-            return
-        with suppress(ComponentError):
-            self.monitor.execute("quit", QUIT_S)
+        if self.told_off_s is not None:
+            left_s = min(patience_s - QUIT_S, self.told_off_s + OFF_S - time.monotonic())
+            if self.program.wait(max(0.0, left_s)):
+                return
+        if patience_s > 0:
+            with suppress(ComponentError):
+                self.monitor.execute("quit", min(QUIT_S, patience_s))
 
     def close(self) -> None:
         """Hang up."""
