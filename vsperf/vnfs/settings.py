@@ -16,6 +16,7 @@ from pydantic import Field, ValidationError, ValidationInfo, model_validator
 from vsperf.errors import UsageError
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.topology import Topology
+from vsperf.units import CpuSet
 
 MachineName = Annotated[str, Field(pattern=r"^vm[1-9]\d*$")]
 OWN = "own"
@@ -122,3 +123,25 @@ def _text(text: str, machine: str, place: str) -> str:
         return environment.from_string(text).render(vm=vm)
     except Exception as error:  # a template can fail in as many ways as a program
         raise ValueError(f"the template {text!r} of {place.lstrip('.')}: {error}") from error
+
+
+def deal_out(
+    cpus: CpuSet | None, counts: Mapping[str, int], what: str
+) -> dict[str, tuple[int, ...]]:
+    """Deal out the CPUs that the user chose, machine by machine; none where nothing was chosen.
+
+    `counts` says how many each machine needs, one for each of its `what`.
+    """
+    if cpus is None:
+        return {}
+    wanted = sum(counts.values())
+    if len(cpus) != wanted:
+        raise UsageError(
+            f"vnf.cpus names {len(cpus)} CPUs, and {len(counts)} machines have {wanted} {what}",
+            why="each is kept to a CPU of its own",
+            fix=f"name {wanted} CPUs, or leave the choice to vsperf",
+        )
+    found, rest = {}, list(cpus)
+    for name, count in counts.items():
+        found[name], rest = tuple(rest[:count]), rest[count:]
+    return found

@@ -17,7 +17,7 @@ from vsperf.record.plan import Placement, Wire
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.wiring import nics
 from vsperf.vnfs.process.spec import ProcessSpec
-from vsperf.vnfs.settings import by_machine, require_ways_told_apart
+from vsperf.vnfs.settings import by_machine, deal_out, require_ways_told_apart
 
 PROGRAM = "dpdk-testpmd"
 MEGABYTE = 1 << 20
@@ -69,7 +69,8 @@ class Machine:
 def needs_of(case: CaseSpec, spec: ProcessSpec) -> Needs:
     """Return a CPU for each forwarding thread, and the memory of all machines."""
     settings = by_machine(spec, case.topology)
-    pins = _pins(spec, settings)
+    counts = {name: own.vcpu_count for name, own in settings.items()}
+    pins = deal_out(spec.cpus, counts, "forwarding threads")
     cards = Counter(nic.machine for nic in nics(case.topology))
     memory = sum(
         own.memory or _memory_mb(own, cards[name], case.traffic.frame_size.bytes)
@@ -204,21 +205,3 @@ def _memory_mb(spec: ProcessSpec, cards: int, frame_bytes: int) -> int:
     taken = _buffers(spec, cards) * (_buffer_bytes(frame_bytes) + OVERHEAD_BYTES)
     whole = -(-taken // MEGABYTE) + SPARE_MB
     return -(-whole // MEMORY_STEP_MB) * MEMORY_STEP_MB
-
-
-def _pins(spec: ProcessSpec, settings: dict[str, ProcessSpec]) -> dict[str, tuple[int, ...]]:
-    """Deal out the CPUs that the user chose, machine by machine."""
-    if spec.cpus is None:
-        return {}
-    wanted = sum(own.vcpu_count for own in settings.values())
-    if len(spec.cpus) != wanted:
-        raise UsageError(
-            f"vnf.cpus names {len(spec.cpus)} CPUs, and {len(settings)} machines have {wanted} "
-            "forwarding threads",
-            why="each thread is kept to a CPU of its own",
-            fix=f"name {wanted} CPUs, or leave the choice to vsperf",
-        )
-    found, rest = {}, list(spec.cpus)
-    for name, own in settings.items():
-        found[name], rest = tuple(rest[: own.vcpu_count]), rest[own.vcpu_count :]
-    return found

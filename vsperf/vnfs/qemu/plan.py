@@ -14,7 +14,7 @@ from vsperf.spec.case import CaseSpec
 from vsperf.vnfs.qemu.command import Machine, command_line
 from vsperf.vnfs.qemu.image import GuestImage
 from vsperf.vnfs.qemu.spec import QemuSpec
-from vsperf.vnfs.settings import by_machine, require_ways_told_apart
+from vsperf.vnfs.settings import by_machine, deal_out, require_ways_told_apart
 
 PROGRAM = "qemu-system-x86_64"
 MEGABYTE = 1 << 20
@@ -45,7 +45,8 @@ def emulator_role(machine: str) -> str:
 def needs_of(case: CaseSpec, spec: QemuSpec) -> Needs:
     """Return CPUs for every vCPU and one for the rest of each QEMU, and the guests' memory."""
     settings = by_machine(spec, case.topology)
-    pins = _pins(spec, settings)
+    counts = {name: own.vcpu_count for name, own in settings.items()}
+    pins = deal_out(spec.cpus, counts, "vCPUs")
     emulator = None if spec.emulator_cpus is None else spec.emulator_cpus.cpus
     found = []
     for name, own in settings.items():
@@ -177,24 +178,6 @@ def _tell(machine: Machine) -> Step:
         action=f"tell {machine.name} to forward with {machine.spec.app}, and wait until it does",
         lines=(json.dumps({"verb": "start", **start_message(machine)}),),
     )
-
-
-def _pins(spec: QemuSpec, settings: dict[str, QemuSpec]) -> dict[str, tuple[int, ...]]:
-    """Deal out the CPUs that the user chose, machine by machine."""
-    if spec.cpus is None:
-        return {}
-    wanted = sum(own.vcpu_count for own in settings.values())
-    if len(spec.cpus) != wanted:
-        raise UsageError(
-            f"vnf.cpus names {len(spec.cpus)} CPUs, and {len(settings)} machines have {wanted} "
-            "vCPUs",
-            why="each vCPU is kept to a CPU of its own",
-            fix=f"name {wanted} CPUs, or leave the choice to vsperf",
-        )
-    found, rest = {}, list(spec.cpus)
-    for name, own in settings.items():
-        found[name], rest = tuple(rest[: own.vcpu_count]), rest[own.vcpu_count :]
-    return found
 
 
 def _check_devices(name: str, spec: QemuSpec, wires: Sequence[Wire]) -> None:
