@@ -54,10 +54,16 @@ def assert_accounted(trial: Trial, machines: int) -> None:
     assert abs(trial.unexplained_frames) * 1000 <= UNEXPLAINED * trial.sent_frames
 
 
-@pytest.mark.parametrize("vnf", ["process", "qemu"])
 @pytest.mark.parametrize(
-    ("testcase", "machines"),
-    [("pvp_tput", 1), ("pvvp_tput", 2), ("pvpv_tput", 2), ("v2v_tput", 2)],
+    ("testcase", "machines", "vnf"),
+    [
+        ("pvp_tput", 1, "qemu"),
+        ("pvvp_tput", 2, "qemu"),
+        ("pvpv_tput", 2, "qemu"),
+        ("v2v_tput", 2, "qemu"),
+        ("pvp_tput", 1, "process"),
+        ("v2v_tput", 2, "process"),
+    ],
 )
 def test_frames_pass_through_machines(place: Place, testcase: str, machines: int, vnf: str) -> None:
     ended = place("run", testcase, f"--vnf={vnf}", *LOAD)
@@ -71,13 +77,6 @@ def test_frames_pass_through_machines(place: Place, testcase: str, machines: int
     assert (Flag.EMULATED in case.record.flags) == emulated
 
 
-def test_each_of_two_queues_forwards(place: Place) -> None:
-    ended = place("run", "pvp_mq_tput", "--vnf=process", *LOAD)
-    assert ended.code == 0, ended.err
-    for trial in only(place.records()):
-        assert_accounted(trial, 1)
-
-
 def test_a_guest_with_two_queues_forwards(place: Place) -> None:
     ended = place("run", "pvp_mq_tput", *LOAD)
     assert ended.code == 0, ended.err
@@ -85,7 +84,7 @@ def test_a_guest_with_two_queues_forwards(place: Place) -> None:
         assert_accounted(trial, 1)
 
 
-@pytest.mark.parametrize("dispatch", ["ip", "udp"])
+@pytest.mark.parametrize("dispatch", ["udp"])
 def test_machines_side_by_side_share_the_frames_equally(place: Place, dispatch: str) -> None:
     ended = place("run", "pvpv_tput", "--vnf=process", f"--set=topology.dispatch={dispatch}", *LOAD)
     assert ended.code == 0, ended.err
@@ -111,7 +110,7 @@ def test_frames_come_back_when_the_switch_restarts(place: Place, vnf: str, event
         f"--vnf={vnf}",
         "--set=trial.warm_up=0s",
         "--set=trial.offered_tolerance=5%",
-        "--set=search.duration=8s",
+        "--set=search.duration=6s",
         "--set=search.repeats=1",
         f"--set=search.event={event}",
     )
@@ -123,7 +122,7 @@ def test_frames_come_back_when_the_switch_restarts(place: Place, vnf: str, event
     assert all(way.good_frames > way.intended_frames // 3 for way in trial.directions)
 
 
-@pytest.mark.parametrize("vnf", ["process", "qemu"])
+@pytest.mark.parametrize("vnf", ["qemu"])
 def test_a_machine_killed_in_mid_trial_is_named_and_the_case_measured_anew(
     place: Place, vnf: str
 ) -> None:
