@@ -16,7 +16,7 @@ import click
 
 from vsperf import __version__
 from vsperf.cli.output import silence_stdout
-from vsperf.cli.signals import SignalWatch, Terminated
+from vsperf.cli.signals import SignalWatch, Terminated, forget_interrupt
 from vsperf.errors import ExitCode, VsperfError
 
 COMMANDS = {
@@ -124,6 +124,7 @@ def _exit_code(error: BaseException) -> int:
             error.show()
             return ExitCode.BAD_INPUT
         case KeyboardInterrupt() | click.Abort():
+            forget_interrupt()
             terminated = Terminated in (type(error), type(error.__cause__))
             return ExitCode.TERMINATED if terminated else ExitCode.INTERRUPTED
         case BrokenPipeError() | SystemExit(code=1):

@@ -41,3 +41,12 @@ class SignalWatch:
             if isinstance(watch, cls) and watch.pending is not None:
                 pending, watch.pending = watch.pending, None
                 raise pending
+
+
+def forget_interrupt() -> None:
+    """Keep Python from killing itself with SIGINT at its end, for an interrupt that was caught.
+
+    One that hits a text while it is executed (as dataclasses do on import) is remembered by the
+    interpreter until the next text, and `python -m` then dies by it instead of exiting.
+    """
+    exec("")  # noqa: S102 - the next text
