@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from ovs_cases import ovs_case
+from wires import wires_of
 
-from vsperf.record.plan import Placement, Wire
+from vsperf.record.plan import Placement
 from vsperf.spec.case import CaseSpec
-from vsperf.spec.wiring import nics
 from vsperf.vnfs.qemu.command import Machine
 from vsperf.vnfs.qemu.image import GuestImage
 from vsperf.vnfs.qemu.plan import Surroundings, machines_of
@@ -46,21 +46,6 @@ def placement_of(case: CaseSpec, cpu: int = 0) -> Placement:
         role: (cpu,) for name in case.topology.machines for role in (name, f"{name} emulator")
     }
     return Placement(cpus={"pmd": (1,), "switch main": (0,), "generator": (0,), **guests})
-
-
-def wires_of(case: CaseSpec, kind: str = "vhost-user-client") -> tuple[Wire, ...]:
-    """Return a wire for every card, the outer ones too."""
-    return tuple(
-        Wire(
-            machine=nic.machine,
-            nic=nic.number,
-            kind=kind,
-            address=f"RUN/{nic.port}.sock",
-            mac=nic.mac,
-            peer_mac=nic.peer_mac,
-        )
-        for nic in nics(case.topology)
-    )
 
 
 def machines(

@@ -86,6 +86,12 @@ class VsperfError(Exception):
         super().__init__(what)
         self.problems: tuple[Problem, ...] = (Problem(what, where, why, fix),)
 
+    @property
+    def with_why(self) -> str:
+        """What happened, and why if that is known, in one line."""
+        why = self.problems[0].why
+        return str(self) if why is None else f"{self}: {why}"
+
 
 class SpecError(VsperfError):
     """What the user wrote is wrong; carries all problems found, not only the first."""

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 from ovs_traffic import generator, send, wait_until
 from places import hugepages
-from qemu_cases import PVP, PVVP, placement_of, qemu_case, qemu_spec, wires_of
+from qemu_cases import PVP, PVVP, placement_of, qemu_case, qemu_spec
+from wires import wires_of
 
 from vsperf.errors import ComponentError
 from vsperf.host.workspace import Workspace, workspace

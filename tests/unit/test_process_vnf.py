@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 from simulated_cases import simulated_case
+from wires import wires_of
 
 from vsperf.errors import UsageError
 from vsperf.plugins import Plugins
-from vsperf.record.plan import Placement, Wire
+from vsperf.record.plan import Placement
 from vsperf.spec.case import CaseSpec
-from vsperf.spec.wiring import nics
 from vsperf.vnfs.process.driver import ProcessVnf
 from vsperf.vnfs.process.spec import ProcessSpec
 from vsperf.vnfs.process.telemetry import Telemetry
@@ -36,22 +36,8 @@ def process_case(
     return simulated_case(topology=topology or PVP, vnf=vnf, traffic={"frame_size": frame})
 
 
-def wires(case: CaseSpec, kind: str = "vhost-user-client") -> tuple[Wire, ...]:
-    return tuple(
-        Wire(
-            machine=nic.machine,
-            nic=nic.number,
-            kind=kind,
-            address=f"RUN/{nic.port}.sock",
-            mac=nic.mac,
-            peer_mac=nic.peer_mac,
-        )
-        for nic in nics(case.topology)
-    )
-
-
 def command_lines(case: CaseSpec, kind: str = "vhost-user-client") -> list[tuple[str, ...]]:
-    steps = ProcessVnf().plan(case, wires(case, kind), PLACEMENT)
+    steps = ProcessVnf().plan(case, wires_of(case, kind), PLACEMENT)
     return [step.argv or () for step in steps]
 
 

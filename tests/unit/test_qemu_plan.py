@@ -17,8 +17,8 @@ from qemu_cases import (
     placement_of,
     qemu_case,
     qemu_spec,
-    wires_of,
 )
+from wires import wires_of
 
 from vsperf.errors import UsageError
 from vsperf.host.cpus import CpuNeed

@@ -14,7 +14,7 @@ from vsperf.spec.case import CaseSpec
 from vsperf.spec.wiring import outer_nics
 from vsperf.trafficgens.base import TrafficGenerator
 from vsperf.vnfs.base import Vnf
-from vsperf.vswitches.base import SwitchPlan, VSwitch
+from vsperf.vswitches.base import SwitchPlan, VSwitch, wire_of
 
 OWN_ROLE = "vsperf"
 """The role of this program itself."""
@@ -82,7 +82,9 @@ def make_plan(spec: CaseSpec, drivers: Drivers, topology: CpuTopology) -> CasePl
         needs.append(CpuNeed(OWN_ROLE, 1, busy=False))
     placement = place(needs, _allowed(spec, topology)) if needs else Placement()
     switch = drivers.vswitch.plan(spec, placement)
-    wires, endpoints = (*switch.wires, *_outer_wires(spec)), _endpoints(spec, switch)
+    outer = _outer_wires(spec)
+    wires = (*switch.wires, *outer)
+    endpoints = (*switch.endpoints, *(_other_end(wire) for wire in outer))
     guests: tuple[Step, ...] = ()
     notes: tuple[str, ...] = ()
     if drivers.vnf is not None:
@@ -105,25 +107,14 @@ def make_plan(spec: CaseSpec, drivers: Drivers, topology: CpuTopology) -> CasePl
 def _outer_wires(spec: CaseSpec) -> tuple[Wire, ...]:
     """Return the cards at the ends of paths: the machine listens, and the generator calls."""
     return tuple(
-        Wire(
-            machine=nic.machine,
-            nic=nic.number,
-            kind="vhost-user-client",
-            address=f"RUN/{nic.port}.sock",
-            mac=nic.mac,
-            peer_mac=nic.peer_mac,
-        )
+        wire_of(nic, "vhost-user-client", f"RUN/{nic.port}.sock")
         for nic in outer_nics(spec.topology)
     )
 
 
-def _endpoints(spec: CaseSpec, switch: SwitchPlan) -> tuple[Endpoint, ...]:
-    """Return where the generator is plugged in: at links, and at the outer cards of machines."""
-    outer = (
-        Endpoint(link=wire.machine, kind="vhost-user-backend", address=wire.address)
-        for wire in _outer_wires(spec)
-    )
-    return (*switch.endpoints, *outer)
+def _other_end(wire: Wire) -> Endpoint:
+    """Return where the generator is plugged into a machine."""
+    return Endpoint(link=wire.machine, kind="vhost-user-backend", address=wire.address)
 
 
 def _hugepages(parts: Iterable[Needs], placement: Placement) -> dict[int, int]:

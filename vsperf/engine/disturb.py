@@ -72,10 +72,8 @@ def run_disturbed(
             disturbance.act()
         except ComponentError as error:
             sending.thread.join()  # nobody else may speak to the generator meanwhile
-            why = error.problems[0].why
             raise DiedError(
-                f"the switch did not come back after {disturbance.name}",
-                why=f"{error}: {why}" if why else str(error),
+                f"the switch did not come back after {disturbance.name}", why=error.with_why
             ) from error
     ended_ns = time.monotonic_ns()
     counts = sending.result()

@@ -83,10 +83,10 @@ class Measurer:
         except ComponentError as failure:
             lost = failure
             counts = TrialCounts(directions=(), sending_ns=None, elapsed_ns=0, settled=False)
-            flags, error = (Flag.GENERATOR_ERROR,), _whole(failure)
+            flags, error = (Flag.GENERATOR_ERROR,), failure.with_why
         seen = self.watch.end()
         if isinstance(lost, DiedError):
-            seen = Seen(failure=_whole(lost))
+            seen = Seen(failure=lost.with_why)
         if seen.failure is not None:
             flags, error = (seen.flag,), seen.failure
         trial = Trial(
@@ -118,11 +118,6 @@ class Measurer:
         if (reason := self.generator.failure()) is not None:
             raise DiedError(f"the generator failed during trial {trial.index}", why=reason)
         return trial
-
-
-def _whole(error: ComponentError) -> str:
-    why = error.problems[0].why
-    return str(error) if why is None else f"{error}: {why}"
 
 
 def _unbelievable(trial: Trial, retries: int) -> Exception:

@@ -10,3 +10,8 @@ class Record(BaseModel):
     """A frozen part of what is stored; missing is None and never 0."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+def growth(now: dict[str, int], before: dict[str, int]) -> dict[str, int]:
+    """Return how much counters grew, by name; what is new counts from 0."""
+    return {name: count - before.get(name, 0) for name, count in now.items()}

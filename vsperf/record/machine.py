@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from vsperf.record.base import Record
+from vsperf.record.base import Record, growth
 
 
 class NicCounters(Record):
@@ -47,5 +47,5 @@ def _growth(now: NicCounters, before: NicCounters) -> NicCounters:
     return NicCounters(
         received_frames=now.received_frames - before.received_frames,
         sent_frames=now.sent_frames - before.sent_frames,
-        drops={reason: count - before.drops.get(reason, 0) for reason, count in now.drops.items()},
+        drops=growth(now.drops, before.drops),
     )

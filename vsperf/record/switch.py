@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from vsperf.record.base import Record
+from vsperf.record.base import Record, growth
 
 
 class PortCounters(Record):
@@ -56,7 +56,7 @@ class SwitchCounters(Record):
         return SwitchCounters(
             ports=tuple(_port_growth(port, ports.get(port.name)) for port in self.ports),
             pmds=tuple(_pmd_growth(pmd, pmds.get(pmd.cpu)) for pmd in self.pmds),
-            drops=_growth(self.drops, before.drops),
+            drops=growth(self.drops, before.drops),
         )
 
     @property
@@ -80,7 +80,7 @@ def _port_growth(now: PortCounters, before: PortCounters | None) -> PortCounters
         machine=now.machine,
         received_frames=now.received_frames - before.received_frames,
         sent_frames=now.sent_frames - before.sent_frames,
-        drops=_growth(now.drops, before.drops),
+        drops=growth(now.drops, before.drops),
     )
 
 
@@ -92,9 +92,5 @@ def _pmd_growth(now: PmdCounters, before: PmdCounters | None) -> PmdCounters:
         frames=now.frames - before.frames,
         busy_cycles=now.busy_cycles - before.busy_cycles,
         idle_cycles=now.idle_cycles - before.idle_cycles,
-        hits=_growth(now.hits, before.hits),
+        hits=growth(now.hits, before.hits),
     )
-
-
-def _growth(now: dict[str, int], before: dict[str, int]) -> dict[str, int]:
-    return {name: count - before.get(name, 0) for name, count in now.items()}

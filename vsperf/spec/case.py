@@ -42,6 +42,12 @@ class CaseSpec(Spec):
     generator: SerializeAsAny[DriverSpec]
     vnf: SerializeAsAny[DriverSpec] | None = None
 
+    @property
+    def machine_queues(self) -> int:
+        """The pairs of queues of each card of a machine; a driver that knows of none has one."""
+        queues: int = getattr(self.vnf, "queues", 1)
+        return queues
+
     @model_validator(mode="after")
     def _parts_fit_together(self) -> Self:
         """Refuse what no part can see alone."""

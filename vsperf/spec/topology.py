@@ -20,6 +20,11 @@ Path = tuple[str, ...]
 Dispatch = Literal["mac", "ip", "udp"]
 
 
+def is_machine(hop: str) -> bool:
+    """Whether a hop of a path is a machine, and not a link."""
+    return re.fullmatch(r"vm[1-9]\d*", hop) is not None
+
+
 class TopologyFamily(Spec):
     """A named pattern of paths with a number of machines left open."""
 
@@ -91,7 +96,7 @@ class Topology(Spec):
     def machines(self) -> tuple[str, ...]:
         """The virtual machines, in order of first visit."""
         hops = dict.fromkeys(hop for path in self.paths for hop in path)
-        return tuple(hop for hop in hops if re.fullmatch(r"vm[1-9]\d*", hop))
+        return tuple(hop for hop in hops if is_machine(hop))
 
     @property
     def links(self) -> tuple[str, ...]:

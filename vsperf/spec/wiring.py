@@ -8,11 +8,10 @@ generator plays the other end of: there the switch sees no frame.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from vsperf.spec.flows import link_mac
-from vsperf.spec.topology import Path, Topology
+from vsperf.spec.topology import Path, Topology, is_machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +60,7 @@ def nics(topology: Topology) -> tuple[Nic, ...]:
     found: list[Nic] = []
     for path in topology.paths:
         for place, hop in enumerate(path):
-            if _is_machine(hop):
+            if is_machine(hop):
                 found += _of_hop(topology, path, place, sum(nic.machine == hop for nic in found))
     return tuple(sorted(found, key=lambda nic: (int(nic.machine[2:]), nic.number)))
 
@@ -109,7 +108,7 @@ def _cards(topology: Topology, path: Path, machine: str) -> int:
 def _port(topology: Topology, path: Path, place: int, side: int) -> str:
     """Return the port of a hop; `side` 0 is where the path enters it, 1 where it leaves."""
     hop = path[place]
-    if not _is_machine(hop):
+    if not is_machine(hop):
         return hop
     single = _cards(topology, path, hop) == 1
     return f"{hop}_{_first(topology, path, hop) + (0 if single else side)}"
@@ -120,11 +119,7 @@ def _mac(topology: Topology, path: Path, place: int, side: int) -> str:
     if place < 0 or place >= len(path):
         return link_mac(0 if place < 0 else 1)
     hop = path[place]
-    if not _is_machine(hop):
+    if not is_machine(hop):
         return link_mac(topology.links.index(hop))
     port = _port(topology, path, place, side)
     return nic_mac(hop, int(port.partition("_")[2]))
-
-
-def _is_machine(hop: str) -> bool:
-    return re.fullmatch(r"vm[1-9]\d*", hop) is not None

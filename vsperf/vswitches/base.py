@@ -12,6 +12,7 @@ from vsperf.record.plan import Endpoint, Placement, Step, Wire
 from vsperf.record.switch import SwitchCounters
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
+from vsperf.spec.wiring import Nic
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,18 @@ class SwitchPlan:
     """Where the generator finds the ports of the links."""
     wires: tuple[Wire, ...] = ()
     """What the cards of machines are plugged into."""
+
+
+def wire_of(nic: Nic, kind: str, address: str) -> Wire:
+    """Return what a card is plugged into, by what is spoken there and where."""
+    return Wire(
+        machine=nic.machine,
+        nic=nic.number,
+        kind=kind,
+        address=address,
+        mac=nic.mac,
+        peer_mac=nic.peer_mac,
+    )
 
 
 class RunningSwitch(Protocol):

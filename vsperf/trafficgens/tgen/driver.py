@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,15 +14,15 @@ from vsperf.errors import ComponentError, UsageError
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.doctor.finding import Check
 from vsperf.host.workspace import Workspace
-from vsperf.record.host import Calibration, Stalls
+from vsperf.record.host import Calibration
 from vsperf.record.plan import Endpoint, Placement, Step
 from vsperf.record.trial import GeneratorActivity, TrialCounts, intended_frames
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.traffic import TrialPolicy
-from vsperf.trafficgens.base import TrialRequest
+from vsperf.trafficgens.base import Noise, TrialRequest
 from vsperf.trafficgens.tgen.binary import planned_binary
-from vsperf.trafficgens.tgen.cap import METHOD, measure_cap, measure_stalls
+from vsperf.trafficgens.tgen.cap import METHOD, measure_cap, measure_noise
 from vsperf.trafficgens.tgen.command import Options, Port, command_line, port_of
 from vsperf.trafficgens.tgen.doctor import CHECKS
 from vsperf.trafficgens.tgen.process import CONTROL, MEMORY_BYTES, PREFIX, Tgen, running
@@ -34,8 +34,6 @@ ORDINARY_FRAME = 1518
 ROLE = "generator"
 SWITCH_ROLE = "pmd"
 """CPUs of the switch that take part in every frame's way."""
-ROUND_TRIPS = 400
-FACTS = ("tgen", "dpdk", "build")
 SLACK_S = 5.0
 """Patience with a trial beyond its own time."""
 
@@ -76,11 +74,7 @@ class TgenSession:
         return None if self.tgen.alive() else str(self.tgen.obituary("between two trials"))
 
     def round_trip_ns(self, cpus: tuple[int, int]) -> int | None:
-        if cpus[0] == cpus[1]:
-            return None
-        found = self.tgen.ask("roundtrip", cpus=list(cpus), rounds=ROUND_TRIPS)
-        median: int | None = found.get("percentiles_ns", {}).get("50")
-        return median
+        return self.tgen.round_trip_ns(cpus)
 
     def facts(self) -> dict[str, Any]:
         hello = self.tgen.hello
@@ -111,6 +105,7 @@ class TgenGenerator:
     ) -> tuple[Step, ...]:
         spec = _spec_of(case)
         options = _options(case, spec, placement)
+        _check_queues(case, endpoints, options.queues)
         argv = command_line(
             planned_binary(),
             PREFIX,
@@ -148,12 +143,9 @@ class TgenGenerator:
             cpus=(*options.cpus, switch_cpu),
         )
 
-    def stalls(
-        self, case: CaseSpec, placement: Placement, workspace: Workspace
-    ) -> tuple[Stalls, ...]:
+    def noise(self, case: CaseSpec, placement: Placement, workspace: Workspace) -> Noise:
         options = _options(case, _spec_of(case), placement)
-        cpus = tuple(dict.fromkeys((*options.cpus, *placement.of(SWITCH_ROLE))))
-        return measure_stalls(replace(options, cpus=cpus), workspace)
+        return measure_noise(options, placement.of(SWITCH_ROLE), workspace)
 
     @contextmanager
     def start(
@@ -262,6 +254,17 @@ def _ports(endpoints: tuple[Endpoint, ...], options: Options) -> dict[str, Port]
         endpoint.link: port_of(endpoint, number, options)
         for number, endpoint in enumerate(endpoints)
     }
+
+
+def _check_queues(case: CaseSpec, endpoints: tuple[Endpoint, ...], queues: int) -> None:
+    """Refuse a machine that would send on queues which nobody empties."""
+    plugged_in = any(endpoint.kind == "vhost-user-backend" for endpoint in endpoints)
+    if plugged_in and queues < case.machine_queues:
+        raise UsageError(
+            f"tgen serves {queues} of the {case.machine_queues} queues of a machine's card",
+            why=f"in topology {case.topology.name} the generator is plugged into machines",
+            fix=f"set generator.queues to {case.machine_queues}, or vnf.queues to {queues}",
+        )
 
 
 def _check_directions(ports: dict[str, Port], directions: tuple[tuple[str, str], ...]) -> None:

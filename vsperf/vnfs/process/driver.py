@@ -4,43 +4,29 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from vsperf.errors import NotReadyError, UsageError
 from vsperf.host.cpus import Needs
 from vsperf.host.workspace import LONGEST_NAME, Workspace, require_short
-from vsperf.record.machine import MachineCounters
 from vsperf.record.plan import Placement, Step, Wire
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
+from vsperf.vnfs.group import Group
 from vsperf.vnfs.process.command import PROGRAM, Machine, command_line, machines_of, needs_of
 from vsperf.vnfs.process.machine import RunningMachine, started
 from vsperf.vnfs.process.spec import ProcessSpec
 
 
-@dataclass
-class Processes:
+class Processes(Group[RunningMachine]):
     """All machines of a deployment, in the order of the topology."""
-
-    machines: Sequence[RunningMachine]
 
     def await_forwarding(self) -> None:
         began = time.monotonic()
         for running in self.machines:
             running.await_forwarding(began + running.machine.spec.boot_timeout.seconds)
-
-    def failure(self) -> str | None:
-        found = (running.failure() for running in self.machines)
-        return next((why for why in found if why is not None), None)
-
-    def counters(self) -> tuple[MachineCounters, ...]:
-        return tuple(running.counters() for running in self.machines)
-
-    def facts(self) -> dict[str, Any]:
-        return {running.name: running.facts() for running in self.machines}
 
     def access(self) -> tuple[str, ...]:
         found = []

@@ -16,9 +16,9 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from vsperf.errors import VsperfError
+from vsperf.host.cache import cache_folder, read_found, write_found
 from vsperf.host.procfs import boot_id
 from vsperf.host.workspace import given_or_own
 from vsperf.vnfs.qemu.agent import AgentSilent
@@ -65,7 +65,7 @@ class Probe:
         if not os.access(self.device, os.R_OK | os.W_OK):
             present = self.device.exists()
             return Outcome(False, f"{self.device} is {'not ours to use' if present else 'absent'}")
-        found = _read(self.cache).get(self.key)
+        found = read_found(self.cache, FORMAT).get(self.key)
         if not isinstance(found, dict):
             return None
         works, tried_s = bool(found.get("works")), found.get("tried_s")
@@ -125,25 +125,10 @@ class Probe:
 
 def cache_file() -> Path:
     """Return the file in which outcomes are remembered."""
-    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base).expanduser() / "vsperf" / "kvm.json"
-
-
-def _read(path: Path) -> dict[str, Any]:
-    """Return the outcomes by key; a cache that cannot be read is an empty one."""
-    with suppress(OSError, ValueError, KeyError, TypeError):
-        content = json.loads(path.read_text())
-        if content["format"] == FORMAT:
-            return dict(content["found"])
-    return {}
+    return cache_folder() / "kvm.json"
 
 
 def remember(path: Path, key: str, outcome: Outcome, tried_s: float) -> None:
     """Remember an outcome, and forget those of other boots; the next run tries again if not."""
     found = {"works": outcome.works, "why": outcome.why, "tried_s": tried_s}
-    content = {"format": FORMAT, "found": {key: found}}
-    with suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        scratch = path.with_suffix(f".{os.getpid()}")
-        scratch.write_text(json.dumps(content))
-        scratch.replace(path)
+    write_found(path, FORMAT, {key: found})

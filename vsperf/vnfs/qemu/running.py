@@ -5,21 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from typing import Any
 
 from vsperf.host.binding import bound
 from vsperf.host.workspace import Workspace
-from vsperf.record.machine import MachineCounters
+from vsperf.vnfs.group import Group
 from vsperf.vnfs.qemu.command import Machine
 from vsperf.vnfs.qemu.machine import RunningMachine, started
 
 
-@dataclass
-class QemuMachines:
+class QemuMachines(Group[RunningMachine]):
     """All machines of a deployment, in the order of the topology."""
-
-    machines: Sequence[RunningMachine]
 
     def await_forwarding(self) -> None:
         """Wait until every machine forwards; they boot side by side."""
@@ -34,16 +29,6 @@ class QemuMachines:
         for running, deadline in pairs:
             running.await_application(deadline)
             running.pin()
-
-    def failure(self) -> str | None:
-        found = (running.failure() for running in self.machines)
-        return next((why for why in found if why is not None), None)
-
-    def counters(self) -> tuple[MachineCounters, ...]:
-        return tuple(running.counters() for running in self.machines)
-
-    def facts(self) -> dict[str, Any]:
-        return {running.name: running.facts() for running in self.machines}
 
     def access(self) -> tuple[str, ...]:
         found = []

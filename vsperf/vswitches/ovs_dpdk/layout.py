@@ -15,6 +15,7 @@ from vsperf.host.workspace import LONGEST_TAP
 from vsperf.record.plan import Endpoint, Wire
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.wiring import Nic, nics
+from vsperf.vswitches.base import wire_of
 from vsperf.vswitches.ovs_dpdk.spec import OvsDpdkSpec
 
 BRIDGE = "vsperf-br"
@@ -92,9 +93,8 @@ def ports_of(case: CaseSpec, spec: OvsDpdkSpec) -> tuple[SwitchPort, ...]:
         _port(link, number, case.testbed.links[link].switch, spec, mtu)
         for number, link in enumerate(case.topology.links, start=1)
     ]
-    queues = getattr(case.vnf, "queues", 1)
     machines = [
-        _machine_port(nic, number, spec, mtu, queues)
+        _machine_port(nic, number, spec, mtu, case.machine_queues)
         for number, nic in enumerate(cards, start=len(links) + 1)
     ]
     return (*links, *machines)
@@ -201,14 +201,7 @@ def _wire(port: SwitchPort, nic: Nic) -> Wire:
         kind, address = "vhost-user-client", port.options["vhost-server-path"]
     else:
         kind, address = "vhost-user", f"RUN/{port.name}"
-    return Wire(
-        machine=nic.machine,
-        nic=nic.number,
-        kind=kind,
-        address=address,
-        mac=nic.mac,
-        peer_mac=nic.peer_mac,
-    )
+    return wire_of(nic, kind, address)
 
 
 def _vhost(link: str, spec: OvsDpdkSpec) -> tuple[str, dict[str, str]]:

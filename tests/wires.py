@@ -1,0 +1,13 @@
+"""What the cards of a case's machines are plugged into, where no switch is asked."""
+
+from __future__ import annotations
+
+from vsperf.record.plan import Wire
+from vsperf.spec.case import CaseSpec
+from vsperf.spec.wiring import nics
+from vsperf.vswitches.base import wire_of
+
+
+def wires_of(case: CaseSpec, kind: str = "vhost-user-client") -> tuple[Wire, ...]:
+    """Return a wire for every card, the outer ones too."""
+    return tuple(wire_of(nic, kind, f"RUN/{nic.port}.sock") for nic in nics(case.topology))

@@ -1,0 +1,37 @@
+"""What may be lost: findings that are kept between runs because they take long to make.
+
+A cache that cannot be read is an empty one, and where it cannot be written, the next run finds out
+anew.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+
+def cache_folder() -> Path:
+    """Return the folder for what may be lost."""
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser() / "vsperf"
+
+
+def read_found(path: Path, version: int) -> dict[str, Any]:
+    """Return what was found, by key; nothing where it was written in another version."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        content = json.loads(path.read_text())
+        if content["format"] == version:
+            return dict(content["found"])
+    return {}
+
+
+def write_found(path: Path, version: int, found: dict[str, Any]) -> None:
+    """Put `found` in the place of what was there, whole or not at all."""
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        scratch = path.with_suffix(f".{os.getpid()}")
+        scratch.write_text(json.dumps({"format": version, "found": found}))
+        scratch.replace(path)
