@@ -18,6 +18,8 @@ class RunStarted:
     folder: str
     cases: tuple[Case, ...]
     estimated_s: float
+    spread_s: float
+    """Standard deviation of the time that it takes, by the luck of the searches."""
     simulated: bool
     finished_before: int = 0
     """Cases that a resumed run had finished already."""
@@ -31,6 +33,7 @@ class CaseStarted:
     number: int
     total: int
     estimated_s: float
+    spread_s: float
 
 
 @dataclass(frozen=True, slots=True)

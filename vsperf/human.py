@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+NO_MATTER = 0.05
+"""A spread below this share of a time is not worth a word."""
+
 
 def human_fps(fps: float) -> str:
     """Write a frame rate for people: four significant digits and a prefix."""
@@ -43,3 +46,9 @@ def human_seconds(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60:02d} s"
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def human_expected(seconds: float, spread_s: float) -> str:
+    """Write a time that is expected, and how far off it may well be: about 4 min 33 s ± 65 s."""
+    spread = f" ± {human_seconds(spread_s)}" if spread_s > seconds * NO_MATTER else ""
+    return f"about {human_seconds(seconds)}{spread}"

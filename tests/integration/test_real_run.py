@@ -13,7 +13,9 @@ from typing import Any, NamedTuple
 import pytest
 from real_runs import FIXED, Ended, Place, fixture_calibrations, fixture_place, hugepages
 
+from vsperf.engine.surroundings import moved
 from vsperf.host.hugepages import read_pools
+from vsperf.record.host import Calibration
 from vsperf.record.plan import Plan
 from vsperf.record.run import Outcome
 from vsperf.record.trial import Purpose
@@ -155,21 +157,25 @@ def test_plan_placement_and_surroundings_are_recorded(smoke: Smoke) -> None:
     assert smoke.stored.header.environment["checks"]
 
 
-def calibration_was_cached(case: StoredCase) -> bool:
+def calibration_of(case: StoredCase) -> Calibration:
     assert case.record is not None
     assert case.record.surroundings is not None
     assert case.record.surroundings.calibration is not None
-    return case.record.surroundings.calibration.cached
+    return case.record.surroundings.calibration
 
 
 def test_the_generator_is_calibrated_once_and_anew_when_asked_to(
     smoke: Smoke, place: Place
 ) -> None:
-    assert [calibration_was_cached(case) for case in smoke.stored.cases] == [False, False]
+    assert [calibration_of(case).cached for case in smoke.stored.cases] == [False, False]
+    first = calibration_of(smoke.stored.cases[0])
     place(*FIXED, XDG_CACHE_HOME=str(smoke.cache))
-    assert [calibration_was_cached(case) for case in place.records().cases] == [True]
+    (again,) = map(calibration_of, place.records().cases)
+    distances = first.round_trip_ns, again.round_trip_ns
+    assert None not in distances
+    assert again.cached is not moved([trip for trip in distances if trip is not None])
     place(*FIXED, "--recalibrate", XDG_CACHE_HOME=str(smoke.cache))
-    assert [calibration_was_cached(case) for case in place.records().cases] == [False]
+    assert [calibration_of(case).cached for case in place.records().cases] == [False]
 
 
 def test_a_port_that_leads_nowhere_is_diagnosed_and_not_searched(place: Place) -> None:

@@ -5,11 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from simulated_cases import simulated_case
 
 from vsperf.errors import NotReadyError, UsageError
-from vsperf.record.plan import Endpoint
+from vsperf.record.plan import Endpoint, Placement
 from vsperf.trafficgens.tgen.binary import find_binary, planned_binary
 from vsperf.trafficgens.tgen.command import Options, Port, command_line, lcores, port_of
+from vsperf.trafficgens.tgen.driver import TgenGenerator
+from vsperf.trafficgens.tgen.spec import TgenSpec
+from vsperf.vnfs.process.spec import ProcessSpec
 
 SOCKET = Path("/run/x.sock")
 
@@ -84,6 +88,19 @@ def test_a_device_of_dpdk_is_taken_as_written() -> None:
 def test_where_a_machine_listens_tgen_plays_the_switch() -> None:
     found = port_of(endpoint("vhost-user-backend", "RUN/vm1_0.sock"), 1, Options(queues=2))
     assert found == Port("net_vhost1", "net_vhost1,iface=RUN/vm1_0.sock,queues=2,client=1")
+
+
+def test_queues_of_a_machine_that_nobody_would_empty_are_refused() -> None:
+    case = simulated_case(topology={"name": "v2v", "paths": [["vm1", "vm2"]]})
+    machines = ProcessSpec.model_validate({"kind": "process", "queues": 2})
+    case = case.model_copy(update={"vnf": machines, "generator": TgenSpec(kind="tgen")})
+    plugged_in = (endpoint("vhost-user-backend", "RUN/vm1_0.sock"),)
+    placement = Placement(cpus={"generator": (0,)})
+    with pytest.raises(UsageError, match="serves 1 of the 2 queues") as refused:
+        TgenGenerator().plan(case, plugged_in, placement)
+    assert refused.value.problems[0].fix == "set generator.queues to 2, or vnf.queues to 1"
+    enough = case.model_copy(update={"generator": TgenSpec(kind="tgen", queues=2)})
+    assert TgenGenerator().plan(enough, plugged_in, placement)
 
 
 def test_a_vhost_user_socket_is_spoken_to_by_virtio_user() -> None:

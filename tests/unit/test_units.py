@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from vsperf.human import human_bps, human_fps, human_ns, human_seconds
+from vsperf.human import human_bps, human_expected, human_fps, human_ns, human_seconds
 from vsperf.quantity import Quantity, UnitError
 from vsperf.units import Count, CpuSet, Duration, FrameSize, LinkSpeed, Rate, Ratio
 
@@ -218,6 +218,9 @@ def test_a_bit_rate_says_its_layer_and_layers_differ_by_the_gap() -> None:
         (human_seconds(3.25), "3.2 s"),
         (human_seconds(200), "3 min 20 s"),
         (human_seconds(7500), "2 h 05 min"),
+        (human_expected(273, 65), "about 4 min 33 s ± 1 min 05 s"),
+        (human_expected(273, 0), "about 4 min 33 s"),
+        (human_expected(273, 10), "about 4 min 33 s"),
     ],
 )
 def test_people_read_four_digits_and_a_prefix(text: str, shown: str) -> None:

@@ -25,7 +25,7 @@ from vsperf.events import (
     TrialFinished,
     TrialStarted,
 )
-from vsperf.human import human_fps, human_seconds
+from vsperf.human import human_expected, human_fps, human_seconds
 from vsperf.record.trial import Purpose, Trial
 from vsperf.spec.case import Case
 from vsperf.spec.search import FixedLoad
@@ -90,6 +90,7 @@ class JsonProgress(Progress):
         match event:
             case RunStarted():
                 row = {"run": event.run, "folder": event.folder, "cases": len(event.cases)}
+                row |= {"estimated_s": event.estimated_s, "spread_s": event.spread_s}
             case TrialFinished():
                 row = {"case": event.case.key, **event.trial.model_dump(mode="json")}
                 row["disturbance"] = row.pop("event")  # `event` says what kind of line this is
@@ -101,6 +102,7 @@ class JsonProgress(Progress):
                 row = {"case": event.case.key, "phase": event.phase}
             case CaseStarted():
                 row = {"case": event.case.key, "number": event.number, "of": event.total}
+                row |= {"estimated_s": event.estimated_s, "spread_s": event.spread_s}
             case DeploymentKept():
                 row = {"case": event.case.key, "folder": event.folder, "access": event.access}
             case _:
@@ -119,12 +121,12 @@ def plain_line(event: Event) -> str:
             return (
                 f"{label}{verb} {event.run}: {len(event.cases)} "
                 f"{'case' if len(event.cases) == 1 else 'cases'}{before}, "
-                f"about {human_seconds(event.estimated_s)}, in {event.folder}"
+                f"{human_expected(event.estimated_s, event.spread_s)}, in {event.folder}"
             )
         case CaseStarted():
             return (
                 f"[{event.number}/{event.total}] {event.case.label}, "
-                f"about {human_seconds(event.estimated_s)}"
+                f"{human_expected(event.estimated_s, event.spread_s)}"
             )
         case TrialFinished():
             return "  " + trial_line(event.trial)

@@ -18,7 +18,7 @@ from vsperf.engine.disturb import Disturbance
 from vsperf.engine.groundwork import Groundwork
 from vsperf.engine.latency import latency_ns, measure_latency
 from vsperf.engine.measurer import Measurer
-from vsperf.engine.surroundings import clipped
+from vsperf.engine.surroundings import clipped, outdated
 from vsperf.engine.watch import Watch
 from vsperf.errors import DiedError, VsperfError
 from vsperf.events import DeploymentKept, Emit, PhaseEntered, TrialFinished, TrialStarted
@@ -84,7 +84,7 @@ def _measure(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
         watch = Watch(deployment.switch, deployment.generator, deployment.machines, plan.busy_cpus)
         found = Surroundings(
             calibration=calibration,
-            stalls=noise,
+            stalls=noise.stalls,
             round_trip_ns=watch.round_trip_ns(),
             switch=deployment.switch.facts(),
             generator=deployment.generator.facts(),
@@ -115,6 +115,12 @@ def _measure(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
             result = build(spec.search, loads).run(probe)
         run.emit(PhaseEntered(case, "latency"))
         warnings += measure_latency(spec, result, measurer)
+        if calibration is not None and outdated(calibration, result):
+            run.groundwork.forget(spec, plan)
+            warnings += (
+                f"the generator was calibrated at {calibration.measured_at} and may do more by "
+                "now: the next run measures it anew",
+            )
         if run.keep:
             place.keep()
             run.emit(DeploymentKept(case, str(place.folder), deployment.access))

@@ -1,14 +1,14 @@
 """What is found out about machine and generator before a switch is deployed.
 
 The cap of the generator is measured once per machine, frame size and CPUs, and kept for a while:
-it takes seconds, and changes little. Stalls are looked at in each run: they always change.
+it takes seconds, and changes little, unless a hypervisor moves the CPUs. Stalls are looked at in
+each run: they always change.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -18,9 +18,13 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from vsperf.deploy.planner import CasePlan, Drivers
+from vsperf.engine.surroundings import moved
+from vsperf.host.cache import cache_folder, read_found, write_found
+from vsperf.host.procfs import boot_id
 from vsperf.host.workspace import Workspace
-from vsperf.record.host import Calibration, Stalls
+from vsperf.record.host import Calibration
 from vsperf.spec.case import CaseSpec
+from vsperf.trafficgens.base import Noise
 
 KEPT_S = 24 * 3600
 FORMAT = 1
@@ -33,9 +37,7 @@ class Groundwork:
     recalibrate: bool = False
     """Measure anew what is known from an earlier run."""
     cache: Path = field(default_factory=lambda: cache_folder() / "calibration.json")
-    stalls: dict[tuple[tuple[str, tuple[int, ...]], ...], tuple[Stalls, ...]] = field(
-        default_factory=dict
-    )
+    noises: dict[tuple[tuple[str, tuple[int, ...]], ...], Noise] = field(default_factory=dict)
     fresh: set[str] = field(default_factory=set)
     """What this run has measured itself."""
 
@@ -44,14 +46,23 @@ class Groundwork:
     ) -> Calibration | None:
         """Return the generator's cap for a case, from an earlier measurement if one is young."""
         key = _key(spec, plan)
-        known = _read(self.cache)
-        if key in known and (key in self.fresh or not self.recalibrate):
-            return known[key].model_copy(update={"cached": key not in self.fresh})
+        known = _read(self.cache).get(key)
+        if known is not None and key in self.fresh:
+            return known
+        distance_ns = self.noise(spec, plan, drivers, workspace).round_trip_ns
+        if known is not None and not self.recalibrate and not _moved(known, distance_ns):
+            return known.model_copy(update={"cached": True})
         found = drivers.generator.calibrate(spec, plan.plan.placement, workspace)
         if found is not None:
+            found = found.model_copy(update={"round_trip_ns": distance_ns})
             self.fresh.add(key)
-            _write(self.cache, key, found)
+            _write(self.cache, {**_read(self.cache), key: found})
         return found
+
+    def forget(self, spec: CaseSpec, plan: CasePlan) -> None:
+        """Have the next run measure a cap that this one doubts."""
+        key = _key(spec, plan)
+        _write(self.cache, {name: one for name, one in _read(self.cache).items() if name != key})
 
     def known(self, spec: CaseSpec, plan: CasePlan) -> Calibration | None:
         """Return the cap that an earlier run has measured, if any; measures nothing."""
@@ -59,18 +70,12 @@ class Groundwork:
 
     def noise(
         self, spec: CaseSpec, plan: CasePlan, drivers: Drivers, workspace: Workspace
-    ) -> tuple[Stalls, ...]:
-        """Return the stalls of the CPUs in use; looked at once per run and choice of CPUs."""
+    ) -> Noise:
+        """Return what the machine does to the CPUs in use; looked at once per run and choice."""
         cpus = tuple(sorted(plan.plan.placement.cpus.items()))
-        if cpus not in self.stalls:
-            self.stalls[cpus] = drivers.generator.stalls(spec, plan.plan.placement, workspace)
-        return self.stalls[cpus]
-
-
-def cache_folder() -> Path:
-    """Return the folder for what may be lost."""
-    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base).expanduser() / "vsperf"
+        if cpus not in self.noises:
+            self.noises[cpus] = drivers.generator.noise(spec, plan.plan.placement, workspace)
+        return self.noises[cpus]
 
 
 def _key(spec: CaseSpec, plan: CasePlan) -> str:
@@ -82,46 +87,34 @@ def _key(spec: CaseSpec, plan: CasePlan) -> str:
         "endpoints": [endpoint.kind for endpoint in plan.plan.endpoints],
         "generator": spec.generator.model_dump(mode="json"),
         "cpus": dict(plan.plan.placement.cpus),
-        "boot": _boot_id(),
+        "boot": boot_id(),
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _boot_id() -> str | None:
-    with suppress(OSError):
-        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    return None
+def _moved(known: Calibration, distance_ns: int | None) -> bool:
+    """Whether the CPUs are not where they were when the generator was calibrated."""
+    if known.round_trip_ns is None or distance_ns is None:
+        return False
+    return moved((known.round_trip_ns, distance_ns))
 
 
 def _read(path: Path) -> dict[str, Calibration]:
-    """Return the young calibrations; a cache that cannot be read is an empty one."""
+    """Return the young calibrations; one that cannot be read is left out."""
     found = {}
-    with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
-        content = json.loads(path.read_text())
-        if content["format"] != FORMAT:
-            return {}
-        for key, item in content["found"].items():
+    for key, item in read_found(path, FORMAT).items():
+        with suppress(KeyError, TypeError, ValidationError):
             if time.time() - item["at"] < KEPT_S:
-                with suppress(ValidationError):
-                    found[key] = Calibration.model_validate(item["calibration"])
+                found[key] = Calibration.model_validate(item["calibration"])
     return found
 
 
-def _write(path: Path, key: str, calibration: Calibration) -> None:
-    """Add one to the cache; when it cannot be written, the next run measures again."""
-    known = {**_read(path), key: calibration}
-    content = {
-        "format": FORMAT,
-        "found": {
-            name: {"at": _age(one), "calibration": one.model_dump(mode="json")}
-            for name, one in known.items()
-        },
+def _write(path: Path, known: dict[str, Calibration]) -> None:
+    found = {
+        name: {"at": _age(one), "calibration": one.model_dump(mode="json")}
+        for name, one in known.items()
     }
-    with suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        scratch = path.with_suffix(f".{os.getpid()}")
-        scratch.write_text(json.dumps(content))
-        scratch.replace(path)
+    write_found(path, FORMAT, found)
 
 
 def _age(calibration: Calibration) -> float:

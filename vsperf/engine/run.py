@@ -12,7 +12,7 @@ from vsperf.engine.expectation import overheads, presumption
 from vsperf.engine.groundwork import Groundwork
 from vsperf.errors import ExitCode, VsperfError
 from vsperf.events import CaseFinished, CaseStarted, Emit
-from vsperf.host.cpus import read_topology
+from vsperf.host.cpus import CpuTopology, read_topology
 from vsperf.plugins import Plugins
 from vsperf.record.run import CaseRecord, CaseStart, Outcome
 from vsperf.search.base import Budget
@@ -49,11 +49,11 @@ class Planned:
     drivers: Drivers
     estimate: Estimate
 
-    def planned_anew(self) -> Planned:
+    def planned_anew(self, topology: CpuTopology) -> Planned:
         """Plan again what the machine has meanwhile been asked about, such as KVM."""
         if self.drivers.vnf is None:
             return self
-        plan = make_plan(self.case.spec, self.drivers, read_topology())
+        plan = make_plan(self.case.spec, self.drivers, topology)
         return replace(self, plan=plan)
 
 
@@ -107,7 +107,8 @@ def run_cases(
     budget_ns, groundwork = manner.budget_ns, Groundwork(manner.recalibrate)
     for number, item in enumerate(planned, start=1):
         share = None if budget_ns is None else _share(budget_ns, planned[number - 1 :])
-        emit(CaseStarted(item.case, number, len(planned), item.estimate.seconds))
+        expected = item.estimate
+        emit(CaseStarted(item.case, number, len(planned), expected.seconds, expected.spread_s))
         writer.append(
             CaseStart(
                 case=item.case.key,

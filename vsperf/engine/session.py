@@ -14,10 +14,12 @@ from vsperf.engine.resume import restore_cases
 from vsperf.engine.run import EXIT_CODES, Manner, Planned, gravest, plan_cases, run_cases
 from vsperf.errors import ExitCode, UsageError
 from vsperf.events import Emit, RunStarted
+from vsperf.host.cpus import read_topology
 from vsperf.host.facts import environment
 from vsperf.host.lock import testbed_lock
 from vsperf.plugins import Plugins
 from vsperf.record.run import PlannedCase, RunEnd, RunHeader, RunResume
+from vsperf.search.estimate import together
 from vsperf.spec.case import Case
 from vsperf.spec.loader import Loaded
 from vsperf.store.validation import validate_file
@@ -40,12 +42,14 @@ class Session:
     def carry_out(self, emit: Emit, manner: Manner) -> ExitCode:
         """Run the cases, close the file, and hold what was written against the schema."""
         with self._testbed(), self.writer as writer:
+            expected = together([item.estimate for item in self.planned])
             emit(
                 RunStarted(
                     run=writer.run,
                     folder=str(writer.folder),
                     cases=tuple(item.case for item in self.planned),
-                    estimated_s=sum(item.estimate.seconds for item in self.planned),
+                    estimated_s=expected.seconds,
+                    spread_s=expected.spread_s,
                     simulated=self.simulated,
                     finished_before=len(self.codes_before),
                 )
@@ -72,7 +76,8 @@ def begin(
 ) -> Session:
     """See that the machine is ready, make the folder of a new run, and write its header."""
     checks = require_ready(planned, plugins, results)
-    planned = tuple(item.planned_anew() for item in planned)
+    topology = read_topology()
+    planned = tuple(item.planned_anew(topology) for item in planned)
 
     def header(run: str) -> RunHeader:
         return RunHeader(

@@ -22,14 +22,14 @@ from vsperf.host.cpus import CpuTopology, Needs
 from vsperf.host.lock import testbed_lock
 from vsperf.host.workspace import Workspace, workspace
 from vsperf.plugins import Plugins
-from vsperf.record.host import Calibration, Stalls
+from vsperf.record.host import Calibration
 from vsperf.record.plan import Endpoint, Placement, Step
 from vsperf.record.trial import TrialCounts
 from vsperf.search.estimate import Estimate
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import Case, CaseSpec
 from vsperf.spec.wiring import outer_nics
-from vsperf.trafficgens.base import TrialRequest
+from vsperf.trafficgens.base import Noise, TrialRequest
 
 LOOK_S = 1.0
 """Between two looks at whether every part still runs."""
@@ -135,10 +135,8 @@ class NoGenerator:
     ) -> Calibration | None:
         return None
 
-    def stalls(
-        self, case: CaseSpec, placement: Placement, workspace: Workspace
-    ) -> tuple[Stalls, ...]:
-        return ()
+    def noise(self, case: CaseSpec, placement: Placement, workspace: Workspace) -> Noise:
+        return Noise()
 
     @contextmanager
     def start(

@@ -8,8 +8,8 @@ from fractions import Fraction
 from vsperf.human import human_fps, human_ns
 from vsperf.record.flags import Flag
 from vsperf.record.histogram import excess_ns
-from vsperf.record.host import Stalls, Surroundings
-from vsperf.record.result import SearchResult
+from vsperf.record.host import Calibration, Stalls, Surroundings
+from vsperf.record.result import Limit, SearchResult
 from vsperf.record.trial import Trial
 from vsperf.search.base import Loads
 from vsperf.search.build import loads_of
@@ -34,9 +34,14 @@ def flags_around(
     said = {
         Flag.SHARED_CPU: shared_cpu,
         Flag.EMULATED: any(emulated(facts) for facts in surroundings.machines.values()),
-        Flag.CORES_MOVED: bool(trips) and max(trips) > MOVED * min(trips),
+        Flag.CORES_MOVED: moved(trips),
     }
     return tuple(flag for flag, applies in said.items() if applies)
+
+
+def moved(round_trips_ns: Sequence[int]) -> bool:
+    """Whether a hypervisor changed the distance of the CPUs between two looks."""
+    return bool(round_trips_ns) and max(round_trips_ns) > MOVED * min(round_trips_ns)
 
 
 def emulated(facts: object) -> bool:
@@ -55,6 +60,12 @@ def clipped(spec: CaseSpec, loads: Loads) -> tuple[str, ...]:
         f"{human_fps(asked)} is more than the generator can do without a switch; offered was "
         f"{human_fps(loads.generator_cap)}",
     )
+
+
+def outdated(calibration: Calibration, result: SearchResult) -> bool:
+    """Whether a result ends where the generator did in an earlier run, and may no longer."""
+    limits = [goal.limit for goal in result.goals] + [load.limit for load in result.loads]
+    return calibration.cached and Limit.GENERATOR in limits
 
 
 def host_losses(

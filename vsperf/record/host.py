@@ -35,6 +35,8 @@ class Calibration(Record):
     """Of the generator, then of what stood in for the switch."""
     cached: bool = False
     """Whether it was measured before this run."""
+    round_trip_ns: int | None = None
+    """How far the CPUs were from each other then; a hypervisor that moves them changes the cap."""
 
 
 class Surroundings(Record):

@@ -26,6 +26,16 @@ class TrialRequest:
     """Whether a latency histogram is wanted."""
 
 
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """What the machine does to the CPUs in use while no frame is sent."""
+
+    stalls: tuple[Stalls, ...] = ()
+    """How long it keeps each of them from running."""
+    round_trip_ns: int | None = None
+    """How far the CPU of the generator is from the switch's; None if there are no two."""
+
+
 class GeneratorSession(Protocol):
     """A generator that is connected and ready."""
 
@@ -72,10 +82,8 @@ class TrafficGenerator(Protocol):
         """
         ...
 
-    def stalls(
-        self, case: CaseSpec, placement: Placement, workspace: Workspace
-    ) -> tuple[Stalls, ...]:
-        """Return how long the machine keeps busy CPUs from running; runs before the switch does."""
+    def noise(self, case: CaseSpec, placement: Placement, workspace: Workspace) -> Noise:
+        """Return what the machine does to busy CPUs; runs before the switch does."""
         ...
 
     def start(

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 from vsperf.errors import ComponentError, UsageError
 from vsperf.host.cpus import Needs
 from vsperf.host.workspace import Workspace
-from vsperf.record.host import Calibration, Stalls
+from vsperf.record.host import Calibration
 from vsperf.record.plan import Endpoint, Placement, Step
 from vsperf.record.trial import TrialCounts
 from vsperf.simulation.generator import Fault, GeneratorSettings
@@ -18,7 +18,7 @@ from vsperf.simulation.path import SimulatedPath, Way
 from vsperf.simulation.switch import ENDPOINT_KIND, SwitchModel
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
-from vsperf.trafficgens.base import TrialRequest
+from vsperf.trafficgens.base import Noise, TrialRequest
 
 
 class SimulatedGeneratorSpec(GeneratorSettings, DriverSpec):
@@ -81,10 +81,8 @@ class SimulatedGenerator:
     ) -> Calibration | None:
         return None
 
-    def stalls(
-        self, case: CaseSpec, placement: Placement, workspace: Workspace
-    ) -> tuple[Stalls, ...]:
-        return ()
+    def noise(self, case: CaseSpec, placement: Placement, workspace: Workspace) -> Noise:
+        return Noise()
 
     @contextmanager
     def start(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Sequence
+from dataclasses import asdict
 
 import click
 from rich.console import Console
@@ -14,9 +15,10 @@ from vsperf.cli.selection import json_option, load, selects_cases
 from vsperf.cli.tables import console, simulated_banner
 from vsperf.engine.run import Planned, plan_cases
 from vsperf.errors import ExitCode
-from vsperf.human import human_fps, human_seconds
+from vsperf.human import human_expected, human_fps
 from vsperf.plugins import Plugins
 from vsperf.search.build import loads_of
+from vsperf.search.estimate import together
 from vsperf.spec.loader import Request
 
 
@@ -54,15 +56,15 @@ def print_plans(planned: Sequence[Planned], as_json: bool) -> None:
             out.print(
                 f"{item.case.label}: {item.case.spec.search.kind} from {human_fps(loads.minimum)} "
                 f"to {human_fps(loads.maximum)} per direction, about {item.estimate.trials} "
-                f"trials, {human_seconds(item.estimate.seconds)}",
+                f"trials, {human_expected(item.estimate.seconds, item.estimate.spread_s)}",
                 markup=False,
                 soft_wrap=True,
             )
-    seconds = sum(item.estimate.seconds for item in planned)
-    trials = sum(item.estimate.trials for item in planned)
+    expected = together([item.estimate for item in planned])
     out.print(
-        f"{len(planned)} {'case' if len(planned) == 1 else 'cases'}, about {trials} trials, "
-        f"{human_seconds(seconds)}",
+        f"{len(planned)} {'case' if len(planned) == 1 else 'cases'}, "
+        f"about {expected.trials} trials, "
+        f"{human_expected(expected.seconds, expected.spread_s)}",
         style="bold",
     )
 
@@ -95,7 +97,7 @@ def _as_json(item: Planned) -> dict[str, object]:
     return {
         "case": item.case.key,
         "label": item.case.label,
-        "estimate": {"trials": item.estimate.trials, "seconds": item.estimate.seconds},
+        "estimate": asdict(item.estimate),
         "plan": item.plan.plan.model_dump(mode="json"),
         "spec": item.case.spec.model_dump(mode="json"),
     }

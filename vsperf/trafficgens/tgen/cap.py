@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from vsperf.host.workspace import Workspace
 from vsperf.record.host import Stalls
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.wiring import outer_nics
+from vsperf.trafficgens.base import Noise
 from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, stalls, trial, ways_between
+from vsperf.trafficgens.tgen.client import Answer
 from vsperf.trafficgens.tgen.command import Options
 from vsperf.trafficgens.tgen.loop import Loop, arrived_fps, loop
 
@@ -41,10 +45,19 @@ def loop_of(case: CaseSpec) -> Loop:
     return "machine" if outer_nics(case.topology) else "vhost"
 
 
-def measure_stalls(options: Options, workspace: Workspace) -> tuple[Stalls, ...]:
-    """Return the stalls of the CPUs of `options`, each watched by a loop that does nothing else."""
-    with at_hand(NOTHING, options, workspace) as tgen:
+def measure_noise(options: Options, switch_cpus: tuple[int, ...], workspace: Workspace) -> Noise:
+    """Return the stalls of all CPUs, and how far the switch's first is from the generator's.
+
+    Each CPU is watched by a loop that does nothing else.
+    """
+    cpus = tuple(dict.fromkeys((*options.cpus, *switch_cpus)))
+    with at_hand(NOTHING, replace(options, cpus=cpus), workspace) as tgen:
         answer = stalls(tgen, STALLS_NS, THRESHOLD_NS)
+        distance_ns = tgen.round_trip_ns((options.cpus[0], switch_cpus[0])) if switch_cpus else None
+    return Noise(_stalls(answer), distance_ns)
+
+
+def _stalls(answer: Answer) -> tuple[Stalls, ...]:
     return tuple(
         Stalls(
             cpu=worker["cpu"],

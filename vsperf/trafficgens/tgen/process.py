@@ -32,6 +32,7 @@ PROTOCOL = 1
 START_S = 30.0
 LINKS_S = 10.0
 ANSWER_S = 10.0
+ROUND_TRIPS = 400
 LEAST_HUGEPAGES = 64
 MEMORY_BYTES = 256 << 20
 """Hugepages that it may take, per memory node that it runs on."""
@@ -107,6 +108,14 @@ class Tgen:
                 why = f"it has {', '.join(found) or 'none'}" + (f"; {words}" if words else "")
                 raise ComponentError(f"tgen has no port {port.name}", why=why)
         return {link: found[port.name] for link, port in ports.items()}
+
+    def round_trip_ns(self, cpus: tuple[int, int]) -> int | None:
+        """Return how long a cache line takes from one CPU to another and back, by the median."""
+        if cpus[0] == cpus[1]:
+            return None
+        found = self.ask("roundtrip", cpus=list(cpus), rounds=ROUND_TRIPS)
+        median: int | None = found.get("percentiles_ns", {}).get("50")
+        return median
 
     def alive(self) -> bool:
         """Whether it still runs, and answers as far as anybody knows."""

@@ -1,0 +1,147 @@
+"""The cap of the generator is measured once, kept, and measured anew when there is reason to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from simulated_cases import simulated_case
+
+from vsperf.deploy.planner import CasePlan, Drivers, make_plan
+from vsperf.engine.groundwork import Groundwork
+from vsperf.engine.surroundings import outdated
+from vsperf.host.cpus import Cpu, CpuTopology
+from vsperf.host.workspace import Nowhere, Workspace
+from vsperf.record.host import Calibration
+from vsperf.record.plan import Placement
+from vsperf.record.result import GoalResult, Limit, SearchResult
+from vsperf.spec.case import CaseSpec
+from vsperf.trafficgens.base import Noise
+from vsperf.trafficgens.sim import SimulatedGenerator
+from vsperf.vswitches.sim import SimulatedSwitch
+
+
+@dataclass
+class Machine(SimulatedGenerator):
+    """A generator on a machine whose CPUs are so far apart; counts how often it is calibrated."""
+
+    distance_ns: int | None = 120
+    age: timedelta = timedelta(0)
+    measured: list[int | None] = field(default_factory=list)
+
+    def noise(self, case: CaseSpec, placement: Placement, workspace: Workspace) -> Noise:
+        return Noise((), self.distance_ns)
+
+    def calibrate(
+        self, case: CaseSpec, placement: Placement, workspace: Workspace
+    ) -> Calibration | None:
+        self.measured.append(self.distance_ns)
+        return Calibration(
+            frame_size=case.traffic.frame_size.bytes,
+            cap_fps=1000 * len(self.measured),
+            method="made up",
+            measured_at=(datetime.now(UTC) - self.age).isoformat(),
+            cpus=(0, 1),
+        )
+
+
+@dataclass
+class Lab:
+    """Runs one after the other, on one machine."""
+
+    cache: Path
+    machine: Machine = field(default_factory=Machine)
+
+    def run(self, *frame_sizes: str, recalibrate: bool = False) -> list[tuple[int, bool]]:
+        """Return by case the cap, and whether it was known before the run."""
+        groundwork, found = Groundwork(recalibrate=recalibrate, cache=self.cache), []
+        for size in frame_sizes or ("64B",):
+            calibration = groundwork.calibration(*self.case(size), Nowhere())
+            assert calibration is not None
+            found.append((calibration.cap_fps, calibration.cached))
+        return found
+
+    def case(self, size: str = "64B") -> tuple[CaseSpec, CasePlan, Drivers]:
+        spec = simulated_case(traffic={"frame_size": size})
+        drivers = Drivers(SimulatedSwitch(), self.machine)
+        return spec, make_plan(spec, drivers, CpuTopology((Cpu(0), Cpu(1, core=1)))), drivers
+
+
+@pytest.fixture(name="lab")
+def fixture_lab(tmp_path: Path) -> Lab:
+    return Lab(tmp_path / "calibration.json")
+
+
+def test_a_cap_is_measured_once_per_frame_size(lab: Lab) -> None:
+    assert lab.run("64B", "128B", "64B") == [(1000, False), (2000, False), (1000, False)]
+    assert lab.run("64B", "128B") == [(1000, True), (2000, True)]
+
+
+def test_it_is_measured_anew_once_when_told_so(lab: Lab) -> None:
+    lab.run()
+    assert lab.run("64B", "64B", recalibrate=True) == [(2000, False), (2000, False)]
+    assert lab.run() == [(2000, True)]
+
+
+def test_it_is_measured_anew_after_a_day(lab: Lab) -> None:
+    lab.machine.age = timedelta(hours=23)
+    lab.run()
+    assert lab.run() == [(1000, True)]
+    lab.machine.age = timedelta(hours=25)
+    lab.run(recalibrate=True)
+    assert lab.run() == [(3000, False)]
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "known"),
+    [
+        (120, 170, True),
+        (120, 190, False),
+        (190, 120, False),
+        (120, None, True),
+        (None, 120, True),
+    ],
+)
+def test_it_is_measured_anew_when_the_cpus_were_moved(
+    then: int | None, now: int | None, known: bool, lab: Lab
+) -> None:
+    lab.machine.distance_ns = then
+    lab.run()
+    lab.machine.distance_ns = now
+    ((_, cached),) = lab.run()
+    assert (cached, len(lab.machine.measured)) == (known, 1 if known else 2)
+
+
+def test_one_that_is_doubted_is_forgotten_and_the_others_are_not(lab: Lab) -> None:
+    lab.run("64B", "128B")
+    spec, plan, _ = lab.case("64B")
+    Groundwork(cache=lab.cache).forget(spec, plan)
+    assert lab.run("64B", "128B") == [(3000, False), (2000, True)]
+
+
+@pytest.mark.parametrize(
+    ("cached", "limit", "doubted"),
+    [
+        (True, Limit.GENERATOR, True),
+        (True, Limit.DUT, False),
+        (False, Limit.GENERATOR, False),
+    ],
+)
+def test_a_result_at_a_cap_from_an_earlier_run_is_reason_to_doubt_it(
+    cached: bool, limit: Limit, doubted: bool
+) -> None:
+    calibration = Calibration(
+        frame_size=64, cap_fps=1000, method="made up", measured_at="", cpus=(0, 1), cached=cached
+    )
+    goal = GoalResult(
+        goal="ndr",
+        loss_ratio="0",
+        lower_fps=1000,
+        upper_fps=None,
+        throughput_fps=1000,
+        limit=limit,
+        reason="made up",
+    )
+    assert outdated(calibration, SearchResult(goals=(goal,))) is doubted
