@@ -199,15 +199,17 @@ def test_a_machine_that_nobody_calls_is_waited_for_until_its_time_is_over() -> N
     assert "waiting for client connection" in str(caught.value.problems[0].why)
 
 
+ENDED = "(ended with exit code 1|was killed by SIGSEGV)"
+"""DPDK gives up, and now and then its threads fall over each other meanwhile."""
+
+
 def test_a_machine_that_does_not_start_shows_what_it_said() -> None:
     case = process_case(PVP, testpmd_arguments=["--no-such-option"])
     with (
         hugepages(),
         alone(case) as (running, place),
-        backend(
-            place,
-        ),
-        pytest.raises(ComponentError, match="vm1 ended with exit code 1") as caught,
+        backend(place),
+        pytest.raises(ComponentError, match=f"vm1 {ENDED} while it started") as caught,
     ):
         running.await_forwarding()
     assert "no-such-option" in str(caught.value.problems[0].why)
