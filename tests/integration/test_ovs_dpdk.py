@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from vsperf.host.workspace import workspace
 from vsperf.record.plan import Placement
 from vsperf.trafficgens.tgen.byhand import Sending
 from vsperf.vswitches.ovs_dpdk.driver import OvsDpdk
+from vsperf.vswitches.ovs_dpdk.programs import digest, planned_programs
 
 pytestmark = pytest.mark.xdist_group("machine")
 
@@ -73,6 +76,26 @@ def test_frames_go_through_both_ways(ports: str, require: Callable[[str], None])
     assert (pmd.cpu, pmd.frames) == (1, 40_000)
     assert sum(pmd.hits.values()) == 40_000
     assert growth.dropped_frames == 0
+
+
+def test_an_install_elsewhere_is_used_by_its_path_and_recorded(
+    tmp_path: Path, require: Callable[[str], None]
+) -> None:
+    require("tgen")
+    ours, theirs = planned_programs(str(tmp_path)), planned_programs(None)
+    for copy, original in zip(astuple(ours), astuple(theirs), strict=True):
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(original, copy)
+    case = ovs_case({"install": str(tmp_path)})
+    endpoints = OvsDpdk().plan(case, PLACEMENT).endpoints
+    with deployed(case) as (running, place), generator(endpoints, running, place) as tgen:
+        assert send(tgen, SLOWLY) == (40_000, 40_000)
+        programs = {
+            Path(f"/proc/{daemon.pid}/exe").resolve() for daemon in running.daemons.values()
+        }
+        facts = running.facts()
+    assert programs == {ours.daemon, ours.database_server}
+    assert (facts["daemon"], facts["daemon_sha256"]) == (str(ours.daemon), digest(theirs.daemon))
 
 
 def test_every_frame_is_accounted_for_at_overload(require: Callable[[str], None]) -> None:
