@@ -161,5 +161,5 @@ def test_a_driver_that_refuses_the_device_is_an_error_and_the_old_one_comes_back
 
 
 def test_pci_addresses_are_told_from_other_devices() -> None:
-    devices = ("0000:03:00.0,queues=2", "03:00.1", "net_af_packet0,iface=veth0", None, "/run/sock")
-    assert pci_addresses(devices) == ("0000:03:00.0", "03:00.1")
+    devices = ("0000:03:00.0,queues=2", "03:00.1", "net_af_packet0,iface=veth0", "/run/sock")
+    assert pci_addresses(devices) == ("0000:03:00.0", "0000:03:00.1")

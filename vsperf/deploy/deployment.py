@@ -84,9 +84,7 @@ def patience_s(spec: CaseSpec) -> float:
 
 def prepare(spec: CaseSpec, plan: CasePlan, workspace: Workspace, stack: ExitStack) -> None:
     """Give the parts the network cards and the memory that they will ask for."""
-    links = spec.testbed.links.values()
-    addresses = pci_addresses(device for link in links for device in (link.switch, link.generator))
-    if addresses:
+    if addresses := pci_addresses(spec.testbed.devices):
         stack.enter_context(bound(addresses, workspace))
     if plan.plan.hugepage_bytes:
         stack.enter_context(reserve(plan.plan.hugepage_bytes, workspace))

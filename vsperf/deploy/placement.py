@@ -1,14 +1,14 @@
 """Which CPUs do what: from what the parts ask for and what the machine has. Pure.
 
 A part that never sleeps gets a CPU for itself as long as there are any: isolated ones first, then
-those on cores that nobody uses yet, the machine's first core last, because the system lives there.
-Parts that mostly sleep go to what is left. When there are too few, parts share, and say so; the
-generator is the last that has to, since what it does late, it does not do at all.
+those near the NICs and on cores that nobody uses yet, the machine's first core last, because the
+system lives there. Parts that mostly sleep go to what is left. When there are too few, parts share,
+and say so; the generator is the last that has to, since what it does late, it does not do at all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from vsperf.errors import Problem, SpecError
 from vsperf.host.cpus import Cpu, CpuNeed, CpuTopology
@@ -17,11 +17,16 @@ from vsperf.record.plan import Placement
 GENERATOR = "generator"
 
 
-def place(needs: Sequence[CpuNeed], topology: CpuTopology) -> Placement:
+def place(
+    needs: Sequence[CpuNeed], topology: CpuTopology, devices: Collection[str] = ()
+) -> Placement:
     """Return the CPUs of every role; raise `SpecError` for what this machine does not have.
 
-    Parts may share a CPU. The threads of one part may not: a switch polls with one on each.
+    Parts may share a CPU. The threads of one part may not: a switch polls with one on each. CPUs
+    near the first of the devices are preferred.
     """
+    device_nodes = {name: topology.devices[name] for name in devices if name in topology.devices}
+    near = next(iter(device_nodes.values()), None)
     _check_pins(needs, topology)
     _check_counts(needs, topology)
     found: dict[str, tuple[int, ...]] = {}
@@ -30,7 +35,8 @@ def place(needs: Sequence[CpuNeed], topology: CpuTopology) -> Placement:
         if need.pinned is not None:
             found[need.role] = need.pinned
         elif need.busy:
-            found[need.role] = _for_busy(need.count, topology, busy, found.get(GENERATOR, ()))
+            spared = found.get(GENERATOR, ())
+            found[need.role] = _for_busy(need.count, topology, busy, spared, near)
         else:
             found[need.role] = _for_idle(need.count, topology, busy, found)
         if need.busy:
@@ -41,7 +47,8 @@ def place(needs: Sequence[CpuNeed], topology: CpuTopology) -> Placement:
         role: tuple(sorted({topology[number].node for number in numbers}))
         for role, numbers in cpus.items()
     }
-    return Placement(cpus=cpus, nodes=nodes, notes=tuple(_notes(cpus, roles, topology)))
+    notes = (*_notes(cpus, roles, topology), *_far_devices(device_nodes, topology, busy))
+    return Placement(cpus=cpus, nodes=nodes, notes=notes)
 
 
 def shares_cpu(placement: Placement, needs: Iterable[CpuNeed]) -> bool:
@@ -84,22 +91,30 @@ def _check_counts(needs: Sequence[CpuNeed], topology: CpuTopology) -> None:
 
 
 def _for_busy(
-    count: int, topology: CpuTopology, busy: Sequence[int], spared: Sequence[int]
+    count: int,
+    topology: CpuTopology,
+    busy: Sequence[int],
+    spared: Sequence[int],
+    near: int | None,
 ) -> tuple[int, ...]:
     chosen: list[int] = []
     for _ in range(count):
         taken = [*busy, *chosen]
         chosen.append(
-            min(topology.cpus, key=lambda cpu: _cost(cpu, taken, topology, spared)).number
+            min(topology.cpus, key=lambda cpu: _cost(cpu, taken, topology, spared, near)).number
         )
     return tuple(chosen)
 
 
 def _cost(
-    cpu: Cpu, taken: Sequence[int], topology: CpuTopology, spared: Sequence[int]
+    cpu: Cpu,
+    taken: Sequence[int],
+    topology: CpuTopology,
+    spared: Sequence[int],
+    near: int | None,
 ) -> tuple[object, ...]:
     cores = {topology[number].core for number in taken}
-    nodes = [topology[number].node for number in taken]
+    nodes = [near] if near is not None else [topology[number].node for number in taken]
     return (
         cpu.number in taken,
         cpu.number in spared,
@@ -121,6 +136,17 @@ def _for_idle(
         return tuple(free[:count])
     quiet = found.get(GENERATOR, ()) or tuple(busy) or topology.numbers
     return quiet[:1]
+
+
+def _far_devices(
+    device_nodes: Mapping[str, int], topology: CpuTopology, busy: Iterable[int]
+) -> list[str]:
+    used = sorted({topology[number].node for number in busy})
+    return [
+        f"{name} is on memory node {node}, where none of the polling CPUs is: its frames cross over"
+        for name, node in device_nodes.items()
+        if used and node not in used
+    ]
 
 
 def _notes(

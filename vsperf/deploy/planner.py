@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from vsperf.deploy.placement import place, shares_cpu
 from vsperf.errors import Problem, SpecError
+from vsperf.host.binding import pci_addresses
 from vsperf.host.cpus import CpuNeed, CpuTopology, Needs
 from vsperf.plugins import Plugins
 from vsperf.record.plan import Endpoint, Placement, Plan, Step, Wire
@@ -80,7 +81,8 @@ def make_plan(spec: CaseSpec, drivers: Drivers, topology: CpuTopology) -> CasePl
     needs = [need for part in parts for need in part.cpus]
     if needs:
         needs.append(CpuNeed(OWN_ROLE, 1, busy=False))
-    placement = place(needs, _allowed(spec, topology)) if needs else Placement()
+    devices = pci_addresses(spec.testbed.devices)
+    placement = place(needs, _allowed(spec, topology), devices) if needs else Placement()
     switch = drivers.vswitch.plan(spec, placement)
     outer = _outer_wires(spec)
     wires = (*switch.wires, *outer)
@@ -145,7 +147,7 @@ def _allowed(spec: CaseSpec, topology: CpuTopology) -> CpuTopology:
                 )
             ]
         )
-    return CpuTopology(chosen)
+    return replace(topology, cpus=chosen)
 
 
 def directions_of(spec: CaseSpec) -> tuple[tuple[str, str], ...]:

@@ -34,13 +34,7 @@ def require_ready(
     require_short(sockets)
     refuse_beside_dead()
     parts = {driver.kind for item in planned for driver in item.drivers.all}
-    devices = [
-        device
-        for spec in specs
-        for link in spec.testbed.links.values()
-        for device in (link.switch, link.generator)
-    ]
-    addresses = pci_addresses(devices)
+    addresses = pci_addresses(device for spec in specs for device in spec.testbed.devices)
     if addresses:
         parts.add("pci")
     found = examine_for(parts, Surroundings(results=results, plugins=plugins))

@@ -12,7 +12,7 @@ from pathlib import Path
 from vsperf.errors import ComponentError, NotReadyError, Problem
 from vsperf.host.files import Roots, link_name, text
 from vsperf.host.network import Network
-from vsperf.host.pci import PASSING, WITHOUT_IOMMU, Nic, find_nic, read_nics, refusal
+from vsperf.host.pci import PASSING, WITHOUT_IOMMU, Nic, find_nic, full_address, read_nics, refusal
 from vsperf.host.undo import BindDriver
 from vsperf.host.workspace import Workspace
 
@@ -23,10 +23,10 @@ PCI_DEVICE = re.compile(r"(?:[0-9a-fA-F]{4}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-
 UNSAFE = "enable_unsafe_noiommu_mode"
 
 
-def pci_addresses(devices: Iterable[str | None]) -> tuple[str, ...]:
-    """Return the PCI addresses among the devices of a testbed's links, arguments left out."""
-    found = (PCI_DEVICE.match(device) for device in devices if device is not None)
-    return tuple(dict.fromkeys(match[0].lower() for match in found if match))
+def pci_addresses(devices: Iterable[str]) -> tuple[str, ...]:
+    """Return the whole PCI addresses among the devices of a testbed's links, without arguments."""
+    found = [match[0].lower() for device in devices if (match := PCI_DEVICE.match(device))]
+    return tuple(dict.fromkeys(full_address(address) for address in found))
 
 
 @contextmanager

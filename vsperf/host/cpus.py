@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from vsperf.host.files import integer
 from vsperf.units import CpuSet
 
 SYSFS = Path("/sys/devices/system")
+PCI = Path("/sys/bus/pci/devices")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,8 @@ class CpuTopology:
     """All CPUs that may be used."""
 
     cpus: tuple[Cpu, ...]
+    devices: Mapping[str, int] = field(default_factory=dict, hash=False)
+    """Memory nodes of the devices on the PCI bus that have one, by address."""
 
     def __getitem__(self, number: int) -> Cpu:
         return next(cpu for cpu in self.cpus if cpu.number == number)
@@ -61,7 +66,9 @@ class Needs:
     """Per memory node that it runs on."""
 
 
-def read_topology(allowed: frozenset[int] | None = None, sysfs: Path = SYSFS) -> CpuTopology:
+def read_topology(
+    allowed: frozenset[int] | None = None, sysfs: Path = SYSFS, pci: Path = PCI
+) -> CpuTopology:
     """Return the CPUs that this process may use; `allowed` replaces what the kernel says."""
     usable = os.sched_getaffinity(0) if allowed is None else allowed
     isolated = _cpu_list(sysfs / "cpu" / "isolated")
@@ -72,7 +79,12 @@ def read_topology(allowed: frozenset[int] | None = None, sysfs: Path = SYSFS) ->
         nodes = sorted(folder.glob("node[0-9]*"))
         node = int(nodes[0].name.removeprefix("node")) if nodes else 0
         found.append(Cpu(number, node, min(siblings), number in isolated))
-    return CpuTopology(tuple(found))
+    return CpuTopology(tuple(found), _device_nodes(pci))
+
+
+def _device_nodes(pci: Path) -> dict[str, int]:
+    nodes = {folder.name: integer(folder / "numa_node") for folder in pci.glob("*")}
+    return {address: node for address, node in nodes.items() if node is not None and node >= 0}
 
 
 def _cpu_list(path: Path) -> set[int]:

@@ -84,8 +84,13 @@ def read_nics(roots: Roots, network: Network) -> tuple[Nic, ...]:
 
 def find_nic(address: str, nics: tuple[Nic, ...]) -> Nic | None:
     """Return the NIC at an address, which may leave the domain 0000 out."""
-    full = address.lower() if address.count(":") == 2 else f"0000:{address.lower()}"
+    full = full_address(address.lower())
     return next((nic for nic in nics if nic.address == full), None)
+
+
+def full_address(address: str) -> str:
+    """Return the address with its domain."""
+    return address if address.count(":") == 2 else f"0000:{address}"
 
 
 def refusal(nic: Nic, *, without_iommu: bool = False, together: Collection[str] = ()) -> str | None:

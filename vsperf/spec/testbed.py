@@ -42,3 +42,9 @@ class Testbed(Spec):
     machines: dict[str, Machine] = Field(default_factory=lambda: {"local": Machine()})
     links: dict[str, Link] = Field(min_length=1)
     """By name; topologies speak of these names (`phy0`, `phy1`)."""
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """The devices that links name, at either end."""
+        ends = [end for link in self.links.values() for end in (link.switch, link.generator)]
+        return tuple(end for end in ends if end is not None)
