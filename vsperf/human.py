@@ -49,6 +49,6 @@ def human_seconds(seconds: float) -> str:
 
 
 def human_expected(seconds: float, spread_s: float) -> str:
-    """Write a time that is expected, and how far off it may well be: about 4 min 33 s ± 65 s."""
+    """Write a time that is expected, and how far off it may well be: 4 min 33 s ± 65 s."""
     spread = f" ± {human_seconds(spread_s)}" if spread_s > seconds * NO_MATTER else ""
-    return f"about {human_seconds(seconds)}{spread}"
+    return f"{human_seconds(seconds)}{spread}"

@@ -218,9 +218,9 @@ def test_a_bit_rate_says_its_layer_and_layers_differ_by_the_gap() -> None:
         (human_seconds(3.25), "3.2 s"),
         (human_seconds(200), "3 min 20 s"),
         (human_seconds(7500), "2 h 05 min"),
-        (human_expected(273, 65), "about 4 min 33 s ± 1 min 05 s"),
-        (human_expected(273, 0), "about 4 min 33 s"),
-        (human_expected(273, 10), "about 4 min 33 s"),
+        (human_expected(273, 65), "4 min 33 s ± 1 min 05 s"),
+        (human_expected(273, 0), "4 min 33 s"),
+        (human_expected(273, 10), "4 min 33 s"),
     ],
 )
 def test_people_read_four_digits_and_a_prefix(text: str, shown: str) -> None:

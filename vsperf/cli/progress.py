@@ -121,12 +121,12 @@ def plain_line(event: Event) -> str:
             return (
                 f"{label}{verb} {event.run}: {len(event.cases)} "
                 f"{'case' if len(event.cases) == 1 else 'cases'}{before}, "
-                f"{human_expected(event.estimated_s, event.spread_s)}, in {event.folder}"
+                f"about {human_expected(event.estimated_s, event.spread_s)}, in {event.folder}"
             )
         case CaseStarted():
             return (
                 f"[{event.number}/{event.total}] {event.case.label}, "
-                f"{human_expected(event.estimated_s, event.spread_s)}"
+                f"about {human_expected(event.estimated_s, event.spread_s)}"
             )
         case TrialFinished():
             return "  " + trial_line(event.trial)
