@@ -7,6 +7,7 @@ the same one, and the mean is what is expected.
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 import statistics
@@ -27,6 +28,8 @@ REHEARSED_TRIALS = 600
 """About so many trials are rehearsed in all, of whatever search."""
 ALIKE_OCTAVES = 4
 """Ranges of loads whose spans differ by less than this need about as many trials."""
+MOODS = (0.5, 1.25, 2.0)
+"""How restless a machine is changes from case to case, so rehearsals take turns with these."""
 DISTURBED = Fraction(98, 100)
 """Share of the frames that arrives in a trial that was disturbed."""
 TOP_FPS = 1 << 24
@@ -161,12 +164,25 @@ def _alike(spec: Search, loads: Loads, presumed: Presumption) -> Loads:
 
 
 def _rehearse(spec: Search, loads: Loads, presumed: Presumption) -> tuple[_Rehearsal, ...]:
-    steady = replace(presumed, unrest_of_knee=0.0, unrest_of_capacity=0.0, disturbed=0.0)
-    first = _rehearsal(spec, loads, steady, seed=0)
+    first = _rehearsal(spec, loads, _times(presumed, 0), seed=0)
     if not presumed.restless or isinstance(spec, FixedLoad):
         return (first,)
     times = max(1, min(MOST_REHEARSALS, REHEARSED_TRIALS // max(1, first.trials)))
-    return tuple(_rehearsal(spec, loads, presumed, seed) for seed in range(1, times + 1))
+    moods = itertools.cycle(_times(presumed, factor) for factor in MOODS)
+    return tuple(
+        _rehearsal(spec, loads, mood, seed)
+        for seed, mood in zip(range(1, times + 1), moods, strict=False)
+    )
+
+
+def _times(presumed: Presumption, factor: float) -> Presumption:
+    """Return the same switch on a machine that is so many times as restless."""
+    return replace(
+        presumed,
+        unrest_of_knee=presumed.unrest_of_knee * factor,
+        unrest_of_capacity=presumed.unrest_of_capacity * factor,
+        disturbed=presumed.disturbed * factor,
+    )
 
 
 def _rehearsal(spec: Search, loads: Loads, presumed: Presumption, seed: int) -> _Rehearsal:
