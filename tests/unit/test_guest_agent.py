@@ -11,6 +11,14 @@ import pytest
 
 AGENT = Path(__file__).resolve().parents[2] / "vnfs" / "agent"
 REQUEST = r'{"id":1,"verb":"start","nics":["52:54"],"deep":{"a\n":[1,-2,null,true]},"u":"\u0041\""}'
+WHOLE = '{"id":1,"nics":["52:54"],"n":-12}'
+GOOD = ('{"a":[1,-2,{"b":null}],"c":"\\u0041\\n","d":true}', " 18446744073709551615 ", "[]", WHOLE)
+BAD = (
+    *("", "{", "[1,]", '{"a":1,"a":2}', "1.5", "1e3", "01", '"\\x"', '"\n"', "[1]x", "nul"),
+    *("[" * 1000, "-", '"\\u12"', "99999999999999999999", '{"a" 1}', '"abc'),
+    *(WHOLE[:length] for length in range(1, len(WHOLE), 4)),
+)
+HALVES = ('{"a\\', '{"a\n', '["a\\', '"a\\', '"\\u', '{"a"', "[1")
 
 
 @pytest.fixture(name="program", scope="module")
@@ -27,12 +35,19 @@ def fixture_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "program"
 
 
+@pytest.mark.parametrize("text", GOOD)
+def test_the_agent_reads_json(program: Path, text: str) -> None:
+    assert subprocess.run([program, "read", text], check=False).returncode == 0
+
+
 def test_a_request_that_breaks_off_anywhere_is_read_no_further_than_it_goes(program: Path) -> None:
     assert subprocess.run([program, "every-beginning", REQUEST], check=False).returncode == 0
 
 
-@pytest.mark.parametrize("text", ['{"a\\', '{"a\n', '["a\\', '"a\\', '"\\u', '{"a"', "[1", "-"])
-def test_no_byte_behind_half_a_request_is_read(program: Path, text: str) -> None:
+@pytest.mark.parametrize("text", [*BAD, *HALVES])
+def test_what_is_not_quite_json_is_refused_and_no_byte_behind_it_read(
+    program: Path, text: str
+) -> None:
     done = subprocess.run([program, "read", text], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (1, "")
 

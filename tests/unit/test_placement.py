@@ -11,6 +11,7 @@ from vsperf.deploy.placement import place
 from vsperf.errors import NotReadyError, SpecError
 from vsperf.host.binding import pci_addresses
 from vsperf.host.cpus import Cpu, CpuNeed, CpuTopology, read_topology
+from vsperf.host.files import Roots
 from vsperf.host.workspace import require_short
 from vsperf.spec.testbed import Testbed
 
@@ -79,10 +80,12 @@ def test_a_nic_that_is_far_from_the_cpus_that_were_chosen_is_named() -> None:
 
 
 def test_the_machine_says_which_node_a_device_is_near(tmp_path: Path) -> None:
+    roots = Roots(tmp_path)
     for address, node in ((NIC, "1"), (OTHER_NIC, "-1")):
-        (tmp_path / address).mkdir()
-        (tmp_path / address / "numa_node").write_text(f"{node}\n")
-    assert read_topology(pci=tmp_path).devices == {NIC: 1}
+        folder = roots.pci / "devices" / address
+        folder.mkdir(parents=True)
+        (folder / "numa_node").write_text(f"{node}\n")
+    assert read_topology(roots=roots).devices == {NIC: 1}
 
 
 def test_the_testbed_says_which_nics_a_case_uses() -> None:

@@ -7,11 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vsperf.host.files import integer
+from vsperf.host.files import Roots, integer
 from vsperf.units import CpuSet
-
-SYSFS = Path("/sys/devices/system")
-PCI = Path("/sys/bus/pci/devices")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,24 +63,24 @@ class Needs:
     """Per memory node that it runs on."""
 
 
-def read_topology(
-    allowed: frozenset[int] | None = None, sysfs: Path = SYSFS, pci: Path = PCI
-) -> CpuTopology:
+def read_topology(allowed: frozenset[int] | None = None, roots: Roots | None = None) -> CpuTopology:
     """Return the CPUs that this process may use; `allowed` replaces what the kernel says."""
+    roots = roots or Roots()
     usable = os.sched_getaffinity(0) if allowed is None else allowed
-    isolated = _cpu_list(sysfs / "cpu" / "isolated")
+    isolated = _cpu_list(roots.cpus / "isolated")
     found = []
     for number in sorted(usable):
-        folder = sysfs / "cpu" / f"cpu{number}"
+        folder = roots.cpus / f"cpu{number}"
         siblings = _cpu_list(folder / "topology" / "thread_siblings_list") or {number}
         nodes = sorted(folder.glob("node[0-9]*"))
         node = int(nodes[0].name.removeprefix("node")) if nodes else 0
         found.append(Cpu(number, node, min(siblings), number in isolated))
-    return CpuTopology(tuple(found), _device_nodes(pci))
+    return CpuTopology(tuple(found), _device_nodes(roots))
 
 
-def _device_nodes(pci: Path) -> dict[str, int]:
-    nodes = {folder.name: integer(folder / "numa_node") for folder in pci.glob("*")}
+def _device_nodes(roots: Roots) -> dict[str, int]:
+    folders = (roots.pci / "devices").glob("*")
+    nodes = {folder.name: integer(folder / "numa_node") for folder in folders}
     return {address: node for address, node in nodes.items() if node is not None and node >= 0}
 
 
