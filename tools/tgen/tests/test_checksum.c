@@ -106,54 +106,67 @@ a_16_bit_change_is_right_everywhere(void **state)
 	}
 }
 
-/* A field of mostly zeros or ones as often as a random one. */
-static void
-draw(uint64_t *seed, uint8_t *bytes, size_t length)
-{
-	uint64_t kind = unit_random(seed) % 4;
-	size_t i;
-
-	for (i = 0; i < length; i++)
-		bytes[i] = kind == 0 ? 0 : kind == 1 ? 0xff : (uint8_t)unit_random(seed);
-}
-
+/* A number of only zeros or ones as often as a random one. */
 static uint64_t
-read_number(const uint8_t *bytes, size_t length)
+draw(uint64_t *seed)
 {
-	uint64_t number = 0;
-	size_t i;
-
-	for (i = 0; i < length; i++)
-		number = number << 8 | bytes[i];
-	return number;
+	switch (unit_random(seed) % 4) {
+	case 0:
+		return 0;
+	case 1:
+		return UINT64_MAX;
+	default:
+		return unit_random(seed);
+	}
 }
 
 static void
 wider_changes_are_right(void **state)
 {
-	static const size_t widths[] = { 2, 4, 6, 8, 16 };
+	static const unsigned int widths[] = { 16, 32, 48, 64 };
 	uint64_t seed = 7;
 	size_t w;
 	int i;
 
 	(void)state;
 	for (w = 0; w < sizeof(widths) / sizeof(widths[0]); w++) {
-		for (i = 0; i < 100000; i++) {
-			uint8_t bytes[22] = { 0x45 }, old[16];
-			size_t width = widths[w];
-			uint16_t before, after, changed;
+		/* The field comes last; zeros behind a narrow one change no checksum. */
+		const unsigned int unused = 64 - widths[w];
 
-			draw(&seed, bytes + 2, 4);
-			draw(&seed, bytes + 6, width);
-			memcpy(old, bytes + 6, width);
-			before = by_definition(bytes, 6 + width);
-			draw(&seed, bytes + 6, width);
-			after = by_definition(bytes, 6 + width);
-			changed = width == 16 ? checksum_change_128(before, old, bytes + 6) :
-				checksum_change(before, read_number(old, width),
-					read_number(bytes + 6, width));
-			assert_int_equal(changed, after);
+		for (i = 0; i < 100000; i++) {
+			uint64_t old = draw(&seed) >> unused, new = draw(&seed) >> unused;
+			uint8_t header[16] = { 0x45 };
+			uint16_t before, after;
+
+			bytes_put_32(header + 4, (uint32_t)draw(&seed));
+			bytes_put_64(header + 8, old << unused);
+			before = by_definition(header, sizeof(header));
+			bytes_put_64(header + 8, new << unused);
+			after = by_definition(header, sizeof(header));
+			assert_int_equal(checksum_change(before, old, new), after);
 		}
+	}
+}
+
+static void
+a_128_bit_change_is_right(void **state)
+{
+	uint64_t seed = 8;
+	int i;
+
+	(void)state;
+	for (i = 0; i < 100000; i++) {
+		struct {
+			uint64_t rest;
+			uint64_t field[2]; /* an IPv6 address */
+		} before = { draw(&seed) | 0x45, { draw(&seed), draw(&seed) } }, after = before;
+
+		after.field[0] = draw(&seed);
+		after.field[1] = draw(&seed);
+		assert_int_equal(checksum_change_128(
+			by_definition((const uint8_t *)&before, sizeof(before)),
+			before.field, after.field),
+			by_definition((const uint8_t *)&after, sizeof(after)));
 	}
 }
 
@@ -186,6 +199,7 @@ main(void)
 		cmocka_unit_test(folding_keeps_the_value),
 		cmocka_unit_test(a_16_bit_change_is_right_everywhere),
 		cmocka_unit_test(wider_changes_are_right),
+		cmocka_unit_test(a_128_bit_change_is_right),
 		cmocka_unit_test(udp_never_says_that_there_is_none),
 	};
 
