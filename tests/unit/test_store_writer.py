@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -9,7 +10,9 @@ import resource
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -20,6 +23,7 @@ from record_samples import (
     case_start,
     header,
     making,
+    run_end,
     run_lines,
     trial_line,
 )
@@ -131,28 +135,67 @@ def test_a_deleted_folder_is_noticed_and_not_written_into_the_void(tmp_path: Pat
     assert "was deleted" in (caught.value.problems[0].why or "")
 
 
+@contextmanager
+def longest_file(size: int) -> Iterator[None]:
+    """Let no file grow beyond `size`, as on a disk that is full."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, ignored)
+
+
 def test_a_full_disk_keeps_whole_lines_only_and_the_run_goes_on_when_there_is_room(
     tmp_path: Path,
 ) -> None:
     key = header().cases[0].key
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    try:
-        with RunWriter.create(tmp_path, TESTCASES, making()) as writer:
-            writer.append(case_start(key))
-            size = writer.path.stat().st_size
-            resource.setrlimit(resource.RLIMIT_FSIZE, (size + 100, limits[1]))
-            with pytest.raises(RecordingError, match="cannot be written"):
-                writer.append(trial_line(key))
-            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-            assert writer.path.stat().st_size == size
-            writer.append(trial_line(key, 2))
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-        signal.signal(signal.SIGXFSZ, ignored)
+    with RunWriter.create(tmp_path, TESTCASES, making()) as writer:
+        writer.append(case_start(key))
+        size = writer.path.stat().st_size
+        with longest_file(size + 100), pytest.raises(RecordingError) as caught:
+            writer.append(trial_line(key))
+        assert f"--resume {writer.run}" in (caught.value.problems[0].fix or "")
+        assert writer.path.stat().st_size == size
+    with RunWriter.resume(writer.folder) as writer:
+        writer.append(trial_line(key, 2))
     run = read_run(writer.folder)
     assert not run.torn
     assert [trial.index for trial in run.cases[0].trials] == [2]
+
+
+def test_after_a_line_that_did_not_fit_no_shorter_one_ends_the_run(tmp_path: Path) -> None:
+    key = header().cases[0].key
+    with RunWriter.create(tmp_path, TESTCASES, making()) as writer:
+        writer.append(case_start(key))
+        end = len(LINE.dump_json(run_end())) + 1
+        with longest_file(writer.path.stat().st_size + end):
+            for line in (trial_line(key), run_end()):
+                with pytest.raises(RecordingError, match="cannot be written"):
+                    writer.append(line)
+    assert read_run(writer.folder).state is RunState.INTERRUPTED
+
+
+def test_an_end_that_did_not_reach_the_disk_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with RunWriter.create(tmp_path, TESTCASES, making()) as writer:
+        monkeypatch.setattr(os, "fsync", full)
+        with pytest.raises(RecordingError, match="cannot be written"):
+            writer.append(run_end())
+    assert read_run(writer.folder).state is RunState.INTERRUPTED
+
+
+def test_a_header_that_does_not_fit_is_no_run_that_could_be_resumed(tmp_path: Path) -> None:
+    with longest_file(100), pytest.raises(RecordingError) as caught:
+        RunWriter.create(tmp_path, TESTCASES, making())
+    assert "resume" not in (caught.value.problems[0].fix or "")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_arguments_that_are_no_text_are_recorded_readably(tmp_path: Path) -> None:

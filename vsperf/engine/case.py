@@ -7,7 +7,7 @@ standards). The seed of a repetition and the budget of a case are settled before
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import dataclass, field
 
 from vsperf.deploy.deployment import Deployment, deploy, prepare
@@ -20,7 +20,7 @@ from vsperf.engine.latency import latency_ns, measure_latency
 from vsperf.engine.measurer import Measurer
 from vsperf.engine.surroundings import clipped, outdated
 from vsperf.engine.watch import Watch
-from vsperf.errors import DiedError, VsperfError
+from vsperf.errors import DiedError, RecordingError, VsperfError
 from vsperf.events import DeploymentKept, Emit, PhaseEntered, TrialFinished, TrialStarted
 from vsperf.host.affinity import running_on
 from vsperf.host.workspace import Nowhere, Workspace, workspace
@@ -53,17 +53,23 @@ class CaseRun:
 
 
 def run_case(run: CaseRun) -> tuple[CaseRecord, VsperfError | None]:
-    """Measure a case, once more when a part of it died; whatever happens becomes a record."""
+    """Measure a case, once more when a part of it died; what happens becomes a record.
+
+    Only that nothing can be recorded is raised.
+    """
     try:
         try:
             return _measure(run), None
         except DiedError as error:
             again = f"measured anew on a fresh deployment: {error}: {error.problems[0].why}"
             return _measure(run, (again,)), None
+    except RecordingError:
+        raise  # what cannot be written down does not end the case: a resumed run measures it
     except VsperfError as error:
         return close_failed(run.case, error, run.trials), error
     except KeyboardInterrupt:
-        run.writer.append(close_interrupted(run.case, run.trials))
+        with suppress(RecordingError):  # without this line, too, a resumed run begins it anew
+            run.writer.append(close_interrupted(run.case, run.trials))
         raise
 
 

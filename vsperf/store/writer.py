@@ -3,6 +3,9 @@
 Each line is handed to the operating system before `append` returns, so a killed process loses
 nothing that it recorded. Headers, case results and ends are also forced to the disk, so power
 loss costs no finished case.
+
+Once a line could not be written, none that follows it is: a shorter one might still fit on a full
+disk, and say of a run that it ended when a resumption has to go on.
 """
 
 from __future__ import annotations
@@ -43,6 +46,8 @@ class RunWriter:
         self.before = before
         """What the folder held when the run was resumed; None for a new run."""
         self._descriptor = descriptor
+        self._failed: OSError | None = None
+        """Why a line could not be written; none follows it."""
 
     @classmethod
     def create(
@@ -108,13 +113,14 @@ class RunWriter:
         """Write one line; when this returns, killing the process cannot lose it."""
         content = _encode(line) + b"\n"
         try:
+            if self._failed is not None:
+                raise self._failed
             status = os.fstat(self._descriptor)
             if status.st_nlink == 0:
                 raise OSError(errno.ENOENT, "the folder was deleted while the run was writing it")
-            self._write_whole(content, status.st_size)
-            if isinstance(line, DURABLE):
-                os.fsync(self._descriptor)
+            self._write_whole(content, status.st_size, durable=isinstance(line, DURABLE))
         except OSError as error:
+            self._failed = error
             raise _cannot_write(self.path, error) from error
 
     def close(self) -> None:
@@ -134,12 +140,14 @@ class RunWriter:
     ) -> None:
         self.close()
 
-    def _write_whole(self, content: bytes, size: int) -> None:
+    def _write_whole(self, content: bytes, size: int, *, durable: bool) -> None:
         """Write `content` in one call, or leave the file as it was: `size` bytes long."""
         written = 0
         try:
             while written < len(content):  # a second round happens only when a disk fills up
                 written += os.write(self._descriptor, content[written:])
+            if durable:  # some file systems find out only now that they are full
+                os.fsync(self._descriptor)
         except OSError:
             if written:
                 os.ftruncate(self._descriptor, size)
@@ -210,11 +218,16 @@ def _sync_directory(folder: Path) -> None:
 
 
 def _cannot_write(path: Path, error: OSError) -> RecordingError:
-    fix = "what was recorded before is safe; `vsperf run --resume RUN` goes on from there"
+    run = path.parent.name
+    fix = "begin anew, in a folder that can be written to: `--results DIR`"
+    with contextlib.suppress(OSError):
+        if path.stat().st_size:
+            again = f"`vsperf run --resume {run}` goes on from there"
+            fix = f"what was recorded before is safe; {again}"
     if error.errno in FULL:
         fix = f"make room on the disk; {fix}"
     return RecordingError(
-        f"the records of {path.parent.name} cannot be written",
+        f"the records of {run} cannot be written",
         where=Location(str(path)),
         why=error.strerror or str(error),
         fix=fix,
