@@ -2,7 +2,7 @@
 
 python := .venv/bin/python
 scripts := tools/bootstrap .ci/run
-programs := tools/make-reference
+programs := tools/make-reference tools/compile-matrix
 # Wrong on purpose: what vsperf must answer with "did you mean".
 misspelt := tests/golden,tests/unit/test_config_*
 prose := README.md docs vsperf tests conf testcases tools vnfs results/README.md Makefile setup.py
@@ -10,7 +10,7 @@ prose := README.md docs vsperf tests conf testcases tools vnfs results/README.md
 # Hugepages and the devices of the switch are root's.
 as_root := $(shell [ "$$(id -u)" -eq 0 ] || command -v sudo)
 
-.PHONY: help run test test-tgen setup setup-dev lint format docs clean-venv
+.PHONY: help run test test-tgen compile-matrix setup setup-dev lint format docs clean-venv
 
 help: ## show the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1 \t\2/p' Makefile | expand -t 20
@@ -18,7 +18,7 @@ help: ## show the targets
 run: setup ## set up, then measure OVS-DPDK on this machine
 	@$(as_root) .venv/bin/vsperf run phy2phy_tput
 
-test: lint test-tgen ## set up, then all gates and all tests
+test: lint compile-matrix test-tgen ## set up, then all gates and all tests
 	@$(python) -m pytest -n 2 --dist loadgroup
 
 test-tgen: setup-dev ## the unit tests and the fuzzer of the traffic generator, with sanitizers too
@@ -33,6 +33,9 @@ setup: ## install what vsperf needs into .venv
 
 setup-dev: ## install what the tests need, too
 	@tools/bootstrap --dev
+
+compile-matrix: setup-dev ## compile the C parts for other processors and with other compilers
+	@$(python) tools/compile-matrix
 
 lint: setup-dev ## the gates: style, types, layers, spelling, shell scripts
 	@echo "gate: ruff check";           $(python) -m ruff check . $(programs) vnfs/build

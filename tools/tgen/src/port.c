@@ -15,15 +15,6 @@
 
 #include "port.h"
 
-/* Names before DPDK 21.11. */
-#if RTE_VERSION < RTE_VERSION_NUM(21, 11, 0, 0)
-#define RTE_ETH_MQ_RX_RSS ETH_MQ_RX_RSS
-#define RTE_ETH_RSS_IP ETH_RSS_IP
-#define RTE_ETH_RSS_UDP ETH_RSS_UDP
-#define RTE_ETH_RSS_TCP ETH_RSS_TCP
-#define RTE_ETH_SPEED_NUM_UNKNOWN ETH_SPEED_NUM_UNKNOWN
-#endif
-
 #define POOL_CACHE 512
 #define POOL_SPARE 2048 /* bursts under way, an lcore's cache, a ring between two ports */
 #define ORDINARY_MTU 1500
@@ -241,6 +232,17 @@ port_stop(struct port *port)
 	free_pools(port);
 }
 
+/* From DPDK 26.11 on, the buffer's size is asked for. */
+static int
+read_name(uint16_t id, char *name, size_t size)
+{
+#if RTE_VERSION >= RTE_VERSION_NUM(26, 11, 0, 0)
+	return rte_eth_dev_get_name_by_port(id, name, size);
+#else
+	return size < RTE_ETH_NAME_MAX_LEN ? -ERANGE : rte_eth_dev_get_name_by_port(id, name);
+#endif
+}
+
 void
 port_read_facts(const struct port *port, struct port_facts *facts)
 {
@@ -259,7 +261,7 @@ port_read_facts(const struct port *port, struct port_facts *facts)
 	facts->receive_offloads = port->receive_offloads;
 	facts->transmit_offloads = port->transmit_offloads;
 	facts->numa_node = rte_eth_dev_socket_id(port->id);
-	if (rte_eth_dev_get_name_by_port(port->id, facts->name) != 0)
+	if (read_name(port->id, facts->name, sizeof(facts->name)) != 0)
 		facts->name[0] = '\0';
 	if (rte_eth_dev_info_get(port->id, &info) == 0)
 		snprintf(facts->driver, sizeof(facts->driver), "%s", info.driver_name);
