@@ -17,6 +17,7 @@ from test_kill import assert_recorded
 from vsperf.record.flags import Flag
 from vsperf.record.run import Outcome
 from vsperf.store.folders import LATEST
+from vsperf.trafficgens.tgen.process import LINKS_S
 
 pytestmark = pytest.mark.xdist_group("machine")
 __all__ = ["fixture_calibrations", "fixture_place"]
@@ -101,6 +102,26 @@ def test_when_a_part_is_killed_in_mid_trial_the_case_is_measured_anew(
     assert f"{name} was killed by SIGKILL" in (failed[0].error or "")
     assert ended.phases.count("deploy") == 2
     assert len(case.trials) == 2 + 3
+
+
+def test_a_switch_that_is_killed_while_the_generator_starts_is_named_and_started_anew(
+    place: Place,
+) -> None:
+    run = place.start(*FIXED)
+    run.wait_for("PhaseEntered", phase="deploy")
+    run.wait_until(lambda: "tgen" in place.programs().values())
+    place.signal("tgen", signal.SIGSTOP)  # before it has opened its ports
+    place.signal("ovs-vswitchd", signal.SIGKILL)
+    killed = time.monotonic()
+    run.wait_for("PhaseEntered", 2, phase="deploy")
+    assert time.monotonic() - killed < LINKS_S, "it waited for a generator that cannot get ready"
+    ended = run.end()
+    assert ended.code == 0, ended.err
+    (case,) = place.records().cases
+    assert case.record is not None
+    (again,) = (text for text in case.record.warnings if text.startswith("measured anew"))
+    assert "ovs-vswitchd was lost while tgen started" in again
+    assert "ovs-vswitchd was killed by SIGKILL" in again
 
 
 def test_parts_that_hang_are_noticed_and_the_second_time_the_case_ends_with_the_cause(

@@ -122,22 +122,41 @@ def test_frames_come_back_when_the_switch_restarts(place: Place, vnf: str, event
     assert all(way.good_frames > way.intended_frames // 3 for way in trial.directions)
 
 
-@pytest.mark.parametrize("vnf", ["qemu"])
-def test_a_machine_killed_in_mid_trial_is_named_and_the_case_measured_anew(
-    place: Place, vnf: str
+@pytest.mark.parametrize(
+    ("number", "said"), [(signal.SIGKILL, "SIGKILL"), (signal.SIGSTOP, "vm1 is stopped")]
+)
+def test_a_machine_lost_in_mid_trial_is_named_and_the_case_measured_anew(
+    place: Place, number: signal.Signals, said: str
 ) -> None:
-    run = place.start("run", "pvp_tput", f"--vnf={vnf}", *LOAD)
+    run = place.start("run", "pvp_tput", "--vnf=qemu", *LOAD)
     run.wait_for("TrialStarted", 2)
     time.sleep(0.3)
     (name,) = {name for name in place.programs().values() if name.startswith("vm1")}
-    place.signal(name, signal.SIGKILL)
+    place.signal(name, number)
     ended = run.end()
     assert ended.code == 0, ended.err
     (case,) = place.records().cases
     (struck,) = [trial for trial in case.trials if Flag.MACHINE_ERROR in trial.flags]
-    assert "vm1" in str(struck.error) and "SIGKILL" in str(struck.error)
+    assert "vm1" in str(struck.error) and said in str(struck.error)
     assert case.record is not None
     assert any("measured anew" in warning for warning in case.record.warnings)
+
+
+def test_parts_that_are_lost_while_a_guest_boots_are_named_and_not_waited_for(
+    place: Place,
+) -> None:
+    run = place.start("run", "pvp_tput", "--vnf=qemu", "--set=vnf.boot_timeout=120s", *LOAD)
+    run.wait_until(lambda: {"vm1", "tgen"} <= set(place.programs().values()))
+    place.signal("ovs-vswitchd", signal.SIGKILL)
+    run.wait_for("PhaseEntered", 2, phase="deploy")
+    run.wait_until(lambda: {"vm1", "tgen"} <= set(place.programs().values()))
+    place.signal("tgen", signal.SIGKILL)
+    ended = run.end()
+    assert ended.code == 4, ended.err
+    assert ended.took_s < LATE_S
+    (case,) = place.records().cases
+    assert case.record is not None
+    assert "tgen was killed by SIGKILL" in case.record.reason
 
 
 def test_a_guest_that_never_gets_ready_is_shown_with_its_console(place: Place) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from vsperf.errors import ComponentError, NotReadyError
+from vsperf.errors import ComponentError, DiedError, NotReadyError
 from vsperf.host.process import managed
 from vsperf.host.procfs import marked, start_ticks
 from vsperf.host.workspace import Workspace, workspace
@@ -67,6 +67,39 @@ def test_a_program_that_does_not_become_ready_is_quoted_and_ended(place: Workspa
         pass
     assert caught.value.problems[0].why == "its last words: still looking"
     assert marked(f"{place.name}/slow") == ()
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (signal.SIGKILL, "first was killed by SIGKILL"),
+        (signal.SIGSTOP, "first is stopped: somebody sent it SIGSTOP, or debugs it"),
+    ],
+)
+def test_a_program_is_not_waited_for_when_another_one_was_lost(
+    place: Workspace, number: signal.Signals, said: str
+) -> None:
+    with managed(["sleep", "100"], name="first", workspace=place) as first:
+
+        def ready() -> bool:
+            os.kill(first.pid, number)
+            return False
+
+        with (
+            pytest.raises(DiedError, match="first was lost while second started") as caught,
+            managed(["sleep", "100"], name="second", workspace=place, ready=ready),
+        ):
+            pass
+        assert caught.value.problems[0].why == said
+    place.require_running("after both were ended in order")
+
+
+def test_a_program_that_took_the_place_of_another_counts_in_its_stead(place: Workspace) -> None:
+    with managed(["sleep", "100"], name="daemon", workspace=place) as old:
+        old.process.kill()
+        old.wait(1.0)
+        with managed(["sleep", "100"], name="daemon", workspace=place):
+            place.require_running("while others started")
 
 
 def test_a_program_that_is_not_there_is_named(place: Workspace) -> None:

@@ -45,6 +45,19 @@ def test_a_request_gets_its_result(pair: tuple[Client, Peer]) -> None:
     thread.join()
 
 
+def test_something_else_is_looked_at_while_an_answer_is_waited_for(
+    pair: tuple[Client, Peer],
+) -> None:
+    client, _ = pair
+
+    def look() -> None:
+        raise ComponentError("the switch is gone")
+
+    client.look = look
+    with pytest.raises(ComponentError, match="the switch is gone"):
+        client.ask("hello", 60)
+
+
 def test_events_are_told_on_the_way_and_old_answers_are_passed_over(
     pair: tuple[Client, Peer],
 ) -> None:

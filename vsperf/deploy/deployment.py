@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from typing import Protocol
 
 from vsperf.deploy.planner import CasePlan, Drivers
+from vsperf.errors import ComponentError, DiedError
 from vsperf.host.binding import bound, pci_addresses
 from vsperf.host.hugepages import reserve
 from vsperf.host.workspace import Workspace
@@ -61,13 +64,39 @@ def deploy(
         endpoint.model_copy(update={"address": workspace.fill(endpoint.address)})
         for endpoint in plan.plan.endpoints
     )
-    generator = stack.enter_context(
-        drivers.generator.start(spec, endpoints, plan.plan.directions, placement, workspace)
-    )
+    with _blaming("the generator started", switch):
+        generator = stack.enter_context(
+            drivers.generator.start(spec, endpoints, plan.plan.directions, placement, workspace)
+        )
     if machines is not None:
-        machines.await_forwarding()
+        with _blaming("machines were waited for", switch, generator):
+            machines.await_forwarding()
     switch.await_ports(awaited(spec, with_generator=with_generator), patience_s(spec))
     return Deployment(switch, generator, machines)
+
+
+class _Part(Protocol):
+    def failure(self) -> str | None:
+        """Return why it no longer works, or None while it does."""
+        ...
+
+
+@contextmanager
+def _blaming(when: str, *others: _Part) -> Iterator[None]:
+    """Name another part that has failed, where one waited for it in vain.
+
+    A program that ends is noticed at once; one that hangs, only when there is nothing left to wait
+    for.
+    """
+    try:
+        yield
+    except DiedError:
+        raise
+    except ComponentError as error:
+        for other in others:
+            if (reason := other.failure()) is not None:
+                raise DiedError(f"another part failed while {when}", why=reason) from error
+        raise
 
 
 def awaited(spec: CaseSpec, *, with_generator: bool) -> tuple[str, ...]:

@@ -61,7 +61,7 @@ def run_case(run: CaseRun) -> tuple[CaseRecord, VsperfError | None]:
         try:
             return _measure(run), None
         except DiedError as error:
-            again = f"measured anew on a fresh deployment: {error}: {error.problems[0].why}"
+            again = f"measured anew on a fresh deployment: {error.with_why}"
             return _measure(run, (again,)), None
     except RecordingError:
         raise  # what cannot be written down does not end the case: a resumed run measures it

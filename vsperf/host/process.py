@@ -17,7 +17,7 @@ from pathlib import Path
 
 from vsperf.errors import ComponentError, NotReadyError, VsperfError
 from vsperf.host.interrupts import signals_held
-from vsperf.host.procfs import MARK, POLL_S, start_ticks, wait_until_ended
+from vsperf.host.procfs import MARK, POLL_S, is_stopped, start_ticks, wait_until_ended
 from vsperf.host.undo import EndMarked, KillProcess
 from vsperf.host.workspace import Workspace
 
@@ -56,8 +56,16 @@ class Managed:
         how, words = self.ending(), self.last_words()
         return f"{how}; its last words: {words}" if words else how
 
+    def failure(self) -> str | None:
+        """Return how it ended, or that it was stopped; None while it runs."""
+        if self.poll() is None and not is_stopped(self.pid):
+            return None
+        return self.obituary()
+
     def ending(self) -> str:
         """Return how it ended, such as `was killed by SIGKILL`."""
+        if is_stopped(self.pid):
+            return "is stopped: somebody sent it SIGSTOP, or debugs it"
         wait_until_ended(self.pid, OBITUARY_S)  # its sockets are closed a moment before its end
         code = self.process.poll()
         if code is None:
@@ -107,10 +115,13 @@ def managed(  # noqa: PLR0913 - named arguments, each of its own
         started = start_ticks(process.pid)
         try:
             with _also_by_number(workspace, process.pid, started):
+                workspace.parts[name] = program.failure
                 try:
-                    _wait_until(ready, program, timeout_s)
+                    _wait_until(ready, program, timeout_s, workspace)
                     yield program
                 finally:
+                    if workspace.parts.get(name) == program.failure:  # none took its place
+                        del workspace.parts[name]
                     if not workspace.kept:
                         with signals_held():
                             end(program, workspace, stop)
@@ -172,7 +183,9 @@ def _start(
         ) from error
 
 
-def _wait_until(ready: Callable[[], bool] | None, program: Managed, timeout_s: float) -> None:
+def _wait_until(
+    ready: Callable[[], bool] | None, program: Managed, timeout_s: float, workspace: Workspace
+) -> None:
     deadline = time.monotonic() + timeout_s
     while ready is not None:
         try:
@@ -183,6 +196,7 @@ def _wait_until(ready: Callable[[], bool] | None, program: Managed, timeout_s: f
                 raise
         if program.poll() is not None:
             raise ComponentError(f"{program.name} ended while it started", why=program.obituary())
+        workspace.require_running(f"while {program.name} started", but=program.name)
         if time.monotonic() > deadline:
             words = program.last_words()
             raise ComponentError(

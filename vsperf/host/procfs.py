@@ -19,17 +19,20 @@ MARK = "VSPERF_PROCESS"
 """Environment variable that says to which part of which deployment a process belongs."""
 ENDED = frozenset("ZX")
 """States in which a process no longer runs, though its parent has not asked for it yet."""
+STOPPED = frozenset("Tt")
+"""States in which a process waits for a signal, or for a debugger, to go on."""
 POLL_S = 0.005
 
 
 def start_ticks(pid: int) -> int | None:
     """Return when a process started, in clock ticks since boot; None if it does not run."""
-    try:
-        text = (PROC / str(pid) / "stat").read_text(errors="replace")
-    except OSError:
-        return None
-    state, *rest = text.rpartition(")")[2].split()
+    state, *rest = _status(pid)
     return None if state in ENDED else int(rest[18])
+
+
+def is_stopped(pid: int) -> bool:
+    """Return whether a process was halted by a signal, such as SIGSTOP, or by a debugger."""
+    return _status(pid)[0] in STOPPED
 
 
 def is_running(pid: int, started: int) -> bool:
@@ -92,6 +95,15 @@ def end_all(find: Callable[[], tuple[int, ...]], patience_s: float, kill_s: floa
         if not found:
             return
     raise OSError(f"process {', '.join(str(pid) for pid in found)} does not end")
+
+
+def _status(pid: int) -> list[str]:
+    """Return what the kernel says of a process, its state first; of one that is gone, an X."""
+    try:
+        text = (PROC / str(pid) / "stat").read_text(errors="replace")
+    except OSError:
+        return ["X"]
+    return text.rpartition(")")[2].split()
 
 
 def _pids() -> Iterator[int]:

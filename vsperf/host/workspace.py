@@ -15,11 +15,11 @@ import secrets
 import shutil
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from vsperf.errors import ExitCode, NotReadyError, VsperfError
+from vsperf.errors import DiedError, ExitCode, NotReadyError, VsperfError
 from vsperf.host.interrupts import signals_held
 from vsperf.host.journal import NAME, Entry, Journal, pending
 from vsperf.host.owner import Owner
@@ -54,6 +54,8 @@ class Workspace:
         """Whether the deployment stays up when vsperf ends."""
         self.left: tuple[str, ...] = ()
         """What could not be undone, for people; the folder stays then, and `vsperf clean` helps."""
+        self.parts: dict[str, Callable[[], str | None]] = {}
+        """By name, what says of each program that was started why it does not run any more."""
         self._patience_s = PATIENCE_S
 
     def fill(self, text: str) -> str:
@@ -86,6 +88,15 @@ class Workspace:
                 with signals_held(), suppress(OSError):  # tried again when the workspace is left
                     undo.carry_out()
                     self.journal.undone(number)
+
+    def require_running(self, when: str, but: str | None = None) -> None:
+        """Raise `DiedError` when a program other than `but` does not run any more.
+
+        To be asked while one part is waited for: without the others it would never be there.
+        """
+        for name, failure in tuple(self.parts.items()):
+            if name != but and (why := failure()) is not None:
+                raise DiedError(f"{name} was lost {when}", why=f"{name} {why}")
 
     def refill_patience(self) -> None:
         """Begin anew with the time for stopping: something is started, so nothing is ending."""
@@ -132,6 +143,7 @@ class Nowhere(Workspace):
 
     def __init__(self) -> None:
         self.name = "nowhere"
+        self.parts = {}
         self.kept = False
         self.left = ()
 

@@ -18,6 +18,10 @@ CHUNK = 1 << 16
 
 Answer = dict[str, Any]
 Event = Callable[[Mapping[str, Any]], None]
+Look = Callable[[], None]
+"""Looks at something else, and raises when there is no more sense in waiting."""
+LOOK_S = 0.1
+"""Between two looks."""
 
 
 class TgenError(ComponentError):
@@ -45,6 +49,8 @@ class Client:
     connection: socket.socket
     on_event: Event = lambda event: None
     """Told of every event, such as the statistics of each second."""
+    look: Look | None = None
+    """Done while an answer is waited for; only before there is traffic, which it would disturb."""
     _number: int = 0
     _buffer: bytearray = field(default_factory=bytearray)
 
@@ -99,7 +105,9 @@ class Client:
             left = deadline - time.monotonic()
             if left <= 0:
                 raise Silent(f"tgen did not answer `{verb}` within {timeout_s:g} s")
-            self._buffer += self._read(left)
+            self._buffer += self._read(left if self.look is None else min(left, LOOK_S))
+            if self.look is not None:
+                self.look()
         line = bytes(self._buffer[:end])
         del self._buffer[: end + 1]
         try:

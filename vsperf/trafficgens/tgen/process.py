@@ -13,13 +13,13 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vsperf.errors import ComponentError, NotReadyError
+from vsperf.errors import ComponentError, DiedError, NotReadyError
 from vsperf.host.cpus import read_topology
 from vsperf.host.hugepages import reserve
 from vsperf.host.process import Managed, managed
 from vsperf.host.workspace import Workspace, given_or_own
 from vsperf.trafficgens.tgen.binary import BUILD_COMMAND, find_binary
-from vsperf.trafficgens.tgen.client import Answer, Client, Event, Gone, Silent, TgenError
+from vsperf.trafficgens.tgen.client import Answer, Client, Event, Gone, Look, Silent, TgenError
 from vsperf.trafficgens.tgen.command import Options, Port, command_line
 
 NAME = "tgen"
@@ -52,6 +52,8 @@ class Tgen:
     """What it said about itself: versions, TSC, CPUs."""
     silent: bool = False
     """Whether it once did not answer in time."""
+    look: Look = lambda: None
+    """Looks at the other parts, without which its links would never come up."""
 
     @property
     def argv(self) -> tuple[str, ...]:
@@ -91,6 +93,7 @@ class Tgen:
             down = [str(port["name"]) for port in ports if not port["link_up"]]
             if not down:
                 return ports
+            self.look()
             if time.monotonic() > deadline:
                 raise ComponentError(
                     f"the link of {', '.join(down)} did not come up within {LINKS_S:g} s",
@@ -165,6 +168,7 @@ def running(
             ) as program,
         ):
             tgen = Tgen(name, control, program, conversation.client)
+            tgen.look = lambda: place.require_running(f"while {NAME} started", but=NAME)
             try:
                 _greet(tgen)
                 yield tgen
@@ -204,14 +208,17 @@ def _greet(tgen: Tgen) -> None:
     """Hear what it is; it listens before its ports are up."""
     if tgen.client is None:
         raise ComponentError("tgen is no longer connected")
+    tgen.client.look = tgen.look
     try:
         tgen.hello = tgen.client.ask("hello", START_S)
     except Gone as error:
         raise tgen.obituary("while it started") from error
-    except TgenError:
+    except (TgenError, DiedError):
         raise
     except ComponentError as error:
         raise ComponentError(str(error), why=tgen.last_words()) from error
+    finally:
+        tgen.client.look = None
     if tgen.hello.get("protocol") != PROTOCOL:
         raise NotReadyError(
             f"{tgen.argv[0]} speaks protocol {tgen.hello.get('protocol')}, not {PROTOCOL}",

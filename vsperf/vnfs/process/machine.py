@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,6 +41,8 @@ class RunningMachine:
     machine: Machine
     program: Managed
     telemetry: Path
+    look: Callable[[], None] = lambda: None
+    """Raises when it would wait in vain, since another part has ended."""
     dpdk: str | None = None
     ports: list[dict[str, Any]] = field(default_factory=list)
     """What DPDK says of each card, as found when it began to forward."""
@@ -58,6 +60,7 @@ class RunningMachine:
                 return
             if self.program.poll() is not None:
                 raise self._obituary("while it started")
+            self.look()
             if time.monotonic() > deadline:
                 raise ComponentError(
                     f"{self.name} does not forward after "
@@ -70,7 +73,7 @@ class RunningMachine:
 
     def failure(self) -> str | None:
         """Return how it ended, or None while it runs."""
-        if self.program.poll() is None:
+        if self.program.failure() is None:
             return None
         words = self._last_words()
         how = f"{self.name} {self.program.ending()}"
@@ -147,7 +150,12 @@ def started(machine: Machine, program: str, workspace: Workspace) -> Iterator[Ru
     argv = [workspace.fill(word) for word in command_line(program, machine)]
     environment = {"RUNTIME_DIRECTORY": str(workspace.folder)}
     with managed(argv, name=machine.name, workspace=workspace, environment=environment) as process:
-        yield RunningMachine(machine, process, Path(workspace.fill(machine.telemetry)))
+        yield RunningMachine(
+            machine,
+            process,
+            Path(workspace.fill(machine.telemetry)),
+            lambda: workspace.require_running(f"while {machine.name} was waited for"),
+        )
 
 
 def _counters(stats: dict[str, Any]) -> NicCounters:

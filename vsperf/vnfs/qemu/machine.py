@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vsperf.errors import ComponentError
+from vsperf.errors import ComponentError, DiedError
 from vsperf.host.process import Managed, managed
 from vsperf.host.taps import tap
 from vsperf.host.workspace import Workspace
@@ -62,7 +62,11 @@ class RunningMachine:
         """Wait until QEMU is through with its devices: whoever plays the switch has called."""
         path = Path(self.workspace.fill(self.machine.qmp))
         try:
-            self.monitor = Monitor.connect(self.name, path, _left(deadline))
+            self.monitor = Monitor.connect(
+                self.name, path, _left(deadline), lambda: self.look("while it was plugged in")
+            )
+        except DiedError:
+            raise
         except ComponentError as error:
             self.require_alive("while it was plugged in", ENDING_S)
             sockets = (wire for wire in self.machine.cards if wire.kind != "tap")
@@ -83,7 +87,7 @@ class RunningMachine:
         path = Path(self.workspace.fill(self.machine.control))
         self.agent = Agent.connect(self.name, path)
         try:
-            self.agent.await_boot(deadline, lambda: self.require_alive("while it booted"))
+            self.agent.await_boot(deadline, lambda: self.look("while it booted"))
         except AgentSilent as error:
             self.require_alive("while it booted", ENDING_S)
             raise ComponentError(
@@ -111,7 +115,7 @@ class RunningMachine:
                 self._asked,
                 "start",
                 _left(deadline) + COUNTERS_S,
-                lambda: self.require_alive(f"while {app} started"),
+                lambda: self.look(f"while {app} started"),
             )
         except AgentRefused as error:
             words = (
@@ -144,8 +148,8 @@ class RunningMachine:
 
     def failure(self) -> str | None:
         """Return why it no longer works, or None."""
-        if self.program.poll() is not None:
-            return f"{self.name} {self.program.obituary()}"
+        if (ending := self.program.failure()) is not None:
+            return f"{self.name} {ending}"
         if self.agent is not None:
             try:
                 self.agent.notice()
@@ -184,6 +188,11 @@ class RunningMachine:
         if self.ready is not None:
             found["application"] = {k: v for k, v in self.ready.items() if k not in ("id", "ready")}
         return found
+
+    def look(self, when: str) -> None:
+        """Raise when it has ended, or a part without which it would wait in vain."""
+        self.require_alive(when)
+        self.workspace.require_running(f"while {self.name} was waited for")
 
     def require_alive(self, when: str, patience_s: float = 0.0) -> None:
         """Raise `ComponentError` with its last words when QEMU has ended, or does so in time."""
@@ -243,7 +252,7 @@ class RunningMachine:
             status = self.monitor.execute("query-status", QMP_S)
             if status.get("running"):
                 return
-            self.require_alive("while it booted")
+            self.look("while it booted")
             if time.monotonic() > deadline:
                 raise ComponentError(
                     f"{self.name} does not run: QEMU calls it {status.get('status')}"

@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Coroutine
-from concurrent.futures import Future
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future, wait
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import suppress
 from pathlib import Path
@@ -23,6 +23,8 @@ from vsperf.errors import ComponentError
 CLOSE_S = 0.5
 HEARTBEAT_S = 5.0
 """QEMU that leaves a question open for longer does not work any more."""
+LOOK_S = 0.1
+"""Between two looks at something else while an answer is waited for."""
 RUNNING = frozenset({"running", "prelaunch", "inmigrate"})
 """States in which a machine works, or is about to."""
 
@@ -44,14 +46,17 @@ class Monitor:
         self._thread.start()
 
     @classmethod
-    def connect(cls, name: str, path: Path, timeout_s: float) -> Self:
+    def connect(
+        cls, name: str, path: Path, timeout_s: float, look: Callable[[], None] = lambda: None
+    ) -> Self:
         """Connect to QEMU's socket; it answers once its devices are there.
 
-        A device on vhost-user is there when the switch has answered.
+        A device on vhost-user is there when the switch has answered. `look` is called meanwhile,
+        and raises when it never will.
         """
         monitor = cls(name)
         try:
-            monitor._call(monitor._client.connect(str(path)), timeout_s, "its greeting")
+            monitor._call(monitor._client.connect(str(path)), timeout_s, "its greeting", look)
         except BaseException:
             monitor.close()
             raise
@@ -115,10 +120,20 @@ class Monitor:
     def _submit(self, work: Coroutine[Any, Any, Result]) -> Future[Result]:
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
-    def _call(self, work: Coroutine[Any, Any, Result], timeout_s: float, what: str) -> Result:
-        future = self._submit(work)
+    def _call(
+        self,
+        work: Coroutine[Any, Any, Result],
+        timeout_s: float,
+        what: str,
+        look: Callable[[], None] = lambda: None,
+    ) -> Result:
+        future, deadline = self._submit(work), time.monotonic() + timeout_s
         try:
-            return future.result(timeout_s)
+            while not wait((future,), min(LOOK_S, deadline - time.monotonic())).done:
+                look()
+                if time.monotonic() > deadline:
+                    break
+            return future.result(0)
         except FutureTimeoutError as error:
             future.cancel()
             raise ComponentError(

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vsperf.errors import ComponentError, NotReadyError
+from vsperf.errors import ComponentError, DiedError, NotReadyError
 from vsperf.host.process import Managed, end, managed
 from vsperf.host.tuntap import is_there, refused_frames
 from vsperf.host.undo import RemoveTap
@@ -72,6 +72,7 @@ class Instance:
                 if name == SWITCH:
                     raise not_started(self.log, obituary)
                 raise ComponentError(f"{name} ended", why=obituary)
+        self.workspace.require_running("while the switch was waited for")
 
     @property
     def log(self) -> str:
@@ -148,6 +149,7 @@ def instance(design: Design, programs: Programs, workspace: Workspace) -> Iterat
             read_interfaces=made.interfaces,
             read_custom=lambda: made.run(design.port_statistics(programs), DAEMON_S),
             read_refused=lambda: _refused(made),
+            look=made.look,
             settings=facts,
         )
 
@@ -220,6 +222,8 @@ def _start_switch(made: Instance, stack: ExitStack) -> None:
     starting = made.start(SWITCH, argv, made.path(layout.SWITCH_CONTROL), "exit", "--cleanup")
     try:
         made.daemons[SWITCH] = stack.enter_context(starting)
+    except DiedError:
+        raise
     except ComponentError as error:
         raise not_started(made.log, error.problems[0].why or str(error)) from error
 

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from vsperf.errors import ComponentError
+from vsperf.errors import ComponentError, DiedError
 from vsperf.host.process import Managed
 from vsperf.record.switch import SwitchCounters
 from vsperf.vswitches.ovs_dpdk import parse
@@ -45,6 +45,8 @@ class RunningOvs:
     """Ends the daemon, kindly or by SIGKILL, and starts it anew on the same database."""
     read_refused: Callable[[], Mapping[str, int]] = dict
     """Asks the kernel how many frames were dropped because a tap was full, by port."""
+    look: Callable[[], None] = lambda: None
+    """Raises when a part of the deployment has ended."""
     settings: dict[str, Any] = field(default_factory=dict)
     """Versions and settings as the database has them."""
     patience_s: float = ANSWER_S
@@ -101,7 +103,8 @@ class RunningOvs:
         awaited = {port.name for port in self.ports if port.place in places}
         while waiting := [name for name in self.waiting_for() if name in awaited]:
             if (reason := self.failure()) is not None:
-                raise ComponentError("the switch failed while it took up its ports", why=reason)
+                raise DiedError("the switch failed while it took up its ports", why=reason)
+            self.look()
             if time.monotonic() > deadline:
                 names = ", ".join(waiting)
                 raise ComponentError(
