@@ -20,6 +20,8 @@ class RunStarted:
     estimated_s: float
     spread_s: float
     """Standard deviation of the time that it takes, by the luck of the searches."""
+    here_s: float | None
+    """What a model takes on this machine, while the other times pass in it; None for no model."""
     simulated: bool
     finished_before: int = 0
     """Cases that a resumed run had finished already."""
@@ -34,6 +36,7 @@ class CaseStarted:
     total: int
     estimated_s: float
     spread_s: float
+    here_s: float | None
 
 
 @dataclass(frozen=True, slots=True)

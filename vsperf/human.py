@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 NO_MATTER = 0.05
 """A spread below this share of a time is not worth a word."""
+SOME_S = 30
+"""Up to here it does not matter how long somebody waits."""
 
 
 def human_fps(fps: float) -> str:
@@ -48,7 +52,14 @@ def human_seconds(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
 
 
-def human_expected(seconds: float, spread_s: float) -> str:
-    """Write a time that is expected, and how far off it may well be: 4 min 33 s ± 65 s."""
+def human_expected(seconds: float, spread_s: float, here_s: float | None = None) -> str:
+    """Write a time that is expected, and how far off it may well be: 4 min 33 s ± 65 s.
+
+    Time that passes in a model takes `here_s` on this machine, of which only the scale is known.
+    """
     spread = f" ± {human_seconds(spread_s)}" if spread_s > seconds * NO_MATTER else ""
-    return f"{human_seconds(seconds)}{spread}"
+    text = f"{human_seconds(seconds)}{spread}"
+    if here_s is None:
+        return text
+    here = "some seconds" if here_s <= SOME_S else f"some {math.ceil(here_s / 60)} min"
+    return f"{text} of simulated time, {here} here"

@@ -24,7 +24,10 @@ def test_a_run_says_how_long_it_takes_then_what_it_does_and_ends_with_a_table(
     ended = vsperf(*SMOKE)
     assert ended.code == ExitCode.OK
     progress = ended.err.splitlines()
-    assert re.search(r"SIMULATED run \S+: 1 case, about \d\S* s, in", progress[0])
+    assert re.search(
+        r"SIMULATED run \S+: 1 case, about \d\S* s of simulated time, some seconds here, in",
+        progress[0],
+    )
     assert any("path-check" in line for line in progress)
     assert any("search" in line and "lost" in line for line in progress)
     for wanted in ("SIMULATED", "NDR", "… ", "% line", "Gbit/s L1", "p99.9", "limit", "PASS"):

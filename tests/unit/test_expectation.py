@@ -9,10 +9,10 @@ from search_models import case_of
 from simulated_cases import simulated_case
 
 from vsperf.deploy.planner import CasePlan
-from vsperf.engine.expectation import overheads, presumption
+from vsperf.engine.expectation import MODELLED_TRIAL_S, expected, overheads, presumption
 from vsperf.host.cpus import Cpu, CpuTopology
 from vsperf.record.plan import Placement, Plan
-from vsperf.search.estimate import RESTLESS, STEADY, Overheads
+from vsperf.search.estimate import RESTLESS, STEADY, Overheads, Rehearsals
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.testbed import Testbed
 from vsperf.vswitches.base import SwitchPlan
@@ -25,6 +25,10 @@ def real_case() -> CaseSpec:
     links = {"phy0": {"speed": "10G"}, "phy1": {"speed": "10G"}}
     testbed = Testbed.model_validate({"name": "real", "links": links})
     return case_of("mlr").model_copy(update={"testbed": testbed})
+
+
+def fixed(duration: str) -> dict[str, object]:
+    return {"kind": "fixed", "loads": ["100%"], "duration": duration}
 
 
 def plan() -> CasePlan:
@@ -41,6 +45,25 @@ def test_trials_agree_in_a_model_and_on_isolated_cpus_only() -> None:
 
 def test_a_model_costs_nothing_beside_its_traffic() -> None:
     assert overheads(simulated_case(), calibrated=False, first=True) == Overheads()
+
+
+def test_a_model_takes_its_time_here_by_trial_however_long_trials_are_in_it() -> None:
+    short, long = (
+        expected(simulated_case(search=fixed(duration)), STEADY, None, Rehearsals(), first=True)
+        for duration in ("1s", "60s")
+    )
+    assert long.seconds > 10 * short.seconds
+    assert long.here_s == short.here_s == pytest.approx(short.trials * MODELLED_TRIAL_S)
+
+
+def test_a_model_that_waits_as_a_real_testbed_would_takes_as_long_here() -> None:
+    case = simulated_case(generator={"realtime": 1}, search=fixed("60s"))
+    found = expected(case, STEADY, None, Rehearsals(), first=True)
+    assert found.here_s == pytest.approx(found.seconds, rel=0.01)
+
+
+def test_what_is_real_takes_as_long_as_is_stated() -> None:
+    assert expected(real_case(), RESTLESS, None, Rehearsals(), first=True).here_s is None
 
 
 @pytest.mark.parametrize(

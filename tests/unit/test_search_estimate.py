@@ -87,7 +87,11 @@ def test_what_a_case_and_each_trial_cost_beside_traffic_is_added() -> None:
 
 def test_the_luck_of_several_cases_evens_out() -> None:
     both = together([Estimate(10, 30.0, 3.0), Estimate(20, 50.0, 4.0)])
-    assert (both.trials, both.seconds, both.spread_s) == (30, 80.0, 5.0)
+    assert both == Estimate(30, 80.0, 5.0)
+
+
+def test_what_models_take_here_adds_up() -> None:
+    assert together([Estimate(1, 60.0, here_s=0.5), Estimate(2, 60.0, here_s=1.0)]).here_s == 1.5
 
 
 @pytest.mark.parametrize("capacity", [Fraction(1, 500), Fraction(1, 5), Fraction(1)])

@@ -15,10 +15,9 @@ import sys
 from datetime import datetime
 from pathlib import Path
 
-from vsperf.engine.expectation import overheads
+from vsperf.engine.expectation import expected
 from vsperf.plugins import Plugins
-from vsperf.search.build import loads_of
-from vsperf.search.estimate import RESTLESS, STEADY, Estimate, Rehearsals, estimate, together
+from vsperf.search.estimate import RESTLESS, STEADY, Estimate, Rehearsals, together
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.document import document_model
 from vsperf.store.reader import StoredCase, read_run
@@ -34,7 +33,7 @@ def main() -> None:
             if case.record is None or case.record.result is None:
                 continue
             spec = model.model_validate(case.planned.spec)
-            stated = expected(case, spec, rehearsals, first=number == 0)
+            stated = stated_for(case, spec, rehearsals, first=number == 0)
             ratios.append(show(case.planned.label, stated, len(case.trials), needed_s(case)))
             all_stated.append(stated)
             all_trials += len(case.trials)
@@ -46,21 +45,16 @@ def main() -> None:
         print(f"{len(ratios)} cases: mean ratio {statistics.mean(ratios):.2f}, {near} within 20 %")
 
 
-def expected(case: StoredCase, spec: CaseSpec, rehearsals: Rehearsals, *, first: bool) -> Estimate:
+def stated_for(
+    case: StoredCase, spec: CaseSpec, rehearsals: Rehearsals, *, first: bool
+) -> Estimate:
     """Return what would be stated for a case today."""
     assert case.record is not None  # only cases with a result are looked at
     found = case.record.surroundings
     calibration = found.calibration if found is not None else None
     known = calibration if calibration is not None and calibration.cached else None
-    return estimate(
-        spec.search,
-        spec.trial,
-        loads_of(spec, known.cap_fps if known else None),
-        spec.latency,
-        STEADY if spec.testbed.simulated else RESTLESS,
-        overheads(spec, calibrated=known is not None, first=first),
-        rehearsals,
-    )
+    presumed = STEADY if spec.testbed.simulated else RESTLESS
+    return expected(spec, presumed, known.cap_fps if known else None, rehearsals, first=first)
 
 
 def needed_s(case: StoredCase) -> float:

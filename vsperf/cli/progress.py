@@ -90,7 +90,7 @@ class JsonProgress(Progress):
         match event:
             case RunStarted():
                 row = {"run": event.run, "folder": event.folder, "cases": len(event.cases)}
-                row |= {"estimated_s": event.estimated_s, "spread_s": event.spread_s}
+                row |= _time_row(event)
             case TrialFinished():
                 row = {"case": event.case.key, **event.trial.model_dump(mode="json")}
                 row["disturbance"] = row.pop("event")  # `event` says what kind of line this is
@@ -102,13 +102,22 @@ class JsonProgress(Progress):
                 row = {"case": event.case.key, "phase": event.phase}
             case CaseStarted():
                 row = {"case": event.case.key, "number": event.number, "of": event.total}
-                row |= {"estimated_s": event.estimated_s, "spread_s": event.spread_s}
+                row |= _time_row(event)
             case DeploymentKept():
                 row = {"case": event.case.key, "folder": event.folder, "access": event.access}
             case _:
                 row = {"case": event.case.key, "load_fps": event.load_fps}
         row = {"event": type(event).__name__, **row}
         self.console.out(json.dumps(row), highlight=False)
+
+
+def _time_row(event: RunStarted | CaseStarted) -> dict[str, Any]:
+    row: dict[str, Any] = {"estimated_s": event.estimated_s, "spread_s": event.spread_s}
+    return row if event.here_s is None else row | {"here_s": event.here_s}
+
+
+def _time(event: RunStarted | CaseStarted) -> str:
+    return human_expected(event.estimated_s, event.spread_s, event.here_s)
 
 
 def plain_line(event: Event) -> str:
@@ -121,13 +130,10 @@ def plain_line(event: Event) -> str:
             return (
                 f"{label}{verb} {event.run}: {len(event.cases)} "
                 f"{'case' if len(event.cases) == 1 else 'cases'}{before}, "
-                f"about {human_expected(event.estimated_s, event.spread_s)}, in {event.folder}"
+                f"about {_time(event)}, in {event.folder}"
             )
         case CaseStarted():
-            return (
-                f"[{event.number}/{event.total}] {event.case.label}, "
-                f"about {human_expected(event.estimated_s, event.spread_s)}"
-            )
+            return f"[{event.number}/{event.total}] {event.case.label}, about {_time(event)}"
         case TrialFinished():
             return "  " + trial_line(event.trial)
         case DeploymentKept():
@@ -184,6 +190,8 @@ class _View:
     number: int
     total: int
     estimated_s: float
+    clock: str
+    """Whose time that is, for people; nothing where it is the time here."""
     started: float = field(default_factory=time.monotonic)
     phase: str = ""
     now: str = ""
@@ -220,7 +228,8 @@ class LiveProgress(Progress):
             case RunStarted():
                 self.console.print(plain_line(event), markup=False)
             case CaseStarted():
-                self.view = _View(event.case, event.number, event.total, event.estimated_s)
+                clock = "" if event.here_s is None else " of simulated time"
+                self.view = _View(event.case, event.number, event.total, event.estimated_s, clock)
             case PhaseEntered() if self.view:
                 self.view.phase, self.view.now = event.phase, ""
             case TrialStarted() if self.view:
@@ -241,13 +250,12 @@ class LiveProgress(Progress):
         view = self.view
         if view is None:
             return Text("")
-        spent = view.measured_ns / 1e9
-        left = view.estimated_s - spent
+        left = view.estimated_s - view.measured_ns / 1e9
         head = Text(f"[{view.number}/{view.total}] {view.case.label}", style="bold")
         head.append(f"  {view.phase}", style="cyan")
         head.append(
             f"  {human_seconds(time.monotonic() - view.started)} elapsed, "
-            + (f"about {human_seconds(left)} left" if left > 0 else "nearly done"),
+            + (f"about {human_seconds(left)}{view.clock} left" if left > 0 else "nearly done"),
             style="dim",
         )
         lines: list[RenderableType] = [head]

@@ -1,14 +1,26 @@
-"""What is expected of a case before it runs: a restless machine or not, and time beside traffic.
+"""What is expected of a case before it runs: a restless machine or not, and its time.
 
 The times are medians on a machine of two CPUs; `tools/bench/estimate.py` holds them against runs.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from vsperf.deploy.planner import CasePlan
 from vsperf.engine.checks import DURATION_NS
 from vsperf.host.cpus import CpuTopology
-from vsperf.search.estimate import RESTLESS, STEADY, Overheads, Presumption
+from vsperf.search.build import loads_of
+from vsperf.search.estimate import (
+    RESTLESS,
+    STEADY,
+    Estimate,
+    Overheads,
+    Presumption,
+    Rehearsals,
+    estimate,
+)
+from vsperf.simulation.generator import GeneratorSettings
 from vsperf.spec.case import CaseSpec
 
 DEPLOYMENT_NS = 2_100_000_000
@@ -20,7 +32,37 @@ STALLS_NS = 1_300_000_000
 """Of looking for stalls, the start of the program that does it included."""
 TRIAL_NS = 22_000_000
 """Around each trial: counters, the distance of the CPUs, the record."""
+MODELLED_TRIAL_S = 0.02
+"""Of a model, per trial: to count the frames and to store the record. How long the trial is in the
+model makes no difference, so no factor leads from one time to the other."""
 NEVER_SLEEPING = ("generator", "pmd")
+
+
+def expected(
+    spec: CaseSpec,
+    presumed: Presumption,
+    cap_fps: int | None,
+    rehearsals: Rehearsals,
+    *,
+    first: bool,
+) -> Estimate:
+    """Return what a case will take; `cap_fps` of the generator is None unless it is known.
+
+    `first`: nothing is known of the machine's stalls.
+    """
+    found = estimate(
+        spec.search,
+        spec.trial,
+        loads_of(spec, cap_fps),
+        spec.latency,
+        presumed,
+        overheads(spec, calibrated=cap_fps is not None, first=first),
+        rehearsals,
+    )
+    if not spec.testbed.simulated:
+        return found
+    waits = isinstance(spec.generator, GeneratorSettings) and spec.generator.realtime
+    return replace(found, here_s=found.trials * MODELLED_TRIAL_S + waits * found.seconds)
 
 
 def presumption(spec: CaseSpec, plan: CasePlan, topology: CpuTopology) -> Presumption:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from vsperf.deploy.planner import CasePlan, Drivers, make_plan
 from vsperf.engine.case import CaseRun, run_case
-from vsperf.engine.expectation import overheads, presumption
+from vsperf.engine.expectation import expected, presumption
 from vsperf.engine.groundwork import Groundwork
 from vsperf.errors import ExitCode, VsperfError
 from vsperf.events import CaseFinished, CaseStarted, Emit
@@ -16,8 +16,7 @@ from vsperf.host.cpus import CpuTopology, read_topology
 from vsperf.plugins import Plugins
 from vsperf.record.run import CaseRecord, CaseStart, Outcome
 from vsperf.search.base import Budget
-from vsperf.search.build import loads_of
-from vsperf.search.estimate import Estimate, Rehearsals, estimate
+from vsperf.search.estimate import Estimate, Rehearsals
 from vsperf.spec.case import Case
 from vsperf.store.writer import RunWriter
 
@@ -65,16 +64,14 @@ def plan_cases(cases: Iterable[Case], plugins: Plugins) -> tuple[Planned, ...]:
         spec, drivers = case.spec, Drivers.of(case.spec, plugins)
         plan = make_plan(spec, drivers, topology)
         known = None if spec.testbed.simulated else groundwork.known(spec, plan)
-        expected = estimate(
-            spec.search,
-            spec.trial,
-            loads_of(spec, known.cap_fps if known else None),
-            spec.latency,
+        found = expected(
+            spec,
             presumption(spec, plan, topology),
-            overheads(spec, calibrated=known is not None, first=not planned),
+            known.cap_fps if known else None,
             rehearsals,
+            first=not planned,
         )
-        planned.append(Planned(case, plan, drivers, expected))
+        planned.append(Planned(case, plan, drivers, found))
     return tuple(planned)
 
 
@@ -107,8 +104,12 @@ def run_cases(
     budget_ns, groundwork = manner.budget_ns, Groundwork(manner.recalibrate)
     for number, item in enumerate(planned, start=1):
         share = None if budget_ns is None else _share(budget_ns, planned[number - 1 :])
-        expected = item.estimate
-        emit(CaseStarted(item.case, number, len(planned), expected.seconds, expected.spread_s))
+        stated = item.estimate
+        emit(
+            CaseStarted(
+                item.case, number, len(planned), stated.seconds, stated.spread_s, stated.here_s
+            )
+        )
         writer.append(
             CaseStart(
                 case=item.case.key,

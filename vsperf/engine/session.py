@@ -50,6 +50,7 @@ class Session:
                     cases=tuple(item.case for item in self.planned),
                     estimated_s=expected.seconds,
                     spread_s=expected.spread_s,
+                    here_s=expected.here_s,
                     simulated=self.simulated,
                     finished_before=len(self.codes_before),
                 )

@@ -91,6 +91,9 @@ class Estimate:
     seconds: float
     spread_s: float = 0.0
     """Standard deviation of the time, for the luck that a search has with its trials."""
+    here_s: float | None = None
+    """What a model of the testbed takes on this machine, while `seconds` pass in the model; None
+    where the testbed is real, and both times are the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,10 +150,12 @@ def estimate(  # noqa: PLR0913, PLR0917 - the parts of a case, and what is presu
 
 def together(estimates: list[Estimate]) -> Estimate:
     """Return the estimate of several cases, whose luck has nothing to do with each other's."""
+    here = [one.here_s for one in estimates if one.here_s is not None]
     return Estimate(
         sum(one.trials for one in estimates),
         sum(one.seconds for one in estimates),
         math.hypot(*(one.spread_s for one in estimates)),
+        sum(here) if here else None,
     )
 
 

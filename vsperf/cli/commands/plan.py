@@ -18,7 +18,7 @@ from vsperf.errors import ExitCode
 from vsperf.human import human_expected, human_fps
 from vsperf.plugins import Plugins
 from vsperf.search.build import loads_of
-from vsperf.search.estimate import together
+from vsperf.search.estimate import Estimate, together
 from vsperf.spec.loader import Request
 
 
@@ -56,17 +56,20 @@ def print_plans(planned: Sequence[Planned], as_json: bool) -> None:
             out.print(
                 f"{item.case.label}: {item.case.spec.search.kind} from {human_fps(loads.minimum)} "
                 f"to {human_fps(loads.maximum)} per direction, about {item.estimate.trials} "
-                f"trials, {human_expected(item.estimate.seconds, item.estimate.spread_s)}",
+                f"trials, {_time(item.estimate)}",
                 markup=False,
                 soft_wrap=True,
             )
     expected = together([item.estimate for item in planned])
     out.print(
         f"{len(planned)} {'case' if len(planned) == 1 else 'cases'}, "
-        f"about {expected.trials} trials, "
-        f"{human_expected(expected.seconds, expected.spread_s)}",
+        f"about {expected.trials} trials, {_time(expected)}",
         style="bold",
     )
+
+
+def _time(expected: Estimate) -> str:
+    return human_expected(expected.seconds, expected.spread_s, expected.here_s)
 
 
 def _print_steps(out: Console, item: Planned) -> None:

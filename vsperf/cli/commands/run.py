@@ -157,8 +157,10 @@ def _refuse_keep(keep: bool, loaded: Loaded) -> None:
 def _warn_of_budget(session: Session, budget: Duration | None) -> None:
     seconds = sum(item.estimate.seconds for item in session.planned)
     if budget is not None and seconds > budget.seconds:
+        simulated = " of simulated time" if session.simulated else ""
         text = (
-            f"the budget of {budget} is less than the estimate of {human_seconds(seconds)}: "
+            f"the budget of {budget} is less than the estimate of {human_seconds(seconds)}"
+            f"{simulated}: "
             "some searches will end with wider intervals"
         )
         console(stderr=True).print(f"! {text}", style="yellow", markup=False)
