@@ -5,20 +5,19 @@ Ports of the kernel live in a network namespace that ends with the tgen in it.
 
 from __future__ import annotations
 
-import shlex
 import subprocess
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cable import PACKET_SOCKETS, VETH, tgen_apart
 from conftest import Require
 from loopbacks import OPTIONS, through_testpmd
 
 from vsperf.errors import ComponentError
-from vsperf.trafficgens.tgen.binary import find_binary
 from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
 from vsperf.trafficgens.tgen.command import port_of
 from vsperf.trafficgens.tgen.process import Tgen, running
@@ -29,38 +28,19 @@ FRAMES = 5000
 SENDING = Sending(rate_fps="20000", frames=FRAMES)
 WAYS = ways_between(2, "both")
 
-VETH = """
-ip link add veth0 type veth peer name veth1
-for name in veth0 veth1; do
-    echo 1 > /proc/sys/net/ipv6/conf/$name/disable_ipv6
-    ip link set $name up
-done
-"""
-"""A cable with two ends, on which nobody but tgen says anything."""
-
 Apart = Callable[..., AbstractContextManager[Tgen]]
 
 
 @pytest.fixture(name="apart")
-def fixture_apart(require: Require, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Apart:
+def fixture_apart(require: Require, tmp_path: Path) -> Apart:
     """Return a way to start a tgen in a namespace of its own, prepared by a few commands."""
     require("tgen")
     require("namespaces")
-    real = find_binary()
 
-    @contextmanager
     def start(
         devices: tuple[str, ...], prepare: str = VETH, max_frame: int = 9216
-    ) -> Iterator[Tgen]:
-        inner = tmp_path / "inner"
-        inner.write_text(f'#!/bin/sh -e\n{prepare}\nexec {shlex.quote(str(real))} "$@"\n')
-        outer = tmp_path / "tgen"
-        outer.write_text(f'#!/bin/sh\nexec unshare --net -- {shlex.quote(str(inner))} "$@"\n')
-        for script in (inner, outer):
-            script.chmod(0o700)
-        monkeypatch.setenv("VSPERF_TGEN", str(outer))
-        with at_hand(devices, replace(OPTIONS, max_frame=max_frame)) as tgen:
-            yield tgen
+    ) -> AbstractContextManager[Tgen]:
+        return tgen_apart(tmp_path, devices, prepare, replace(OPTIONS, max_frame=max_frame))
 
     return start
 
@@ -93,8 +73,7 @@ def assert_all_arrive(tgen: Tgen, stream: Stream, sending: Sending = SENDING) ->
     ids=repr,
 )
 def test_packet_sockets_on_the_ends_of_a_cable(apart: Apart, stream: Stream) -> None:
-    devices = ("net_af_packet0,iface=veth0", "net_af_packet1,iface=veth1")
-    with apart(devices) as tgen:
+    with apart(PACKET_SOCKETS) as tgen:
         assert_all_arrive(tgen, stream)
 
 

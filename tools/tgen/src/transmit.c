@@ -30,22 +30,23 @@ copy_headers(uint8_t *bytes, const struct template *template)
 }
 
 /*
- * A buffer that last held a frame of this stream has all its fill bytes but where the payload of
- * that frame was. All others are written as a whole; of a short frame the headers' pieces are that.
+ * A buffer that last held a frame of this stream has its fill bytes up to where that frame's payload
+ * was, so only a longer one needs more of them. All others are written as a whole; of a short frame
+ * the headers' pieces are that.
  */
 static void
 write_fill(const struct sender *sender, const struct rte_mbuf *buffer, uint8_t *bytes,
 	const struct template *template)
 {
 	uint32_t before = buffer->hash.usr ^ sender->tag; /* length, if it was of this stream */
-	uint32_t old = before - TGEN_PAYLOAD_BYTES;
+	uint32_t from = before - TGEN_PAYLOAD_BYTES;
 
 	if (sender->shares_buffers && template->payload <= template->copy)
 		return;
-	if (before <= sender->fill->payload && !sender->shares_buffers)
-		memcpy(bytes + old, sender->fill->bytes + old, TGEN_PAYLOAD_BYTES);
-	else
-		rte_memcpy(bytes, sender->fill->bytes, template->payload);
+	if (sender->shares_buffers || before > sender->fill->length)
+		from = 0;
+	if (from < template->payload)
+		rte_memcpy(bytes + from, sender->fill->bytes + from, template->payload - from);
 }
 
 static inline void

@@ -1,0 +1,48 @@
+"""A tgen in a network namespace of its own, with a cable whose ends only it speaks on."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from loopbacks import OPTIONS
+
+from vsperf.trafficgens.tgen.binary import find_binary
+from vsperf.trafficgens.tgen.byhand import at_hand
+from vsperf.trafficgens.tgen.command import Options
+from vsperf.trafficgens.tgen.process import Tgen
+
+VETH = """
+ip link add veth0 type veth peer name veth1
+for name in veth0 veth1; do
+    echo 1 > /proc/sys/net/ipv6/conf/$name/disable_ipv6
+    ip link set $name up
+done
+"""
+"""A cable with two ends, on which nobody but tgen says anything."""
+PACKET_SOCKETS = ("net_af_packet0,iface=veth0", "net_af_packet1,iface=veth1")
+"""tgen's devices on both ends of the cable."""
+
+
+@contextmanager
+def tgen_apart(
+    folder: Path,
+    devices: tuple[str, ...] = PACKET_SOCKETS,
+    prepare: str = VETH,
+    options: Options = OPTIONS,
+) -> Iterator[Tgen]:
+    """Start a tgen in a namespace that ends with it, prepared by a few commands."""
+    inner = folder / "inner"
+    inner.write_text(f'#!/bin/sh -e\n{prepare}\nexec {shlex.quote(str(find_binary()))} "$@"\n')
+    outer = folder / "tgen"
+    outer.write_text(f'#!/bin/sh\nexec unshare --net -- {shlex.quote(str(inner))} "$@"\n')
+    for script in (inner, outer):
+        script.chmod(0o700)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VSPERF_TGEN", str(outer))
+        with at_hand(devices, replace(options)) as tgen:
+            yield tgen
