@@ -153,3 +153,18 @@ def test_of_a_tunnel_the_ends_are_announced_not_what_is_inside(tmp_path: Path) -
     for frame in second:
         assert_announces(frame, "02:00:00:00:00:bb", "198.19.7.1")
     assert len(first) == len(second) == ROUNDS
+
+
+def test_of_a_tunnel_on_ipv6_the_ends_are_announced_in_the_outer_vlan(tmp_path: Path) -> None:
+    (forward, _) = ways_between(2, "both")
+    geneve = {"vni": 7, "layer3": "ipv6", "vlans": [{"id": 30}]}
+    more = {"geneve": geneve, "vlans": [5]}
+    first, second = learned(tmp_path, [Stream(256, more=more).on(forward)])
+    for frames, mac, address in (
+        (first, "02:00:00:00:01:01", "2001:2::101"),
+        (second, "02:01:00:00:01:01", "2001:2:0:1::101"),
+    ):
+        assert len(frames) == ROUNDS
+        for frame in frames:
+            assert_announces(frame, mac, address)
+            assert frame["vlan.id"] == "30"

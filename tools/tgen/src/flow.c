@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "flow.h"
+#include "outer.h"
 
 /* Where a field lies in the frame, and in the bytes that are written for it. */
 struct place {
@@ -19,7 +20,7 @@ struct place {
 };
 
 static void
-locate_mac(struct place *place, uint16_t offset, const uint8_t *mac)
+locate_mac(struct place *place, const struct headers *headers, uint16_t offset, const uint8_t *mac)
 {
 	uint64_t value = (uint64_t)bytes_get_16(mac) << 32 | bytes_get_32(mac + 2);
 
@@ -29,6 +30,8 @@ locate_mac(struct place *place, uint16_t offset, const uint8_t *mac)
 	place->bits = 40;
 	place->value = value & ((UINT64_C(1) << 40) - 1);
 	place->rest = value - place->value;
+	if (!frame_has_ethernet(headers))
+		place->missing = "the tunnel carries IP without Ethernet";
 }
 
 static void
@@ -72,16 +75,38 @@ locate_vlan(struct place *place, const struct headers *headers, uint16_t offset)
 		place->missing = "the headers have no VLAN tag";
 }
 
+/* What tells tunnels apart. */
 static void
-locate_vni(struct place *place, const struct headers *headers, uint16_t vxlan)
+locate_id(struct place *place, const struct headers *headers, uint16_t tunnel, const char *missing)
 {
-	place->offset = (uint16_t)(vxlan + 4);
+	const struct outer *outer = &headers->outer;
+
+	place->offset = (uint16_t)(tunnel + 4);
 	place->width = 4;
-	place->bits = 24;
-	place->shift = 8;
-	place->value = headers->vni;
-	if (!headers->vxlan)
-		place->missing = "the headers have no VXLAN";
+	place->bits = outer_kinds[outer->kind].id_bits;
+	place->shift = (uint8_t)(32 - place->bits);
+	place->value = outer->id;
+	place->missing = missing;
+}
+
+static const char *
+missing_vni(const struct outer *outer)
+{
+	return outer->kind == ENCAPSULATION_VXLAN || outer->kind == ENCAPSULATION_GENEVE ? NULL :
+		"the headers have no VXLAN or Geneve";
+}
+
+static const char *
+missing_key(const struct outer *outer)
+{
+	return outer->kind == ENCAPSULATION_GRE && outer->has_id ? NULL :
+		"the headers have no GRE with a key";
+}
+
+static const char *
+missing_teid(const struct outer *outer)
+{
+	return outer->kind == ENCAPSULATION_GTPU ? NULL : "the headers have no GTP-U";
 }
 
 /* The frame is only needed for offsets; a check goes without. Returns false for no field. */
@@ -98,11 +123,11 @@ locate(struct place *place, enum field field, const struct headers *headers,
 	switch (field) {
 	case FIELD_SOURCE_MAC:
 		place->name = "source MAC";
-		locate_mac(place, (uint16_t)(frame->ethernet + 6), headers->source_mac);
+		locate_mac(place, headers, (uint16_t)(frame->ethernet + 6), headers->source_mac);
 		return true;
 	case FIELD_DESTINATION_MAC:
 		place->name = "destination MAC";
-		locate_mac(place, frame->ethernet, headers->destination_mac);
+		locate_mac(place, headers, frame->ethernet, headers->destination_mac);
 		return true;
 	case FIELD_SOURCE_IP:
 		place->name = "source IP";
@@ -128,7 +153,15 @@ locate(struct place *place, enum field field, const struct headers *headers,
 		return true;
 	case FIELD_VNI:
 		place->name = "VNI";
-		locate_vni(place, headers, frame->vxlan);
+		locate_id(place, headers, frame->tunnel, missing_vni(&headers->outer));
+		return true;
+	case FIELD_KEY:
+		place->name = "GRE key";
+		locate_id(place, headers, frame->tunnel, missing_key(&headers->outer));
+		return true;
+	case FIELD_TEID:
+		place->name = "TEID";
+		locate_id(place, headers, frame->tunnel, missing_teid(&headers->outer));
 		return true;
 	}
 	return false;
@@ -268,7 +301,7 @@ flow_edits_init(struct flow_edits *edits, const struct flows *flows,
 	edits->ip_checksum = FRAME_ABSENT;
 	edits->layer4_checksum = FRAME_ABSENT;
 	edits->zero = is_udp ? UINT16_MAX : 0;
-	tunnel_find(&edits->tunnel, frame, headers->layer3);
+	tunnel_init(&edits->tunnel, headers, frame);
 	edits->layer4_sum = (uint16_t)~bytes_get_16(frame->bytes + layer4_at);
 	if (headers->layer3 == LAYER3_IPV4)
 		edits->ip_sum = (uint16_t)~bytes_get_16(frame->bytes + ip_at);

@@ -158,7 +158,7 @@ flow_apply(const struct flow_edits *edits, uint8_t *bytes, uint32_t flow)
 			checksum != 0 ? checksum : edits->zero);
 	}
 	if (edits->tunnel.outer_udp != FRAME_ABSENT)
-		tunnel_write_port(&edits->tunnel, bytes);
+		tunnel_write(&edits->tunnel, bytes);
 }
 
 #endif /* TGEN_FLOW_H */

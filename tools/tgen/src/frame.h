@@ -21,14 +21,22 @@ struct frame {
 	uint16_t smallest; /* with FCS: the least size for these headers and the payload */
 	uint16_t header; /* bytes of all headers: the fill bytes begin there */
 	uint16_t payload; /* the last 18 bytes */
-	uint16_t outer_ethernet, outer_ip, outer_udp, vxlan;
-	uint16_t ethernet; /* of the inner frame with VXLAN, as everything below */
+	uint16_t outer_ethernet, outer_ip, outer_udp;
+	uint16_t tunnel; /* the header of VXLAN, Geneve, GRE or GTP-U */
+	uint16_t ethernet; /* of the frame inside of a tunnel, as everything below */
 	uint16_t vlan[2];
 	uint16_t mpls;
 	uint16_t ip;
 	uint16_t layer4;
 	uint8_t bytes[TGEN_MAX_FRAME];
 };
+
+/* Whether there is Ethernet below IP: some tunnels carry IP alone. */
+static inline bool
+frame_has_ethernet(const struct headers *headers)
+{
+	return headers->outer.kind == ENCAPSULATION_NONE || !headers->outer.carries_ip;
+}
 
 /* Of a size that counts the FCS. Fills `frame` completely. */
 int frame_build(const struct headers *headers, uint16_t size, struct frame *frame,

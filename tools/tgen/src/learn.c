@@ -3,7 +3,7 @@
 /*
  * Frames that tell switches and neighbours where the addresses of the streams are: the source
  * addresses behind the port that sends, the destination addresses behind the one that receives.
- * A gratuitous ARP request for IPv4, an unsolicited neighbour advertisement for IPv6; with VXLAN
+ * A gratuitous ARP request for IPv4, an unsolicited neighbour advertisement for IPv6; of a tunnel
  * it is the outer addresses that the network sees.
  */
 
@@ -183,11 +183,15 @@ announce_all(const struct port *port, struct announcement *who, const struct flo
 static void
 describe(struct announcement *who, const struct headers *headers, bool source)
 {
+	const struct outer *outer = &headers->outer;
+
 	memset(who, 0, sizeof(*who));
-	if (headers->vxlan) {
-		memcpy(who->mac, source ? headers->outer_source_mac : headers->outer_destination_mac,
-			MAC_BYTES);
-		memcpy(who->ip, source ? headers->outer_source_ip : headers->outer_destination_ip, 4);
+	if (outer->kind != ENCAPSULATION_NONE) {
+		memcpy(who->mac, source ? outer->source_mac : outer->destination_mac, MAC_BYTES);
+		memcpy(who->ip, source ? outer->source_ip : outer->destination_ip, 16);
+		who->ipv6 = outer->layer3 == LAYER3_IPV6;
+		who->vlans = outer->vlans;
+		memcpy(who->vlan, outer->vlan, sizeof(who->vlan));
 		return;
 	}
 	memcpy(who->mac, source ? headers->source_mac : headers->destination_mac, MAC_BYTES);
@@ -201,7 +205,8 @@ static int
 learn_stream(const struct engine *engine, const struct stream *stream)
 {
 	static const struct flows none = { .count = 1 };
-	const struct flows *flows = stream->headers.vxlan ? &none : &stream->flows;
+	bool in_tunnel = stream->headers.outer.kind != ENCAPSULATION_NONE;
+	const struct flows *flows = in_tunnel ? &none : &stream->flows;
 	struct announcement who;
 	int ret;
 

@@ -266,6 +266,48 @@ object_list(struct object *object, const char *key, size_t least, size_t most, j
 	return true;
 }
 
+bool
+object_choice(struct object *object, const char *key, const char *const *names, size_t count,
+	unsigned int *choice)
+{
+	char path[MESSAGE_PATH], known[TGEN_ERROR_TEXT] = "";
+	const char *text;
+	size_t i;
+
+	if (!object_text(object, key, &text))
+		return false;
+	for (i = 0; i < count; i++) {
+		if (strcmp(names[i], text) == 0) {
+			*choice = (unsigned int)i;
+			return true;
+		}
+		strncat(known, i == 0 ? "" : ", ", sizeof(known) - strlen(known) - 1);
+		strncat(known, names[i], sizeof(known) - strlen(known) - 1);
+	}
+	object_path(object, key, path);
+	problem_set(object->problem, path, "bad-value", "%.40s is none of %s", text, known);
+	return false;
+}
+
+void
+object_count_16(struct object *object, const char *key, uint16_t least, uint16_t most,
+	uint16_t *value)
+{
+	uint64_t number;
+
+	if (object_count(object, key, least, most, &number))
+		*value = (uint16_t)number;
+}
+
+void
+object_count_8(struct object *object, const char *key, uint8_t least, uint8_t most, uint8_t *value)
+{
+	uint64_t number;
+
+	if (object_count(object, key, least, most, &number))
+		*value = (uint8_t)number;
+}
+
 json_t *
 message_string(const char *text)
 {

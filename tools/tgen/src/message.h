@@ -17,7 +17,7 @@
 #include "error.h"
 
 #define MESSAGE_PATH 160
-#define MESSAGE_KEYS 24
+#define MESSAGE_KEYS 32
 
 /* The first thing that was wrong with a request; error.code is NULL as long as nothing is. */
 struct problem {
@@ -59,6 +59,13 @@ bool object_text(struct object *object, const char *key, const char **value);
 bool object_list(struct object *object, const char *key, size_t least, size_t most,
 	json_t **value);
 json_t *object_any(struct object *object, const char *key);
+/* Which of a few texts it is. */
+bool object_choice(struct object *object, const char *key, const char *const *names, size_t count,
+	unsigned int *choice);
+void object_count_16(struct object *object, const char *key, uint16_t least, uint16_t most,
+	uint16_t *value);
+void object_count_8(struct object *object, const char *key, uint8_t least, uint8_t most,
+	uint8_t *value);
 
 /* The same for a value that was found otherwise, such as an element of a list. */
 bool value_count(json_t *value, const char *path, uint64_t least, uint64_t most,

@@ -14,7 +14,7 @@
 #define TGEN_MAX_STREAMS 32
 #define TGEN_MAX_SIZES 128 /* entries of an IMIX pattern */
 #define TGEN_MAX_VARIATIONS 4 /* header fields that vary at the same time */
-#define TGEN_MAX_HEADER 160 /* all headers before the fill bytes */
+#define TGEN_MAX_HEADER 192 /* all headers before the fill bytes */
 #define TGEN_FCS 4
 #define TGEN_MIN_FRAME 64
 #define TGEN_MAX_FRAME 9216
@@ -22,6 +22,29 @@
 
 enum layer3 { LAYER3_IPV4, LAYER3_IPV6 };
 enum layer4 { LAYER4_UDP, LAYER4_TCP };
+
+enum encapsulation {
+	ENCAPSULATION_NONE,
+	ENCAPSULATION_VXLAN,
+	ENCAPSULATION_GENEVE,
+	ENCAPSULATION_GRE,
+	ENCAPSULATION_GTPU,
+};
+
+/* What a frame is carried in: outer Ethernet, tags, IP, and the tunnel's own header. */
+struct outer {
+	enum encapsulation kind; /* ENCAPSULATION_NONE: nothing below matters */
+	bool carries_ip; /* no Ethernet header inside: always in GTP-U, never in VXLAN and Geneve */
+	bool has_id; /* a key, which only GRE can be without */
+	uint32_t id; /* VNI, key or TEID */
+	uint8_t source_mac[6];
+	uint8_t destination_mac[6];
+	uint8_t vlans; /* as those of the headers */
+	uint16_t vlan[2];
+	enum layer3 layer3;
+	uint8_t source_ip[16]; /* IPv4 in the first 4 */
+	uint8_t destination_ip[16];
+};
 
 /* The headers of a stream's frames; zero means "not there" for counts. */
 struct headers {
@@ -39,12 +62,7 @@ struct headers {
 	enum layer4 layer4;
 	uint16_t source_port;
 	uint16_t destination_port;
-	bool vxlan; /* wrap all of the above in outer Ethernet, IPv4, UDP, VXLAN */
-	uint32_t vni;
-	uint8_t outer_source_mac[6];
-	uint8_t outer_destination_mac[6];
-	uint8_t outer_source_ip[4];
-	uint8_t outer_destination_ip[4];
+	struct outer outer; /* carries all of the above */
 };
 
 /* A header field that tells flows apart. */
@@ -56,7 +74,9 @@ enum field {
 	FIELD_SOURCE_PORT,
 	FIELD_DESTINATION_PORT,
 	FIELD_VLAN, /* id of the outer tag */
-	FIELD_VNI,
+	FIELD_VNI, /* of VXLAN or Geneve */
+	FIELD_KEY, /* of GRE */
+	FIELD_TEID, /* of GTP-U */
 };
 
 /* One field takes `count` values: its value in the headers, plus step, 2 step, ... */

@@ -41,6 +41,9 @@ enum verb_outcome verb_quit(struct session *session, struct object *request, jso
 enum verb_outcome verb_configure(struct session *session, struct object *request,
 	json_t **result);
 
+/* Of a stream whose ports are known; verbs_headers.c. */
+void headers_read(struct object *object, struct stream *stream);
+
 /* verbs_trial.c */
 enum verb_outcome verb_trial(struct session *session, struct object *request, json_t **result);
 enum verb_outcome verb_burst(struct session *session, struct object *request, json_t **result);

@@ -3,60 +3,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "address.h"
 #include "flow.h"
 #include "frame.h"
 #include "verbs.h"
-
-/* RFC 2544, appendix C: an echo request to port 7 from port 0xC020. */
-#define DEFAULT_SOURCE_PORT 0xc020
-#define DEFAULT_DESTINATION_PORT 7
-#define DEFAULT_TTL 64
-#define MPLS_LABELS (1u << 20)
-#define VNIS (1u << 24)
-
-/* A key with a few possible texts. Returns false if it is absent or none of them. */
-static bool
-read_choice(struct object *object, const char *key, const char *const *names, size_t count,
-	unsigned int *choice)
-{
-	char path[MESSAGE_PATH], known[TGEN_ERROR_TEXT] = "";
-	const char *text;
-	size_t i;
-
-	if (!object_text(object, key, &text))
-		return false;
-	for (i = 0; i < count; i++) {
-		if (strcmp(names[i], text) == 0) {
-			*choice = (unsigned int)i;
-			return true;
-		}
-		strncat(known, i == 0 ? "" : ", ", sizeof(known) - strlen(known) - 1);
-		strncat(known, names[i], sizeof(known) - strlen(known) - 1);
-	}
-	object_path(object, key, path);
-	problem_set(object->problem, path, "bad-value", "%.40s is none of %s", text, known);
-	return false;
-}
-
-static void
-read_count_16(struct object *object, const char *key, uint16_t least, uint16_t most,
-	uint16_t *value)
-{
-	uint64_t number;
-
-	if (object_count(object, key, least, most, &number))
-		*value = (uint16_t)number;
-}
-
-static void
-read_count_8(struct object *object, const char *key, uint8_t least, uint8_t most, uint8_t *value)
-{
-	uint64_t number;
-
-	if (object_count(object, key, least, most, &number))
-		*value = (uint8_t)number;
-}
 
 /* One way to say what sizes frames have: a size, a list of sizes, or a genome. */
 static void
@@ -102,115 +51,6 @@ read_sizes(struct object *object, struct stream *stream)
 	}
 }
 
-/* A VLAN is its id, or an object of id and priority. */
-static void
-read_vlan(json_t *json, const char *path, uint16_t *tag, struct problem *problem)
-{
-	struct object object;
-	uint64_t id = 0, priority = 0;
-
-	if (json_is_integer(json)) {
-		value_count(json, path, 0, 4095, &id, problem);
-	} else {
-		object_begin(&object, json, path, problem);
-		if (!object_count(&object, "id", 0, 4095, &id))
-			problem_set(problem, path, "missing-key", "a VLAN needs an id");
-		object_count(&object, "priority", 0, 7, &priority);
-		object_end(&object);
-	}
-	*tag = (uint16_t)(priority << 13 | id);
-}
-
-static void
-read_tags(struct object *object, struct headers *headers)
-{
-	char path[MESSAGE_PATH], list_path[MESSAGE_PATH];
-	json_t *list, *element;
-	uint64_t label;
-	size_t i;
-
-	if (object_list(object, "vlans", 0, 2, &list)) {
-		object_path(object, "vlans", list_path);
-		json_array_foreach(list, i, element) {
-			element_path(list_path, i, path);
-			read_vlan(element, path, &headers->vlan[i], object->problem);
-		}
-		headers->vlans = (uint8_t)json_array_size(list);
-	}
-	if (object_list(object, "mpls", 0, 3, &list)) {
-		object_path(object, "mpls", list_path);
-		json_array_foreach(list, i, element) {
-			element_path(list_path, i, path);
-			if (value_count(element, path, 0, MPLS_LABELS - 1, &label,
-					object->problem))
-				headers->mpls[i] = (uint32_t)label;
-		}
-		headers->mpls_labels = (uint8_t)json_array_size(list);
-	}
-}
-
-static void
-read_vxlan(struct object *stream_object, struct stream *stream)
-{
-	struct headers *headers = &stream->headers;
-	json_t *json = object_any(stream_object, "vxlan");
-	char path[MESSAGE_PATH];
-	struct object object;
-	uint64_t vni;
-
-	if (json == NULL)
-		return;
-	object_path(stream_object, "vxlan", path);
-	object_begin(&object, json, path, stream_object->problem);
-	headers->vxlan = true;
-	address_default_mac(stream->transmit_port, true, headers->outer_source_mac);
-	address_default_mac(stream->receive_port, true, headers->outer_destination_mac);
-	address_default_ip(stream->transmit_port, true, LAYER3_IPV4, headers->outer_source_ip);
-	address_default_ip(stream->receive_port, true, LAYER3_IPV4,
-		headers->outer_destination_ip);
-	if (object_count(&object, "vni", 0, VNIS - 1, &vni))
-		headers->vni = (uint32_t)vni;
-	else
-		problem_set(object.problem, path, "missing-key", "vxlan needs a vni");
-	address_mac(&object, "source_mac", headers->outer_source_mac);
-	address_mac(&object, "destination_mac", headers->outer_destination_mac);
-	address_ip(&object, "source_ip", LAYER3_IPV4, headers->outer_source_ip);
-	address_ip(&object, "destination_ip", LAYER3_IPV4, headers->outer_destination_ip);
-	object_end(&object);
-}
-
-static void
-read_headers(struct object *object, struct stream *stream)
-{
-	static const char *const layer3[] = { [LAYER3_IPV4] = "ipv4", [LAYER3_IPV6] = "ipv6" };
-	static const char *const layer4[] = { [LAYER4_UDP] = "udp", [LAYER4_TCP] = "tcp" };
-	struct headers *headers = &stream->headers;
-	unsigned int choice;
-
-	if (read_choice(object, "layer3", layer3, 2, &choice))
-		headers->layer3 = (enum layer3)choice;
-	if (read_choice(object, "layer4", layer4, 2, &choice))
-		headers->layer4 = (enum layer4)choice;
-	address_default_mac(stream->transmit_port, false, headers->source_mac);
-	address_default_mac(stream->receive_port, false, headers->destination_mac);
-	address_default_ip(stream->transmit_port, false, headers->layer3, headers->source_ip);
-	address_default_ip(stream->receive_port, false, headers->layer3,
-		headers->destination_ip);
-	headers->ttl = DEFAULT_TTL;
-	headers->source_port = DEFAULT_SOURCE_PORT;
-	headers->destination_port = DEFAULT_DESTINATION_PORT;
-	address_mac(object, "source_mac", headers->source_mac);
-	address_mac(object, "destination_mac", headers->destination_mac);
-	address_ip(object, "source_ip", headers->layer3, headers->source_ip);
-	address_ip(object, "destination_ip", headers->layer3, headers->destination_ip);
-	read_count_8(object, "dscp", 0, 63, &headers->dscp);
-	read_count_8(object, "ttl", 1, 255, &headers->ttl);
-	read_count_16(object, "source_port", 0, UINT16_MAX, &headers->source_port);
-	read_count_16(object, "destination_port", 0, UINT16_MAX, &headers->destination_port);
-	read_tags(object, headers);
-	read_vxlan(object, stream);
-}
-
 static void
 read_variation(json_t *json, const char *path, struct variation *variation,
 	struct problem *problem)
@@ -224,13 +64,15 @@ read_variation(json_t *json, const char *path, struct variation *variation,
 		[FIELD_DESTINATION_PORT] = "destination_port",
 		[FIELD_VLAN] = "vlan",
 		[FIELD_VNI] = "vni",
+		[FIELD_KEY] = "key",
+		[FIELD_TEID] = "teid",
 	};
 	uint64_t count = 0, step = 1;
 	struct object object;
 	unsigned int choice = 0;
 
 	object_begin(&object, json, path, problem);
-	if (!read_choice(&object, "field", fields, sizeof(fields) / sizeof(fields[0]), &choice) ||
+	if (!object_choice(&object, "field", fields, sizeof(fields) / sizeof(fields[0]), &choice) ||
 			!object_count(&object, "count", 1, TGEN_MAX_FLOWS, &count))
 		problem_set(problem, path, "missing-key", "a variation needs field and count");
 	object_count(&object, "step", 1, UINT32_MAX, &step);
@@ -272,7 +114,7 @@ read_flows(struct object *stream_object, struct flows *flows)
 	} else {
 		problem_set(problem, path, "missing-key", "flows need a list vary");
 	}
-	if (read_choice(&object, "order", orders, 2, &choice))
+	if (object_choice(&object, "order", orders, 2, &choice))
 		flows->order = (enum flow_order)choice;
 	object_count(&object, "seed", 0, INT64_MAX, &flows->seed);
 	object_end(&object);
@@ -309,13 +151,13 @@ read_stream(json_t *json, const char *path, uint16_t ports, struct stream *strea
 	struct object object;
 
 	object_begin(&object, json, path, problem);
-	read_count_16(&object, "transmit_port", 0, last, &stream->transmit_port);
+	object_count_16(&object, "transmit_port", 0, last, &stream->transmit_port);
 	stream->receive_port = stream->transmit_port ^ 1;
 	if (stream->receive_port > last)
 		stream->receive_port = stream->transmit_port;
-	read_count_16(&object, "receive_port", 0, last, &stream->receive_port);
+	object_count_16(&object, "receive_port", 0, last, &stream->receive_port);
 	read_sizes(&object, stream);
-	read_headers(&object, stream);
+	headers_read(&object, stream);
 	read_flows(&object, &stream->flows);
 	object_end(&object);
 	if (!problem_is(problem))

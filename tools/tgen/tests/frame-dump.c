@@ -50,6 +50,17 @@ read_list(char *text, uint32_t *numbers, unsigned int room)
 	return count;
 }
 
+static uint8_t
+read_tags(char *text, uint16_t *tags)
+{
+	uint32_t numbers[2] = { 0, 0 };
+	unsigned int count = read_list(text, numbers, 2);
+
+	tags[0] = (uint16_t)numbers[0];
+	tags[1] = (uint16_t)numbers[1];
+	return (uint8_t)count;
+}
+
 static bool
 read_address(struct headers *headers, const char *name, const char *value)
 {
@@ -62,10 +73,10 @@ read_address(struct headers *headers, const char *name, const char *value)
 		{ "destination_mac", headers->destination_mac, 6 },
 		{ "source_ip", headers->source_ip, 16 },
 		{ "destination_ip", headers->destination_ip, 16 },
-		{ "outer_source_mac", headers->outer_source_mac, 6 },
-		{ "outer_destination_mac", headers->outer_destination_mac, 6 },
-		{ "outer_source_ip", headers->outer_source_ip, 4 },
-		{ "outer_destination_ip", headers->outer_destination_ip, 4 },
+		{ "outer_source_mac", headers->outer.source_mac, 6 },
+		{ "outer_destination_mac", headers->outer.destination_mac, 6 },
+		{ "outer_source_ip", headers->outer.source_ip, 16 },
+		{ "outer_destination_ip", headers->outer.destination_ip, 16 },
 	};
 	size_t i;
 
@@ -73,6 +84,24 @@ read_address(struct headers *headers, const char *name, const char *value)
 		if (strcmp(name, addresses[i].name) == 0)
 			return read_bytes(value, addresses[i].bytes, addresses[i].length);
 	return false;
+}
+
+static bool
+read_outer_number(struct outer *outer, const char *name, unsigned long number)
+{
+	if (strcmp(name, "outer") == 0) {
+		outer->kind = (enum encapsulation)number;
+	} else if (strcmp(name, "outer_layer3") == 0) {
+		outer->layer3 = (enum layer3)number;
+	} else if (strcmp(name, "carries_ip") == 0) {
+		outer->carries_ip = number != 0;
+	} else if (strcmp(name, "id") == 0) {
+		outer->has_id = true;
+		outer->id = (uint32_t)number;
+	} else {
+		return false;
+	}
+	return true;
 }
 
 static bool
@@ -97,12 +126,8 @@ read_number(struct order *order, const char *name, const char *value)
 		headers->source_port = (uint16_t)number;
 	else if (strcmp(name, "destination_port") == 0)
 		headers->destination_port = (uint16_t)number;
-	else if (strcmp(name, "vxlan") == 0)
-		headers->vxlan = number != 0;
-	else if (strcmp(name, "vni") == 0)
-		headers->vni = (uint32_t)number;
 	else
-		return false;
+		return read_outer_number(&headers->outer, name, number);
 	return true;
 }
 
@@ -114,11 +139,11 @@ read_group(struct order *order, const char *name, char *value)
 	struct flows *flows = &order->flows;
 
 	if (strcmp(name, "vlan") == 0) {
-		uint32_t tags[2] = { 0, 0 };
-
-		headers->vlans = (uint8_t)read_list(value, tags, 2);
-		headers->vlan[0] = (uint16_t)tags[0];
-		headers->vlan[1] = (uint16_t)tags[1];
+		headers->vlans = read_tags(value, headers->vlan);
+		return true;
+	}
+	if (strcmp(name, "outer_vlan") == 0) {
+		headers->outer.vlans = read_tags(value, headers->outer.vlan);
 		return true;
 	}
 	if (strcmp(name, "mpls") == 0) {

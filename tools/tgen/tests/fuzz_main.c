@@ -34,6 +34,11 @@ static const char *const requests[] = {
 		"\"source_port\":1,\"destination_port\":2,\"vxlan\":{\"vni\":77,"
 		"\"source_mac\":\"02:00:00:00:00:03\",\"destination_mac\":\"02:00:00:00:00:04\","
 		"\"source_ip\":\"198.18.0.9\",\"destination_ip\":\"198.18.0.8\"}}]}",
+	"{\"id\":3,\"verb\":\"configure\",\"streams\":[{\"size\":300,\"geneve\":{\"vni\":9,"
+		"\"layer3\":\"ipv6\",\"source_ip\":\"2001:2::9\",\"vlans\":[5,{\"id\":6}]}},"
+		"{\"size\":200,\"gre\":{\"key\":4294967295,\"carries\":\"ip\"},\"flows\":{\"vary\":["
+		"{\"field\":\"key\",\"count\":1}]}},{\"size\":128,\"gtpu\":{\"teid\":7},"
+		"\"flows\":{\"vary\":[{\"field\":\"teid\",\"count\":99}]}}]}",
 	"{\"id\":4,\"verb\":\"trial\",\"duration_ns\":1000000000,\"rate_fps\":[1000.5,10],"
 		"\"burst\":4,\"drain_ns\":1,\"quiet_ns\":1,\"latency\":true,\"variation\":true,"
 		"\"check_fill\":true,\"wait\":false,\"number\":9}",
@@ -51,7 +56,7 @@ static const char *const requests[] = {
 
 static const char *const words[] = {
 	"", "id", "verb", "size", "sizes", "flows", "vary", "field", "count", "streams", "trial",
-	"hello", "vlan", "vni", "source_mac", "source_ip", "ipv4", "ipv6", "udp", "::", "0.0.0.0",
+	"hello", "vlan", "vni", "geneve", "gre", "gtpu", "key", "teid", "carries", "ip", "source_mac", "source_ip", "ipv4", "ipv6", "udp", "::", "0.0.0.0",
 	"198.18.0.1", "ff:ff:ff:ff:ff:ff", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
 	"i", "\xc3\xa4\xe2\x82\xac", "%s%n", "shuffled", "/", "/tmp/x",
 };

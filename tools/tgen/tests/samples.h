@@ -21,13 +21,26 @@ sample_headers(void)
 		.ttl = 64,
 		.source_port = 1024,
 		.destination_port = 2048,
-		.outer_source_mac = { 0x02, 0, 0, 0, 1, 0x01 },
-		.outer_destination_mac = { 0x02, 0, 0, 0, 1, 0x02 },
-		.outer_source_ip = { 198, 18, 1, 1 },
-		.outer_destination_ip = { 198, 19, 1, 1 },
+		.outer = {
+			.source_mac = { 0x02, 0, 0, 0, 1, 0x01 },
+			.destination_mac = { 0x02, 0, 0, 0, 1, 0x02 },
+			.source_ip = { 198, 18, 1, 1 },
+			.destination_ip = { 198, 19, 1, 1 },
+		},
 	};
 
 	return headers;
+}
+
+/* A tunnel with all that its kind can have. */
+static inline void
+sample_outer(struct headers *headers, enum encapsulation kind, enum layer3 layer3, uint32_t id)
+{
+	headers->outer.kind = kind;
+	headers->outer.carries_ip = kind == ENCAPSULATION_GTPU;
+	headers->outer.has_id = true;
+	headers->outer.id = id;
+	headers->outer.layer3 = layer3;
 }
 
 static inline struct flows

@@ -152,7 +152,9 @@ move_field(struct headers *headers, enum field field, uint64_t by)
 		headers->vlan[0] = (uint16_t)(headers->vlan[0] + by);
 		return;
 	case FIELD_VNI:
-		headers->vni += (uint32_t)by;
+	case FIELD_KEY:
+	case FIELD_TEID:
+		headers->outer.id += (uint32_t)by;
 		return;
 	default:
 		break;
@@ -175,16 +177,24 @@ random_headers(uint64_t *seed)
 
 	headers.layer3 = bits & 1 ? LAYER3_IPV6 : LAYER3_IPV4;
 	headers.layer4 = bits & 2 ? LAYER4_TCP : LAYER4_UDP;
-	headers.vxlan = bits & 4;
-	headers.vlans = (bits >> 3) % 3;
-	headers.mpls_labels = (bits >> 5) & 3;
+	sample_outer(&headers, (enum encapsulation)(unit_random(seed) % (ENCAPSULATION_GTPU + 1)),
+		bits & 4 ? LAYER3_IPV6 : LAYER3_IPV4, (uint32_t)(bits >> 24 & 0x7fffff));
+	if (headers.outer.kind == ENCAPSULATION_GRE) {
+		headers.outer.has_id = bits >> 8 & 3;
+		headers.outer.carries_ip = bits >> 10 & 1;
+	}
+	headers.outer.vlans = (bits >> 12) % 3;
+	if (frame_has_ethernet(&headers)) {
+		headers.vlans = (bits >> 3) % 3;
+		headers.mpls_labels = (bits >> 5) & 3;
+	}
 	headers.vlan[0] = (uint16_t)(bits >> 16 & 0xf0ff);
 	headers.source_port = (uint16_t)(bits >> 32 & 0x7fff);
 	headers.destination_port = (uint16_t)(bits >> 47 & 0x7fff);
-	headers.vni = (uint32_t)(bits >> 24 & 0x7fffff);
 	for (i = 0; i < 16; i++) {
 		headers.source_ip[i] = (uint8_t)(unit_random(seed) & 0x7f);
 		headers.destination_ip[i] = (uint8_t)(unit_random(seed) & 0x7f);
+		headers.outer.source_ip[i] = (uint8_t)unit_random(seed);
 	}
 	return headers;
 }
@@ -193,12 +203,12 @@ static struct flows
 random_flows(uint64_t *seed)
 {
 	static const uint32_t most[] = { 1u << 20, 1u << 20, 1u << 20, 1u << 20, 4096, 4096, 4096,
-		1u << 20 };
+		1u << 20, 1u << 20, 1u << 20 };
 	unsigned int wanted = unit_random(seed) % (TGEN_MAX_VARIATIONS + 1), i;
 	struct flows flows = { .count = 1 };
 
 	for (i = 0; i < wanted; i++) {
-		enum field field = (enum field)(unit_random(seed) % 8);
+		enum field field = (enum field)(unit_random(seed) % 10);
 		uint32_t room = TGEN_MAX_FLOWS / flows.count;
 		uint32_t limit = room < most[field] ? room : most[field];
 		uint32_t count = 1 + (uint32_t)(unit_magnitude(seed) % limit);

@@ -34,8 +34,7 @@ values_stay_within_their_fields(void **state)
 	(void)state;
 	headers.vlans = 1;
 	headers.vlan[0] = 0xe000 | 100;
-	headers.vxlan = true;
-	headers.vni = 0xfffff0;
+	sample_outer(&headers, ENCAPSULATION_GENEVE, LAYER3_IPV6, 0xfffff0);
 	headers.source_port = 65000;
 	memset(headers.source_mac + 1, 0xff, 4);
 	headers.source_mac[5] = 0xf0;
@@ -44,6 +43,11 @@ values_stay_within_their_fields(void **state)
 	accept_up_to(FIELD_VLAN, 3996, 1, &headers, "VLAN id");
 	accept_up_to(FIELD_VNI, 16, 1, &headers, "VNI");
 	accept_up_to(FIELD_VNI, 4, 5, &headers, "VNI");
+	sample_outer(&headers, ENCAPSULATION_GRE, LAYER3_IPV4, 0xfffffff0);
+	accept_up_to(FIELD_KEY, 16, 1, &headers, "GRE key");
+	sample_outer(&headers, ENCAPSULATION_GTPU, LAYER3_IPV4, 0xfffffff0);
+	accept_up_to(FIELD_TEID, 4, 5, &headers, "TEID");
+	headers.outer.kind = ENCAPSULATION_NONE;
 	accept_up_to(FIELD_SOURCE_PORT, 536, 1, &headers, "source port");
 	accept_up_to(FIELD_SOURCE_PORT, 54, 10, &headers, "source port");
 	accept_up_to(FIELD_SOURCE_MAC, 16, 1, &headers, "source MAC");
@@ -66,7 +70,15 @@ refuses_flows_that_make_no_sense(void **state)
 	refuse(&flows, &headers, "no VLAN tag");
 	flows = sample_flows(FIELD_VNI, 2, 1);
 	refuse(&flows, &headers, "no VXLAN");
-	flows = sample_flows((enum field)8, 2, 1);
+	flows = sample_flows(FIELD_KEY, 2, 1);
+	refuse(&flows, &headers, "no GRE with a key");
+	flows = sample_flows(FIELD_TEID, 2, 1);
+	refuse(&flows, &headers, "no GTP-U");
+	sample_outer(&headers, ENCAPSULATION_GTPU, LAYER3_IPV4, 1);
+	flows = sample_flows(FIELD_SOURCE_MAC, 2, 1);
+	refuse(&flows, &headers, "without Ethernet");
+	headers = sample_headers();
+	flows = sample_flows((enum field)(FIELD_TEID + 1), 2, 1);
 	refuse(&flows, &headers, "no field");
 	flows = sample_flows(FIELD_SOURCE_IP, 0, 1);
 	refuse(&flows, &headers, "0 values");

@@ -30,7 +30,7 @@ smallest_sizes(void **state)
 	assert_int_equal(frame_smallest(&headers), 96);
 	headers.layer4 = LAYER4_UDP;
 	assert_int_equal(frame_smallest(&headers), 84);
-	headers.vxlan = true;
+	sample_outer(&headers, ENCAPSULATION_VXLAN, LAYER3_IPV4, 1);
 	assert_int_equal(frame_smallest(&headers), 134);
 	assert_int_equal(frame_build(&headers, 133, &frame, &error), -EINVAL);
 	assert_string_equal(error.code, "bad-size");
@@ -53,7 +53,8 @@ all_headers_fit_into_their_limit(void **state)
 	headers.mpls_labels = 3;
 	headers.layer3 = LAYER3_IPV6;
 	headers.layer4 = LAYER4_TCP;
-	headers.vxlan = true;
+	sample_outer(&headers, ENCAPSULATION_VXLAN, LAYER3_IPV6, 1);
+	headers.outer.vlans = 2;
 	assert_int_equal(frame_build(&headers, 512, &frame, &error), 0);
 	assert_true(frame.header <= TGEN_MAX_HEADER);
 	assert_int_equal(frame.vlan[0], frame.ethernet + 14);
@@ -63,6 +64,44 @@ all_headers_fit_into_their_limit(void **state)
 	assert_int_equal(frame.layer4, frame.ip + 40);
 	assert_int_equal(frame.header, frame.layer4 + 20);
 	assert_int_equal(frame.payload, 512 - 4 - 18);
+}
+
+/* What each kind adds to the smallest frame: tags, IP and the tunnel, less Ethernet inside. */
+static void
+each_encapsulation_takes_its_bytes(void **state)
+{
+	static const struct {
+		enum encapsulation kind;
+		bool carries_ip, has_id;
+		unsigned int bytes;
+	} cases[] = {
+		{ ENCAPSULATION_VXLAN, false, true, 14 + 20 + 8 + 8 },
+		{ ENCAPSULATION_GENEVE, false, true, 14 + 20 + 8 + 8 },
+		{ ENCAPSULATION_GRE, false, true, 14 + 20 + 8 },
+		{ ENCAPSULATION_GRE, false, false, 14 + 20 + 4 },
+		{ ENCAPSULATION_GRE, true, true, 20 + 8 },
+		{ ENCAPSULATION_GRE, true, false, 20 + 4 },
+		{ ENCAPSULATION_GTPU, true, true, 20 + 8 + 8 },
+	};
+	struct error error;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct headers headers = sample_headers();
+
+		headers.outer.kind = cases[i].kind;
+		headers.outer.carries_ip = cases[i].carries_ip;
+		headers.outer.has_id = cases[i].has_id;
+		assert_int_equal(frame_smallest(&headers), 64 + cases[i].bytes);
+		headers.outer.layer3 = LAYER3_IPV6;
+		headers.outer.vlans = 2;
+		assert_int_equal(frame_smallest(&headers), 64 + cases[i].bytes + 20 + 8);
+		assert_int_equal(frame_build(&headers, 200, &frame, &error), 0);
+		assert_int_equal(frame.ethernet == FRAME_ABSENT, cases[i].carries_ip);
+		assert_int_equal(frame.outer_ip, 14 + 8);
+		assert_int_equal(frame.header, 64 - 22 + cases[i].bytes + 28);
+	}
 }
 
 /* The fill bytes count up from the headers to the payload, which is left to the sender. */
@@ -166,12 +205,22 @@ refuses_what_does_not_fit(void **state)
 	headers.ttl = 0;
 	refuse(&headers, "TTL");
 	headers = sample_headers();
-	headers.vxlan = true;
-	headers.vni = 1 << 24;
+	sample_outer(&headers, ENCAPSULATION_VXLAN, LAYER3_IPV4, 1 << 24);
 	refuse(&headers, "VNI");
-	headers.vni = 0;
-	headers.outer_source_mac[0] = 0x03;
+	headers.outer.id = 0;
+	headers.outer.source_mac[0] = 0x03;
 	refuse(&headers, "group");
+	headers = sample_headers();
+	sample_outer(&headers, ENCAPSULATION_GTPU, LAYER3_IPV4, 1);
+	headers.vlans = 1;
+	refuse(&headers, "without Ethernet");
+	headers.vlans = 0;
+	headers.outer.vlans = 3;
+	refuse(&headers, "outer VLAN");
+	headers.outer.layer3 = (enum layer3)7;
+	refuse(&headers, "outer layer 3");
+	headers.outer.kind = (enum encapsulation)9;
+	refuse(&headers, "encapsulation 9");
 	headers = sample_headers();
 	headers.source_mac[0] = 0xff;
 	refuse(&headers, "group");
@@ -209,6 +258,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(smallest_sizes),
 		cmocka_unit_test(all_headers_fit_into_their_limit),
+		cmocka_unit_test(each_encapsulation_takes_its_bytes),
 		cmocka_unit_test(fill_bytes),
 		cmocka_unit_test(checksums_hold_with_any_payload),
 		cmocka_unit_test(udp_zero_rule),

@@ -71,6 +71,29 @@ test_an_error_says_where_it_is(void **state)
 		{ STREAM("\"size\":64,\"mpls\":[1048576]"), "out-of-range", "streams[1].mpls[0]" },
 		{ STREAM("\"size\":64,\"vxlan\":{}"), "missing-key", "streams[1].vxlan" },
 		{ STREAM("\"size\":64,\"vxlan\":{\"vni\":1}"), "bad-size", "streams[1]" },
+		{ STREAM("\"size\":64,\"vxlan\":{\"vni\":16777216}"), "out-of-range",
+			"streams[1].vxlan.vni" },
+		{ STREAM("\"size\":64,\"vxlan\":{\"vni\":1,\"key\":1}"), "unknown-key",
+			"streams[1].vxlan.key" },
+		{ STREAM("\"size\":64,\"vxlan\":{\"vni\":1,\"vlans\":[1,2,3]}"), "out-of-range",
+			"streams[1].vxlan.vlans" },
+		{ STREAM("\"size\":64,\"vxlan\":{\"vni\":1,\"carries\":\"ip\"}"), "unknown-key",
+			"streams[1].vxlan.carries" },
+		{ STREAM("\"size\":64,\"vxlan\":{\"vni\":1},\"gre\":{}"), "bad-value",
+			"streams[1].gre" },
+		{ STREAM("\"size\":64,\"geneve\":{\"vni\":1,\"layer3\":\"ipv6\","
+			"\"source_ip\":\"198.18.0.1\"}"), "bad-value",
+			"streams[1].geneve.source_ip" },
+		{ STREAM("\"size\":64,\"gre\":{\"key\":4294967296}"), "out-of-range",
+			"streams[1].gre.key" },
+		{ STREAM("\"size\":64,\"gtpu\":{}"), "missing-key", "streams[1].gtpu" },
+		{ STREAM("\"size\":200,\"gtpu\":{\"teid\":1},\"vlans\":[1]"), "bad-value",
+			"streams[1].vlans" },
+		{ STREAM("\"size\":200,\"gre\":{\"carries\":\"ip\"},"
+			"\"source_mac\":\"02:00:00:00:00:01\""), "bad-value",
+			"streams[1].source_mac" },
+		{ STREAM("\"size\":200,\"gre\":{},\"flows\":{\"vary\":[{\"field\":\"key\","
+			"\"count\":2}]}"), "bad-value", "streams[1].flows" },
 		{ STREAM("\"size\":64,\"layer3\":\"ipv6\""), "bad-size", "streams[1]" },
 		{ STREAM("\"size\":64,\"flows\":7"), "wrong-type", "streams[1].flows" },
 		{ STREAM("\"size\":64,\"flows\":{}"), "missing-key", "streams[1].flows" },
@@ -141,9 +164,9 @@ test_all_of_a_stream_can_be_said(void **state)
 	assert_int_equal(headers->dscp, 46);
 	assert_int_equal(headers->ttl, 1);
 	assert_int_equal(headers->destination_port, 2);
-	assert_true(headers->vxlan);
-	assert_int_equal(headers->vni, 16777215);
-	assert_memory_equal(headers->outer_source_ip, outer, 4);
+	assert_int_equal(headers->outer.kind, ENCAPSULATION_VXLAN);
+	assert_int_equal(headers->outer.id, 16777215);
+	assert_memory_equal(headers->outer.source_ip, outer, 4);
 	assert_int_equal(stream->flows.count, 12);
 	assert_int_equal(stream->flows.variation[0].step, 2);
 	assert_int_equal(stream->flows.order, FLOWS_SHUFFLED);
