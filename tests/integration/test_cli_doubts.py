@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 
 import pytest
@@ -111,3 +114,60 @@ def test_a_plan_of_a_search_without_end_does_not_take_long_itself(vsperf: Shell)
 )
 def test_odd_settings_are_run_or_refused_and_never_a_bug(vsperf: Shell, setting: str) -> None:
     assert vsperf("plan", *ONE_SIZE[1:], "--set", setting).code in (0, 2)
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "testbed.links.phy0",
+        "testbed.links",
+        "testbed",
+        "topology",
+        "topology.name",
+        "topology.paths",
+        "traffic",
+        "traffic.frame_size",
+        "name",
+        "tags",
+    ],
+)
+@pytest.mark.parametrize("value", [None, "x", [0]], ids=repr)
+def test_a_specification_that_is_damaged_in_a_record_is_no_bug(
+    vsperf: Shell, place: str, value: object
+) -> None:
+    vsperf(*SMOKE)
+    damage(vsperf, ("cases", 0, "spec", *place.split(".")), value)
+    for arguments in (("show", "latest"), ("show", "latest", "64B"), ("results", "latest")):
+        for more in ((), ("--json",)):
+            ended = vsperf(*arguments, *more)
+            assert ended.code in (ExitCode.OK, ExitCode.BAD_INPUT), ended.err
+            assert ended.code == ExitCode.OK or RECORDS in ended.err
+
+
+def test_a_plan_that_is_damaged_in_a_record_is_no_bug(vsperf: Shell) -> None:
+    vsperf(*SMOKE)
+    damage(vsperf, ("plan",), None, line=1)
+    ended = vsperf("show", "latest")
+    assert ended.code == ExitCode.BAD_INPUT
+    assert f"{RECORDS}:2" in ended.err
+
+
+def test_a_ratio_that_is_none_is_found_when_the_record_is_read(vsperf: Shell) -> None:
+    vsperf(*SMOKE)
+    (folder,) = run_folders(vsperf.folder / "results")
+    records = folder / RECORDS
+    records.write_text(records.read_text().replace('"loss_ratio":"0"', '"loss_ratio":"1/0"'))
+    for command in ("show", "results"):
+        ended = vsperf(command, "latest")
+        assert f"{RECORDS}:" in ended.err
+    assert vsperf("show", "latest").code == ExitCode.BAD_INPUT
+
+
+def damage(vsperf: Shell, place: tuple[str | int, ...], value: object, line: int = 0) -> None:
+    """Change one value in the records of the only run."""
+    (folder,) = run_folders(vsperf.folder / "results")
+    records = folder / RECORDS
+    lines = [json.loads(text) for text in records.read_text().splitlines()]
+    *outer, last = place
+    reduce(getitem, outer, lines[line])[last] = value
+    records.write_text("".join(json.dumps(one) + "\n" for one in lines))

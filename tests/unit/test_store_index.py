@@ -241,7 +241,51 @@ def a_directory(path: Path) -> None:
     path.mkdir()
 
 
-@pytest.mark.parametrize("damage", [junk, half, holes, tables_gone, other_layout, a_directory])
+def a_pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def a_link_to_nothing(path: Path) -> None:
+    path.unlink()
+    path.symlink_to("nowhere/at/all")
+
+
+def unbelievable(change: str) -> Callable[[Path], None]:
+    """Return the damage that leaves a sound database with values that nothing can have written."""
+
+    def damage(path: Path) -> None:
+        with sqlite3.connect(path) as database:
+            database.execute(f"UPDATE {change}")
+        database.close()
+
+    return damage
+
+
+UNBELIEVABLE = (
+    "runs SET started_at = NULL",
+    "runs SET testbed = X'00ff'",
+    "runs SET cases = 'many'",
+    "runs SET exit_code = 'well'",
+    "runs SET read_crc = 'none', size = 1",
+    "runs SET read_bytes = 'all', size = 1",
+    "cases SET tags = '{'",
+    "cases SET tags = '[[]]'",
+    "cases SET label = NULL",
+    "cases SET frame_size = 'small'",
+    "cases SET record = '{}'",
+    "cases SET record = '{'",
+    "cases SET record = replace(record, 'PASS', 'GOOD')",
+)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        *(junk, half, holes, tables_gone, other_layout, a_directory, a_pipe, a_link_to_nothing),
+        *(pytest.param(unbelievable(change), id=change) for change in UNBELIEVABLE),
+    ],
+)
 def test_a_damaged_index_is_made_anew_without_a_word(
     mixed: Path, damage: Callable[[Path], None]
 ) -> None:
@@ -249,6 +293,21 @@ def test_a_damaged_index_is_made_anew_without_a_word(
     damage(mixed / "index.sqlite")
     assert everything(mixed) == before
     assert everything(mixed) == before
+
+
+def test_whatever_a_value_of_the_index_becomes_there_is_an_answer(mixed: Path) -> None:
+    everything(mixed)
+    with sqlite3.connect(mixed / "index.sqlite") as database:
+        columns = [
+            (table, column)
+            for table in ALL_TABLES
+            for _, column, *_ in database.execute(f"PRAGMA table_info({table})")
+        ]
+    database.close()
+    for table, column in columns:
+        for value in ("NULL", "'x'", "-1", "X'ff'", "99999999999999999999"):
+            unbelievable(f"OR IGNORE {table} SET {column} = {value}")(mixed / "index.sqlite")
+            everything(mixed)
 
 
 def test_an_index_that_is_damaged_while_it_is_open_heals(mixed: Path) -> None:

@@ -39,6 +39,14 @@ class CaseRow:
     """Whether it was ever begun."""
 
     @property
+    def testcase(self) -> str:
+        """Name of the testcase."""
+        name = self.planned.spec["name"]
+        if not isinstance(name, str):
+            raise TypeError(f"the name of a testcase is {name!r}")
+        return name
+
+    @property
     def frame_size(self) -> FrameSize:
         """Frame size of the case."""
         return FrameSize.parse(self.planned.spec["traffic"]["frame_size"])
@@ -109,7 +117,7 @@ class CaseRow:
         return {
             "case": self.planned.key,
             "label": self.planned.label,
-            "testcase": self.planned.spec["name"],
+            "testcase": self.testcase,
             "frame_size_bytes": self.frame_size.bytes,
             "outcome": self.record.outcome if self.record else None,
             "reason": self.record.reason if self.record else None,

@@ -89,15 +89,13 @@ def _table(rows: Sequence[CaseRow], columns: Sequence[Column]) -> Table:
 
 def _column_case(rows: Sequence[CaseRow]) -> Column:
     """Name the cases by what tells them apart and nothing else."""
-    several = len({row.planned.spec["name"] for row in rows}) > 1
+    several = len({row.testcase for row in rows}) > 1
     swept = any(set(row.planned.point) - {"frame_size"} for row in rows)
     repeated = any(row.planned.repeat > 1 for row in rows)
 
     def cell(row: CaseRow) -> str:
-        if several:
-            text = row.planned.label
-        else:
-            text = row.planned.label.removeprefix(f"{row.planned.spec['name']}-")
+        common = "" if several else f"{row.testcase}-"
+        text = row.planned.label.removeprefix(common)
         return f"{text} #{row.planned.repeat}" if repeated else text
 
     return ("case" if several or swept or repeated else "frame", cell)

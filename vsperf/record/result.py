@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import enum
+from typing import Annotated
+
+from pydantic import Field
 
 from vsperf.record.base import Record
 from vsperf.record.flags import Flag
@@ -29,11 +32,15 @@ class Limit(enum.StrEnum):
     """The trials contradict each other; see the flags."""
 
 
+Ratio = Annotated[str, Field(pattern=r"^-?\d+(/[1-9]\d*)?$", max_length=4000)]
+"""An exact ratio, such as 0 or 1/200."""
+
+
 class GoalResult(Record):
     """The answer to one goal: the interval in which the highest passing load lies."""
 
     goal: str
-    loss_ratio: str
+    loss_ratio: Ratio
     """Loss that the goal allows, as an exact ratio such as 0 or 1/200."""
     lower_fps: int | None
     """Highest load that passed below the upper bound, per direction; None if none did."""
@@ -59,7 +66,7 @@ class LoadResult(Record):
     trials: int
     passed: int
     """Trials whose loss stayed within the allowed ratio."""
-    worst_loss_ratio: str
+    worst_loss_ratio: Ratio
     """Greatest loss ratio among the trials, as an exact ratio."""
     throughput_fps: int
     """Least frames per second and direction that came through."""

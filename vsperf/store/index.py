@@ -16,6 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
+from vsperf.errors import VsperfError
 from vsperf.record.base import SCHEMA_VERSION
 from vsperf.store.folders import RECORDS, resolve, run_folders
 from vsperf.store.ingest import TABLES, Stamp, forget, ingest, stamps
@@ -180,15 +181,20 @@ class Index:
             os.close(descriptor)
 
     def _safely(self, action: Callable[[], Answer]) -> Answer:
-        """Answer from the index as it is; if that fails from a new one; else from memory."""
+        """Answer from the index as it is; if that fails from a new one; else from memory.
+
+        What a damaged index holds can fail in any way. What fails in memory, too, is no damage.
+        """
         try:
             return action()
-        except (sqlite3.Error, OSError, _IndexBusy) as error:
+        except VsperfError:
+            raise
+        except Exception as error:
             if self.file is None:
                 raise
             usable = _primary_code(error) not in UNUSABLE
         if usable:
-            with contextlib.suppress(sqlite3.Error, OSError, _IndexBusy):
+            with contextlib.suppress(Exception):
                 self._start_anew()
                 return action()
         self._replace(None)
@@ -221,4 +227,5 @@ def _connect(file: Path | None) -> sqlite3.Connection:
 def _primary_code(error: Exception) -> int:
     if isinstance(error, sqlite3.Error):
         return getattr(error, "sqlite_errorcode", 0) & 0xFF
-    return sqlite3.SQLITE_CANTOPEN
+    refused = isinstance(error, OSError | _IndexBusy)
+    return sqlite3.SQLITE_CANTOPEN if refused else sqlite3.SQLITE_CORRUPT

@@ -237,6 +237,7 @@ def _case_values(run: str, position: int, case: PlannedCase) -> dict[str, Any]:
     traffic = spec.get("traffic")
     traffic = traffic if isinstance(traffic, dict) else {}
     tags = spec.get("tags")
+    tags = [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []
     return {
         "run": run,
         "key": case.key,
@@ -244,7 +245,7 @@ def _case_values(run: str, position: int, case: PlannedCase) -> dict[str, Any]:
         "id": case.id,
         "label": case.label,
         "testcase": str(spec.get("name", case.label)),
-        "tags": json.dumps(tags if isinstance(tags, list) else []),
+        "tags": json.dumps(tags),
         "frame_size": _quantity(FrameSize, traffic.get("frame_size")),
         "flows": _quantity(Count, traffic.get("flows")),
         "repeat": case.repeat,

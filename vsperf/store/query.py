@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+from pydantic import TypeAdapter
 
 from vsperf.errors import UsageError
 from vsperf.record.result import GoalResult, Limit, LoadResult
@@ -154,6 +156,10 @@ class CaseEntry:
         return {**{name: getattr(self, name) for name in (*fields, *more)}, **missing, **record}
 
 
+RUN_ENTRY, CASE_ENTRY = TypeAdapter(RunEntry), TypeAdapter(CaseEntry)
+"""Rows are looked at before they are believed: the index may be damaged."""
+
+
 def find_runs(database: sqlite3.Connection, results: Path, wanted: Filter) -> Iterator[RunEntry]:
     """Yield the runs that fit, newest first."""
     where, values = wanted.conditions()
@@ -167,18 +173,20 @@ def find_runs(database: sqlite3.Connection, results: Path, wanted: Filter) -> It
     )
     for run, started_at, testbed, preset, simulated, version, cases, exit_code, ended in rows:
         outcomes = json.loads(ended)
-        yield RunEntry(
-            run=run,
-            folder=results / run,
-            state=_state(results / run, exit_code),
-            started_at=started_at,
-            testbed=testbed,
-            preset=preset,
-            simulated=bool(simulated),
-            vsperf_version=version,
-            cases=cases,
-            outcomes={o.value: outcomes.count(o.value) for o in Outcome if o.value in outcomes},
-            exit_code=exit_code,
+        yield RUN_ENTRY.validate_python(
+            {
+                "run": run,
+                "folder": results / run,
+                "state": _state(results / run, exit_code),
+                "started_at": started_at,
+                "testbed": testbed,
+                "preset": preset,
+                "simulated": simulated,
+                "vsperf_version": version,
+                "cases": cases,
+                "outcomes": {o.value: outcomes.count(o) for o in Outcome if o.value in outcomes},
+                "exit_code": exit_code,
+            }
         )
 
 
@@ -192,12 +200,13 @@ def find_cases(database: sqlite3.Connection, wanted: Filter) -> Iterator[CaseEnt
         "ORDER BY r.started_at DESC, r.run DESC, c.position LIMIT ?",
         (*values, _limit(wanted)),
     )
+    names = [field.name for field in fields(CaseEntry)]
     for row in rows:
-        values = list(row)
-        values[4] = bool(values[4])
-        values[9] = tuple(json.loads(values[9]))
-        values[14] = CaseRecord.model_validate_json(values[14]) if values[14] else None
-        yield CaseEntry(*values)
+        found = dict(zip(names, row, strict=True))
+        found["tags"] = json.loads(found["tags"])
+        if found["record"] is not None:
+            found["record"] = CaseRecord.model_validate_json(found["record"])
+        yield CASE_ENTRY.validate_python(found)
 
 
 def _state(folder: Path, exit_code: int | None) -> RunState:

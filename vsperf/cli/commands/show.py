@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -166,22 +168,29 @@ def _leaves(value: Any, path: str = "") -> list[tuple[str, str]]:
 
 def rows_of(stored: StoredRun) -> list[CaseRow]:
     """Return the summary rows of a stored run."""
-    rows = [_row(case) for case in stored.cases]
+    return [_row(stored, case) for case in stored.cases]
+
+
+def _row(stored: StoredRun, case: StoredCase) -> CaseRow:
+    row = CaseRow(case.planned, case.record, latency_rows(case.trials), bool(case.attempts))
+    with _understanding(stored):  # touches all that the record must hold to be shown
+        row.as_json()
+        row.virtual  # noqa: B018
+    return row
+
+
+@contextmanager
+def _understanding(stored: StoredRun) -> Iterator[None]:
+    """Blame the recorded specification, which is any JSON, for what cannot be made of it."""
     try:
-        for row in rows:
-            row.as_json()  # touches all that the record must hold to be shown
-    except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
+        yield
+    except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError) as error:
         raise StoreError(
             f"the records of {stored.run} cannot be understood",
             where=Location(str(stored.folder / RECORDS), 1),
             why=f"a specification in its header is damaged: {error}",
             fix="restore the file from a copy; vsperf itself never changes a written line",
         ) from error
-    return rows
-
-
-def _row(case: StoredCase) -> CaseRow:
-    return CaseRow(case.planned, case.record, latency_rows(case.trials), bool(case.attempts))
 
 
 def run_as_json(stored: StoredRun) -> dict[str, Any]:
@@ -233,7 +242,7 @@ def _pick(stored: StoredRun, text: str) -> StoredCase:
 
 
 def _show_case(stored: StoredRun, case: StoredCase, as_json: bool) -> None:
-    row = _row(case)
+    row = _row(stored, case)
     if as_json:
         trials = [trial.model_dump(mode="json") for trial in case.trials]
         planned = case.planned.model_dump(mode="json")
@@ -255,15 +264,17 @@ def _show_case(stored: StoredRun, case: StoredCase, as_json: bool) -> None:
     if (table := account_table(case.trials)) is not None:
         out.print("where the frames went, and what they cost the switch", style="bold")
         out.print(table)
-    _print_chain(out, case)
+    with _understanding(stored):
+        topology = Topology.model_validate(case.planned.spec["topology"])
+    _print_chain(out, case, topology)
     if case.abandoned:
         count = sum(len(attempt.trials) for attempt in case.abandoned)
         out.print(f"{count} trials of interrupted attempts are kept in the records", style="dim")
 
 
-def _print_chain(out: Console, case: StoredCase) -> None:
+def _print_chain(out: Console, case: StoredCase, topology: Topology) -> None:
     """Print where in a chain of machines frames ended, if there is one."""
-    tables = chain_tables(case.trials, Topology.model_validate(case.planned.spec["topology"]))
+    tables = chain_tables(case.trials, topology)
     if tables is None:
         return
     if not tables:
