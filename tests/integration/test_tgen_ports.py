@@ -85,13 +85,16 @@ def test_libpcap_on_the_ends_of_a_cable(apart: Apart) -> None:
 def test_an_xdp_socket_on_one_end_of_a_cable(apart: Apart) -> None:
     """The other end is no XDP socket: the kernel hands no frame from one to another over a veth.
 
-    The kernel drops a frame now and then between such a socket and a veth, and counts it nowhere.
+    The kernel takes frames from such a socket that it never puts on the cable, mostly in the first
+    milliseconds, and more of them on a busy machine. So what is lost is not judged but counted: as
+    many frames arrive as the device has sent, and the generator knows of all the others.
     """
     devices = ("net_af_xdp0,iface=veth0", "net_af_packet1,iface=veth1")
     try:
         with apart(devices, max_frame=1518) as tgen:
             tgen.ports()
             result = trial(tgen, WAYS, Stream(1518), SENDING, lambda event: None)
+            on_cable = sent_by("veth0", tgen)
     except ComponentError as error:
         why = error.problems[0].why or ""
         if "xdp" not in why:
@@ -99,9 +102,15 @@ def test_an_xdp_socket_on_one_end_of_a_cable(apart: Apart) -> None:
         pytest.skip(f"no XDP sockets here: {why}")
     out, back = result["streams"]
     assert out["sent"] == back["sent"] == back["distinct"] == FRAMES
-    assert FRAMES * 99 // 100 <= out["distinct"] <= FRAMES
-    assert out["lost"] == FRAMES - out["distinct"]
+    assert 0 < out["distinct"] == FRAMES - out["lost"] == on_cable
     assert [port["corrupted"] + port["foreign"] for port in result["ports"]] == [0, 0]
+
+
+def sent_by(device: str, tgen: Tgen) -> int:
+    """Return how many frames the kernel has sent on a device in the namespace of this tgen."""
+    table = Path(f"/proc/{tgen.process.pid}/net/dev").read_text()
+    (row,) = (line.split(":")[1] for line in table.splitlines() if f"{device}:" in line)
+    return int(row.split()[9])
 
 
 def test_tap_devices_that_the_kernel_bridges(apart: Apart) -> None:
