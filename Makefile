@@ -1,7 +1,7 @@
 # Set-up, the main job, and the tests. `make` alone says what there is.
 
 python := .venv/bin/python
-scripts := tools/bootstrap .ci/run
+scripts := tools/bootstrap tools/fresh-machine .ci/run
 programs := tools/make-reference tools/compile-matrix
 # Wrong on purpose: what vsperf must answer with "did you mean".
 misspelt := tests/golden,tests/unit/test_config_*
@@ -10,7 +10,7 @@ prose := README.md docs vsperf tests conf testcases tools vnfs results/README.md
 # Hugepages and the devices of the switch are root's.
 as_root := $(shell [ "$$(id -u)" -eq 0 ] || command -v sudo)
 
-.PHONY: help run test test-tgen compile-matrix setup setup-dev lint format docs clean-venv
+.PHONY: help run test check test-tgen compile-matrix setup setup-dev lint format docs clean-venv
 
 help: ## show the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1 \t\2/p' Makefile | expand -t 20
@@ -19,7 +19,10 @@ run: setup ## set up, then measure OVS-DPDK on this machine
 	@$(as_root) .venv/bin/vsperf run phy2phy_tput
 
 test: lint compile-matrix test-tgen ## set up, then all gates and all tests
-	@$(python) -m pytest -n 2 --dist loadgroup
+	@$(python) -m pytest -n 2 --dist loadfile --durations=20
+
+check: lint ## set up, then the gates and the unit tests: what to run before each commit
+	@$(python) -m pytest -n 2 --dist loadfile tests/unit
 
 test-tgen: setup-dev ## the unit tests and the fuzzer of the traffic generator, with sanitizers too
 	@for build in tgen tgen-sanitized; do \

@@ -6,12 +6,12 @@ A test that misses one of them fails; without the variable it is skipped, and sa
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import subprocess
-import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -20,6 +20,7 @@ import tgen_programs
 from hypothesis import settings
 from leave_no_trace import Places, adopt_orphans, left_behind, snapshot
 from loopbacks import tgen_dut
+from machine_lock import machine_to_oneself
 
 from vsperf.errors import NotReadyError
 from vsperf.host.tuntap import DEVICE
@@ -60,9 +61,10 @@ def _tgen_dut() -> str | None:
 
 
 def _hugepages() -> str | None:
-    if not os.access("/proc/sys/vm/nr_hugepages", os.W_OK):
-        return "hugepages cannot be reserved by this user"
-    return None if any(Path("/dev").glob("hugepages*")) else "no hugetlbfs is mounted"
+    pool = Path("/proc/sys/vm/nr_hugepages")
+    if not pool.exists():
+        return "this kernel has no hugepages"
+    return None if os.access(pool, os.W_OK) else "hugepages cannot be reserved by this user"
 
 
 def _namespaces() -> str | None:
@@ -100,6 +102,8 @@ def _guests() -> str | None:
 PARTS: dict[str, Callable[[], str | None]] = {
     "checkout": _checkout,
     "make": lambda: _program("make"),
+    "busybox": lambda: _program("busybox"),
+    "root": lambda: None if os.geteuid() == 0 else "this is not root",
     "hugepages": _hugepages,
     "namespaces": _namespaces,
     "tgen": _tgen,
@@ -158,19 +162,46 @@ def pytest_configure(config: pytest.Config) -> None:
     adopt_orphans()
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the quick tests first: those that need the machine take most of the time."""
+    items.sort(key=lambda item: item.get_closest_marker("machine") is not None)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what was not run and why, also when all else passed."""
+    reasons = Counter(_reason(report) for report in terminalreporter.getreports("skipped"))
+    if not reasons:
+        return
+    terminalreporter.section("not run on this machine")
+    for reason, count in reasons.most_common():
+        terminalreporter.line(f"{count:5} {'test' if count == 1 else 'tests'}: {reason}")
+
+
+def _reason(report: pytest.TestReport) -> str:
+    words = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longreprtext
+    return str(words).removeprefix("Skipped: ")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _module_alone_on_the_machine(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Keep the machine between the tests of a module that all need it: they may share what runs."""
+    marks = getattr(request.module, "pytestmark", [])
+    with machine_to_oneself() if pytest.mark.machine.mark in _marks(marks) else nullcontext():
+        yield
+
+
+def _marks(marks: object) -> list[pytest.Mark]:
+    listed = marks if isinstance(marks, list) else [marks]
+    return [each.mark for each in listed if isinstance(each, pytest.MarkDecorator)]
+
+
 @pytest.fixture(autouse=True)
 def _alone_on_the_machine(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Let tests of the group `machine` run one after the other, whoever runs them.
-
-    They need whole CPUs. The group alone does not see to it: pytest-xdist 3.8 silently forgets
-    groups with pytest 9.2, and knows nothing of a second run beside this one.
-    """
-    mark = request.node.get_closest_marker("xdist_group")
-    if mark is None or mark.args != ("machine",):
-        yield
-        return
-    with Path(tempfile.gettempdir(), f"vsperf-tests-{os.getuid()}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    """Let tests that need whole CPUs run one after the other, whoever runs them."""
+    wanted = request.node.get_closest_marker("machine") is not None
+    of_module = pytest.mark.machine.mark in _marks(getattr(request.module, "pytestmark", []))
+    with machine_to_oneself() if wanted and not of_module else nullcontext():
         yield
 
 

@@ -14,7 +14,7 @@ from vsperf.vswitches.base import VSwitch
 from vsperf.vswitches.ovs_dpdk.driver import OvsDpdk
 
 
-@pytest.mark.xdist_group("machine")
+@pytest.mark.machine
 class TestOvsDpdk(VSwitchContract):
     @pytest.fixture
     def driver(self, require: Callable[[str], None]) -> Iterator[VSwitch]:

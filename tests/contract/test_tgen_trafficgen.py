@@ -17,7 +17,7 @@ from vsperf.spec.case import CaseSpec
 from vsperf.trafficgens.base import TrafficGenerator
 from vsperf.trafficgens.tgen.driver import TgenGenerator
 
-pytestmark = pytest.mark.xdist_group("machine")
+pytestmark = pytest.mark.machine
 
 
 @pytest.fixture(name="switch", scope="module")

@@ -66,6 +66,21 @@ def test_a_finished_set_up_is_left_alone_and_another_one_is_not(tmp_path: Path) 
     assert again.returncode == 3, "the stamp of other requirements must not count"
 
 
+def test_a_step_that_fails_shows_its_last_words_and_names_the_log(tmp_path: Path) -> None:
+    (tmp_path / "tools").mkdir()
+    script = tmp_path / "tools" / "bootstrap"
+    script.write_bytes((REPOSITORY / "tools" / "bootstrap").read_bytes())
+    for name in ("requirements-dev.txt", "setup.py"):
+        (tmp_path / name).touch()
+    (tmp_path / "requirements.txt").write_text("vsperf-without-a-hash==1\n")
+    done = subprocess.run(["sh", str(script)], text=True, capture_output=True, check=False)
+    assert done.returncode == 3
+    assert "Python packages of requirements.txt into .venv (1) … failed" in done.stdout
+    assert "the end of build/set-up.log:" in done.stdout
+    assert "require-hashes" in done.stdout, "a package that has no hash is not installed"
+    assert "vsperf-without-a-hash" in (tmp_path / "build" / "set-up.log").read_text()
+
+
 def finish(checkout: Path) -> None:
     """Leave what a successful set-up leaves, with a stand-in for the interpreter."""
     python = checkout / ".venv" / "bin" / "python"

@@ -97,7 +97,7 @@ def test_a_run_that_is_going_on_is_left_alone(vsperf: Shell) -> None:
         assert place.folder.exists()
 
 
-@pytest.mark.xdist_group("machine")
+@pytest.mark.machine
 @pytest.mark.skipif(os.geteuid() != 0, reason="changes the kernel's hugepages, as root can")
 def test_real_hugepages_come_and_go(runtime: Path) -> None:
     pool = next(pool for pool in read_pools() if pool.page_bytes == 2 * MEGABYTE)
@@ -109,7 +109,7 @@ def test_real_hugepages_come_and_go(runtime: Path) -> None:
         assert pool.total == before
 
 
-@pytest.mark.xdist_group("machine")
+@pytest.mark.machine
 @pytest.mark.skipif(os.geteuid() != 0, reason="changes the kernel's hugepages, as root can")
 def test_real_hugepages_of_a_killed_run_are_given_back(vsperf: Shell) -> None:
     pool = next(pool for pool in read_pools() if pool.page_bytes == 2 * MEGABYTE)

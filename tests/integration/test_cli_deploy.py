@@ -32,7 +32,7 @@ def standing(run: Run) -> Run:
     return run
 
 
-@pytest.mark.xdist_group("machine")
+@pytest.mark.machine
 def test_it_says_what_runs_and_goes_with_ctrl_c(place: Place) -> None:
     run = standing(place.start(*PROCESS))
     assert set(place.programs().values()) >= {"ovs-vswitchd", "vm1"}
@@ -49,7 +49,7 @@ def test_it_says_what_runs_and_goes_with_ctrl_c(place: Place) -> None:
     assert place.traces() == []
 
 
-@pytest.mark.xdist_group("machine")
+@pytest.mark.machine
 def test_a_part_that_dies_ends_it_with_the_reason(place: Place) -> None:
     run = standing(place.start(*PROCESS))
     place.signal("vm1", signal.SIGKILL)
@@ -60,7 +60,7 @@ def test_a_part_that_dies_ends_it_with_the_reason(place: Place) -> None:
     assert "SIGKILL" in ended.err
 
 
-@pytest.mark.xdist_group("machine")
+@pytest.mark.machine
 def test_what_is_kept_stays_until_it_is_cleaned(place: Place) -> None:
     ended = place(*PROCESS, "--keep", "--json")
     assert ended.code == ExitCode.OK
@@ -75,7 +75,7 @@ def test_what_is_kept_stays_until_it_is_cleaned(place: Place) -> None:
     assert place("clean").code == ExitCode.OK
 
 
-@pytest.mark.xdist_group("machine")
+@pytest.mark.machine
 def test_with_the_generator_also_what_begins_in_machines_can_stand(place: Place) -> None:
     refused = place("deploy", "v2v_tput", "--vnf", "process", "--set", "traffic.frame_size=64")
     assert refused.code == ExitCode.BAD_INPUT
@@ -89,7 +89,7 @@ def test_with_the_generator_also_what_begins_in_machines_can_stand(place: Place)
     assert run.end().code == ExitCode.OK
 
 
-@pytest.mark.xdist_group("machine")
+@pytest.mark.machine
 def test_a_machine_has_a_shell_while_it_stands(
     place: Place, require: Callable[[str], None]
 ) -> None:

@@ -14,7 +14,7 @@ from vsperf.trafficgens.base import TrialRequest
 from vsperf.trafficgens.tgen.driver import TgenGenerator
 from vsperf.vswitches.external import ExternalSwitch
 
-pytestmark = pytest.mark.xdist_group("machine")
+pytestmark = pytest.mark.machine
 
 MEMIF = "net_memif{0},role={1},id=0,socket=@vsperf-{2},socket-abstract=yes,rsize=10"
 

@@ -24,7 +24,7 @@ from vsperf.trafficgens.tgen.byhand import Sending
 from vsperf.vswitches.ovs_dpdk.driver import OvsDpdk
 from vsperf.vswitches.ovs_dpdk.programs import digest, planned_programs
 
-pytestmark = pytest.mark.xdist_group("machine")
+pytestmark = pytest.mark.machine
 
 SLOWLY = Sending(rate_fps="20000", frames=20_000)
 SECOND = 1_000_000_000

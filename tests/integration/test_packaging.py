@@ -22,8 +22,6 @@ import pytest
 from conftest import GIT, Require
 from packaging.requirements import Requirement
 
-pytestmark = pytest.mark.xdist_group("packaging")
-
 BUILD_SDIST = (
     "import sys; from setuptools import build_meta as b; print(b.build_sdist(sys.argv[1]))"
 )

@@ -31,7 +31,7 @@ from vsperf.trafficgens.tgen.process import Tgen
 from vsperf.vnfs.process.driver import Processes, ProcessVnf
 from vsperf.vswitches.ovs_dpdk.running import RunningOvs
 
-pytestmark = pytest.mark.xdist_group("machine")
+pytestmark = pytest.mark.machine
 
 PLACEMENT = Placement(cpus={"vm1": (1,), "generator": (0,)})
 TWO_CPUS = CpuTopology((Cpu(0), Cpu(1, core=1)))

@@ -31,7 +31,7 @@ from vsperf.vnfs.qemu.running import QemuMachines
 from vsperf.vswitches.ovs_dpdk.driver import OvsDpdk
 from vsperf.vswitches.ovs_dpdk.running import RunningOvs
 
-pytestmark = pytest.mark.xdist_group("machine")
+pytestmark = pytest.mark.machine
 
 SLOWLY = Sending(rate_fps="1000", frames=1000)
 EMULATED = {"accelerator": "tcg"}

@@ -19,7 +19,7 @@ from vsperf.record.run import Outcome
 from vsperf.store.folders import LATEST
 from vsperf.trafficgens.tgen.process import LINKS_S
 
-pytestmark = pytest.mark.xdist_group("machine")
+pytestmark = pytest.mark.machine
 __all__ = ["fixture_calibrations", "fixture_place"]
 
 FLAGS = {

@@ -14,7 +14,7 @@ from vsperf.record.run import Outcome
 from vsperf.record.trial import Purpose, Trial
 from vsperf.store.reader import StoredRun
 
-pytestmark = pytest.mark.xdist_group("machine")
+pytestmark = pytest.mark.machine
 __all__ = ["fixture_calibrations", "fixture_place"]
 
 LOAD = (

@@ -9,7 +9,7 @@ from real_runs import Ended, Place, fixture_calibrations, fixture_place
 
 __all__ = ["fixture_calibrations", "fixture_place"]
 
-pytestmark = pytest.mark.xdist_group("machine")  # the hugepages of others come and go
+pytestmark = pytest.mark.machine  # the hugepages of others come and go
 
 SMOKE = ("run", "phy2phy_smoke")
 NOBODY = (

@@ -24,7 +24,7 @@ from vsperf.spec.loader import Request, load
 from vsperf.spec.lookup import Library
 from vsperf.store.reader import StoredCase
 
-pytestmark = pytest.mark.xdist_group("machine")
+pytestmark = pytest.mark.machine
 __all__ = ["fixture_calibrations", "fixture_place"]
 
 SETTINGS = tuple(word.removeprefix("--set=") for word in FIXED if word.startswith("--set="))

@@ -22,7 +22,7 @@ from vsperf.record.trial import Purpose
 from vsperf.store.reader import StoredCase, StoredRun
 from vsperf.store.validation import validate_file
 
-pytestmark = pytest.mark.xdist_group("machine")
+pytestmark = pytest.mark.machine
 __all__ = ["fixture_calibrations", "fixture_place"]
 
 SMOKE = (

@@ -128,7 +128,7 @@ def test_the_tap_of_a_killed_run_is_removed_by_cleaning(tmp_path: Path, queues: 
     assert not is_there(name)
 
 
-@pytest.mark.xdist_group("machine")
+@pytest.mark.machine
 def test_frames_pass_both_ways_through_a_guest_on_taps_and_are_accounted_for(
     place: Place, require: Callable[[str], None]
 ) -> None:
@@ -162,7 +162,7 @@ def test_frames_pass_both_ways_through_a_guest_on_taps_and_are_accounted_for(
         assert closed or (trial is not trials[0] and Flag.UNEXPLAINED in trial.flags)
 
 
-@pytest.mark.xdist_group("machine")
+@pytest.mark.machine
 def test_a_switch_that_was_killed_in_the_network_of_the_host_leaves_no_device_there(
     require: Callable[[str], None],
 ) -> None:

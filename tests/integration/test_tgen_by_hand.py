@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from conftest import Require
 
-pytestmark = pytest.mark.xdist_group("machine")
+pytestmark = pytest.mark.machine
 
 RING = ("--vdev", "net_ring0", "--no-hugepages")
 

@@ -14,7 +14,7 @@ from vsperf.errors import ComponentError
 from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
 from vsperf.trafficgens.tgen.command import Options
 
-pytestmark = pytest.mark.xdist_group("machine")
+pytestmark = pytest.mark.machine
 
 PAGES = 256
 RESERVED = Path("/proc/sys/vm/nr_hugepages")

@@ -15,7 +15,7 @@ from loopbacks import OPTIONS
 
 from vsperf.trafficgens.tgen.byhand import Stream, at_hand, ways_between
 
-pytestmark = pytest.mark.xdist_group("machine")
+pytestmark = pytest.mark.machine
 
 ROUNDS = 2
 MACS = ("02:00:00:00:00:01", "02:01:00:00:00:01")

@@ -12,7 +12,7 @@ from loopbacks import OPTIONS
 
 from vsperf.trafficgens.tgen.byhand import Stream, at_hand, capture, ways_between
 
-pytestmark = pytest.mark.xdist_group("machine")
+pytestmark = pytest.mark.machine
 
 SIZES = (154, 157, 512, 1518)
 FRAMES = 8

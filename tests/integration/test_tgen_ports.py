@@ -22,7 +22,7 @@ from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, trial, ways
 from vsperf.trafficgens.tgen.command import port_of
 from vsperf.trafficgens.tgen.process import Tgen, running
 
-pytestmark = pytest.mark.xdist_group("machine")
+pytestmark = pytest.mark.machine
 
 FRAMES = 5000
 SENDING = Sending(rate_fps="20000", frames=FRAMES)

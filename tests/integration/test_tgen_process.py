@@ -17,7 +17,7 @@ from conftest import Require
 
 from vsperf.trafficgens.tgen.binary import find_binary
 
-pytestmark = pytest.mark.xdist_group("machine")
+pytestmark = pytest.mark.machine
 
 EAL = ("--no-huge", "--no-pci", "-m", "256", "--lcores=0@0,1@0", "--file-prefix=vsperf-process")
 PATIENCE_S = 20.0

@@ -15,7 +15,7 @@ from conftest import REPOSITORY, Require
 
 from vsperf.trafficgens.tgen.binary import find_binary
 
-pytestmark = pytest.mark.xdist_group("machine")
+pytestmark = pytest.mark.machine
 
 PAGE = (REPOSITORY / "tools" / "tgen" / "README.md").read_text()
 EXAMPLES = [

@@ -25,7 +25,7 @@ from vsperf.trafficgens.tgen.client import TgenError
 from vsperf.trafficgens.tgen.command import Options
 from vsperf.trafficgens.tgen.process import Tgen
 
-pytestmark = pytest.mark.xdist_group("machine")
+pytestmark = pytest.mark.machine
 
 RINGS = ("net_ring0",)
 WAYS = ways_between(1, "both")

@@ -18,7 +18,7 @@ import pytest
 import tgen_programs
 from conftest import Require
 
-pytestmark = pytest.mark.xdist_group("machine")
+pytestmark = pytest.mark.machine
 
 PATIENCE_S = 60.0
 PREFIX = "vsperf-sanitized"

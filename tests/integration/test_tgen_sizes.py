@@ -18,7 +18,7 @@ from test_tgen_pcap import bad_checksums, complaints, dissected
 from vsperf.trafficgens.tgen.byhand import Stream, at_hand, ways_between
 from vsperf.trafficgens.tgen.process import Tgen
 
-pytestmark = pytest.mark.xdist_group("machine")
+pytestmark = pytest.mark.machine
 
 WAYS = ways_between(2, "both")
 FRAMES = 6000

@@ -18,7 +18,7 @@ from loopbacks import OPTIONS
 from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
 from vsperf.trafficgens.tgen.process import Tgen
 
-pytestmark = pytest.mark.xdist_group("machine")
+pytestmark = pytest.mark.machine
 
 VIEWS = ("stats", "ports", "trial")
 WAYS = ways_between(2, "both")

@@ -12,7 +12,7 @@ from loopbacks import OPTIONS, Loopback, witness_dut
 from vsperf.record.histogram import percentiles_ns
 from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
 
-pytestmark = pytest.mark.xdist_group("machine")
+pytestmark = pytest.mark.machine
 
 PERIOD = 1000
 ROUNDS = 500

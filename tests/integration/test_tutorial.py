@@ -122,7 +122,7 @@ def test_what_a_page_tells_to_type_does_what_it_says(page: Path, tmp_path: Path)
     follow(page, tmp_path)
 
 
-@pytest.mark.xdist_group("machine")
+@pytest.mark.machine
 def test_the_tutorial_measures_the_real_switch(require: Require, tmp_path: Path) -> None:
     for part in ("ovs-dpdk", "tgen", "dpdk-testpmd", "hugepages"):
         require(part)

@@ -105,15 +105,22 @@ def test_every_shell_script_is_checked(require: Require) -> None:
 
 @pytest.mark.parametrize("name", ["requirements", "requirements-dev"])
 def test_every_direct_requirement_is_pinned_and_has_a_reason(name: str) -> None:
-    pins = {
-        Requirement(line).name.lower()
-        for line in (REPOSITORY / f"{name}.txt").read_text().splitlines()
-        if re.match(r"\w[\w.-]*==", line)
-    }
+    pinned = (REPOSITORY / f"{name}.txt").read_text()
+    blocks = re.findall(
+        r"^(\w[\w.-]*)==\S+((?: \\\n +--hash=sha256:\w{64})*)", pinned, re.MULTILINE
+    )
+    pins = {package.lower() for package, _ in blocks}
+    assert [package for package, hashes in blocks if not hashes] == []
     lines = (REPOSITORY / f"{name}.in").read_text().splitlines()
     wanted = [number for number, line in enumerate(lines) if re.match(r"\w", line)]
     assert {Requirement(lines[number]).name.lower() for number in wanted} <= pins
     assert [lines[n] for n in wanted if not lines[n - 1].startswith("# ")] == []
+
+
+def test_no_test_uses_a_group_that_nobody_keeps() -> None:
+    """pytest-xdist forgets its groups with this pytest; the mark `machine` is kept by a lock."""
+    mark = "xdist_" + "group"
+    assert [relative(path) for path, text in texts() if mark in text] == []
 
 
 def slug(heading: str) -> str:

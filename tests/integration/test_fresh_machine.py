@@ -1,0 +1,106 @@
+"""A machine that nobody prepared can be had from a tree, and nothing of it is left."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import GIT, REPOSITORY, Require
+
+BUSYBOX = Path("/bin/busybox")
+SUPPLIED = ("sh", "env", "ls", "cat", "mount", "id", "pwd", "sleep", "test", "setsid")
+
+
+@pytest.fixture(name="checkout")
+def fixture_checkout(require: Require, tmp_path: Path) -> Path:
+    for part in ("checkout", "root", "busybox"):
+        require(part)
+    checkout = tmp_path / "check out"
+    (checkout / "tools").mkdir(parents=True)
+    (checkout / "tools" / "fresh-machine").write_bytes(
+        (REPOSITORY / "tools" / "fresh-machine").read_bytes()
+    )
+    (checkout / "tools" / "fresh-machine").chmod(0o755)
+    (checkout / "committed").write_text("this is cloned\n")
+    name = ("-c", "user.name=somebody", "-c", "user.email=somebody@example.org")
+    for argv in (["init", "--quiet"], ["add", "."], [*name, "commit", "--quiet", "-m", "first"]):
+        subprocess.run([*GIT, *argv], cwd=checkout, check=True)
+    (checkout / "uncommitted").touch()
+    return checkout
+
+
+@pytest.fixture(name="tree")
+def fixture_tree(tmp_path: Path) -> Path:
+    """Return the smallest tree that commands run in."""
+    tree = tmp_path / "tree"
+    for folder in ("bin", "usr/bin", "proc", "sys", "dev", "run", "tmp", "etc", "root"):
+        (tree / folder).mkdir(parents=True)
+    (tree / "bin" / "busybox").write_bytes(BUSYBOX.read_bytes())
+    (tree / "bin" / "busybox").chmod(0o755)
+    for name in SUPPLIED:
+        (tree / "bin" / name).symlink_to("busybox")
+    (tree / "usr" / "bin" / "env").symlink_to("/bin/busybox")
+    return tree
+
+
+def fresh_machine(checkout: Path, *argv: str) -> tuple[int, str, str]:
+    """Return the exit code, what was printed, and the log."""
+    done = subprocess.run(
+        [str(checkout / "tools" / "fresh-machine"), *argv],
+        text=True,
+        capture_output=True,
+        check=False,
+        env={**os.environ, "LEAKED": "a secret of this shell"},
+    )
+    logs = sorted(checkout.glob("build/fresh/*.log"))
+    return done.returncode, done.stdout + done.stderr, "".join(log.read_text() for log in logs)
+
+
+def test_a_machine_is_bare_and_has_what_was_committed(checkout: Path, tree: Path) -> None:
+    code, said, log = fresh_machine(
+        checkout, "mine", "--tree", str(tree), "--command", "ls /dev && ls && env && mount"
+    )
+    assert (code, "… ok, 0 min" in said) == (0, True), said + log
+    assert "committed" in log.split()
+    assert "uncommitted" not in log.split()
+    assert "hugepages" not in log, "nobody made a folder or a mount for them"
+    assert "LEAKED" not in log
+    assert "CI=true" in log.split()
+    assert not list(checkout.glob("build/fresh/machine-*")), "the machine is gone"
+
+
+def test_the_first_failure_does_not_hide_the_next_command_and_decides_the_end(
+    checkout: Path, tree: Path
+) -> None:
+    code, said, _ = fresh_machine(
+        checkout, "mine", "--tree", str(tree), "--command", "exit 7", "--command", "true"
+    )
+    assert code == 1
+    assert "exit 7 … FAILED with exit code 7" in said
+    assert "true … ok" in said
+
+
+def test_what_a_command_leaves_running_is_named_and_ended(checkout: Path, tree: Path) -> None:
+    code, said, _ = fresh_machine(
+        checkout, "mine", "--tree", str(tree), "--command", "setsid sleep 1234 &"
+    )
+    assert code == 1
+    assert "left running: setsid sleep 1234" in said or "left running: sleep 1234" in said
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (["--user"], "the first word is a release such as bookworm"),
+        (["mine", "--tree", "/nowhere/at/all"], "there is no folder /nowhere/at/all"),
+        (["mine", "--tree"], "--tree needs a value"),
+        (["mine", "--loud"], "unknown option --loud"),
+    ],
+)
+def test_a_call_that_cannot_be_meant_is_refused(
+    checkout: Path, argv: list[str], words: str
+) -> None:
+    code, said, _ = fresh_machine(checkout, *argv)
+    assert (code, words in said) == (3, True), said
