@@ -72,8 +72,9 @@ def test_all_wrongs_at_once_are_counted_one_by_one(tmp_path: Path, stream: Strea
         assert truth["duplicate"] == truth["corrupt"] == truth["misroute"] == ROUNDS
         assert found["lost"] == truth["drop"] + truth["corrupt"] + truth["misroute"]
         assert found["duplicates"] == truth["duplicate"]
-        assert found["reordered"] == truth["reorder"]
-        assert found["reorder_extent"] == 40
+        # Among so many flows none was overtaken by one of its own.
+        assert found["reordered"] == (truth["reorder"] if stream.flows == 1 else 0)
+        assert found["reorder_extent"] == (40 if stream.flows == 1 else 0)
         assert found["corrupted"] == truth["corrupt"]
         assert found["misrouted"] == truth["misroute"]
         assert found["distinct"] == FRAMES - found["lost"]

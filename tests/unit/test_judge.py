@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from search_models import trial
+from search_models import way as lane
 
-from vsperf.engine.judge import judge
+from vsperf.engine.judge import judge, judge_with_context
 from vsperf.record.flags import Flag, Severity
-from vsperf.record.trial import Direction, TrialCounts
+from vsperf.record.trial import Direction, GeneratorActivity, TrialCounts
 from vsperf.spec.traffic import TrialPolicy
 
 SECOND = 1_000_000_000
@@ -98,6 +100,21 @@ def test_loss_in_one_direction_only_is_pointed_out() -> None:
 
 def test_a_report_without_directions_is_impossible() -> None:
     assert flags() == {Flag.COUNTERS_IMPOSSIBLE}
+
+
+def test_a_loss_while_the_generator_was_behind_is_said_to_be_doubtful() -> None:
+    behind = GeneratorActivity(busy_ppm=1, longest_gap_ns=0, gaps_over_10us=0, behind_ns=1_000)
+    calm = behind.model_copy(update={"behind_ns": 0})
+    missed = calm.model_copy(update={"missed_frames": 1})
+    lost, whole = (trial(10**6, SECOND, [lane(10**6, lost=lost)]) for lost in (1, 0))
+    for counts, activity, doubted in (
+        (lost, behind, True),
+        (lost, missed, True),
+        (lost, calm, False),
+        (whole, behind, False),
+    ):
+        seen = counts.model_copy(update={"generator": activity})
+        assert (Flag.GENERATOR_BEHIND in judge_with_context(seen, POLICY)) is doubted
 
 
 def test_every_flag_says_what_it_means_and_what_it_weighs() -> None:

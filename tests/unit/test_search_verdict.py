@@ -12,7 +12,7 @@ from vsperf.record.flags import Flag
 from vsperf.record.machine import MachineCounters, NicCounters
 from vsperf.record.result import GoalResult, Limit
 from vsperf.record.switch import PortCounters, SwitchCounters
-from vsperf.record.trial import Direction, Trial
+from vsperf.record.trial import Direction, GeneratorActivity, Trial
 from vsperf.search.classify import DurationRule
 from vsperf.search.verdict import Question, answer, constant_loss
 from vsperf.units import NANOSECONDS
@@ -41,6 +41,29 @@ def test_the_switch_is_the_limit_where_it_lost_what_was_really_sent() -> None:
         "at 1.000 Mfps the switch lost 7 of 1000000 frames from phy0 to phy1 "
         "(0.0007%; allowed: none)"
     )
+
+
+def _while_behind(load: int, lost: int, behind_ns: int) -> Trial:
+    """Lose frames while the generator found so long nothing but full bursts."""
+    found = trial(load, ONE, [way(load, lost)])
+    activity = GeneratorActivity(
+        busy_ppm=10**6, longest_gap_ns=0, gaps_over_10us=0, ring_frames=1024, behind_ns=behind_ns
+    )
+    return found.model_copy(update={"generator": activity})
+
+
+def test_the_generator_is_the_limit_where_its_own_full_rings_explain_every_loss() -> None:
+    found = _answer([lossy(999_000, 1), _while_behind(10**6, lost=7, behind_ns=10_000)])
+    assert found.limit is Limit.GENERATOR
+    assert found.reason == (
+        "at 1.000 Mfps every loss is one that the generator's own rings explain "
+        "(it was behind with receiving for up to 10.00 µs)"
+    )
+
+
+def test_a_loss_beyond_what_full_rings_of_the_generator_explain_is_the_switchs() -> None:
+    found = _answer([lossy(999_000, 1), _while_behind(10**6, lost=11, behind_ns=10_000)])
+    assert found.limit is Limit.DUT
 
 
 def _through_a_machine(lost: int, ring: int, inside: int) -> Trial:

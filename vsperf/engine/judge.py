@@ -71,7 +71,7 @@ def _stretched(counts: TrialCounts, duration_ns: int, policy: TrialPolicy) -> bo
 
 
 def judge_with_context(trial: Trial, policy: TrialPolicy) -> tuple[Flag, ...]:
-    """Return what counters of the switch and stalls of the machine say against a trial.
+    """Return what counters of the switch, the generator and stalls say against a trial.
 
     Only of a trial whose own counters can be believed.
     """
@@ -81,6 +81,8 @@ def judge_with_context(trial: Trial, policy: TrialPolicy) -> tuple[Flag, ...]:
         policy.unexplained_tolerance.value * trial.sent_frames
     ):
         flags.append(Flag.UNEXPLAINED)
+    if trial.lost_frames and trial.behind_frames:
+        flags.append(Flag.GENERATOR_BEHIND)
     if trial.stall_frames:
         flags.append(Flag.HOST_STALLED)
     return tuple(flags)

@@ -110,6 +110,14 @@ class Flag(enum.StrEnum):
         "The machine kept the generator from running for longer than the rings can hold the "
         "frames of this load. Loss in such a trial is the machine's as much as the switch's.",
     )
+    GENERATOR_BEHIND = (
+        "generator-behind",
+        Severity.SUSPECT,
+        "Frames were lost while the generator was behind with receiving: it found one full burst "
+        "after another, half a ring or more of them. What comes while a ring is full is lost, and "
+        "that loss is the generator's. A result whose loss this explains is limited by the "
+        "generator; fewer streams, more CPUs for it or a lower load help.",
+    )
     DUPLICATES = (
         "duplicates",
         Severity.SUSPECT,

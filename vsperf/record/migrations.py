@@ -60,7 +60,17 @@ def _without_machines(line: dict[str, Any]) -> dict[str, Any]:
     return line
 
 
-MIGRATIONS: Mapping[int, Step] = MappingProxyType({1: _without_surroundings, 2: _without_machines})
+def _without_backlog(line: dict[str, Any]) -> dict[str, Any]:
+    """Lift version 3, in which no generator said whether it was behind with receiving."""
+    if line.get("type") != "trial" or line["trial"]["generator"] is None:
+        return line
+    generator = {**line["trial"]["generator"], "behind_ns": 0, "missed_frames": 0}
+    return {**line, "trial": {**line["trial"], "generator": generator}}
+
+
+MIGRATIONS: Mapping[int, Step] = MappingProxyType(
+    {1: _without_surroundings, 2: _without_machines, 3: _without_backlog}
+)
 """Version → the step that leaves it."""
 
 

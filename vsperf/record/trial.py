@@ -100,6 +100,10 @@ class GeneratorActivity(Record):
     """Times that it had no buffer for a frame."""
     ring_frames: int | None = None
     """Frames that wait in a receive ring of it at most, while it does not run."""
+    behind_ns: int = 0
+    """Time in which half a receive ring or more waited for it: it found nothing but full bursts."""
+    missed_frames: int = 0
+    """Frames that its device says it dropped, because its ring was full."""
 
 
 class TrialCounts(Record):
@@ -219,6 +223,17 @@ class Trial(TrialCounts):
             return 0
         arrived = self.generator.longest_gap_ns * self.load_fps // NANOSECONDS
         return max(0, arrived - self.generator.ring_frames)
+
+    @property
+    def behind_frames(self) -> int:
+        """Frames per direction that can have been lost before the generator's own rings.
+
+        Those that came while it was behind, at the trial's load, and what its devices missed.
+        """
+        if self.generator is None:
+            return 0
+        arrived = self.generator.behind_ns * self.load_fps // NANOSECONDS
+        return arrived + self.generator.missed_frames
 
     @property
     def switch_busy(self) -> Fraction | None:

@@ -11,7 +11,12 @@ from vsperf.record.result import Limit, LoadResult, SearchResult
 from vsperf.record.trial import Trial
 from vsperf.search.base import BudgetExhausted, Loads, Probe
 from vsperf.search.classify import failed, failed_in_switch
-from vsperf.search.verdict import lost_in_machines, machine_stalled, percent
+from vsperf.search.verdict import (
+    lost_by_the_generator,
+    lost_in_machines,
+    machine_stalled,
+    percent,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +83,8 @@ def _blame(trials: Sequence[Trial]) -> tuple[Limit, str]:
     worst = percent(max(trial.switch_loss_ratio for trial in trials))
     if (stalls := machine_stalled(trials)) is not None:
         return Limit.HOST, stalls
+    if (behind := lost_by_the_generator(trials)) is not None:
+        return Limit.GENERATOR, behind
     if (guest := lost_in_machines(trials)) is not None:
         return Limit.GUEST, f"up to {worst} of what was offered is missing; {guest}"
     return Limit.DUT, f"the switch lost up to {worst} of what it was offered"

@@ -131,6 +131,8 @@ def _lossy(question: Question, groups: Groups, bounds: Bounds, upper: int) -> tu
     own = [trial for trial in groups[upper] if failed_in_switch(trial, rule.loss_ratio)]
     if (stalls := machine_stalled(own)) is not None:
         return Limit.HOST, stalls
+    if (behind := lost_by_the_generator(own)) is not None:
+        return Limit.GENERATOR, behind
     if (near := _near_the_generator(question.loads, bounds)) is not None:
         return Limit.GENERATOR, near
     guest = lost_in_machines(own)
@@ -174,6 +176,17 @@ def machine_stalled(own: Sequence[Trial]) -> str | None:
     return (
         f"at {human_fps(own[0].load_fps)} every loss is one that a stall of the machine explains "
         f"(its generator did not run for up to {human_ns(longest_ns)}, and a ring holds less)"
+    )
+
+
+def lost_by_the_generator(own: Sequence[Trial]) -> str | None:
+    """Say so if full rings of the generator explain every trial that the switch failed."""
+    if not own or any(trial.worst_direction.lost_frames > trial.behind_frames for trial in own):
+        return None
+    longest_ns = max(trial.generator.behind_ns for trial in own if trial.generator)
+    return (
+        f"at {human_fps(own[0].load_fps)} every loss is one that the generator's own rings explain "
+        f"(it was behind with receiving for up to {human_ns(longest_ns)})"
     )
 
 

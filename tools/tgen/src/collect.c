@@ -29,10 +29,23 @@ drop_histogram(struct histogram **histogram)
 	*histogram = NULL;
 }
 
+/* A window for this trial's rate; that of the last one, if it is as great. */
+static bool
+ready_window(struct window *window, uint64_t size)
+{
+	struct error error;
+
+	if (window->bits != NULL && window->mask + 1 == size) {
+		window_clear(window);
+		return true;
+	}
+	window_destroy(window);
+	return window_create(window, size, &error) == 0;
+}
+
 static void
 clear_watch(struct watch *watch, uint64_t intended)
 {
-	window_clear(&watch->window);
 	watch->intended = intended;
 	watch->received = 0;
 	watch->received_bytes = 0;
@@ -77,6 +90,14 @@ prepare_worker(struct engine *engine, struct worker *worker, const struct trial_
 	if (worker->departure_error == NULL)
 		return false;
 	worker->quiet_cycles = 0;
+	/* A worker that is stopped before it begins has seen nothing, and not what it saw before. */
+	worker->loops = 0;
+	worker->busy_cycles = 0;
+	worker->total_cycles = 0;
+	worker->longest_gap_cycles = 0;
+	worker->gaps_over_10us = 0;
+	worker->started_tsc = 0;
+	worker->ended_tsc = 0;
 	for (i = 0; i < worker->receivers; i++) {
 		struct receiver *receiver = worker->receiver[i];
 
@@ -86,7 +107,9 @@ prepare_worker(struct engine *engine, struct worker *worker, const struct trial_
 	}
 	for (i = 0; i < engine->traffic.streams && worker->receivers != 0; i++) {
 		clear_watch(&worker->watch[i], request->frames[i]);
-		if (!ready_watch_histograms(&worker->watch[i], request))
+		if (!ready_window(&worker->watch[i].window, window_size(request->rate_mfps[i],
+				request->frames[i], engine->traffic.streams)) ||
+				!ready_watch_histograms(&worker->watch[i], request))
 			return false;
 	}
 	for (i = 0; i < worker->senders; i++)
@@ -105,7 +128,7 @@ cycles_between(uint64_t rate_mfps)
 }
 
 static void
-clear_sender(struct sender *sender, const struct trial_request *request)
+clear_sender(struct sender *sender, const struct trial_request *request, unsigned int streams)
 {
 	sender->trial = request->number;
 	sender->paced = request->rate_mfps[sender->stream] != 0;
@@ -122,7 +145,10 @@ clear_sender(struct sender *sender, const struct trial_request *request)
 	sender->no_buffers = 0;
 	sender->position = 0;
 	sender->held = 0;
+	sender->earliest = 0;
 	sender->step = cycles_between(request->rate_mfps[sender->stream]);
+	/* Not all at once: a port that takes one frame after another need not hold one of each. */
+	sender->phase = sender->step / streams * sender->stream >> 16;
 	pacer_init(&sender->pacer, rte_get_tsc_hz(), request->rate_mfps[sender->stream], 0);
 }
 
@@ -156,9 +182,9 @@ collect_prepare(struct engine *engine, const struct trial_request *request, stru
 	for (i = 0; i < engine->workers && ready; i++)
 		ready = prepare_worker(engine, engine->worker[i], request);
 	if (!ready)
-		return error_set(error, -ENOMEM, "no-memory", "no memory for histograms");
+		return error_set(error, -ENOMEM, "no-memory", "no memory for histograms and windows");
 	for (i = 0; i < engine->traffic.streams; i++)
-		clear_sender(&engine->sender[i], request);
+		clear_sender(&engine->sender[i], request, engine->traffic.streams);
 	return 0;
 }
 
@@ -237,13 +263,15 @@ collect_port(struct engine *engine, unsigned int index)
 	for (i = 0; i < engine->receivers; i++) {
 		const struct receiver *receiver = &engine->receiver[i];
 
-		if (receiver->port != id)
+		if (receiver->port != index)
 			continue;
 		result->foreign += receiver->foreign;
 		result->stale += receiver->stale;
 		result->corrupted += receiver->corrupted;
 		result->receive_polls += receiver->polls;
 		result->receive_full_polls += receiver->full_polls;
+		result->receive_behind_cycles = RTE_MAX(result->receive_behind_cycles,
+			receiver->behind_cycles);
 	}
 	for (i = 0; i < engine->traffic.streams; i++) {
 		if (engine->sender[i].port != id)
@@ -280,6 +308,7 @@ void
 collect_results(struct engine *engine)
 {
 	struct trial_result *result = &engine->result;
+	uint64_t asked_tsc = result->started_tsc;
 	unsigned int i;
 
 	result->streams = engine->traffic.streams;
@@ -295,9 +324,12 @@ collect_results(struct engine *engine)
 		const struct worker *worker = engine->worker[i];
 
 		collect_worker(engine, i);
-		if (worker->senders == 0)
+		if (worker->senders == 0 || worker->started_tsc == 0)
 			continue;
 		result->started_tsc = RTE_MIN(result->started_tsc, worker->started_tsc);
 		result->ended_tsc = RTE_MAX(result->ended_tsc, worker->ended_tsc);
 	}
+	/* Stopped before any worker began. */
+	if (result->started_tsc == UINT64_MAX)
+		result->started_tsc = result->ended_tsc = asked_tsc;
 }

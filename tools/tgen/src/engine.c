@@ -79,8 +79,11 @@ share_receivers(struct engine *engine, struct error *error)
 				return error_set(error, -E2BIG, "too-many-queues",
 					"more than %u receive queues for a worker",
 					WORKER_MAX_QUEUES);
-			engine->receiver[number].port = engine->port[port].id;
+			engine->receiver[number].port = (uint16_t)port;
+			engine->receiver[number].device = engine->port[port].id;
 			engine->receiver[number].queue = (uint16_t)queue;
+			engine->receiver[number].backlog_limit = RTE_MAX(PORT_BURST,
+				engine->port[port].receive_ring / 2);
 			worker->receiver[worker->receivers++] = &engine->receiver[number];
 		}
 	}
@@ -135,14 +138,43 @@ launch_workers(struct engine *engine, struct error *error)
 	return 0;
 }
 
+void
+engine_dismiss(struct engine *engine)
+{
+	unsigned int i;
+
+	for (i = 0; i < engine->workers; i++)
+		worker_command(engine->worker[i], COMMAND_PARK);
+}
+
+bool
+engine_parked(const struct engine *engine)
+{
+	unsigned int i;
+
+	for (i = 0; i < engine->workers; i++)
+		if (worker_state(engine->worker[i]) != STATE_PARKED)
+			return false;
+	return true;
+}
+
+int
+engine_check_idle(const struct engine *engine, struct error *error)
+{
+	if (engine->state == ENGINE_RUNNING)
+		return error_set(error, -EBUSY, "busy", "a trial is running");
+	if (!engine_parked(engine))
+		return error_set(error, -EIO, "worker-lost", "a worker does not answer");
+	return 0;
+}
+
 bool
 engine_park(struct engine *engine)
 {
 	bool parked = true;
 	unsigned int i;
 
-	for (i = 0; i < engine->workers; i++)
-		worker_command(engine->worker[i], COMMAND_PARK);
+	engine_dismiss(engine);
 	for (i = 0; i < engine->workers; i++)
 		parked &= worker_wait(engine->worker[i], STATE_PARKED);
 	return parked;
@@ -207,7 +239,7 @@ engine_port_facts(const struct engine *engine, uint16_t port, struct port_facts 
 int
 engine_configure(struct engine *engine, const struct traffic *traffic, struct error *error)
 {
-	if (engine->state == ENGINE_RUNNING)
-		return error_set(error, -EBUSY, "busy", "a trial is running");
-	return prepare_traffic(engine, traffic, error);
+	int ret = engine_check_idle(engine, error);
+
+	return ret != 0 ? ret : prepare_traffic(engine, traffic, error);
 }

@@ -15,7 +15,7 @@ struct capture_request {
 
 struct engine {
 	enum engine_state state;
-	enum engine_phase { PHASE_NONE, PHASE_SENDING, PHASE_DRAINING, PHASE_STALLS } phase;
+	enum engine_phase { PHASE_NONE, PHASE_SENDING, PHASE_DRAINING, PHASE_PARKING, PHASE_STALLS, PHASE_STALLS_PARKING } phase;
 	uint16_t ports, workers;
 	struct port port[TGEN_MAX_PORTS];
 	struct worker *worker[WORKER_MAX];
@@ -44,8 +44,13 @@ struct worker *engine_receiver(const struct engine *engine, unsigned int queue);
 int prepare_traffic(struct engine *engine, const struct traffic *traffic, struct error *error);
 void prepare_free(struct engine *engine);
 
-/* Send all workers to park and wait until they have; false when one does not answer. */
+/* Send all workers to park; whether they have; and both, false when one does not answer in time. */
+void engine_dismiss(struct engine *engine);
+bool engine_parked(const struct engine *engine);
 bool engine_park(struct engine *engine);
+
+/* Refuse what needs parked workers as long as they are not. */
+int engine_check_idle(const struct engine *engine, struct error *error);
 
 /* Forget the captures asked for, or write them first. captures.c */
 int captures_finish(struct engine *engine, struct error *error);

@@ -33,7 +33,7 @@ hdr_mean_nanoseconds(const struct histogram *histogram, uint64_t tsc_hz)
 
 	if (histogram->count == 0)
 		return 0;
-	return (uint64_t)(((uint128_t)histogram->sum * NANOSECONDS + divisor / 2) / divisor);
+	return (uint64_t)((histogram->sum * NANOSECONDS + divisor / 2) / divisor);
 }
 
 static uint32_t

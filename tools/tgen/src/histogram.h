@@ -12,6 +12,8 @@
 
 #include <rte_branch_prediction.h>
 
+#include "wide.h"
+
 #define HISTOGRAM_LINEAR_BITS 8
 #define HISTOGRAM_BUCKETS_BITS 7
 #define HISTOGRAM_MAX_BITS 44 /* 2^44 cycles: above 100 s at 100 GHz */
@@ -20,7 +22,7 @@
 
 struct histogram {
 	uint64_t count;
-	uint64_t sum;
+	uint128_t sum; /* 2^48 values of 2^48 */
 	uint64_t minimum; /* UINT64_MAX when empty */
 	uint64_t maximum;
 	uint64_t bucket[HISTOGRAM_BUCKETS];

@@ -176,29 +176,21 @@ assign_sender(struct engine *engine, const struct traffic *traffic, unsigned int
 	return 0;
 }
 
-static int
-watch_stream(struct engine *engine, const struct stream *stream, unsigned int index,
-	struct error *error)
+static void
+watch_stream(struct engine *engine, const struct stream *stream, unsigned int index)
 {
 	const struct sender *sender = &engine->sender[index];
 	unsigned int i;
-	int ret;
 
 	for (i = 0; i < engine->workers; i++) {
-		struct worker *worker = engine->worker[i];
-		struct watch *watch = &worker->watch[index];
+		struct watch *watch = &engine->worker[i]->watch[index];
 
-		watch->port = engine->port[stream->receive_port].id;
+		watch->port = stream->receive_port;
+		watch->flows = stream->flows.count;
 		watch->sizes = sender->sizes;
 		watch->pattern = sender->pattern;
 		watch->length = sender->sizes == 1 ? sender->pattern[0]->length : 0;
-		if (worker->receivers == 0)
-			continue;
-		ret = window_create(&watch->window, WINDOW_SIZE, error);
-		if (ret != 0)
-			return ret;
 	}
-	return 0;
 }
 
 static void
@@ -221,11 +213,10 @@ build(struct engine *engine, const struct traffic *traffic, struct error *error)
 	for (i = 0; i < traffic->streams; i++) {
 		ret = build_stream(engine, &traffic->stream[i], &engine->sender[i], error);
 		if (ret == 0)
-			ret = watch_stream(engine, &traffic->stream[i], i, error);
-		if (ret == 0)
 			ret = assign_sender(engine, traffic, i, error);
 		if (ret != 0)
 			return ret;
+		watch_stream(engine, &traffic->stream[i], i);
 	}
 	/* Buffers hold the fill bytes of the traffic before. */
 	for (i = 0; i < engine->ports; i++)

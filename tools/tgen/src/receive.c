@@ -8,10 +8,9 @@
 #include <rte_ether.h>
 #include <rte_mbuf.h>
 
-#include "bytes.h"
 #include "payload.h"
+#include "payload_find.h"
 #include "worker.h"
-
 
 /* Frames of one stream in a row: their sums go to memory once. */
 struct row {
@@ -25,13 +24,21 @@ receive_poll(struct worker *worker, struct receiver *receiver)
 {
 	uint16_t i, count;
 
-	count = rte_eth_rx_burst(receiver->port, receiver->queue, receiver->buffer, PORT_BURST);
+	count = rte_eth_rx_burst(receiver->device, receiver->queue, receiver->buffer, PORT_BURST);
 	receiver->tsc = worker_tick(worker);
 	receiver->count = count;
 	receiver->polls++;
+	if (unlikely(count == PORT_BURST)) {
+		receiver->full_polls++;
+		receiver->backlog += PORT_BURST;
+	} else {
+		if (unlikely(receiver->backlog >= receiver->backlog_limit))
+			receiver->behind_cycles += receiver->tsc - receiver->calm_tsc;
+		receiver->backlog = 0;
+		receiver->calm_tsc = receiver->tsc;
+	}
 	if (count == 0)
 		return false;
-	receiver->full_polls += count == PORT_BURST;
 	/* The ends of the frames are in the cache of the core that wrote them. While they come,
 	 * the worker sends.
 	 */
@@ -42,6 +49,14 @@ receive_poll(struct worker *worker, struct receiver *receiver)
 			(uint16_t)(buffer->data_len - TGEN_PAYLOAD_BYTES)));
 	}
 	return true;
+}
+
+void
+receive_end(struct receiver *receiver)
+{
+	if (receiver->backlog >= receiver->backlog_limit)
+		receiver->behind_cycles += receiver->tsc - receiver->calm_tsc;
+	receiver->backlog = 0;
 }
 
 void
@@ -60,7 +75,7 @@ flush_latencies(const struct row *row)
 	if (row->latencies == 0)
 		return;
 	histogram->count += row->latencies - 1;
-	histogram->sum += row->latency * (row->latencies - 1);
+	histogram->sum += (uint128_t)row->latency * (row->latencies - 1);
 	histogram->bucket[histogram_index(row->latency)] += row->latencies - 1;
 	histogram_add(histogram, row->latency);
 }
@@ -68,10 +83,10 @@ flush_latencies(const struct row *row)
 static inline void
 note_silence(struct watch *watch, uint64_t tsc)
 {
-	uint64_t silence = tsc - watch->last_arrival;
+	int64_t silence = (int64_t)(tsc - watch->last_arrival);
 
-	if (unlikely(silence > watch->longest_silence) && watch->last_arrival != 0)
-		watch->longest_silence = silence;
+	if (unlikely(silence > (int64_t)watch->longest_silence) && watch->last_arrival != 0)
+		watch->longest_silence = (uint64_t)silence;
 	watch->last_arrival = tsc;
 }
 
@@ -107,6 +122,9 @@ note_latency(struct row *row, const struct payload *payload, uint64_t tsc)
 	struct watch *watch = row->watch;
 	uint64_t latency = (tsc - payload->departure) & TGEN_48_BITS;
 
+	/* It cannot arrive before it left: the clocks of two CPUs differ by that much. */
+	if (unlikely(latency > TGEN_48_BITS / 2))
+		latency = 0;
 	if (latency != row->latency) {
 		flush_latencies(row);
 		row->latency = latency;
@@ -125,8 +143,8 @@ note_arrival(struct row *row, const struct payload *payload, uint64_t tsc)
 
 	switch (window_see(&watch->window, payload->sequence)) {
 	case WINDOW_LATE:
-		watch->reordered++;
-		extent = window_extent(&watch->window, payload->sequence);
+		extent = window_extent_in_flow(&watch->window, payload->sequence, watch->flows);
+		watch->reordered += extent != 0;
 		if (extent > watch->reorder_extent)
 			watch->reorder_extent = extent;
 		/* fallthrough */
@@ -167,95 +185,8 @@ fill_intact(const struct watch *watch, const struct rte_mbuf *buffer, uint64_t s
 		memcmp(bytes, template->frame->bytes + template->header, length) == 0;
 }
 
-/* Where the network layer says that the frame ends; 0 when it says nothing that we know. */
-static uint32_t
-find_end(const uint8_t *bytes, uint32_t length)
-{
-	uint32_t offset = 2 * RTE_ETHER_ADDR_LEN, end;
-	uint16_t type;
-
-	if (length < offset + 2)
-		return 0;
-	type = bytes_get_16(bytes + offset);
-	while (type == RTE_ETHER_TYPE_VLAN || type == RTE_ETHER_TYPE_QINQ) {
-		offset += 4;
-		if (length < offset + 2)
-			return 0;
-		type = bytes_get_16(bytes + offset);
-	}
-	offset += 2;
-	if (length < offset + 6)
-		return 0;
-	if (type == RTE_ETHER_TYPE_IPV4)
-		end = offset + bytes_get_16(bytes + offset + 2);
-	else if (type == RTE_ETHER_TYPE_IPV6)
-		end = offset + 40 + bytes_get_16(bytes + offset + 4);
-	else
-		return 0;
-	return end < length ? end : 0;
-}
-
-/*
- * Read the payload of a frame that has it not intact at its end: something on the way may have put
- * padding or a trailer behind it (then it ends where IP says). Whatever is neither is foreign.
- */
-static enum payload_state
-read_bytes(const struct worker *worker, const uint8_t *bytes, uint32_t length,
-	struct payload *payload)
-{
-	const uint8_t *last = bytes + length - TGEN_PAYLOAD_BYTES;
-	enum payload_state state = payload_read(last, payload);
-	uint8_t mended[TGEN_PAYLOAD_BYTES];
-	bool plausible;
-	uint32_t end;
-
-	if (state != PAYLOAD_FOREIGN)
-		return state;
-	plausible = payload->trial == worker->trial && payload->stream < worker->streams;
-	end = find_end(bytes, length);
-	if (end >= TGEN_PAYLOAD_BYTES) {
-		state = payload_read(bytes + end - TGEN_PAYLOAD_BYTES, payload);
-		if (state != PAYLOAD_FOREIGN)
-			return state;
-	}
-	if (likely(!plausible))
-		return PAYLOAD_FOREIGN;
-	/* With the right magic it adds up: what was damaged is the magic itself. */
-	memcpy(mended, last, TGEN_PAYLOAD_BYTES);
-	mended[0] = TGEN_MAGIC & UINT8_MAX;
-	mended[1] = TGEN_MAGIC >> 8;
-	return payload_read(mended, payload) == PAYLOAD_OURS ? PAYLOAD_CORRUPTED : PAYLOAD_FOREIGN;
-}
-
-static __rte_noinline enum payload_state
-read_segments(const struct worker *worker, const struct rte_mbuf *buffer,
-	struct payload *payload)
-{
-	uint8_t copy[TGEN_MAX_FRAME];
-	const uint8_t *bytes;
-
-	if (buffer->pkt_len > sizeof(copy))
-		return PAYLOAD_FOREIGN;
-	bytes = rte_pktmbuf_read(buffer, 0, buffer->pkt_len, copy);
-	if (bytes == NULL)
-		return PAYLOAD_FOREIGN;
-	return read_bytes(worker, bytes, buffer->pkt_len, payload);
-}
-
-static enum payload_state
-read_anyhow(const struct worker *worker, const struct rte_mbuf *buffer,
-	struct payload *payload)
-{
-	if (buffer->pkt_len < TGEN_MIN_FRAME - TGEN_FCS)
-		return PAYLOAD_FOREIGN;
-	if (buffer->nb_segs != 1)
-		return read_segments(worker, buffer, payload);
-	return read_bytes(worker, rte_pktmbuf_mtod(buffer, const uint8_t *), buffer->data_len,
-		payload);
-}
-
 /* A damaged frame belongs to a stream if all that it says could be true of it here. */
-static void
+static bool
 note_corrupted(struct worker *worker, struct receiver *receiver, const struct rte_mbuf *buffer,
 	const struct payload *payload)
 {
@@ -264,40 +195,40 @@ note_corrupted(struct worker *worker, struct receiver *receiver, const struct rt
 	if (payload->trial != worker->trial || payload->stream >= worker->streams ||
 			payload->sequence >= watch->intended || watch->port != receiver->port) {
 		receiver->corrupted++;
-		return;
+		return false;
 	}
 	counter_add(&watch->received, 1);
 	watch->received_bytes += buffer->pkt_len + TGEN_FCS;
 	watch->arrived[receiver->port]++;
 	watch->corrupted++;
+	return true;
 }
 
-/* Whatever does not go the usual way; a row is of one frame here. */
-static __rte_noinline void
+/* Whatever does not go the usual way; a row is of one frame here. Tells whether it is of this trial. */
+static __rte_noinline bool
 check_odd_frame(struct worker *worker, struct receiver *receiver, const struct rte_mbuf *buffer)
 {
 	struct payload payload;
 	struct watch *watch;
 	struct row row;
 
-	switch (read_anyhow(worker, buffer, &payload)) {
+	switch (payload_find(buffer, worker->trial, worker->streams, &payload)) {
 	case PAYLOAD_FOREIGN:
 		receiver->foreign++;
-		return;
+		return false;
 	case PAYLOAD_CORRUPTED:
-		note_corrupted(worker, receiver, buffer, &payload);
-		return;
+		return note_corrupted(worker, receiver, buffer, &payload);
 	case PAYLOAD_OURS:
 		break;
 	}
 	if (payload.trial != worker->trial) {
 		receiver->stale++;
-		return;
+		return false;
 	}
 	if (payload.stream >= worker->streams ||
 			payload.sequence >= worker->watch[payload.stream].intended) {
 		receiver->corrupted++;
-		return;
+		return false;
 	}
 	watch = &worker->watch[payload.stream];
 	row = (struct row){
@@ -314,6 +245,7 @@ check_odd_frame(struct worker *worker, struct receiver *receiver, const struct r
 		note_arrival(&row, &payload, receiver->tsc);
 	}
 	flush_row(&row, receiver->port, receiver->tsc);
+	return true;
 }
 
 /* The usual: one segment, intact, of this trial, where and as long as it should be. */
@@ -348,17 +280,17 @@ is_plain(const struct rte_mbuf *buffer, const struct rte_mempool *pool)
 		RTE_MBUF_DIRECT(buffer) && buffer->pool == pool;
 }
 
-void
+bool
 receive_check(struct worker *worker, struct receiver *receiver)
 {
 	struct rte_mbuf *const *buffers = receiver->buffer;
 	struct rte_mempool *pool;
 	struct row row = { 0 };
-	bool plain = true;
+	bool plain = true, ours = false;
 	uint16_t i;
 
 	if (receiver->count == 0)
-		return;
+		return false;
 	pool = buffers[0]->pool;
 	for (i = 0; i < receiver->count; i++) {
 		struct rte_mbuf *buffer = buffers[i];
@@ -366,7 +298,7 @@ receive_check(struct worker *worker, struct receiver *receiver)
 
 		plain &= is_plain(buffer, pool);
 		if (unlikely(!is_usual(worker, receiver, buffer, &payload))) {
-			check_odd_frame(worker, receiver, buffer);
+			ours |= check_odd_frame(worker, receiver, buffer);
 			continue;
 		}
 		if (row.watch != &worker->watch[payload.stream]) {
@@ -379,8 +311,10 @@ receive_check(struct worker *worker, struct receiver *receiver)
 		row.bytes += buffer->data_len + TGEN_FCS;
 		note_arrival(&row, &payload, receiver->tsc);
 	}
-	if (row.watch != NULL)
+	if (row.watch != NULL) {
 		flush_row(&row, receiver->port, receiver->tsc);
+		ours = true;
+	}
 	if (unlikely(receiver->capture != NULL)) {
 		capture_offer(receiver->capture, receiver->buffer, receiver->count, receiver->tsc);
 		capture_commit(receiver->capture, receiver->count);
@@ -391,4 +325,5 @@ receive_check(struct worker *worker, struct receiver *receiver)
 		rte_pktmbuf_free_bulk(receiver->buffer, receiver->count);
 	receiver->count = 0;
 	worker_tick(worker);
+	return ours;
 }

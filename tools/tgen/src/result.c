@@ -170,6 +170,8 @@ ports_json(const struct trial_result *trial)
 		message_count(json, "transmit_retries", port->transmit_retries);
 		message_count(json, "receive_polls", port->receive_polls);
 		message_count(json, "receive_full_polls", port->receive_full_polls);
+		message_count(json, "receive_behind_ns",
+			trial->tsc_hz == 0 ? 0 : hdr_nanoseconds(port->receive_behind_cycles, trial->tsc_hz));
 		message_count(json, "no_buffers", port->no_buffers);
 		message_count(json, "missed", port->missed);
 		message_count(json, "device_errors", port->device_errors);

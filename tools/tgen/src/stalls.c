@@ -24,7 +24,8 @@ stalls_run(struct worker *worker)
 		for (i = 0; i < LOOKS; i++) {
 			uint64_t now = rte_rdtsc();
 
-			if (unlikely(now - before >= threshold))
+			/* A CPU's clock that is behind another's is no gap. */
+			if (unlikely((int64_t)(now - before) >= (int64_t)threshold))
 				histogram_add(worker->gaps, now - before);
 			before = now;
 		}
@@ -58,8 +59,9 @@ engine_stalls(struct engine *engine, uint64_t duration_ns, uint64_t threshold_ns
 	unsigned int i;
 	int ret;
 
-	if (engine->state == ENGINE_RUNNING)
-		return error_set(error, -EBUSY, "busy", "a trial is running");
+	ret = engine_check_idle(engine, error);
+	if (ret != 0)
+		return ret;
 	if (duration_ns == 0 || threshold_ns == 0)
 		return error_set(error, -EINVAL, "bad-value",
 			"the duration and the threshold of stalls are above 0");
@@ -85,15 +87,15 @@ stalls_poll(struct engine *engine)
 {
 	unsigned int i;
 
-	for (i = 0; i < engine->workers; i++) {
-		enum worker_state state = worker_state(engine->worker[i]);
-
-		/* Parked: stopped early, or not yet begun. */
-		if (state == STATE_SENT || (state == STATE_PARKED && engine->result.stopped_early))
-			continue;
-		return;
+	if (engine->phase == PHASE_STALLS) {
+		for (i = 0; i < engine->workers; i++)
+			if (worker_state(engine->worker[i]) != STATE_SENT)
+				return;
+		engine_dismiss(engine);
+		engine->phase = PHASE_STALLS_PARKING;
 	}
-	engine_park(engine);
+	if (!engine_parked(engine))
+		return;
 	engine->phase = PHASE_NONE;
 	engine->state = ENGINE_DONE;
 }

@@ -12,6 +12,10 @@
 #include "worker.h"
 
 #define DEPARTURE_GROUPS 8
+/* What a stall held up is caught up with at no more than twice the rate: flat out, the generator's
+ * stall would be a burst that no load of the trial has.
+ */
+#define CATCH_UP_SHIFT 1
 /* Of 10 us: 10 ms, longer than most stalls of a host at the end of sending. A generator that is too
  * slow by itself finds no port full.
  */
@@ -121,7 +125,8 @@ static void
 note_departures(struct sender *sender, unsigned int taken, uint64_t departure)
 {
 	struct histogram *histogram = sender->departure_error;
-	uint64_t late = departure - pacer_when(&sender->pacer, sender->next - sender->held);
+	uint64_t due = pacer_when(&sender->pacer, sender->next - sender->held);
+	uint64_t late = (int64_t)(departure - due) > 0 ? departure - due : 0;
 	uint64_t last = (uint64_t)(taken - 1) * sender->step >> 16;
 	unsigned int group = (taken + DEPARTURE_GROUPS - 1) / DEPARTURE_GROUPS;
 	uint64_t error = 0;
@@ -134,7 +139,7 @@ note_departures(struct sender *sender, unsigned int taken, uint64_t departure)
 		since = (i + frames / 2) * sender->step >> 16;
 		error = late > since ? late - since : 0;
 		histogram->bucket[histogram_index(error)] += frames;
-		histogram->sum += error * frames;
+		histogram->sum += (uint128_t)error * frames;
 	}
 	histogram->count += taken;
 	/* The first frame was the latest, the last one the least late. */
@@ -174,7 +179,7 @@ transmit_round(struct worker *worker, struct sender *sender, uint64_t now)
 	uint64_t departure;
 	unsigned int taken;
 
-	if (wanted == 0)
+	if (wanted == 0 || (sender->paced && (int64_t)(worker->last_tick - sender->earliest) < 0))
 		return false;
 	if (wanted > sender->burst)
 		wanted = sender->burst;
@@ -193,12 +198,21 @@ transmit_round(struct worker *worker, struct sender *sender, uint64_t now)
 	if (taken != 0) {
 		if (unlikely(sender->capture != NULL))
 			capture_commit(sender->capture, taken);
-		if (sender->paced)
+		if (sender->paced) {
 			note_departures(sender, taken, departure);
+			sender->earliest = departure +
+				taken * (sender->step >> (16 + CATCH_UP_SHIFT));
+		}
 		settle(sender, taken, departure);
 	}
 	worker_tick(worker);
 	return true;
+}
+
+bool
+transmit_due(const struct sender *sender, uint64_t now)
+{
+	return sender->sent < RTE_MIN(pacer_due(&sender->pacer, now), sender->intended);
 }
 
 bool

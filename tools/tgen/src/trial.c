@@ -38,8 +38,10 @@ check_request(const struct engine *engine, const struct trial_request *request,
 {
 	unsigned int i;
 
-	if (engine->state == ENGINE_RUNNING)
-		return error_set(error, -EBUSY, "busy", "a trial is running");
+	int ret = engine_check_idle(engine, error);
+
+	if (ret != 0)
+		return ret;
 	if (engine->traffic.streams == 0)
 		return error_set(error, -EINVAL, "not-configured", "no traffic is configured");
 	if (request->burst == 0 || request->burst > PORT_BURST)
@@ -70,7 +72,7 @@ attach_captures(struct engine *engine)
 
 		receiver->capture = NULL;
 		for (port = 0; port < engine->ports; port++)
-			if (engine->port[port].id == receiver->port && receiver->queue == 0)
+			if (port == receiver->port && receiver->queue == 0)
 				receiver->capture = engine->capture[port].received;
 	}
 	for (i = 0; i < engine->traffic.streams; i++) {
@@ -152,14 +154,18 @@ all_quiet(const struct engine *engine)
 	return true;
 }
 
+/*
+ * What a worker has seen may be touched when it has parked, and not before: one whose CPU is taken
+ * away is waited for.
+ */
 static void
-finish(struct engine *engine)
+poll_parking(struct engine *engine)
 {
 	uint64_t asked_tsc = engine->result.started_tsc;
 	struct error error;
 
-	if (!engine_park(engine))
-		engine->result.settled = false;
+	if (!engine_parked(engine))
+		return;
 	collect_results(engine);
 	engine->result.started_unix_ns += (engine->result.started_tsc - asked_tsc) * SECOND_NS /
 		rte_get_tsc_hz();
@@ -175,7 +181,8 @@ poll_draining(struct engine *engine)
 		engine->result.settled = true;
 	else if ((int64_t)(rte_rdtsc() - engine->drain_deadline) < 0)
 		return;
-	finish(engine);
+	engine_dismiss(engine);
+	engine->phase = PHASE_PARKING;
 }
 
 enum engine_state
@@ -188,7 +195,11 @@ engine_poll(struct engine *engine)
 	case PHASE_DRAINING:
 		poll_draining(engine);
 		break;
+	case PHASE_PARKING:
+		poll_parking(engine);
+		break;
 	case PHASE_STALLS:
+	case PHASE_STALLS_PARKING:
 		stalls_poll(engine);
 		break;
 	case PHASE_NONE:
@@ -222,7 +233,8 @@ engine_stop(struct engine *engine)
 		start_drain(engine);
 	} else if (engine->phase == PHASE_STALLS) {
 		engine->result.stopped_early = true;
-		engine_park(engine);
+		engine_dismiss(engine);
+		engine->phase = PHASE_STALLS_PARKING;
 	}
 }
 

@@ -68,3 +68,30 @@ window_see_other(struct window *window, uint64_t sequence)
 	*word |= bit;
 	return WINDOW_LATE;
 }
+
+uint64_t
+window_size(uint64_t rate_mfps, uint64_t frames, unsigned int streams)
+{
+	uint64_t rate = rate_mfps != 0 ? rate_mfps : WINDOW_FASTEST_MFPS / streams;
+	uint64_t wanted = rate / 1000 * (WINDOW_NS / 1000000) / 1000, size = WINDOW_LEAST;
+
+	if (wanted > frames)
+		wanted = frames;
+	while (size < wanted && size < WINDOW_MOST)
+		size *= 2;
+	return size;
+}
+
+uint64_t
+window_extent_in_flow(const struct window *window, uint64_t sequence, uint32_t flows)
+{
+	uint64_t steps;
+
+	for (steps = window_extent(window, sequence) / flows; steps > 0; steps--) {
+		uint64_t later = sequence + steps * flows;
+
+		if ((window->bits[(later & window->mask) >> 6] >> (later & 63) & 1) != 0)
+			return steps;
+	}
+	return 0;
+}

@@ -15,7 +15,10 @@
 
 #include "error.h"
 
-#define WINDOW_SIZE (UINT64_C(1) << 20) /* the usual one: 128 KB, 67 ms at 15 million a second */
+#define WINDOW_LEAST (UINT64_C(1) << 20) /* 128 KB */
+#define WINDOW_MOST (UINT64_C(1) << 26) /* 8 MB */
+#define WINDOW_NS UINT64_C(200000000) /* how late a frame may be, at any rate but the greatest */
+#define WINDOW_FASTEST_MFPS UINT64_C(148809524000) /* 100 Gbit/s of the shortest frames */
 
 enum window_seen {
 	WINDOW_NEW, /* and the highest so far */
@@ -53,6 +56,16 @@ window_see(struct window *window, uint64_t sequence)
 	window->next = sequence + 1;
 	return WINDOW_NEW;
 }
+
+/* The size for a stream's rate (0: as fast as may be, shared by all) and its number of frames. */
+uint64_t window_size(uint64_t rate_mfps, uint64_t frames, unsigned int streams);
+
+/*
+ * Of a late number: how far it is behind the highest one that has arrived of those that differ from
+ * it by a multiple of `flows`, counted in such steps; 0 when none has. Those are of its flow, and
+ * where flows go different ways no order between them is asked for.
+ */
+uint64_t window_extent_in_flow(const struct window *window, uint64_t sequence, uint32_t flows);
 
 /* How far a number is behind the highest one seen; 0 for the highest itself. */
 static inline uint64_t

@@ -51,6 +51,8 @@ worker_wait(const struct worker *worker, enum worker_state state)
 void
 worker_note_gap(struct worker *worker, uint64_t gap)
 {
+	if ((int64_t)gap < 0)
+		return; /* the clock of this CPU is behind that of another: no time passed */
 	if (gap > worker->ten_us)
 		worker->gaps_over_10us++;
 	if (gap > worker->longest_gap_cycles) {
@@ -79,6 +81,8 @@ discard_leftovers(struct worker *worker)
 	for (i = 0; i < worker->receivers; i++) {
 		worker->receiver[i]->polls = 0;
 		worker->receiver[i]->full_polls = 0;
+		worker->receiver[i]->behind_cycles = 0;
+		worker->receiver[i]->backlog = 0;
 	}
 }
 
@@ -98,15 +102,64 @@ start_clock(struct worker *worker)
 	worker->last_tick = worker->started_tsc;
 	worker->last_arrival = worker->started_tsc;
 	for (i = 0; i < worker->senders; i++)
-		worker->sender[i]->pacer.start_tsc = worker->started_tsc;
+		worker->sender[i]->pacer.start_tsc = worker->started_tsc + worker->sender[i]->phase;
+	for (i = 0; i < worker->receivers; i++)
+		worker->receiver[i]->calm_tsc = worker->started_tsc;
+}
+
+/* What a round of the loop met. */
+struct round {
+	uint64_t begin;
+	bool offered; /* frames to ports */
+	bool received; /* any frame */
+	bool ours; /* of this trial */
+};
+
+static bool
+poll_all(struct worker *worker)
+{
+	bool received = false;
+	unsigned int i;
+
+	for (i = 0; i < worker->receivers; i++)
+		received |= receive_poll(worker, worker->receiver[i]);
+	return received;
+}
+
+static bool
+check_all(struct worker *worker)
+{
+	bool ours = false;
+	unsigned int i;
+
+	for (i = 0; i < worker->receivers; i++)
+		ours |= receive_check(worker, worker->receiver[i]);
+	return ours;
+}
+
+/*
+ * Offer what a sender has due. Frames that it sent come back on top of those of the sender before:
+ * in between, all that has arrived is taken, or many streams would fill a ring that one does not.
+ */
+static void
+offer(struct worker *worker, struct sender *sender, uint64_t now, bool is_last,
+	struct round *round)
+{
+	if (!transmit_round(worker, sender, now))
+		return;
+	round->offered = true;
+	if (is_last)
+		return;
+	round->ours |= check_all(worker);
+	round->received |= poll_all(worker);
 }
 
 /* Offer everything once; false when there will be nothing to offer any more. */
 static bool
-send_round(struct worker *worker, uint64_t now, bool *busy)
+send_round(struct worker *worker, struct round *round)
 {
-	uint64_t end = worker->started_tsc + worker->duration_cycles;
-	bool more = false, offered = false;
+	uint64_t end = worker->started_tsc + worker->duration_cycles, now = round->begin;
+	bool more = false;
 	unsigned int i, next;
 
 	/* Frames that are due by the end may still leave a moment later: the loop is not infinitely
@@ -115,19 +168,22 @@ send_round(struct worker *worker, uint64_t now, bool *busy)
 	if (worker->duration_cycles != 0 && now >= end) {
 		if (now > end + worker->grace_cycles)
 			return false;
-		now = end - 1;
-		for (i = 0; i < worker->senders; i++)
-			if (worker->sender[i]->paced)
-				offered |= transmit_round(worker, worker->sender[i], now);
-		*busy |= offered;
-		return offered;
+		for (i = 0; i < worker->senders; i++) {
+			struct sender *sender = worker->sender[i];
+
+			if (!sender->paced)
+				continue;
+			offer(worker, sender, end - 1, i + 1 == worker->senders, round);
+			more |= transmit_due(sender, end - 1);
+		}
+		return more;
 	}
 	/* In turn, or the first one would take all room in a ring that is nearly full. */
 	next = worker->first_sender;
 	for (i = 0; i < worker->senders; i++) {
 		struct sender *sender = worker->sender[next];
 
-		*busy |= transmit_round(worker, sender, now);
+		offer(worker, sender, now, i + 1 == worker->senders, round);
 		more |= !transmit_done(sender);
 		next = next + 1 == worker->senders ? 0 : next + 1;
 	}
@@ -146,10 +202,11 @@ finish_sending(struct worker *worker)
 	set_state(worker, STATE_SENT);
 }
 
+/* Quiet is when nothing of this trial comes: what others say does not end, and matters to nobody. */
 static void
-note_quiet(struct worker *worker, uint64_t now, bool received, bool draining)
+note_quiet(struct worker *worker, uint64_t now, bool ours, bool draining)
 {
-	if (received)
+	if (ours)
 		worker->last_arrival = now;
 	else if (draining)
 		__atomic_store_n(&worker->quiet_cycles, now - worker->last_arrival,
@@ -168,32 +225,31 @@ run(struct worker *worker)
 	set_state(worker, STATE_BUSY);
 	while ((command = worker_load_command(worker)) == COMMAND_SEND ||
 			command == COMMAND_DRAIN) {
-		uint64_t begin = worker_tick(worker), end;
-		bool received = false, busy = false;
+		struct round round = { .begin = worker_tick(worker) };
+		uint64_t end;
 
-		for (i = 0; i < worker->receivers; i++)
-			received |= receive_poll(worker, worker->receiver[i]);
+		round.received = poll_all(worker);
 		if (unlikely(command == COMMAND_DRAIN && !draining)) {
 			/* Others may have sent until now: quiet begins here. */
 			draining = true;
-			worker->last_arrival = begin;
+			worker->last_arrival = round.begin;
 		}
-		if (sending && (command == COMMAND_DRAIN ||
-				!send_round(worker, begin, &busy))) {
+		if (sending && (command == COMMAND_DRAIN || !send_round(worker, &round))) {
 			sending = false;
 			finish_sending(worker);
 		}
-		if (received)
-			for (i = 0; i < worker->receivers; i++)
-				receive_check(worker, worker->receiver[i]);
+		if (round.received)
+			round.ours |= check_all(worker);
 		end = worker->last_tick;
-		note_quiet(worker, end, received, draining);
-		if (busy || received)
-			worker->busy_cycles += end - begin;
+		note_quiet(worker, end, round.ours, draining);
+		if (round.offered || round.received)
+			worker->busy_cycles += end - round.begin;
 		worker->loops++;
 	}
 	if (sending)
 		finish_sending(worker);
+	for (i = 0; i < worker->receivers; i++)
+		receive_end(worker->receiver[i]);
 	worker->total_cycles = rte_rdtsc() - worker->started_tsc;
 }
 
@@ -208,7 +264,9 @@ worker_main(void *argument)
 		if (command == COMMAND_PREPARE && worker->state != STATE_READY) {
 			discard_leftovers(worker);
 			set_state(worker, STATE_READY);
-		} else if (command == COMMAND_SEND && worker->state == STATE_READY) {
+		} else if ((command == COMMAND_SEND || command == COMMAND_DRAIN) &&
+				worker->state == STATE_READY) {
+			/* Already to drain when it was stopped at once: nothing is sent then. */
 			run(worker);
 		} else if (command == COMMAND_STALLS && worker->state == STATE_PARKED) {
 			set_state(worker, STATE_BUSY);

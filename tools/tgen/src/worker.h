@@ -84,11 +84,13 @@ struct __rte_cache_aligned sender {
 	struct flow_plan plan;
 	struct pacer pacer;
 	uint64_t step; /* cycles between frames, with 16 bits of fraction */
+	uint64_t phase; /* cycles by which it begins after the others */
 	/* Written by its worker from here on. */
 	uint64_t next __rte_cache_aligned; /* number of the next frame to build */
 	uint64_t sent, sent_bytes; /* read while it runs */
 	uint64_t first_sent_tsc, last_sent_tsc;
 	uint64_t retries, no_buffers;
+	uint64_t earliest; /* TSC of the next burst, when it is behind its schedule */
 	uint64_t last_refusal; /* when the port last did not take all frames; 0 if it always did */
 	bool refusing; /* it was still at it when sending ended */
 	uint16_t position; /* in the pattern */
@@ -98,9 +100,13 @@ struct __rte_cache_aligned sender {
 };
 
 struct __rte_cache_aligned receiver {
-	uint16_t port, queue;
+	uint16_t port; /* its number here, */
+	uint16_t device, queue; /* and what DPDK knows it by */
 	uint16_t count; /* frames polled and not yet checked */
 	uint64_t tsc; /* when they were polled */
+	uint64_t calm_tsc; /* when a poll last found less than a full burst */
+	uint64_t backlog, backlog_limit; /* frames found in full bursts without a pause */
+	uint64_t behind_cycles; /* time in which so many waited */
 	uint64_t polls, full_polls;
 	uint64_t foreign, stale, corrupted;
 	struct capture *capture;
@@ -110,7 +116,8 @@ struct __rte_cache_aligned receiver {
 struct __rte_cache_aligned watch {
 	struct window window;
 	uint64_t intended; /* no frame of this trial has a higher number */
-	uint16_t port; /* where frames should come in */
+	uint32_t flows; /* frame n is of flow n modulo this, in the order that they are sent */
+	uint16_t port; /* where frames should come in: its number */
 	uint16_t length; /* in memory; 0 when sizes differ */
 	uint16_t sizes;
 	const struct template *const *pattern;
@@ -165,14 +172,19 @@ bool worker_wait(const struct worker *worker, enum worker_state state);
 
 /* Offer what is due by `now`; true when there was something to do. */
 bool transmit_round(struct worker *worker, struct sender *sender, uint64_t now);
-/* No more is due of a stream than was sent by `now`. */
+/* Frames are due at `now` that were not sent. */
+bool transmit_due(const struct sender *sender, uint64_t now);
+/* All of a stream is sent. */
 bool transmit_done(const struct sender *sender);
 /* Forget frames that no port took; sending ends. */
 void transmit_abandon(struct worker *worker, struct sender *sender);
 
 /* Take a burst off the queue and start to fetch it; its frames are then checked, and freed. */
 bool receive_poll(struct worker *worker, struct receiver *receiver);
-void receive_check(struct worker *worker, struct receiver *receiver);
+/* Returns whether any of them was of this trial. */
+bool receive_check(struct worker *worker, struct receiver *receiver);
+/* Of a queue that is not polled any more: count what it was behind at last. */
+void receive_end(struct receiver *receiver);
 void receive_discard(struct receiver *receiver);
 
 /* Spin until the time is over or the command changes. stalls.c */

@@ -50,6 +50,27 @@ text_is_base64_of_a_v2_histogram(void **state)
 	free(text);
 }
 
+static void
+the_mean_of_seconds_is_right(void **state)
+{
+	static struct histogram histogram;
+	const uint64_t hz = UINT64_C(2000000000), value = 25 * hz;
+	uint64_t i;
+
+	(void)state;
+	/* A minute of overload: 2^30 frames that waited for 25 s make a sum of more than 64 bits. */
+	histogram_clear(&histogram);
+	for (i = 0; i < UINT64_C(1) << 16; i++)
+		histogram_add(&histogram, value);
+	for (i = 0; i < 14; i++)
+		histogram_merge(&histogram, &(struct histogram){
+			.count = histogram.count, .sum = histogram.sum,
+			.minimum = value, .maximum = value,
+		});
+	assert_int_equal(histogram.count, UINT64_C(1) << 30);
+	assert_int_equal(hdr_mean_nanoseconds(&histogram, hz), UINT64_C(25000000000));
+}
+
 int
 main(void)
 {
@@ -57,6 +78,7 @@ main(void)
 		cmocka_unit_test(cycles_become_nanoseconds),
 		cmocka_unit_test(the_mean_is_exact),
 		cmocka_unit_test(text_is_base64_of_a_v2_histogram),
+		cmocka_unit_test(the_mean_of_seconds_is_right),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -131,13 +131,13 @@ the_end_of_48_bits(void **state)
 	struct error error;
 
 	(void)state;
-	assert_int_equal(window_create(&window, WINDOW_SIZE, &error), 0);
+	assert_int_equal(window_create(&window, WINDOW_LEAST, &error), 0);
 	assert_int_equal(window_see(&window, 0), WINDOW_NEW);
 	assert_int_equal(window_see(&window, TGEN_48_BITS - 1), WINDOW_NEW);
 	assert_int_equal(window_see(&window, TGEN_48_BITS), WINDOW_NEW);
 	assert_int_equal(window_see(&window, TGEN_48_BITS), WINDOW_DUPLICATE);
-	assert_int_equal(window_see(&window, TGEN_48_BITS + 1 - WINDOW_SIZE), WINDOW_LATE);
-	assert_int_equal(window_see(&window, TGEN_48_BITS - WINDOW_SIZE), WINDOW_BEYOND);
+	assert_int_equal(window_see(&window, TGEN_48_BITS + 1 - WINDOW_LEAST), WINDOW_LATE);
+	assert_int_equal(window_see(&window, TGEN_48_BITS - WINDOW_LEAST), WINDOW_BEYOND);
 	assert_int_equal(window_see(&window, 0), WINDOW_BEYOND);
 	assert_int_equal(window_extent(&window, 0), TGEN_48_BITS);
 	window_destroy(&window);
@@ -177,6 +177,47 @@ refuses_odd_sizes(void **state)
 	}
 }
 
+static void
+late_within_a_flow_only(void **state)
+{
+	struct window window;
+	struct error error;
+
+	(void)state;
+	assert_int_equal(window_create(&window, 1024, &error), 0);
+	/* Two flows go different ways: the odd numbers are all there before the first even one. */
+	assert_int_equal(window_see(&window, 1), WINDOW_NEW);
+	assert_int_equal(window_see(&window, 3), WINDOW_NEW);
+	assert_int_equal(window_see(&window, 7), WINDOW_NEW);
+	assert_int_equal(window_see(&window, 0), WINDOW_LATE);
+	assert_int_equal(window_extent_in_flow(&window, 0, 2), 0);
+	assert_int_equal(window_extent_in_flow(&window, 0, 1), 7);
+	assert_int_equal(window_see(&window, 2), WINDOW_LATE);
+	assert_int_equal(window_extent_in_flow(&window, 2, 2), 0);
+	/* One flow's own order still matters: 5 comes after 7, by one step of its flow. */
+	assert_int_equal(window_see(&window, 5), WINDOW_LATE);
+	assert_int_equal(window_extent_in_flow(&window, 5, 2), 1);
+	/* What never came is not counted from: of 4 and 6 neither is there. */
+	assert_int_equal(window_extent_in_flow(&window, 2, 4), 0);
+	window_destroy(&window);
+}
+
+static void
+as_great_as_rate_and_time_ask(void **state)
+{
+	const uint64_t mega = UINT64_C(1000000) * 1000;
+
+	(void)state;
+	assert_int_equal(window_size(mega, TGEN_48_BITS, 1), WINDOW_LEAST);
+	/* A fifth of a second of 100 Gbit/s of the shortest frames is 29.8 million. */
+	assert_int_equal(window_size(148 * mega, TGEN_48_BITS, 1), UINT64_C(1) << 25);
+	assert_int_equal(window_size(0, TGEN_48_BITS, 1), UINT64_C(1) << 25);
+	assert_int_equal(window_size(0, TGEN_48_BITS, 32), WINDOW_LEAST);
+	assert_int_equal(window_size(UINT64_MAX, TGEN_48_BITS, 1), WINDOW_MOST);
+	/* No more than there are frames. */
+	assert_int_equal(window_size(148 * mega, 1000, 1), WINDOW_LEAST);
+}
+
 int
 main(void)
 {
@@ -187,6 +228,8 @@ main(void)
 		cmocka_unit_test(the_end_of_48_bits),
 		cmocka_unit_test(a_new_trial_starts_empty),
 		cmocka_unit_test(refuses_odd_sizes),
+		cmocka_unit_test(late_within_a_flow_only),
+		cmocka_unit_test(as_great_as_rate_and_time_ask),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -225,12 +225,15 @@ def _activity(result: dict[str, Any], ring: int | None) -> GeneratorActivity | N
     workers = result.get("workers")
     if not workers:
         return None
+    ports = result.get("ports", ())
     return GeneratorActivity(
         busy_ppm=max(worker["busy_ppm"] for worker in workers),
         longest_gap_ns=max(worker["longest_gap_ns"] for worker in workers),
         gaps_over_10us=sum(worker["gaps_over_10us"] for worker in workers),
-        no_buffers=sum(port.get("no_buffers", 0) for port in result.get("ports", ())),
+        no_buffers=sum(port.get("no_buffers", 0) for port in ports),
         ring_frames=ring,
+        behind_ns=max((port.get("receive_behind_ns", 0) for port in ports), default=0),
+        missed_frames=sum(port.get("missed", 0) for port in ports),
     )
 
 
