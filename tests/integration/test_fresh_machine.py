@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -43,6 +45,13 @@ def fixture_tree(tmp_path: Path) -> Path:
         (tree / "bin" / name).symlink_to("busybox")
     (tree / "usr" / "bin" / "env").symlink_to("/bin/busybox")
     return tree
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def fresh_machine(checkout: Path, *argv: str) -> tuple[int, str, str]:
@@ -88,6 +97,21 @@ def test_what_a_command_leaves_running_is_named_and_ended(checkout: Path, tree: 
     )
     assert code == 1
     assert "left running: setsid sleep 1234" in said or "left running: sleep 1234" in said
+
+
+def test_a_signal_ends_the_machine_at_once(checkout: Path, tree: Path) -> None:
+    program = checkout / "tools" / "fresh-machine"
+    running = subprocess.Popen(
+        [program, "mine", "--tree", tree, "--command", "echo it runs; sleep 1234"],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    log = checkout / "build" / "fresh" / "mine-root.log"
+    wait_for(lambda: log.is_file() and "it runs\n" in log.read_text().splitlines(keepends=True))
+    running.terminate()
+    running.communicate(timeout=30)
+    assert running.returncode == 130
+    assert not list(checkout.glob("build/fresh/machine-*")), "the machine is gone"
 
 
 @pytest.mark.parametrize(
