@@ -21,6 +21,7 @@ from vsperf.errors import ComponentError
 from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
 from vsperf.trafficgens.tgen.command import port_of
 from vsperf.trafficgens.tgen.process import Tgen, running
+from vsperf.trafficgens.tgen.traffic import Way
 
 pytestmark = pytest.mark.machine
 
@@ -191,3 +192,20 @@ def alone(tgen: Tgen, frames: int = FRAMES, **more: Any) -> dict[str, Any]:
     tgen.ask("configure", streams=[Stream(64).on(way)])
     result: dict[str, Any] = tgen.ask("trial", frames=frames, rate_fps=20_000, **more)
     return result
+
+
+def test_a_port_whose_number_at_dpdk_is_above_all_that_tgen_has(require: Require) -> None:
+    """Devices that are made of others take numbers for all of their parts."""
+    require("tgen")
+    pairs = [(2 * number, 2 * number + 1) for number in range(6)]
+    nested = [
+        f"net_failsafe{number},dev(net_null{first}),dev(net_null{second})"
+        for number, (first, second) in enumerate(pairs)
+    ]
+    with at_hand([*nested, "net_ring0"], OPTIONS) as tgen:
+        ports = tgen.ask("ports")["ports"]
+        assert [port["port"] for port in ports] == list(range(7))
+        last = next(port["port"] for port in ports if port["name"] == "net_ring0")
+        way = Way("the ring to itself", last, last)
+        found = trial(tgen, [way], Stream(64), Sending(frames=1000), lambda event: None)
+    assert found["streams"][0]["arrived"] == {str(last): 1000}

@@ -9,7 +9,7 @@ import stat
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -101,6 +101,22 @@ def test_a_socket_that_somebody_listens_to_stays_theirs(tmp_path: Path) -> None:
             assert tgen.returncode == 3
         assert "another tgen listens" in said
         assert path.exists()
+        path.unlink()
+
+
+def test_a_socket_whose_owner_takes_no_more_callers_is_waited_for_by_nobody(tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    with socket.socket(socket.AF_UNIX) as busy, ExitStack() as callers:
+        busy.bind(str(path))
+        busy.listen(0)
+        for _ in range(4):
+            caller = callers.enter_context(socket.socket(socket.AF_UNIX))
+            caller.setblocking(False)
+            caller.connect_ex(str(path))
+        with started(path) as tgen:
+            _, said = tgen.communicate(timeout=PATIENCE_S)
+            assert tgen.returncode == 3
+        assert "another tgen listens" in said
         path.unlink()
 
 

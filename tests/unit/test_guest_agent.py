@@ -29,7 +29,7 @@ def fixture_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("agent")
     (folder / "main.c").write_text(PROGRAM)
     argv = ["gcc", "-std=c11", "-D_DEFAULT_SOURCE", f"-I{AGENT}", "-o", "program", "main.c"]
-    argv += [str(AGENT / "json.c"), str(AGENT / "text.c")]
+    argv += [str(path) for path in sorted(AGENT.glob("*.c")) if path.name != "main.c"]
     argv += ["-fsanitize=address,undefined", "-fno-sanitize-recover"]
     subprocess.run(argv, cwd=folder, check=True)
     return folder / "program"
@@ -62,10 +62,23 @@ def test_what_an_application_wrote_becomes_at_most_twice_as_long(program: Path) 
     )
 
 
+@pytest.mark.parametrize(
+    ("cpus", "workers", "word"),
+    [(1, 1, "--lcores=0@0,1@0"), (2, 1, "--lcores=0-1"), (128, 127, "--lcores=0-127")],
+)
+def test_testpmd_gets_all_its_workers_however_many(
+    program: Path, cpus: int, workers: int, word: str
+) -> None:
+    argv = [str(program), "lcores", f"{cpus} {workers}"]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, word)
+
+
 PROGRAM = r"""
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "application.h"
 #include "json.h"
 #include "text.h"
 
@@ -98,6 +111,15 @@ main(int argc, char **argv)
 		text_init(&text, bytes, sizeof(bytes));
 		text_quote(&text, argv[2], strlen(argv[2]));
 		return fwrite(bytes, text.length, 1, stdout) != 1;
+	}
+	if (strcmp(argv[1], "lcores") == 0) {
+		static struct application application;
+		unsigned int cpus = 0, workers = 0;
+
+		sscanf(argv[2], "%u %u", &cpus, &workers);
+		text_init(&application.storage, application.bytes, sizeof(application.bytes));
+		testpmd_lcores(&application, cpus, workers);
+		return application.argc != 1 || fputs(application.argv[0], stdout) < 0;
 	}
 	for (size_t length = 0; length < strlen(argv[2]); length++) {
 		if (!is_wrong(argv[2], length))

@@ -66,6 +66,9 @@ extern const struct kind kind_none;
 void application_word(struct application *application, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* Names testpmd's lcores: the main one and as many workers, each on the CPU of its number. */
+void testpmd_lcores(struct application *application, unsigned int cpus, unsigned int workers);
+
 /* Adds one more member to the JSON object that the answer is in. */
 void application_counter(struct text *answer, const char *name, uint64_t value);
 

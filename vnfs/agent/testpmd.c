@@ -113,6 +113,15 @@ reserve_hugepages(uint64_t mbufs, unsigned int data, struct text *wrong)
 	return true;
 }
 
+void
+testpmd_lcores(struct application *application, unsigned int cpus, unsigned int workers)
+{
+	if (cpus == 1)
+		application_word(application, "--lcores=0@0,1@0");
+	else
+		application_word(application, "--lcores=0-%u", workers);
+}
+
 /*
  * With one CPU the main lcore, which sleeps once all runs, and the worker share it. Otherwise
  * CPU 0 is left to everything else.
@@ -124,16 +133,10 @@ add_lcores(struct application *application)
 	unsigned int cpus = (unsigned int)sysconf(_SC_NPROCESSORS_ONLN);
 	unsigned int streams = settings->queues * settings->sides;
 	unsigned int workers = cpus == 1 ? 1 : cpus - 1;
-	char lcores[256];
-	struct text text;
 
 	if (workers > streams)
 		workers = streams;
-	text_init(&text, lcores, sizeof(lcores));
-	text_format(&text, "--lcores=0@0");
-	for (unsigned int i = 1; i <= workers; i++)
-		text_format(&text, ",%u@%u", i, cpus == 1 ? 0 : i);
-	application_word(application, "%s", lcores);
+	testpmd_lcores(application, cpus, workers);
 	return workers;
 }
 

@@ -255,6 +255,7 @@ static void
 collect_port(struct engine *engine, unsigned int index)
 {
 	struct port_result *result = &engine->result.port[index];
+	const struct rte_eth_stats *before = &engine->port[index].before;
 	uint16_t id = engine->port[index].id;
 	struct rte_eth_stats stats;
 	unsigned int i;
@@ -279,11 +280,11 @@ collect_port(struct engine *engine, unsigned int index)
 		result->transmit_retries += engine->sender[i].retries;
 		result->no_buffers += engine->sender[i].no_buffers;
 	}
-	/* Cleared when the trial began. */
 	if (rte_eth_stats_get(id, &stats) == 0) {
-		result->missed = stats.imissed;
-		result->device_errors = stats.ierrors + stats.oerrors;
-		result->no_buffers += stats.rx_nombuf;
+		result->missed = stats.imissed - before->imissed;
+		result->device_errors = stats.ierrors - before->ierrors +
+			stats.oerrors - before->oerrors;
+		result->no_buffers += stats.rx_nombuf - before->rx_nombuf;
 	}
 }
 

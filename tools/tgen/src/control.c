@@ -261,19 +261,21 @@ static int
 make_room(const struct sockaddr_un *address, struct error *error)
 {
 	struct stat found;
-	int probe, status;
+	int probe, status, why;
 
 	if (lstat(address->sun_path, &found) < 0)
 		return 0; /* bind will tell, if that is a problem */
 	if (!S_ISSOCK(found.st_mode))
 		return error_set(error, EEXIST, "control", "%s exists and is no socket",
 			address->sun_path);
-	probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (probe < 0)
 		return error_set(error, errno, "control", "socket: %s", strerror(errno));
 	status = connect(probe, (const struct sockaddr *)address, sizeof(*address));
+	why = errno;
 	close(probe);
-	if (status == 0)
+	/* Who has more callers than it takes listens as well. */
+	if (status == 0 || why == EAGAIN)
 		return error_set(error, EADDRINUSE, "control", "another tgen listens at %s",
 			address->sun_path);
 	if (unlink(address->sun_path) < 0)

@@ -234,6 +234,7 @@ void
 engine_port_facts(const struct engine *engine, uint16_t port, struct port_facts *facts)
 {
 	port_read_facts(&engine->port[port], facts);
+	facts->id = port;
 }
 
 int

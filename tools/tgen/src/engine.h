@@ -20,7 +20,7 @@ struct engine;
 
 /* What was negotiated, not what was asked for. */
 struct port_facts {
-	uint16_t id;
+	uint16_t id; /* its number here, which DPDK's differs from where a device has parts */
 	char name[64];
 	char driver[64];
 	uint8_t mac[6];

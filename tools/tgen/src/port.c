@@ -16,7 +16,8 @@
 #include "port.h"
 
 #define POOL_CACHE 512
-#define POOL_SPARE 2048 /* bursts under way, an lcore's cache, a ring between two ports */
+#define POOL_CACHE_LONG 128 /* of buffers for jumbo frames, which are some MB otherwise */
+#define POOL_HELD (TGEN_MAX_STREAMS * PORT_BURST) /* frames built that no port has taken yet */
 #define ORDINARY_MTU 1500
 #define LEAST_ROOM 2048 /* several drivers want no less */
 #define FRAME_OVERHEAD 18 /* Ethernet header and FCS: what the MTU does not count */
@@ -35,20 +36,32 @@ clamp_ring(uint16_t asked, const struct rte_eth_desc_lim *limits)
 	return size;
 }
 
+/*
+ * What may be out of reach beside the rings' buffers: in the caches of all lcores, which hold half
+ * as much again as their size, in a burst of each that was received, and in what streams hold.
+ */
+static uint32_t
+spare_buffers(uint32_t cache)
+{
+	return rte_lcore_count() * (cache + cache / 2 + PORT_BURST) + POOL_HELD;
+}
+
 static struct rte_mempool *
 create_pool(uint16_t id, const char *use, uint32_t descriptors, uint16_t room, struct error *error)
 {
 	struct rte_mempool *pool;
 	char name[RTE_MEMPOOL_NAMESIZE];
+	uint32_t cache = room > LEAST_ROOM + PORT_TAGS ? POOL_CACHE_LONG : POOL_CACHE;
+	uint32_t count = descriptors + spare_buffers(cache);
 	int socket = rte_eth_dev_socket_id(id);
 
 	snprintf(name, sizeof(name), "tgen_%s_%u_%u", use, id, room);
-	pool = rte_pktmbuf_pool_create(name, descriptors + POOL_SPARE, POOL_CACHE, 0,
+	pool = rte_pktmbuf_pool_create(name, count, cache, 0,
 		RTE_PKTMBUF_HEADROOM + room, socket);
 	if (pool == NULL)
 		error_set(error, -rte_errno, "no-memory",
 			"port %u: no memory for %u buffers of %u bytes (%s); reserve more hugepages",
-			id, descriptors + POOL_SPARE, RTE_PKTMBUF_HEADROOM + room,
+			id, count, RTE_PKTMBUF_HEADROOM + room,
 			rte_strerror(rte_errno));
 	return pool;
 }
@@ -176,7 +189,12 @@ start_device(struct port *port, const struct rte_eth_dev_info *info, struct erro
 		return error_set(error, ret, "port-refused", "port %u does not start (%s)",
 			port->id, rte_strerror(-ret));
 	/* Frames for a device under test are not addressed to us; some drivers filter nothing. */
-	rte_eth_promiscuous_enable(port->id);
+	ret = rte_eth_promiscuous_enable(port->id);
+	if (ret != 0 && ret != -ENOTSUP) {
+		rte_eth_dev_stop(port->id);
+		return error_set(error, ret, "port-refused",
+			"port %u does not take frames for others (%s)", port->id, rte_strerror(-ret));
+	}
 	return 0;
 }
 

@@ -105,8 +105,10 @@ engine_start(struct engine *engine, const struct trial_request *request, struct 
 	for (i = 0; i < engine->workers; i++)
 		if (!worker_wait(engine->worker[i], STATE_READY))
 			return lose_workers(engine, error);
+	/* Not reset: some devices cannot, and others read them as well. */
 	for (i = 0; i < engine->ports; i++)
-		rte_eth_stats_reset(engine->port[i].id);
+		if (rte_eth_stats_get(engine->port[i].id, &engine->port[i].before) != 0)
+			memset(&engine->port[i].before, 0, sizeof(engine->port[i].before));
 	/* Until the first poll notices that one of them has begun. */
 	engine->result.started_tsc = rte_rdtsc();
 	engine->result.started_unix_ns = unix_now_ns();
