@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from cli_shell import Shell, fixture_vsperf
+from killed_run import killed
 
 from vsperf.errors import ExitCode
 from vsperf.host.hugepages import read_pools, reserve
@@ -19,18 +19,6 @@ from vsperf.host.procfs import marked_below
 from vsperf.host.workspace import workspace
 
 MEGABYTE = 1 << 20
-KILLED = """
-import os, signal, sys
-from vsperf.host.lock import testbed_lock
-from vsperf.host.process import managed
-from vsperf.host.workspace import workspace
-with testbed_lock("local", "20260101-first"), workspace("run 20260101-first") as place:
-    with managed(["sleep", "100"], name="switch", workspace=place):
-        print(place.folder, flush=True)
-        os.kill(os.getpid(), signal.SIGKILL)
-"""
-
-
 __all__ = ["fixture_vsperf"]
 
 
@@ -38,15 +26,6 @@ __all__ = ["fixture_vsperf"]
 def runtime(vsperf: Shell) -> Path:
     """Return where the deployments of this test are."""
     return Path(os.environ["VSPERF_RUNTIME"])
-
-
-def killed() -> Path:
-    """Return the folder of a deployment whose owner was killed."""
-    ended = subprocess.run(
-        [sys.executable, "-c", KILLED], stdout=subprocess.PIPE, text=True, check=False
-    )
-    assert ended.returncode == -signal.SIGKILL
-    return Path(ended.stdout.strip())
 
 
 def test_a_killed_deployment_is_shown_and_taken_down(vsperf: Shell, runtime: Path) -> None:

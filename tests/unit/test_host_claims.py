@@ -253,7 +253,7 @@ def test_a_number_that_a_user_set_after_the_last_run_is_kept(world: World) -> No
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from vsperf.host import claims
+from vsperf import trusted
 from vsperf.host.hugepages import Machine, reserve
 from vsperf.host.pages import Pool
 from vsperf.host.workspace import workspace
@@ -267,15 +267,15 @@ def step():
         os.kill(os.getpid(), signal.SIGKILL)
 
 def around(function):
-    def doing(*values):
+    def doing(*values, **options):
         step()
-        function(*values)
+        function(*values, **options)
         step()
     return doing
 
-claims._replace = around(claims._replace)
 Pool.resize = around(Pool.resize)
 with workspace("a run", folder / "killed") as place:
+    trusted.replace = around(trusted.replace)
     with reserve({0: 20 << 20}, place, Machine(folder / "sys", folder / "proc")):
         step()
 print(steps)

@@ -12,13 +12,13 @@ from vsperf.errors import ExitCode, NotReadyError
 from vsperf.host.dead import dead_deployments
 from vsperf.host.journal import NAME, Journal, pending
 from vsperf.host.owner import Owner
+from vsperf.host.places import runtime_folders
 from vsperf.host.tuntap import LONGEST_NAME
 from vsperf.host.undo import BindDriver, RemoveFile, RemoveTree, WriteFile
 from vsperf.host.workspace import (
     LONGEST_TAP,
     LeftBehindError,
     remove_folder,
-    runtime_folders,
     workspace,
 )
 

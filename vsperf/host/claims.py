@@ -16,6 +16,7 @@ from typing import Self
 
 from pydantic import Field, NonNegativeInt, ValidationError
 
+from vsperf import trusted
 from vsperf.host.owner import Owner
 from vsperf.host.pages import Pool
 from vsperf.host.procfs import boot_id
@@ -47,7 +48,7 @@ class Ledger(Record):
         """Return what is written down, as it is true by now; an empty ledger if nothing is."""
         boot = boot_id()
         try:
-            found = cls.model_validate_json(path.read_bytes())
+            found = cls.model_validate_json(trusted.read(path))
         except (OSError, ValidationError):
             found = cls(boot=boot)
         return (found if found.boot == boot else cls(boot=boot)).seen(pool)
@@ -99,7 +100,7 @@ class Ledger(Record):
     def write(self, path: Path, pool: Pool) -> Self:
         """Write it down, at once and whole."""
         written = self.model_copy(update={"total": pool.total})
-        _replace(path, written.model_dump_json())
+        trusted.replace(path, written.model_dump_json().encode(), alone=True)
         return written
 
 
@@ -117,7 +118,7 @@ def release(pool: Pool, path: Path, name: Path | None = None) -> None:
             ledger.write(path, pool)
             return
         path.unlink(missing_ok=True)
-        path.with_suffix(".new").unlink(missing_ok=True)
+        path.with_name(f"{path.name}.new").unlink(missing_ok=True)
         with suppress(OSError):  # others are in it
             path.parent.rmdir()
 
@@ -158,7 +159,7 @@ class FormerLedger(Record):
 def release_former(path: Path) -> None:
     """Take back what a ledger of the version before says was added; again does nothing more."""
     try:
-        ledger = FormerLedger.model_validate_json(path.read_bytes())
+        ledger = FormerLedger.model_validate_json(trusted.read(path))
     except (FileNotFoundError, ValidationError):
         return path.unlink(missing_ok=True)
     pool = ledger.pool
@@ -173,13 +174,7 @@ def release_former(path: Path) -> None:
             least = max(0, total - added)
             lowering = (total, max(least, _wait_for_use(pool, least)))
             changed = ledger.model_copy(update={"lowering": lowering})
-            _replace(path, changed.model_dump_json())
+            trusted.replace(path, changed.model_dump_json().encode(), alone=True)
         if pool.total == lowering[0]:
             pool.resize(lowering[1])
         path.unlink(missing_ok=True)
-
-
-def _replace(path: Path, text: str) -> None:
-    new = path.with_suffix(".new")
-    new.write_text(text)
-    new.replace(path)

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from vsperf import trusted
 from vsperf.errors import NotReadyError
 from vsperf.host.journal import NAME, Journal, pending
 from vsperf.host.owner import Owner
+from vsperf.host.places import WORKSPACE, workspaces
 from vsperf.host.procfs import is_running, marked_below, start_ticks
 from vsperf.host.undo import KillProcess
-from vsperf.host.workspace import (
-    NAMESPACE,
-    remove_folder,
-    runtime_folders,
-    undo_all,
-)
+from vsperf.host.workspace import end_the_rest, remove_folder, undo_all
 from vsperf.store.locks import lock
 
 LOCK_S = 10.0
@@ -45,38 +39,40 @@ class DeadDeployment:
 
     def steps(self) -> tuple[str, ...]:
         """Return what taking it down does, in order."""
-        return tuple(
-            entry.undo.text if entry.undo else f"nothing known for {entry.line}"
-            for entry in pending(self.folder / NAME)
-        )
+        return tuple(entry.text for entry in pending(self.folder / NAME))
 
     def take_down(self) -> tuple[str, ...]:
         """Undo all that it promised to undo, and remove it; return what failed, and why."""
         try:
-            descriptor = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            with trusted.opened(self.folder) as folder:
+                if not lock(folder.descriptor, exclusive=True, wait_s=LOCK_S):
+                    return (f"somebody else has been taking down {self.folder} for {LOCK_S:g} s",)
+                return self._undo() if self.folder.exists() else ()
         except FileNotFoundError:
             return ()
-        try:
-            if not lock(descriptor, exclusive=True, wait_s=LOCK_S):
-                return (f"somebody else has been taking down {self.folder} for {LOCK_S:g} s",)
-            return self._undo() if self.folder.exists() else ()
-        finally:
-            os.close(descriptor)
+        except OSError as error:
+            return (error.strerror or str(error),)
 
     def _undo(self) -> tuple[str, ...]:
-        journal = Journal(self.folder / NAME)
+        failures = (*self._carry_out(), *end_the_rest(self.folder))
+        return failures or remove_folder(self.folder)
+
+    def _carry_out(self) -> tuple[str, ...]:
+        try:
+            journal = Journal(self.folder / NAME)
+        except OSError as error:
+            return (f"the journal cannot be read: {error.strerror or error}",)
         try:
             same_boot = self.owner is None or self.owner.same_boot
-            failures = undo_all(self.folder, journal, same_boot=same_boot)
+            return undo_all(self.folder, journal, same_boot=same_boot)
         finally:
             journal.close()
-        return failures or remove_folder(self.folder)
 
 
 def dead_deployments(roots: tuple[Path, ...] | None = None) -> tuple[DeadDeployment, ...]:
     """Return the deployments of this user that nobody will leave any more."""
-    folders = (f for root in roots or runtime_folders() for f in _workspaces(root))
-    return tuple(found for folder in folders if (found := _if_dead(folder)) is not None)
+    found = (_if_dead(folder) for folder in workspaces(roots))
+    return tuple(dead for dead in found if dead is not None)
 
 
 def refuse_beside_dead(roots: tuple[Path, ...] | None = None) -> None:
@@ -92,13 +88,6 @@ def refuse_beside_dead(roots: tuple[Path, ...] | None = None) -> None:
             why=f"{dead.folder}: {dead.text}, and would take CPU time from what is measured",
             fix="vsperf clean",
         )
-
-
-def _workspaces(root: Path) -> Iterator[Path]:
-    try:
-        yield from sorted(path for path in root.glob(f"{NAMESPACE}-*-*") if path.is_dir())
-    except OSError:
-        return
 
 
 def _if_dead(folder: Path) -> DeadDeployment | None:
@@ -118,6 +107,5 @@ def _if_dead(folder: Path) -> DeadDeployment | None:
 
 def _maker_alive(folder: Path) -> bool:
     """Whether the process in the folder's name runs; it may be about to say who it is."""
-    with suppress(ValueError, IndexError):
-        return start_ticks(int(folder.name.split("-")[1])) is not None
-    return False
+    named = WORKSPACE.fullmatch(folder.name)
+    return named is not None and start_ticks(int(named[1])) is not None

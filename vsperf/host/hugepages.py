@@ -17,8 +17,9 @@ from pathlib import Path
 from vsperf.errors import NotReadyError
 from vsperf.host.claims import Ledger, release
 from vsperf.host.pages import Pool
+from vsperf.host.places import make_root, usual_folders
 from vsperf.host.undo import ReturnHugepages
-from vsperf.host.workspace import ATTEMPTS, Workspace, make_root, usual_folders
+from vsperf.host.workspace import ATTEMPTS, Workspace
 
 SYSFS = Path("/sys")
 PROC = Path("/proc")
@@ -138,9 +139,16 @@ def remainders(machine: Machine | None = None) -> tuple[Remainder, ...]:
         path = machine.ledger(pool)
         ledger = Ledger.of(path, pool)
         pages = min(ledger.added, pool.free)
-        if path.exists() and not ledger.claims and (pages or not ledger.added):
+        if _present(path) and not ledger.claims and (pages or not ledger.added):
             found.append(Remainder(pool, path, pages))
     return tuple(found)
+
+
+def _present(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # in a folder of somebody else's
+        return False
 
 
 def _choose(pools: tuple[Pool, ...], node: int, wanted: int, machine: Machine) -> Pool:

@@ -1,7 +1,8 @@
 """The journal of a deployment: what has to be undone, on disk before it is done.
 
 One JSON line per undo that was promised, and one per promise that was kept. A line that a kill cut
-off was never acted upon, so a reader may leave it out.
+off is the last one, and was never acted upon; so it counts for nothing. Any other line that cannot
+be read may have been a promise: that is told, and never passed over.
 """
 
 from __future__ import annotations
@@ -14,19 +15,23 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from vsperf import trusted
 from vsperf.host.undo import UNDO, AnyUndo
 
 NAME = "journal.jsonl"
+SHOWN = 80
+"""Characters of a line that cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An undo that is still to be carried out."""
+    """An undo that is still to be carried out, or a line that may be one."""
 
     number: int
     undo: AnyUndo | None
     """None when it cannot be read, as when another version of vsperf wrote it."""
-    line: str
+    text: str
+    """What carrying it out does, or why it cannot be carried out, for people."""
 
 
 class Journal:
@@ -34,19 +39,26 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        present = _lines(path)
-        self._number = max((item["number"] for item in present), default=0)
-        self._descriptor = os.open(
-            path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, mode=0o600
-        )
-        if present or os.fstat(self._descriptor).st_size:
-            os.write(self._descriptor, b"\n")  # ends a line that was cut off
+        with trusted.opened(path.parent) as folder:
+            self._descriptor = folder.open(path.name, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+            content = folder.read(path.name)
+        whole = _whole(content)
+        if len(whole) < len(content):
+            os.ftruncate(self._descriptor, len(whole))
+        elif content and not content.endswith(b"\n"):
+            os.write(self._descriptor, b"\n")
+        items = (_item(line) for line in whole.splitlines())
+        self._number = max((item["number"] for item in items if item), default=0)
 
-    def planned(self, undo: AnyUndo) -> int:
-        """Write down how to undo what comes next; returns the number for `undone`."""
-        self._number += 1
-        self._append({"number": self._number, "undo": undo.model_dump(mode="json")})
-        return self._number
+    def planned(self, undo: AnyUndo, number: int | None = None) -> int:
+        """Write down how to undo what comes next; returns the number for `undone`.
+
+        With the number of an undo that was promised, this one takes its place.
+        """
+        if number is None:
+            number = self._number = self._number + 1
+        self._append({"number": number, "undo": undo.model_dump(mode="json")})
+        return number
 
     def undone(self, number: int) -> None:
         """Write down that nothing is left to undo."""
@@ -64,37 +76,51 @@ class Journal:
 
 
 def pending(path: Path) -> tuple[Entry, ...]:
-    """Return what is still to be undone, in the order in which to do it: the last one first."""
+    """Return what is still to be undone, in the order in which to do it: the last one first.
+
+    What cannot be read comes at the end, without an undo.
+    """
+    try:
+        content = trusted.read(path)
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        return (Entry(0, None, f"the journal cannot be read: {error.strerror or error}"),)
     promised: dict[int, Entry] = {}
-    for item in _lines(path):
-        number = item["number"]
-        if item.get("undone"):
-            promised.pop(number, None)
+    damaged = []
+    for count, line in enumerate(_whole(content).splitlines(), start=1):
+        item = _item(line)
+        if item is None:
+            if line.strip():
+                shown = ascii(line[:SHOWN].decode(errors="replace"))
+                damaged.append(Entry(0, None, f"line {count} of {path} is damaged: {shown}"))
+        elif item.get("undone"):
+            promised.pop(item["number"], None)
         else:
-            promised[number] = _entry(number, item.get("undo"))
-    return tuple(promised[number] for number in sorted(promised, reverse=True))
+            promised[item["number"]] = _entry(item["number"], item.get("undo"))
+    return (*(promised[number] for number in sorted(promised, reverse=True)), *damaged)
 
 
 def _entry(number: int, undo: object) -> Entry:
-    line = json.dumps(undo)
     try:
-        return Entry(number, UNDO.validate_python(undo), line)
+        known = UNDO.validate_python(undo)
     except ValidationError:
-        return Entry(number, None, line)
+        shown = json.dumps(undo)[:SHOWN]
+        return Entry(number, None, f"this version of vsperf does not know how to undo {shown}")
+    return Entry(number, known, known.text)
 
 
-def _lines(path: Path) -> list[dict[str, Any]]:
-    """Return the whole lines; what was cut off by a kill is left out."""
-    found = []
+def _whole(content: bytes) -> bytes:
+    """Return the lines without a last one that was cut off, unless only its end is missing."""
+    end = content.rfind(b"\n") + 1
+    return content if _item(content[end:]) else content[:end]
+
+
+def _item(line: bytes) -> dict[str, Any] | None:
+    """Return what a line says; None if that cannot be read."""
     try:
-        text = path.read_text(errors="replace")
-    except FileNotFoundError:
-        return []
-    for line in text.splitlines():
-        try:
-            item = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(item, dict) and isinstance(item.get("number"), int):
-            found.append(item)
-    return found
+        item = json.loads(line)
+        json.dumps(item)  # nested too deep to be told
+    except (ValueError, RecursionError):
+        return None
+    return item if isinstance(item, dict) and type(item.get("number")) is int else None

@@ -9,8 +9,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
+from vsperf import trusted
 from vsperf.errors import NotReadyError
-from vsperf.host.workspace import make_root, runtime_folder
+from vsperf.host.places import make_root, runtime_folder
 from vsperf.store.locks import is_locked, lock
 
 SUFFIX = ".lock"
@@ -36,13 +37,18 @@ def testbed_lock(testbed: str, run: str, root: Path | None = None) -> Iterator[N
 
 def stale_locks(root: Path) -> tuple[Path, ...]:
     """Return the locks that a killed run left; they hold nothing."""
-    return tuple(path for path in sorted(root.glob(f"*{SUFFIX}")) if not is_locked(path))
+    try:
+        with trusted.opened(root) as folder:
+            found = [root / name for name in folder.names() if name.endswith(SUFFIX)]
+    except OSError:
+        return ()
+    return tuple(path for path in found if not is_locked(path))
 
 
 def remove_stale(path: Path) -> None:
     """Remove a lock that holds nothing, unless a run has taken it since."""
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        descriptor = _open(path, os.O_RDWR)
     except FileNotFoundError:
         return
     try:
@@ -63,9 +69,15 @@ def _locked(path: Path, testbed: str) -> int:
     while True:
         make_root(path.parent)
         try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, mode=0o600)
+            descriptor = _open(path, os.O_RDWR | os.O_CREAT)
         except FileNotFoundError:  # the folder was removed by its last user
             continue
+        except OSError as why:
+            raise NotReadyError(
+                f"the lock of testbed {testbed} cannot be taken",
+                why=why.strerror or str(why),
+                fix=f"see what {path} is, and remove it",
+            ) from why
         if not lock(descriptor, exclusive=True, wait_s=LOOK_S):
             error = _held(descriptor, testbed)
             os.close(descriptor)
@@ -75,6 +87,11 @@ def _locked(path: Path, testbed: str) -> int:
                 os.ftruncate(descriptor, 0)
                 return descriptor
         os.close(descriptor)
+
+
+def _open(path: Path, flags: int) -> int:
+    with trusted.opened(path.parent) as folder:
+        return folder.open(path.name, flags)
 
 
 def _held(descriptor: int, testbed: str) -> NotReadyError:

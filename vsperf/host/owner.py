@@ -8,6 +8,7 @@ from typing import ClassVar, Self
 
 from pydantic import ValidationError
 
+from vsperf import trusted
 from vsperf.host.procfs import boot_id, is_running, start_ticks
 from vsperf.record.base import Record
 
@@ -34,9 +35,9 @@ class Owner(Record):
 
     @classmethod
     def of(cls, folder: Path) -> Self | None:
-        """Return the owner of a workspace; None when none was written down."""
+        """Return the owner of a workspace; None when none was written down, or by somebody else."""
         try:
-            return cls.model_validate_json((folder / cls.NAME).read_bytes())
+            return cls.model_validate_json(trusted.read(folder / cls.NAME))
         except (OSError, ValidationError):
             return None
 
@@ -56,6 +57,4 @@ class Owner(Record):
 
     def write(self, folder: Path) -> None:
         """Write it down, at once and whole."""
-        new = folder / f"{self.NAME}.new"
-        new.write_text(self.model_dump_json() + "\n")
-        new.replace(folder / self.NAME)
+        trusted.replace(folder / self.NAME, self.model_dump_json().encode() + b"\n", alone=True)

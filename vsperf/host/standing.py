@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vsperf.host.owner import Owner
-from vsperf.host.workspace import NAMESPACE, runtime_folders
+from vsperf.host.places import workspaces
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +27,8 @@ def standing_deployments(
 ) -> tuple[StandingDeployment, ...]:
     """Return the deployments of this user that somebody uses, or has kept up."""
     found = []
-    for root in roots or runtime_folders():
-        for folder in sorted(root.glob(f"{NAMESPACE}-*-*")):
-            owner = Owner.of(folder)
-            if owner is not None and owner.same_boot and (owner.alive or owner.kept):
-                found.append(StandingDeployment(folder, owner))
+    for folder in workspaces(roots):
+        owner = Owner.of(folder)
+        if owner is not None and owner.same_boot and (owner.alive or owner.kept):
+            found.append(StandingDeployment(folder, owner))
     return tuple(found)

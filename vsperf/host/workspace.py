@@ -12,24 +12,24 @@ import hashlib
 import os
 import re
 import secrets
-import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from vsperf import trusted
 from vsperf.errors import DiedError, ExitCode, NotReadyError, VsperfError
 from vsperf.host.interrupts import signals_held
-from vsperf.host.journal import NAME, Entry, Journal, pending
+from vsperf.host.journal import NAME, Journal, pending
 from vsperf.host.owner import Owner
+from vsperf.host.places import NAMESPACE, VARIABLE, make_root, runtime_folder
+from vsperf.host.procfs import end_all, marked_below
 from vsperf.host.undo import AnyUndo, SweepDpdk
 
-NAMESPACE = "vsperf"
-VARIABLE = "VSPERF_RUNTIME"
-"""Environment variable that names another folder for workspaces; a short one, as sockets need."""
 PATIENCE_S = 4.0
 """Time that stopping all processes of a deployment may take before each is killed at once."""
+LEFT_OVER_S = 1.0
+"""Patience with a program that no undo has ended."""
 ATTEMPTS = 1000
 LONGEST_SOCKET_PATH = 107
 """Bytes; the kernel takes 108 with the one that ends them."""
@@ -127,7 +127,7 @@ class Workspace:
             if self.kept or os.getpid() != self.owner.pid or not self.folder.exists():
                 self.journal.close()  # a fork of vsperf owns nothing
                 return
-            failures = undo_all(self.folder, self.journal)
+            failures = (*undo_all(self.folder, self.journal), *end_the_rest(self.folder))
             self.journal.close()
             self.left = failures or remove_folder(self.folder)
 
@@ -182,36 +182,34 @@ def undo_all(folder: Path, journal: Journal, *, same_boot: bool = True) -> tuple
     failures = []
     for entry in pending(folder / NAME):
         if entry.undo is None:
-            failures.append(f"this version of vsperf does not know how to undo {entry.line}")
+            failures.append(entry.text)
             continue
         try:
             if same_boot or entry.undo.outlives_boot:
                 entry.undo.carry_out()
         except OSError as error:
-            failures.append(failure_text(entry, error))
+            failures.append(f"cannot {entry.text}: {error.strerror or error}")
         else:
             journal.undone(entry.number)
     return tuple(failures)
 
 
-def failure_text(entry: Entry, error: OSError) -> str:
-    """Return what could not be undone, and why."""
-    what = entry.undo.text if entry.undo else entry.line
-    return f"cannot {what}: {error.strerror or error}"
+def end_the_rest(folder: Path) -> tuple[str, ...]:
+    """End what still carries a deployment's mark, whatever its journal says; return what failed."""
+    try:
+        end_all(lambda: marked_below(f"{folder.name}/"), LEFT_OVER_S)
+    except OSError as error:
+        return (str(error),)
+    return ()
 
 
 def remove_folder(folder: Path) -> tuple[str, ...]:
     """Remove a workspace's folder, its owner last; return what failed."""
     try:
-        for inner in folder.iterdir():
-            if inner.name in (NAME, Owner.NAME):
-                continue
-            if inner.is_dir() and not inner.is_symlink():
-                shutil.rmtree(inner)
-            else:
-                inner.unlink(missing_ok=True)
-        (folder / NAME).unlink(missing_ok=True)
-        (folder / Owner.NAME).unlink(missing_ok=True)
+        with trusted.opened(folder) as opened:
+            kept = [NAME, Owner.NAME]  # to the end, so that a kill meanwhile can be made good
+            for name in [*(name for name in opened.names() if name not in kept), *kept]:
+                opened.remove(name)
         folder.rmdir()
         with suppress(OSError):  # others are in it
             folder.parent.rmdir()
@@ -220,26 +218,6 @@ def remove_folder(folder: Path) -> tuple[str, ...]:
     except OSError as error:
         return (f"cannot remove {folder}: {error.strerror or error}",)
     return ()
-
-
-def runtime_folder() -> Path:
-    """Return the folder in which this user's workspaces are made; it may not exist yet."""
-    return runtime_folders()[0]
-
-
-def runtime_folders() -> tuple[Path, ...]:
-    """Return all folders in which workspaces of this user may be, the preferred one first."""
-    if chosen := os.environ.get(VARIABLE):
-        return (Path(chosen),)
-    return usual_folders()
-
-
-def usual_folders() -> tuple[Path, ...]:
-    """Return these folders as they are when nothing else was chosen, the same for all runs."""
-    found = [Path("/run"), Path(os.environ.get("XDG_RUNTIME_DIR") or "/run/user/none")]
-    usable = [path / NAMESPACE for path in found if os.access(path, os.W_OK | os.X_OK)]
-    usable.append(Path(tempfile.gettempdir()) / f"{NAMESPACE}-{os.getuid()}")
-    return tuple(dict.fromkeys(usable))
 
 
 def require_short(sockets: Iterable[str], root: Path | None = None) -> None:
@@ -281,21 +259,3 @@ def _make_folder(folder: Path) -> None:
             return folder.mkdir(mode=0o700)
     make_root(folder.parent)
     folder.mkdir(mode=0o700)
-
-
-def make_root(root: Path) -> None:
-    """Make the folder of all workspaces, unless it is there and can be trusted."""
-    root.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with suppress(FileNotFoundError):
-        _refuse_foreign(root)
-
-
-def _refuse_foreign(root: Path) -> None:
-    """Trust no folder that another user could have put there."""
-    status = root.lstat()
-    if root.is_symlink() or status.st_uid != os.geteuid() or status.st_mode & 0o022:
-        raise NotReadyError(
-            f"{root} cannot be trusted with a deployment",
-            why="it is a link, belongs to somebody else, or others can write to it",
-            fix=f"remove {root}, or set XDG_RUNTIME_DIR to a folder of your own",
-        )

@@ -15,7 +15,7 @@ from vsperf.errors import ExitCode
 from vsperf.host.dead import dead_deployments
 from vsperf.host.hugepages import remainders
 from vsperf.host.lock import remove_stale, stale_locks
-from vsperf.host.workspace import runtime_folders
+from vsperf.host.places import trusted_folders
 from vsperf.store.leftovers import leftovers
 
 
@@ -85,7 +85,7 @@ def command(dry_run: bool, results: Path, as_json: bool) -> int:
 
 def _removals(results: Path) -> Iterator[Removal]:
     """Yield what is left on the machine, then what is left among the results."""
-    roots = runtime_folders()
+    roots = trusted_folders()
     for dead in dead_deployments(roots):
         yield Removal(dead.folder, dead.text, dead.steps(), dead.take_down)
     for rest in remainders():

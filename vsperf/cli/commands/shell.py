@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from vsperf import trusted
 from vsperf.cli.machine_shell import connected, write_out
 from vsperf.errors import UsageError
 from vsperf.host.standing import StandingDeployment, standing_deployments
@@ -64,7 +65,12 @@ def command(deployment: str | None, machine: str, words: tuple[str, ...]) -> int
 
 def machines_of(deployment: StandingDeployment) -> tuple[str, ...]:
     """Return the machines of a deployment that have a shell."""
-    return tuple(sorted(path.stem for path in deployment.folder.glob(f"*{SUFFIX}")))
+    try:
+        with trusted.opened(deployment.folder) as folder:
+            names = [name for name in folder.names() if name.endswith(SUFFIX)]
+    except OSError:
+        return ()
+    return tuple(name.removesuffix(SUFFIX) for name in names)
 
 
 def _socket(machine: str, wanted: str | None) -> Path:

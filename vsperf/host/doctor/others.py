@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 
+from vsperf.errors import NotReadyError
 from vsperf.host.activity import Activity, competitors, stolen_ppm, ticks_per_second
 from vsperf.host.dead import dead_deployments
 from vsperf.host.doctor.finding import (
@@ -62,7 +63,10 @@ def _load(here: Surroundings) -> Answer:
 
 def _leftovers(here: Surroundings) -> Answer:
     elsewhere = here.roots != Roots()
-    dead = dead_deployments((here.roots.root / "run" / "vsperf",) if elsewhere else None)
+    try:
+        dead = dead_deployments((here.roots.root / "run" / "vsperf",) if elsewhere else None)
+    except NotReadyError as error:
+        return failure(error.with_why, error.problems[0].fix)
     if not dead:
         return ok("no run of this user that was killed left anything")
     evidence = "; ".join(f"{one.folder}: {one.text}" for one in dead)

@@ -1,0 +1,225 @@
+"""What other users of this machine could have made or changed, and how to open what is safe.
+
+A path can be trusted when nobody but this user and root can change what it leads to: each folder on
+the way belongs to one of them, and others can neither write to it nor, where many write as in /tmp,
+put something else into the place of what is called so. What is opened is looked at once more by its
+descriptor. No name is followed as a link, and opening never waits, as a pipe would let it.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import pwd
+import secrets
+import shutil
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+MOST_BYTES = 16 << 20
+"""Of a file that is read; one of vsperf's own has some kilobytes."""
+MOST_LINKS = 40
+OTHERS_WRITE = 0o022
+SAFELY = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+
+class DistrustedError(OSError):
+    """Another user could have made it or can change it, or it is not what it should be."""
+
+
+def own_users() -> frozenset[int]:
+    """Return the users who may change what this process relies on: root and its own."""
+    return frozenset({0, os.geteuid()})
+
+
+def why_not(
+    path: Path, users: frozenset[int] | None = None, *, parent_only: bool = False
+) -> str | None:
+    """Return why others than `users` can change what a path leads to; None if they cannot.
+
+    Links on the way are followed if such a user made them. `parent_only` asks whether something of
+    one's own can safely stand in the folder `path`, though others may put theirs beside it. Raises
+    OSError where the path leads nowhere.
+    """
+    users = own_users() if users is None else users
+    here, links = Path("/"), 0
+    ahead = list(reversed((Path.cwd() / path).parts[1:]))
+    reason = _why_not(here, os.lstat(here), users, shared=bool(ahead) or parent_only)
+    while ahead and reason is None:
+        name = ahead.pop()
+        if name == "..":
+            here = here.parent  # no link is left on the way to here
+            continue
+        status = _lstat(here / name)
+        if stat.S_ISLNK(status.st_mode):
+            if status.st_uid not in users:
+                return f"{here / name} is a link of {_user(status.st_uid)}"
+            if (links := links + 1) > MOST_LINKS:
+                raise OSError(f"{path} leads through too many links")
+            target = (here / name).readlink()
+            here = Path("/") if target.is_absolute() else here
+            ahead += reversed([part for part in target.parts if part != "/"])
+            continue
+        here /= name
+        shared = stat.S_ISDIR(status.st_mode) and (bool(ahead) or parent_only)
+        reason = _why_not(here, status, users, shared=shared)
+    return reason
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder of this user's that others cannot change, held open; names in it are plain ones."""
+
+    path: Path
+    descriptor: int
+
+    def names(self) -> list[str]:
+        """Return what is in it, sorted."""
+        return sorted(os.listdir(self.descriptor))  # noqa: PTH208 - by its descriptor
+
+    @contextmanager
+    def folder(self, name: str) -> Iterator[Folder]:
+        """Open a folder in it."""
+        descriptor = self._open(name, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            yield Folder(self.path / name, _own(descriptor, self.path / name, stat.S_ISDIR))
+        finally:
+            os.close(descriptor)
+
+    def open(self, name: str, flags: int = os.O_RDONLY) -> int:
+        """Open a regular file in it that has no other name; return its descriptor."""
+        descriptor = self._open(name, flags)
+        try:
+            return _own(descriptor, self.path / name, stat.S_ISREG)
+        except BaseException:
+            os.close(descriptor)
+            raise
+
+    def read(self, name: str) -> bytes:
+        """Return what a file in it holds."""
+        descriptor = self.open(name)
+        with os.fdopen(descriptor, "rb") as file:
+            content = file.read(MOST_BYTES + 1)
+        if len(content) > MOST_BYTES:
+            raise DistrustedError(f"{self.path / name} is larger than {MOST_BYTES >> 20} MB")
+        return content
+
+    def replace(self, name: str, content: bytes, *, alone: bool = False) -> None:
+        """Put a file into it, or into the place of what is called so: whole, or not at all.
+
+        `alone` says that no other process does so at the same time: then what a kill in the middle
+        leaves is in nobody's way, has the name of the file and `.new`, and goes next time.
+        """
+        scratch = f"{name}.new" if alone else f".{name}.{secrets.token_hex(8)}"
+        if alone:
+            self.remove(scratch)
+        descriptor = self._open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+            os.rename(scratch, name, src_dir_fd=self.descriptor, dst_dir_fd=self.descriptor)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(scratch, dir_fd=self.descriptor)
+            raise
+
+    def remove(self, name: str) -> None:
+        """Remove what is called so, with all that is in it; a link is removed and not followed."""
+        with suppress(FileNotFoundError):
+            if stat.S_ISDIR(os.lstat(name, dir_fd=self.descriptor).st_mode):
+                shutil.rmtree(name, dir_fd=self.descriptor)
+            else:
+                os.unlink(name, dir_fd=self.descriptor)
+
+    def _open(self, name: str, flags: int) -> int:
+        path = self.path / name
+        if "/" in name or "\0" in name or name in ("", ".", ".."):
+            raise DistrustedError(f"{path} is not the name of something in {self.path}")
+        try:
+            return os.open(name, flags | SAFELY, 0o600, dir_fd=self.descriptor)
+        except OSError as error:
+            if self._is_link(name):
+                raise DistrustedError(f"{path} is a link") from error
+            raise
+
+    def _is_link(self, name: str) -> bool:
+        try:
+            return stat.S_ISLNK(os.lstat(name, dir_fd=self.descriptor).st_mode)
+        except OSError:
+            return False
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Folder]:
+    """Open a folder of this user's; raises `DistrustedError` where others can change it."""
+    if reason := why_not(path):
+        raise DistrustedError(reason)
+    if path.is_symlink():
+        raise DistrustedError(f"{path} is a link")
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | SAFELY)
+    try:
+        yield Folder(path, _own(descriptor, path, stat.S_ISDIR))
+    finally:
+        os.close(descriptor)
+
+
+def read(path: Path) -> bytes:
+    """Return what a file of this user's holds."""
+    with opened(path.parent) as folder:
+        return folder.read(path.name)
+
+
+def replace(path: Path, content: bytes, *, alone: bool = False) -> None:
+    """Put a file into the place of what was there, as `Folder.replace` does."""
+    with opened(path.parent) as folder:
+        folder.replace(path.name, content, alone=alone)
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder for this user alone, with those around it, or see that it is one already."""
+    present = next(above for above in path.absolute().parents if above.exists())
+    if reason := why_not(present, parent_only=True):
+        raise DistrustedError(reason)
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with opened(path):
+        pass
+
+
+def _own(descriptor: int, path: Path, is_kind: Callable[[int], bool]) -> int:
+    """Return a descriptor again, if what it opens is of its kind, and this user's alone."""
+    status = os.fstat(descriptor)
+    if not is_kind(status.st_mode):
+        raise DistrustedError(f"{path} is not a regular file or folder, as it should be")
+    if reason := _why_not(path, status, frozenset({os.geteuid()}), shared=False):
+        raise DistrustedError(reason)
+    if is_kind is stat.S_ISREG and status.st_nlink > 1:  # none: it has just been removed
+        raise DistrustedError(f"{path} has {status.st_nlink} names, and should have one")
+    return descriptor
+
+
+def _why_not(
+    path: Path, status: os.stat_result, users: frozenset[int], *, shared: bool
+) -> str | None:
+    """Return why a file or folder can be changed; `shared` allows what /tmp is."""
+    if status.st_uid not in users:
+        return f"{path} belongs to {_user(status.st_uid)}"
+    if status.st_mode & OTHERS_WRITE and not (shared and status.st_mode & stat.S_ISVTX):
+        return f"{path} can be written to by others (mode {stat.S_IMODE(status.st_mode):04o})"
+    return None
+
+
+def _lstat(path: Path) -> os.stat_result:
+    try:
+        return os.lstat(path)
+    except ValueError as error:  # a NUL, which no path can hold
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), str(path)) from error
+
+
+def _user(number: int) -> str:
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return f"user {number}"
