@@ -97,6 +97,16 @@ def _answers(tgen: Tgen, requests: tuple[dict[str, Any], ...]) -> dict[int, Any]
     return found
 
 
+def test_the_clock_is_measured_at_the_start_and_in_each_trial() -> None:
+    with at_hand(["net_ring0"], OPTIONS) as tgen:
+        found = trial(
+            tgen, [SAME_PORT], Stream(64), Sending("1000", frames=1000), lambda event: None
+        )
+        assert tgen.hello["tsc_hz_dpdk"] == pytest.approx(tgen.hello["tsc_hz"], rel=0.01)
+    assert found["tsc_hz"] == tgen.hello["tsc_hz"]
+    assert found["tsc_hz_meanwhile"] == pytest.approx(found["tsc_hz"], rel=1e-4)
+
+
 def test_what_others_say_on_a_port_keeps_no_trial_from_settling(
     tmp_path: Path, require: Require
 ) -> None:

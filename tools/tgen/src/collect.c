@@ -119,19 +119,22 @@ prepare_worker(struct engine *engine, struct worker *worker, const struct trial_
 
 /* With 16 bits of fraction. A frame slower than one in a day has no neighbour in a burst. */
 static uint64_t
-cycles_between(uint64_t rate_mfps)
+cycles_between(uint64_t rate_mfps, uint64_t tsc_hz)
 {
 	__extension__ typedef unsigned __int128 wide;
 
 	return rate_mfps == 0 ? 0 :
-		(uint64_t)(((wide)rte_get_tsc_hz() * 1000 << 16) / rate_mfps);
+		(uint64_t)(((wide)tsc_hz * 1000 << 16) / rate_mfps);
 }
 
 static void
-clear_sender(struct sender *sender, const struct trial_request *request, unsigned int streams)
+clear_sender(struct sender *sender, const struct trial_request *request, unsigned int streams,
+	uint64_t tsc_hz)
 {
+	uint64_t rate_mfps = request->rate_mfps[sender->stream];
+
 	sender->trial = request->number;
-	sender->paced = request->rate_mfps[sender->stream] != 0;
+	sender->paced = rate_mfps != 0;
 	sender->burst = sender->paced ? request->burst : PORT_BURST;
 	sender->intended = request->frames[sender->stream];
 	sender->next = 0;
@@ -146,10 +149,10 @@ clear_sender(struct sender *sender, const struct trial_request *request, unsigne
 	sender->position = 0;
 	sender->held = 0;
 	sender->earliest = 0;
-	sender->step = cycles_between(request->rate_mfps[sender->stream]);
+	sender->step = cycles_between(rate_mfps, tsc_hz);
 	/* Not all at once: a port that takes one frame after another need not hold one of each. */
 	sender->phase = sender->step / streams * sender->stream >> 16;
-	pacer_init(&sender->pacer, rte_get_tsc_hz(), request->rate_mfps[sender->stream], 0);
+	pacer_init(&sender->pacer, tsc_hz, rate_mfps, 0);
 }
 
 static bool
@@ -184,7 +187,8 @@ collect_prepare(struct engine *engine, const struct trial_request *request, stru
 	if (!ready)
 		return error_set(error, -ENOMEM, "no-memory", "no memory for histograms and windows");
 	for (i = 0; i < engine->traffic.streams; i++)
-		clear_sender(&engine->sender[i], request, engine->traffic.streams);
+		clear_sender(&engine->sender[i], request, engine->traffic.streams,
+			engine->tsc_hz);
 	return 0;
 }
 

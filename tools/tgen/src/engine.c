@@ -105,7 +105,6 @@ create_workers(struct engine *engine, struct error *error)
 		if (worker == NULL)
 			return error_set(error, -ENOMEM, "no-memory", "no memory for a worker");
 		worker->lcore = lcore;
-		worker->ten_us = rte_get_tsc_hz() / 100000;
 		engine->worker[engine->workers++] = worker;
 	}
 	if (engine->workers == 0)
@@ -184,20 +183,30 @@ struct engine *
 engine_create(const struct engine_options *options, struct error *error)
 {
 	struct engine *engine = calloc(1, sizeof(*engine));
+	unsigned int i;
 
 	if (engine == NULL) {
 		error_set(error, -ENOMEM, "no-memory", "no memory for the engine");
 		return NULL;
 	}
-	engine->result.tsc_hz = rte_get_tsc_hz();
-	if (create_workers(engine, error) != 0 ||
+	if (clock_begin(&engine->created, error) != 0 || create_workers(engine, error) != 0 ||
 			start_ports(engine, options, error) != 0 ||
 			share_receivers(engine, error) != 0 ||
 			launch_workers(engine, error) != 0) {
 		engine_destroy(engine);
 		return NULL;
 	}
+	engine->tsc_hz = clock_calibrate(&engine->created);
+	engine->result.tsc_hz = engine->tsc_hz;
+	for (i = 0; i < engine->workers; i++)
+		engine->worker[i]->ten_us = engine->tsc_hz / 100000;
 	return engine;
+}
+
+uint64_t
+engine_tsc_hz(const struct engine *engine)
+{
+	return engine->tsc_hz;
 }
 
 void

@@ -84,7 +84,8 @@ struct worker_result {
 struct trial_result {
 	bool stopped_early;
 	bool settled; /* quiet before the deadline of the drain */
-	uint64_t tsc_hz;
+	uint64_t tsc_hz; /* that all times are told by */
+	uint64_t tsc_hz_meanwhile; /* measured anew, from the trial's begin to its end; 0: not known */
 	uint64_t started_tsc, ended_tsc;
 	uint64_t started_unix_ns;
 	uint8_t streams, ports, workers;
@@ -111,6 +112,8 @@ struct engine_options {
 struct engine *engine_create(const struct engine_options *options, struct error *error);
 void engine_destroy(struct engine *engine);
 
+/* How fast the TSC runs, as measured at creation. */
+uint64_t engine_tsc_hz(const struct engine *engine);
 uint16_t engine_ports(const struct engine *engine);
 void engine_port_facts(const struct engine *engine, uint16_t port, struct port_facts *facts);
 

@@ -4,6 +4,7 @@
 
 /* What the files of the engine share among each other. */
 
+#include "clock.h"
 #include "engine.h"
 #include "worker.h"
 
@@ -22,6 +23,8 @@ struct engine {
 	/* Receivers of all ports and queues; each belongs to one worker. */
 	struct receiver *receiver;
 	uint16_t receivers;
+	struct clock_moment created;
+	uint64_t tsc_hz; /* as measured when it was created */
 	/* Of the traffic configured last. */
 	struct traffic traffic;
 	struct sender *sender; /* one for each stream */
@@ -32,6 +35,7 @@ struct engine {
 	/* Of the trial that runs or ran last. */
 	struct trial_request request;
 	struct trial_result result;
+	struct clock_moment begun;
 	uint64_t drain_deadline;
 	struct capture_request capture[TGEN_MAX_PORTS];
 };

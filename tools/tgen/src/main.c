@@ -46,7 +46,7 @@ describe_lcore(unsigned int lcore)
 }
 
 static void
-describe_process(struct process_facts *facts)
+describe_process(struct process_facts *facts, const struct engine *engine)
 {
 	struct timespec now;
 	unsigned int lcore;
@@ -58,7 +58,8 @@ describe_process(struct process_facts *facts)
 		.march = BUILD_MARCH,
 		.compiler = BUILD_COMPILER,
 		.dpdk = rte_version(),
-		.tsc_hz = rte_get_tsc_hz(),
+		.tsc_hz = engine_tsc_hz(engine),
+		.tsc_hz_dpdk = rte_get_tsc_hz(),
 		.pid = getpid(),
 		.main = describe_lcore(rte_get_main_lcore()),
 		.first_trial = (uint8_t)(now.tv_nsec >> 10),
@@ -84,7 +85,7 @@ serve(struct control *control, const struct options *options, struct signals *si
 	engine = engine_create(&options->engine, &error);
 	if (engine == NULL)
 		return complain(EXIT_NOT_READY, &error);
-	describe_process(&facts);
+	describe_process(&facts, engine);
 	signals_serve(signals);
 	end = control_run(control, engine, &facts, signals->event,
 		options->exit_without_controller ? PATIENCE_MS : -1);

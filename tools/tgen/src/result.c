@@ -219,6 +219,8 @@ result_trial(const struct session *session)
 	json_object_set_new(json, "stopped_early", json_boolean(trial->stopped_early));
 	json_object_set_new(json, "settled", json_boolean(trial->settled));
 	message_count(json, "tsc_hz", trial->tsc_hz);
+	if (trial->tsc_hz_meanwhile != 0)
+		message_count(json, "tsc_hz_meanwhile", trial->tsc_hz_meanwhile);
 	message_count(json, "started_unix_ns", trial->started_unix_ns);
 	message_count(json, "elapsed_ns",
 		hdr_nanoseconds(trial->ended_tsc - trial->started_tsc, trial->tsc_hz));

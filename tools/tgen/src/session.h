@@ -32,7 +32,8 @@ struct process_facts {
 	const char *march;
 	const char *compiler;
 	const char *dpdk;
-	uint64_t tsc_hz;
+	uint64_t tsc_hz; /* as measured */
+	uint64_t tsc_hz_dpdk; /* as DPDK has it, rounded or not */
 	int64_t pid;
 	struct lcore_facts main;
 	unsigned int workers;

@@ -55,7 +55,7 @@ engine_stalls(struct engine *engine, uint64_t duration_ns, uint64_t threshold_ns
 	struct error *error)
 {
 	__extension__ typedef unsigned __int128 wide;
-	uint64_t hz = rte_get_tsc_hz();
+	uint64_t hz = engine->tsc_hz;
 	unsigned int i;
 	int ret;
 

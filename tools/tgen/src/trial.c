@@ -16,9 +16,9 @@
 #define GRACE_SHARE 100000 /* of the duration: a share of 10 ppm */
 
 static uint64_t
-to_cycles(uint64_t ns)
+to_cycles(const struct engine *engine, uint64_t ns)
 {
-	uint64_t hz = rte_get_tsc_hz();
+	uint64_t hz = engine->tsc_hz;
 
 	return ns / SECOND_NS * hz + ns % SECOND_NS * hz / SECOND_NS;
 }
@@ -98,8 +98,8 @@ engine_start(struct engine *engine, const struct trial_request *request, struct 
 	engine->result.stopped_early = false;
 	engine->result.settled = false;
 	for (i = 0; i < engine->workers; i++) {
-		engine->worker[i]->duration_cycles = to_cycles(request->duration_ns);
-		engine->worker[i]->grace_cycles = to_cycles(request->duration_ns) / GRACE_SHARE;
+		engine->worker[i]->duration_cycles = to_cycles(engine, request->duration_ns);
+		engine->worker[i]->grace_cycles = to_cycles(engine, request->duration_ns) / GRACE_SHARE;
 		worker_command(engine->worker[i], COMMAND_PREPARE);
 	}
 	for (i = 0; i < engine->workers; i++)
@@ -112,6 +112,7 @@ engine_start(struct engine *engine, const struct trial_request *request, struct 
 	/* Until the first poll notices that one of them has begun. */
 	engine->result.started_tsc = rte_rdtsc();
 	engine->result.started_unix_ns = unix_now_ns();
+	clock_read(&engine->begun);
 	engine->state = ENGINE_RUNNING;
 	engine->phase = PHASE_SENDING;
 	for (i = 0; i < engine->workers; i++)
@@ -125,7 +126,7 @@ start_drain(struct engine *engine)
 	unsigned int i;
 
 	engine->phase = PHASE_DRAINING;
-	engine->drain_deadline = rte_rdtsc() + to_cycles(engine->request.drain_ns);
+	engine->drain_deadline = rte_rdtsc() + to_cycles(engine, engine->request.drain_ns);
 	for (i = 0; i < engine->workers; i++)
 		worker_command(engine->worker[i], COMMAND_DRAIN);
 }
@@ -145,7 +146,7 @@ poll_sending(struct engine *engine)
 static bool
 all_quiet(const struct engine *engine)
 {
-	uint64_t quiet = to_cycles(engine->request.quiet_ns);
+	uint64_t quiet = to_cycles(engine, engine->request.quiet_ns);
 	unsigned int i;
 
 	/* Each worker tells how long nothing has come: if one did not run, it is not quiet. */
@@ -164,13 +165,16 @@ static void
 poll_parking(struct engine *engine)
 {
 	uint64_t asked_tsc = engine->result.started_tsc;
+	struct clock_moment now;
 	struct error error;
 
 	if (!engine_parked(engine))
 		return;
 	collect_results(engine);
+	clock_read(&now);
+	engine->result.tsc_hz_meanwhile = clock_hz(&engine->begun, &now);
 	engine->result.started_unix_ns += (engine->result.started_tsc - asked_tsc) * SECOND_NS /
-		rte_get_tsc_hz();
+		engine->tsc_hz;
 	captures_finish(engine, &error);
 	engine->phase = PHASE_NONE;
 	engine->state = ENGINE_DONE;
@@ -217,7 +221,7 @@ engine_live(const struct engine *engine, struct live *live)
 	unsigned int i, stream;
 
 	memset(live, 0, sizeof(*live));
-	live->elapsed_ns = (uint64_t)((double)elapsed * 1e9 / (double)rte_get_tsc_hz());
+	live->elapsed_ns = (uint64_t)((double)elapsed * 1e9 / (double)engine->tsc_hz);
 	for (stream = 0; stream < engine->traffic.streams; stream++) {
 		live->sent[stream] = counter_read(&engine->sender[stream].sent);
 		for (i = 0; i < engine->workers; i++)

@@ -61,6 +61,7 @@ verb_hello(struct session *session, struct object *request, json_t **result)
 		"compiler", message_string(facts->compiler)));
 	message_count(json, "pid", (uint64_t)facts->pid);
 	message_count(json, "tsc_hz", facts->tsc_hz);
+	message_count(json, "tsc_hz_dpdk", facts->tsc_hz_dpdk);
 	message_count(json, "ports", engine_ports(session->engine));
 	json_object_set_new(json, "lcores", lcores_json(facts));
 	json_object_set_new(json, "state", json_string(session_activity(session)));

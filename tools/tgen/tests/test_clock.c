@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit.h"
+
+#include "clock.h"
+
+static void
+cycles_in_a_second(void **state)
+{
+	const struct clock_moment from = { .tsc = 1000, .raw_ns = 7 };
+	const struct clock_moment after_a_tenth = { .tsc = 1000 + 249350000, .raw_ns = 100000007 };
+	/* A year, so that nothing wraps. */
+	const struct clock_moment after_a_year = {
+		.tsc = 1000 + UINT64_C(78635016000000000), .raw_ns = 7 + UINT64_C(31536000000000000),
+	};
+
+	(void)state;
+	assert_int_equal(clock_hz(&from, &after_a_tenth), 2493500000);
+	assert_int_equal(clock_hz(&from, &after_a_year), 2493500000);
+	assert_int_equal(clock_hz(&from, &from), 0);
+}
+
+static void
+constant_by_processor_or_kernel(void **state)
+{
+	static const char with[] = "flags\t\t: fpu tsc msr constant_tsc rep_good\n";
+	static const char without[] = "flags\t\t: fpu tsc msr rep_good\n";
+
+	(void)state;
+	assert_true(clock_is_constant(with, "hpet\n"));
+	assert_true(clock_is_constant(without, "tsc\n"));
+	assert_true(clock_is_constant(without, "kvm-clock"));
+	assert_false(clock_is_constant(without, "hpet\n"));
+	assert_false(clock_is_constant(without, "tsc-early\n"));
+	assert_false(clock_is_constant(without, ""));
+	assert_false(clock_is_constant("", ""));
+}
+
+/* Two looks at the real clocks agree on its speed, however long apart they are. */
+static void
+this_machine(void **state)
+{
+	struct clock_moment begin, middle;
+	struct error error;
+	uint64_t first, second;
+
+	(void)state;
+	assert_int_equal(clock_begin(&begin, &error), 0);
+	first = clock_calibrate(&begin);
+	clock_read(&middle);
+	assert_true(middle.raw_ns - begin.raw_ns >= CLOCK_SECOND_NS / 10);
+	second = clock_calibrate(&begin);
+	assert_true(first / 1000 > 0);
+	assert_in_range(second, first - first / 10000, first + first / 10000);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(cycles_in_a_second),
+		cmocka_unit_test(constant_by_processor_or_kernel),
+		cmocka_unit_test(this_machine),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
