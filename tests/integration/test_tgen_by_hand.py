@@ -61,6 +61,17 @@ def test_a_trial_as_json_is_the_whole_result() -> None:
 
 
 @pytest.mark.usefixtures("built")
+def test_bursts_are_sent_one_after_the_other() -> None:
+    bursts = ("--frames", "100", "--bursts", "3", "--gap", "20ms")
+    done = tgen("burst", *RING, *bursts, "--json")
+    assert done.returncode == 0, done.stderr
+    (stream,) = json.loads(done.stdout)["streams"]
+    assert stream["sent"] == stream["distinct"] == 300
+    assert stream["sending_ns"] >= 40_000_000
+    assert "300" in tgen("burst", *RING, *bursts).stdout
+
+
+@pytest.mark.usefixtures("built")
 def test_what_tgen_refuses_is_told_without_a_traceback() -> None:
     done = tgen("trial", *RING, "--size", "64", "--header", "layer3=ipv6")
     assert done.returncode == 4

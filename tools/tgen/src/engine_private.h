@@ -55,7 +55,6 @@ bool engine_park(struct engine *engine);
 
 /* Refuse what needs parked workers as long as they are not. */
 int engine_check_idle(const struct engine *engine, struct error *error);
-
 /* Forget the captures asked for, or write them first. captures.c */
 int captures_finish(struct engine *engine, struct error *error);
 void captures_forget(struct engine *engine);

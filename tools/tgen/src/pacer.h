@@ -6,6 +6,8 @@
  * The schedule of a stream: frame n, counted from 0, is due n / rate after the start, rounded up to
  * a whole TSC cycle. Both directions of the sum are exact integers at any time, so a schedule
  * never drifts, and the n-th frame never depends on when the ones before it left.
+ *
+ * With bursts it begins anew with each of them, a gap after the last frame of the one before.
  */
 
 #include <stdbool.h>
@@ -30,10 +32,16 @@ struct pacer {
 	bool flat_out; /* no schedule: everything is due from the start */
 	struct pacer_ratio frames; /* per cycle */
 	struct pacer_ratio cycles; /* per frame */
+	uint64_t first; /* frame of the burst that is under way */
+	uint64_t burst; /* frames in each; UINT64_MAX: there is one that never ends */
+	uint64_t gap; /* cycles between two of them */
 };
 
 /* `rate_mfps` in thousandths of a frame per second; 0: flat out. `tsc_hz` below 2^53, not 0. */
 void pacer_init(struct pacer *pacer, uint64_t tsc_hz, uint64_t rate_mfps, uint64_t start_tsc);
+
+/* Send in bursts of so many frames, above 0, with a gap of so many cycles after each. */
+void pacer_set_bursts(struct pacer *pacer, uint64_t burst, uint64_t gap);
 
 /* The whole part of value * ratio; the result must be below 2^63. */
 static inline uint64_t
@@ -51,20 +59,31 @@ pacer_multiply(const struct pacer_ratio *ratio, uint64_t value, bool *has_remain
 	return whole;
 }
 
-/* How many frames should have left by `now`: all n with pacer_when(n) <= now. */
+/* How many frames should have left by `now`: all n with pacer_when(n) <= now, to the burst's end. */
 static inline uint64_t
 pacer_due(const struct pacer *pacer, uint64_t now)
 {
+	uint64_t due = UINT64_MAX;
 	bool has_remainder;
 
 	if (unlikely((int64_t)(now - pacer->start_tsc) < 0))
-		return 0;
-	if (pacer->flat_out)
-		return UINT64_MAX;
-	return pacer_multiply(&pacer->frames, now - pacer->start_tsc, &has_remainder) + 1;
+		return pacer->first;
+	if (!pacer->flat_out)
+		due = pacer_multiply(&pacer->frames, now - pacer->start_tsc, &has_remainder) + 1;
+	return pacer->first + (due < pacer->burst ? due : pacer->burst);
 }
 
-/* The TSC at which frame n is due, n from 0. */
+/* So many frames have left by `now`: a burst that is complete is followed by the gap. */
+static inline void
+pacer_note_sent(struct pacer *pacer, uint64_t sent, uint64_t now)
+{
+	if (likely(sent - pacer->first < pacer->burst))
+		return;
+	pacer->first = sent;
+	pacer->start_tsc = now + pacer->gap;
+}
+
+/* The TSC at which frame n is due, n from 0, in the burst that is under way. */
 static inline uint64_t
 pacer_when(const struct pacer *pacer, uint64_t n)
 {
@@ -73,7 +92,7 @@ pacer_when(const struct pacer *pacer, uint64_t n)
 
 	if (pacer->flat_out)
 		return pacer->start_tsc;
-	whole = pacer_multiply(&pacer->cycles, n, &has_remainder);
+	whole = pacer_multiply(&pacer->cycles, n - pacer->first, &has_remainder);
 	return pacer->start_tsc + whole + has_remainder;
 }
 

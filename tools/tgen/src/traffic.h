@@ -120,6 +120,8 @@ struct trial_request {
 	uint8_t number; /* goes into each payload: frames of another trial are told apart */
 	uint64_t rate_mfps[TGEN_MAX_STREAMS]; /* thousandths of a frame per second; 0: flat out */
 	uint64_t frames[TGEN_MAX_STREAMS]; /* intended; TGEN_48_BITS: no bound but time */
+	uint64_t train[TGEN_MAX_STREAMS]; /* frames between two gaps; 0: there are no gaps */
+	uint64_t gap_ns; /* after the last frame of each such train */
 	uint64_t duration_ns; /* sending ends then, whatever is still unsent; 0: when all are sent */
 	uint16_t burst; /* most frames sent back to back when paced; 1 to 64 */
 	uint64_t drain_ns; /* wait at most so long for quiet after the last frame */

@@ -205,7 +205,7 @@ transmit_round(struct worker *worker, struct sender *sender, uint64_t now)
 		}
 		settle(sender, taken, departure);
 	}
-	worker_tick(worker);
+	pacer_note_sent(&sender->pacer, sender->sent, worker_tick(worker));
 	return true;
 }
 

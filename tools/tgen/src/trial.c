@@ -83,6 +83,17 @@ attach_captures(struct engine *engine)
 	}
 }
 
+static void
+set_bursts(struct engine *engine, const struct trial_request *request)
+{
+	unsigned int i;
+
+	for (i = 0; i < engine->traffic.streams; i++)
+		if (request->train[i] != 0)
+			pacer_set_bursts(&engine->sender[i].pacer, request->train[i],
+				to_cycles(engine, request->gap_ns));
+}
+
 int
 engine_start(struct engine *engine, const struct trial_request *request, struct error *error)
 {
@@ -93,6 +104,7 @@ engine_start(struct engine *engine, const struct trial_request *request, struct 
 		ret = collect_prepare(engine, request, error);
 	if (ret != 0)
 		return ret;
+	set_bursts(engine, request);
 	attach_captures(engine);
 	engine->request = *request;
 	engine->result.stopped_early = false;

@@ -13,6 +13,7 @@
 #define DRAIN_NS (2 * SECOND_NS) /* RFC 2544, section 23 */
 #define QUIET_NS (100 * MILLISECOND_NS)
 #define BURST_TIMEOUT_NS (60 * SECOND_NS)
+#define BURSTS_MOST 1000000
 #define PROBE_FRAMES 10
 #define PROBE_MOST 10000
 #define PROBE_MFPS 1000000 /* 1000 frames a second */
@@ -175,6 +176,32 @@ verb_trial(struct session *session, struct object *request, json_t **result)
 	return start(session, request, &trial, ACTIVITY_TRIAL, wait);
 }
 
+/* How many bursts, and how far apart. What was read as frames is that of each of them. */
+static void
+read_bursts(struct session *session, struct object *request, struct trial_request *trial)
+{
+	uint64_t bursts = 1;
+	unsigned int i;
+	bool has_gap;
+
+	object_count(request, "bursts", 1, BURSTS_MOST, &bursts);
+	has_gap = object_count(request, "gap_ns", 1, LONGEST_NS, &trial->gap_ns);
+	if (has_gap != (bursts > 1))
+		problem_set(request->problem, "gap_ns", has_gap ? "bad-value" : "missing-key",
+			has_gap ? "is between two bursts: say how many bursts there are" :
+			"how long shall it be from one burst to the next?");
+	if ((uint128)(bursts - 1) * trial->gap_ns >= trial->duration_ns)
+		problem_set(request->problem, "timeout_ns", "out-of-range",
+			"the gaps between the bursts alone take longer");
+	for (i = 0; i < session->traffic.streams && bursts > 1; i++) {
+		trial->train[i] = trial->frames[i];
+		if (trial->frames[i] >= TGEN_48_BITS / bursts)
+			problem_set(request->problem, "frames", "out-of-range",
+				"all bursts together have too many frames");
+		trial->frames[i] *= bursts;
+	}
+}
+
 enum verb_outcome
 verb_burst(struct session *session, struct object *request, json_t **result)
 {
@@ -191,6 +218,7 @@ verb_burst(struct session *session, struct object *request, json_t **result)
 		problem_set(request->problem, "frames", "missing-key", "how many frames?");
 	read_each(session, request, "rate_fps", read_rate, trial.rate_mfps);
 	object_count(request, "timeout_ns", 1, LONGEST_NS, &trial.duration_ns);
+	read_bursts(session, request, &trial);
 	read_burst(request, &trial);
 	read_rest(session, request, &trial);
 	read_detail(request, &trial);

@@ -45,6 +45,7 @@ static const char *const requests[] = {
 	"{\"id\":4,\"verb\":\"trial\",\"frames\":1000}",
 	"{\"id\":4,\"verb\":\"trial\",\"frames\":[10,20],\"duration_ns\":5}",
 	"{\"id\":5,\"verb\":\"burst\",\"frames\":100,\"rate_fps\":7,\"timeout_ns\":1000}",
+	"{\"id\":5,\"verb\":\"burst\",\"frames\":[4,281474976710],\"bursts\":9,\"gap_ns\":100}",
 	"{\"id\":6,\"verb\":\"probe\",\"frames\":3}",
 	"{\"id\":7,\"verb\":\"learn\",\"rounds\":2}",
 	"{\"id\":8,\"verb\":\"capture\",\"port\":1,\"path\":\"/x.pcap\",\"frames\":10}",

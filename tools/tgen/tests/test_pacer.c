@@ -165,6 +165,62 @@ flat_out_is_always_due(void **state)
 	assert_int_equal(pacer_when(&pacer, 12345), 1000);
 }
 
+/* However often and late it is looked at, no burst is longer or shorter, and no gap shorter. */
+static void
+bursts_are_exact_and_apart(void **state)
+{
+	static const uint64_t lengths[] = { 1, 2, 63, 64, 65, 1000 };
+	const uint64_t gap = 5000;
+	uint64_t seed = 17;
+	size_t kind, rated;
+
+	(void)state;
+	for (kind = 0; kind < COUNT(lengths) * 2; kind++) {
+		uint64_t length = lengths[kind / 2], now = 1000, sent = 0, ended = 0;
+		struct pacer pacer;
+
+		rated = kind % 2;
+		pacer_init(&pacer, 1000000, rated * 100000000, now);
+		pacer_set_bursts(&pacer, length, gap);
+		while (sent < 20 * length) {
+			uint64_t due = pacer_due(&pacer, now), taken;
+
+			assert_in_range(due, sent, (sent / length + 1) * length);
+			if (due > sent && sent % length == 0 && sent != 0)
+				assert_true(now - ended >= gap);
+			/* A port takes some of what is due, or nothing. */
+			taken = due > sent ? unit_random(&seed) % (due - sent + 1) : 0;
+			sent += taken;
+			now += unit_random(&seed) % 700;
+			pacer_note_sent(&pacer, sent, now);
+			if (taken != 0 && sent % length == 0)
+				ended = now;
+		}
+	}
+}
+
+/* Within each burst the rate is kept, as it is in the first one. */
+static void
+each_burst_begins_its_schedule_anew(void **state)
+{
+	struct pacer pacer;
+
+	(void)state;
+	pacer_init(&pacer, 1000000, 1000000, 0); /* a frame in 1000 cycles */
+	pacer_set_bursts(&pacer, 3, 50000);
+	assert_int_equal(pacer_due(&pacer, 999), 1);
+	assert_int_equal(pacer_due(&pacer, 2000), 3);
+	assert_int_equal(pacer_due(&pacer, 100000), 3);
+	pacer_note_sent(&pacer, 2, 2000);
+	assert_int_equal(pacer_due(&pacer, 100000), 3);
+	pacer_note_sent(&pacer, 3, 2010);
+	assert_int_equal(pacer_due(&pacer, 52009), 3);
+	assert_int_equal(pacer_due(&pacer, 52010), 4);
+	assert_int_equal(pacer_due(&pacer, 53010), 5);
+	assert_int_equal(pacer_when(&pacer, 3), 52010);
+	assert_int_equal(pacer_when(&pacer, 5), 54010);
+}
+
 int
 main(void)
 {
@@ -176,6 +232,8 @@ main(void)
 		cmocka_unit_test(never_goes_back),
 		cmocka_unit_test(works_across_the_wrap_of_the_counter),
 		cmocka_unit_test(flat_out_is_always_due),
+		cmocka_unit_test(bursts_are_exact_and_apart),
+		cmocka_unit_test(each_burst_begins_its_schedule_anew),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -173,6 +173,39 @@ test_all_of_a_stream_can_be_said(void **state)
 	assert_int_equal(stream->flows.seed, 99);
 }
 
+/* With all its keys, as many as the reader can remember, and each one read. */
+static void
+test_all_of_a_tunnel_can_be_said(void **state)
+{
+	struct talk *talk = *state;
+	const struct stream *stream = &talk->session->traffic.stream[0];
+	const struct outer *outer = &stream->headers.outer;
+	static const uint8_t mac[6] = { 2, 0, 0, 0, 0, 9 }, source[16] = { 0x20, 1, 0, 2, [15] = 9 };
+	static const uint8_t destination[16] = { 0x20, 1, 0, 2, [7] = 1, [14] = 1, [15] = 1 };
+
+	result_of(talk, "{\"id\":1,\"verb\":\"configure\",\"streams\":[{\"transmit_port\":0,"
+		"\"receive_port\":1,\"size\":200,\"layer3\":\"ipv6\",\"layer4\":\"udp\","
+		"\"source_ip\":\"2001:2::7\",\"destination_ip\":\"2001:2::8\",\"dscp\":1,"
+		"\"ttl\":2,\"source_port\":3,\"destination_port\":4,"
+		"\"gtpu\":{\"teid\":4294967295,\"layer3\":\"ipv6\",\"source_ip\":\"2001:2::9\","
+		"\"source_mac\":\"02:00:00:00:00:09\",\"vlans\":[7,{\"id\":8,\"priority\":1}]},"
+		"\"flows\":{\"vary\":[{\"field\":\"source_ip\",\"count\":9}]}}]}");
+	assert_int_equal(outer->kind, ENCAPSULATION_GTPU);
+	assert_true(outer->carries_ip && outer->has_id);
+	assert_int_equal(outer->id, UINT32_MAX);
+	assert_int_equal(outer->layer3, LAYER3_IPV6);
+	assert_memory_equal(outer->source_ip, source, 16);
+	assert_memory_equal(outer->destination_ip, destination, 16);
+	assert_memory_equal(outer->source_mac, mac, 6);
+	assert_int_equal(outer->vlans, 2);
+	assert_int_equal(outer->vlan[1], 1 << 13 | 8);
+	assert_int_equal(stream->flows.count, 9);
+	result_of(talk, "{\"id\":1,\"verb\":\"configure\",\"streams\":[{\"size\":200,"
+		"\"gre\":{\"carries\":\"ethernet\"}}]}");
+	assert_int_equal(outer->kind, ENCAPSULATION_GRE);
+	assert_false(outer->carries_ip || outer->has_id);
+}
+
 static void
 test_what_the_engine_refuses_is_handed_on(void **state)
 {
@@ -212,6 +245,39 @@ test_rates_are_exact_to_a_thousandth(void **state)
 	assert_refused(talk, "{\"id\":1,\"verb\":\"trial\",\"frames\":0}", "out-of-range", "");
 }
 
+static void
+test_bursts_are_counted_one_by_one_and_all_together(void **state)
+{
+	struct talk *talk = *state;
+	const struct trial_request *request = &talk->session->pending.request;
+
+	result_of(talk, CONFIGURE);
+	result_of(talk, "{\"id\":1,\"verb\":\"burst\",\"frames\":[100,7],\"bursts\":5,"
+		"\"gap_ns\":1000000,\"wait\":false}");
+	assert_int_equal(request->train[0], 100);
+	assert_int_equal(request->train[1], 7);
+	assert_int_equal(request->frames[0], 500);
+	assert_int_equal(request->frames[1], 35);
+	assert_int_equal(request->gap_ns, 1000000);
+	result_of(talk, "{\"id\":1,\"verb\":\"stop\"}");
+	session_tick(talk->session, 0);
+	result_of(talk, "{\"id\":1,\"verb\":\"burst\",\"frames\":100,\"wait\":false}");
+	assert_int_equal(request->train[0], 0);
+	assert_int_equal(request->frames[0], 100);
+	result_of(talk, "{\"id\":1,\"verb\":\"stop\"}");
+	session_tick(talk->session, 0);
+	assert_refused(talk, "{\"id\":1,\"verb\":\"burst\",\"frames\":1,\"bursts\":2}",
+		"missing-key", "gap_ns");
+	assert_refused(talk, "{\"id\":1,\"verb\":\"burst\",\"frames\":1,\"gap_ns\":2}",
+		"bad-value", "gap_ns");
+	assert_refused(talk, "{\"id\":1,\"verb\":\"burst\",\"frames\":1,\"bursts\":0}",
+		"out-of-range", "bursts");
+	assert_refused(talk, "{\"id\":1,\"verb\":\"burst\",\"frames\":1,\"bursts\":61,"
+		"\"gap_ns\":1000000000}", "out-of-range", "timeout_ns");
+	assert_refused(talk, "{\"id\":1,\"verb\":\"burst\",\"frames\":281474976710654,"
+		"\"bursts\":2,\"gap_ns\":1}", "out-of-range", "frames");
+}
+
 int
 main(void)
 {
@@ -221,8 +287,10 @@ main(void)
 		TEST(test_an_error_says_where_it_is),
 		TEST(test_ports_have_addresses_for_benchmarks),
 		TEST(test_all_of_a_stream_can_be_said),
+		TEST(test_all_of_a_tunnel_can_be_said),
 		TEST(test_what_the_engine_refuses_is_handed_on),
 		TEST(test_rates_are_exact_to_a_thousandth),
+		TEST(test_bursts_are_counted_one_by_one_and_all_together),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import functools
 import json
-from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from vsperf.cli.quantities import QuantityType
 from vsperf.cli.selection import json_option
+from vsperf.cli.tgen_options import DURATION, SIZE, port_options, process_options, stream_options
 from vsperf.errors import UsageError
 from vsperf.quantity import decimal_text
 from vsperf.trafficgens.tgen.command import Options
 from vsperf.units import Count, CpuSet, Duration, FrameSize, Rate
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-SIZE = QuantityType(FrameSize)
-DURATION = QuantityType(Duration)
 NOTHING = ("net_null0",)
 """For what needs no port."""
 
@@ -41,78 +36,6 @@ def command() -> None:
     from the first port to the second and back, from the third to the fourth, and so on; a port
     without a partner gets its own frames back.
     """
-
-
-def port_options(function: F) -> F:
-    """Add the options that say which ports there are, and where tgen runs."""
-    return _process_options(
-        click.option(
-            "--vdev",
-            "devices",
-            multiple=True,
-            required=True,
-            metavar="DEVICE",
-            help="A port, as DPDK's --vdev takes it; several make several ports.",
-        )(function)
-    )
-
-
-def _process_options(function: F) -> F:
-    @functools.wraps(function)
-    def collecting(
-        cpus: CpuSet, hugepages: bool, queues: int, ring: int, eal: tuple[str, ...], **values: Any
-    ) -> Any:
-        options = Options(cpus.cpus, hugepages, queues, ring, extra=eal)
-        return function(options=options, **values)
-
-    for option in reversed(_PROCESS):
-        collecting = option(collecting)
-    return collecting  # type: ignore[return-value]
-
-
-_PROCESS = (
-    click.option(
-        "--cpus",
-        type=QuantityType(CpuSet),
-        default="0",
-        help="CPUs of its workers.",
-        show_default=True,
-    ),
-    click.option(
-        "--hugepages/--no-hugepages",
-        default=True,
-        help="Where its memory comes from.",
-        show_default=True,
-    ),
-    click.option("--queues", type=click.IntRange(1, 16), default=1, help="Queues of each port."),
-    click.option(
-        "--ring", type=click.IntRange(64, 32768), default=1024, help="Descriptors of each queue."
-    ),
-    click.option("--eal", multiple=True, metavar="ARGUMENT", help="One more argument for DPDK."),
-)
-
-
-def stream_options(function: F) -> F:
-    """Add the options that say what is sent."""
-    for option in (
-        click.option(
-            "--header",
-            "headers",
-            multiple=True,
-            metavar="KEY=JSON",
-            help="A key of tgen's streams, such as vlans=[100] or layer3=ipv6.",
-        ),
-        click.option(
-            "--direction",
-            type=click.Choice(["both", "forward", "reverse"]),
-            default="both",
-            help="Which way pairs of ports send.",
-        ),
-        click.option("--flows", type=QuantityType(Count), default="1", help="Flows per stream."),
-        click.option("--size", type=SIZE, default="64B", help="Frame size with FCS."),
-    ):
-        function = option(function)
-    return function
 
 
 @command.command(
@@ -163,21 +86,50 @@ def trial(
     as_json: bool,
 ) -> None:
     """Make one trial; a table of each second on stderr, everything at the end on stdout."""
-    from vsperf.cli.tgen_view import print_trial, watching
     from vsperf.trafficgens.tgen import byhand
 
     sending = byhand.Sending(_fps(rate), duration.ns, burst=burst, variation=variation)
     stream = byhand.Stream(size.bytes, int(flows), _headers(headers))
-    ways = byhand.ways_between(len(devices), direction)
-    watcher = nullcontext(lambda event: None) if as_json else watching(ways)
-    with byhand.at_hand(devices, options) as tgen:
-        tgen.ports()
-        with watcher as show:
-            result = byhand.trial(tgen, ways, stream, sending, show)
-    if as_json:
-        click.echo(json.dumps(result, indent=2))
-    else:
-        print_trial(result, ways)
+    _send(devices, options, byhand.ways_between(len(devices), direction), stream, sending, as_json)
+
+
+@command.command(
+    short_help="Send bursts of an exact number of frames",
+    epilog="Examples:\n\n\b\n"
+    "  vsperf tgen burst --vdev net_ring0 --frames 1000\n"
+    "  vsperf tgen burst --vdev net_ring0 --frames 1000 --bursts 50 --gap 100ms --json\n",
+)
+@port_options
+@stream_options
+@click.option("--frames", type=click.IntRange(1), required=True, help="Of each burst, per stream.")
+@click.option("--bursts", type=click.IntRange(1, 1_000_000), default=1, help="How many.")
+@click.option("--gap", type=DURATION, default="100ms", show_default=True, help="Between bursts.")
+@click.option(
+    "--rate", type=QuantityType(Rate), help="Within a burst; back to back when not given."
+)
+@json_option
+def burst(
+    devices: tuple[str, ...],
+    options: Options,
+    size: FrameSize,
+    flows: Count,
+    direction: Any,
+    headers: tuple[str, ...],
+    frames: int,
+    bursts: int,
+    gap: Duration,
+    rate: Rate | None,
+    as_json: bool,
+) -> None:
+    """Send bursts of an exact number of frames back to back (RFC 9004), with a gap after each.
+
+    The gap is from the last frame of a burst that a port took to the first one of the next.
+    """
+    from vsperf.trafficgens.tgen import byhand
+
+    sending = byhand.Bursts(frames, bursts, gap.ns, _fps(rate))
+    stream = byhand.Stream(size.bytes, int(flows), _headers(headers))
+    _send(devices, options, byhand.ways_between(len(devices), direction), stream, sending, as_json)
 
 
 @command.command(
@@ -221,7 +173,7 @@ def capture(
     short_help="Measure how long this host keeps a busy loop waiting",
     epilog="Example:\n\n\b\n  vsperf tgen stalls --cpus 0,1 --duration 30s --threshold 10us\n",
 )
-@_process_options
+@process_options
 @click.option("--duration", type=DURATION, default="10s", show_default=True, help="Of looking.")
 @click.option(
     "--threshold", type=DURATION, default="1us", show_default=True, help="Least gap that counts."
@@ -275,7 +227,7 @@ def roundtrip(cpus: CpuSet, times: int, as_json: bool) -> None:
     short_help="Find what the generator itself can do",
     epilog="Example:\n\n\b\n  vsperf tgen calibrate --loop vhost --size 64 --size 1518\n",
 )
-@_process_options
+@process_options
 @click.option(
     "--loop",
     type=click.Choice(["ring", "memif", "vhost"]),
@@ -343,6 +295,24 @@ def _fps(rate: Rate | None) -> str | None:
             fix="give frames per second, such as --rate 1Mpps",
         )
     return decimal_text(Fraction(round(rate.number * 1000), 1000))
+
+
+def _send(
+    devices: tuple[str, ...], options: Options, ways: Any, stream: Any, sending: Any, as_json: bool
+) -> None:
+    """Make one trial, and show what is known of it."""
+    from vsperf.cli.tgen_view import print_trial, watching
+    from vsperf.trafficgens.tgen import byhand
+
+    watcher = nullcontext(lambda event: None) if as_json else watching(ways)
+    with byhand.at_hand(devices, options) as tgen:
+        tgen.ports()
+        with watcher as show:
+            result = byhand.trial(tgen, ways, stream, sending, show)
+    if as_json:
+        click.echo(json.dumps(result, indent=2))
+    else:
+        print_trial(result, ways)
 
 
 def _headers(texts: tuple[str, ...]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from vsperf.host.workspace import Workspace
 from vsperf.spec.traffic import Directions
@@ -44,6 +44,8 @@ class Stream:
 class Sending:
     """How a trial is sent."""
 
+    verb: ClassVar[str] = "trial"
+
     rate_fps: str | None = None
     """Per stream, as a decimal with at most three digits after the point; None for flat out."""
     duration_ns: int | None = None
@@ -63,8 +65,7 @@ class Sending:
             "quiet_ns": QUIET_NS,
         }
         if self.rate_fps is not None:
-            whole, _, part = self.rate_fps.partition(".")
-            found["rate_fps"] = float(self.rate_fps) if part else int(whole)
+            found["rate_fps"] = _number(self.rate_fps)
         if self.duration_ns is not None:
             found["duration_ns"] = self.duration_ns
         if self.frames is not None:
@@ -77,6 +78,45 @@ class Sending:
         if sending_ns is None and self.rate_fps is not None:
             sending_ns = int((self.frames or 0) / float(self.rate_fps) * NANOSECONDS)
         return ((sending_ns or 600 * NANOSECONDS) + DRAIN_NS) / NANOSECONDS + SLACK_S
+
+
+@dataclass(frozen=True, slots=True)
+class Bursts:
+    """Frames back to back, a gap after each burst."""
+
+    verb: ClassVar[str] = "burst"
+    frames: int
+    """Of each burst of each stream."""
+    bursts: int = 1
+    gap_ns: int = 0
+    rate_fps: str | None = None
+    """Within a burst; None for back to back."""
+    timeout_ns: int = 60 * NANOSECONDS
+    """For sending, beside the gaps."""
+
+    def message(self) -> dict[str, Any]:
+        """Return the parameters of `burst`."""
+        found: dict[str, Any] = {"frames": self.frames, "timeout_ns": self._sending_ns()}
+        if self.bursts > 1:
+            found |= {"bursts": self.bursts, "gap_ns": self.gap_ns}
+        if self.rate_fps is not None:
+            found["rate_fps"] = _number(self.rate_fps)
+        return found
+
+    def patience_s(self) -> float:
+        """Return how long the answer may take."""
+        return (self._sending_ns() + DRAIN_NS) / NANOSECONDS + SLACK_S
+
+    def _sending_ns(self) -> int:
+        sending_ns = self.timeout_ns + (self.bursts - 1) * self.gap_ns
+        if self.rate_fps is not None:
+            sending_ns += int(self.bursts * self.frames / float(self.rate_fps) * NANOSECONDS)
+        return sending_ns
+
+
+def _number(rate_fps: str) -> int | float:
+    whole, _, part = rate_fps.partition(".")
+    return float(rate_fps) if part else int(whole)
 
 
 @contextmanager
@@ -103,12 +143,12 @@ def ways_between(ports: int, direction: Directions) -> tuple[Way, ...]:
 
 
 def trial(
-    tgen: Tgen, ways: Sequence[Way], stream: Stream, sending: Sending, on_event: Event
+    tgen: Tgen, ways: Sequence[Way], stream: Stream, sending: Sending | Bursts, on_event: Event
 ) -> Answer:
     """Configure, send, and return tgen's result; `on_event` hears the statistics of each second."""
     tgen.ask("configure", streams=[stream.on(way) for way in ways])
     tgen.listen(on_event)
-    return tgen.ask("trial", sending.patience_s(), **sending.message())
+    return tgen.ask(sending.verb, sending.patience_s(), **sending.message())
 
 
 def capture(

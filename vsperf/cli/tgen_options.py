@@ -1,0 +1,92 @@
+"""The options that the commands of `vsperf tgen` share."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from vsperf.cli.quantities import QuantityType
+from vsperf.trafficgens.tgen.command import Options
+from vsperf.units import Count, CpuSet, Duration, FrameSize
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+SIZE = QuantityType(FrameSize)
+DURATION = QuantityType(Duration)
+
+
+def port_options(function: F) -> F:
+    """Add the options that say which ports there are, and where tgen runs."""
+    return process_options(
+        click.option(
+            "--vdev",
+            "devices",
+            multiple=True,
+            required=True,
+            metavar="DEVICE",
+            help="A port, as DPDK's --vdev takes it; several make several ports.",
+        )(function)
+    )
+
+
+def process_options(function: F) -> F:
+    """Add the options that say where tgen runs."""
+
+    @functools.wraps(function)
+    def collecting(
+        cpus: CpuSet, hugepages: bool, queues: int, ring: int, eal: tuple[str, ...], **values: Any
+    ) -> Any:
+        options = Options(cpus.cpus, hugepages, queues, ring, extra=eal)
+        return function(options=options, **values)
+
+    for option in reversed(_PROCESS):
+        collecting = option(collecting)
+    return collecting  # type: ignore[return-value]
+
+
+_PROCESS = (
+    click.option(
+        "--cpus",
+        type=QuantityType(CpuSet),
+        default="0",
+        help="CPUs of its workers.",
+        show_default=True,
+    ),
+    click.option(
+        "--hugepages/--no-hugepages",
+        default=True,
+        help="Where its memory comes from.",
+        show_default=True,
+    ),
+    click.option("--queues", type=click.IntRange(1, 16), default=1, help="Queues of each port."),
+    click.option(
+        "--ring", type=click.IntRange(64, 32768), default=1024, help="Descriptors of each queue."
+    ),
+    click.option("--eal", multiple=True, metavar="ARGUMENT", help="One more argument for DPDK."),
+)
+
+
+def stream_options(function: F) -> F:
+    """Add the options that say what is sent."""
+    for option in (
+        click.option(
+            "--header",
+            "headers",
+            multiple=True,
+            metavar="KEY=JSON",
+            help="A key of tgen's streams, such as vlans=[100] or layer3=ipv6.",
+        ),
+        click.option(
+            "--direction",
+            type=click.Choice(["both", "forward", "reverse"]),
+            default="both",
+            help="Which way pairs of ports send.",
+        ),
+        click.option("--flows", type=QuantityType(Count), default="1", help="Flows per stream."),
+        click.option("--size", type=SIZE, default="64B", help="Frame size with FCS."),
+    ):
+        function = option(function)
+    return function
