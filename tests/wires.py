@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from vsperf.record.placeholder import Placeholder
 from vsperf.record.plan import Wire
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.wiring import nics
@@ -10,4 +11,6 @@ from vsperf.vswitches.base import wire_of
 
 def wires_of(case: CaseSpec, kind: str = "vhost-user-client") -> tuple[Wire, ...]:
     """Return a wire for every card, the outer ones too."""
-    return tuple(wire_of(nic, kind, f"RUN/{nic.port}.sock") for nic in nics(case.topology))
+    return tuple(
+        wire_of(nic, kind, f"{Placeholder.RUN}/{nic.port}.sock") for nic in nics(case.topology)
+    )

@@ -19,6 +19,7 @@ from vsperf.errors import ComponentError
 from vsperf.host.cpus import Cpu, CpuTopology
 from vsperf.host.workspace import Workspace, workspace
 from vsperf.plugins import Plugins
+from vsperf.record.placeholder import Placeholder
 from vsperf.record.plan import Endpoint, Placement, Wire
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.wiring import nic_mac
@@ -65,7 +66,7 @@ def wires(cards: int = 2) -> tuple[Wire, ...]:
             machine="vm1",
             nic=number,
             kind="vhost-user-client",
-            address=f"RUN/vm1_{number}.sock",
+            address=f"{Placeholder.RUN}/vm1_{number}.sock",
             mac=nic_mac("vm1", number),
             peer_mac=f"02:0{number}:00:00:00:01",
         )

@@ -20,6 +20,7 @@ from wires import wires_of
 
 from vsperf.errors import ComponentError
 from vsperf.host.workspace import Workspace, workspace
+from vsperf.record.placeholder import Placeholder
 from vsperf.record.plan import Endpoint
 from vsperf.spec.case import CaseSpec
 from vsperf.trafficgens.tgen.byhand import Sending
@@ -105,7 +106,7 @@ def failed_start(case: CaseSpec) -> str:
 def in_guest(chain: Chain, command: str) -> None:
     """Run a command in the shell of the first machine."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as shell:
-        shell.connect(chain.place.fill("RUN/vm1.shell"))
+        shell.connect(chain.place.fill(f"{Placeholder.RUN}/vm1.shell"))
         shell.sendall(f"{command}\n".encode())
         shell.settimeout(PATIENCE_S)
         assert shell.recv(1)  # its echo: somebody reads there
@@ -255,7 +256,8 @@ def test_an_image_of_the_users_own_only_has_to_run(tmp_path: Path) -> None:
     with forwarding(case) as chain:
         assert chain.machines.failure() is None
         assert chain.machines.counters()[0].nics == ()
-        assert Path(chain.place.fill("RUN/vm1.cidata/user-data")).read_text() == "#cloud-config\n"
+        seed = Path(chain.place.fill(f"{Placeholder.RUN}/vm1.cidata"))
+        assert (seed / "user-data").read_text() == "#cloud-config\n"
     assert disk.read_bytes() == bytes(content)
 
 

@@ -20,6 +20,7 @@ from vsperf.host.taps import tap
 from vsperf.host.tuntap import is_there, make_tap, remove_tap
 from vsperf.host.workspace import Workspace, workspace
 from vsperf.record.flags import Flag
+from vsperf.record.placeholder import Placeholder
 from vsperf.record.run import Outcome
 from vsperf.record.trial import Purpose
 from vsperf.vswitches.ovs_dpdk.driver import OvsDpdk
@@ -32,8 +33,9 @@ KILLED = """
 import os, pathlib, signal, sys
 from vsperf.host.taps import tap
 from vsperf.host.workspace import workspace
+from vsperf.record.placeholder import Placeholder
 with workspace("a run", pathlib.Path(sys.argv[1])) as place:
-    name = place.fill("TAP-1-0")
+    name = place.fill(f"{Placeholder.TAP}-1-0")
     with tap(name, place, mtu=1500, several_queues=sys.argv[2] == "several"):
         print(name, flush=True)
         os.kill(os.getpid(), signal.SIGKILL)
@@ -72,7 +74,7 @@ def held(name: str, *, several: bool) -> Iterator[None]:
 
 @pytest.mark.parametrize("several", [False, True])
 def test_a_tap_is_up_and_silent_and_gone_afterwards(room: Workspace, several: bool) -> None:
-    name = room.fill("TAP-1-0")
+    name = room.fill(f"{Placeholder.TAP}-1-0")
     with tap(name, room, mtu=2000, several_queues=several):
         folder = LINKS / name
         assert int((folder / "flags").read_text(), 0) & 0x81 == 0x81  # up, and no ARP
@@ -87,7 +89,7 @@ def test_a_tap_is_up_and_silent_and_gone_afterwards(room: Workspace, several: bo
 def test_a_tap_is_removed_once_the_program_that_holds_it_has_ended(
     room: Workspace, several: bool
 ) -> None:
-    name = room.fill("TAP-1-0")
+    name = room.fill(f"{Placeholder.TAP}-1-0")
     with ExitStack() as stack:
         stack.enter_context(tap(name, room, mtu=1500, several_queues=several))
         with held(name, several=several):
@@ -104,7 +106,7 @@ def test_a_tap_that_is_not_there_is_no_trouble() -> None:
 
 
 def test_a_name_that_is_taken_is_refused_with_what_helps(room: Workspace) -> None:
-    name = room.fill("TAP-1-0")
+    name = room.fill(f"{Placeholder.TAP}-1-0")
     make_tap(name, mtu=1500, several_queues=False, label="")
     with (
         pytest.raises(NotReadyError, match=name) as refused,
@@ -174,7 +176,7 @@ def test_a_switch_that_was_killed_in_the_network_of_the_host_leaves_no_device_th
     there = [name for name in BRIDGE_DEVICES if is_there(name)]
     with workspace("a test of taps") as room, ExitStack() as stack:
         for card in range(2):
-            name = room.fill(f"TAP-1-{card}")
+            name = room.fill(f"{Placeholder.TAP}-1-{card}")
             stack.enter_context(tap(name, room, mtu=1500, several_queues=False))
         driver = OvsDpdk()
         plan = driver.plan(case, PLACEMENT)

@@ -21,6 +21,7 @@ from vsperf.host.workspace import (
     remove_folder,
     workspace,
 )
+from vsperf.record.placeholder import Placeholder
 
 
 def test_a_workspace_is_private_and_says_who_made_it(tmp_path: Path) -> None:
@@ -46,16 +47,20 @@ def test_two_workspaces_have_different_names(tmp_path: Path) -> None:
 
 def test_a_plan_is_filled_with_the_folder_and_the_name(tmp_path: Path) -> None:
     with workspace("a test", tmp_path / "run") as place:
-        filled = place.fill("--path=RUN/phy0.sock --file-prefix=NAME-ovs RUNNER NAMES")
-        assert (
-            filled == f"--path={place.folder}/phy0.sock --file-prefix={place.name}-ovs RUNNER NAMES"
-        )
+        text = f"--path={Placeholder.RUN}/phy0.sock --file-prefix={Placeholder.NAME}-ovs"
+        assert place.fill(text) == f"--path={place.folder}/phy0.sock --file-prefix={place.name}-ovs"
+
+
+def test_words_of_a_user_are_no_placeholders(tmp_path: Path) -> None:
+    with workspace("a test", tmp_path / "run") as place:
+        for text in ("/x/RUN/vmlinuz", "NAME", "net_tap0,iface=TAP", "RUN/NAME"):
+            assert place.fill(text) == text
 
 
 def test_a_name_for_network_devices_is_short_and_belongs_to_one_workspace(tmp_path: Path) -> None:
     with workspace("one", tmp_path / "run") as one, workspace("two", tmp_path / "run") as two:
-        name = one.fill("ifname=TAP-64-1,TAPE")
-        assert name == f"ifname={one.short_name}-64-1,TAPE"
+        name = one.fill(f"ifname={Placeholder.TAP}-64-1")
+        assert name == f"ifname={one.short_name}-64-1"
         assert len(one.short_name) == len(LONGEST_TAP)
         assert len(f"{one.short_name}-64-1") <= LONGEST_NAME
         assert one.short_name != two.short_name

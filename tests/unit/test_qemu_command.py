@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from qemu_cases import ACCELERATED, EMULATED, IMAGE, machines, qemu_case
 
+from vsperf.record.placeholder import shown
 from vsperf.record.plan import Placement
 from vsperf.vnfs.qemu.command import command_line, image_format
 from vsperf.vnfs.qemu.plan import Surroundings, machines_of
@@ -19,7 +20,7 @@ def words(
 ) -> list[str]:
     case = qemu_case(**settings)
     (machine,) = machines(case, surroundings, kind)
-    return list(command_line("qemu", machine))
+    return [shown(word) for word in command_line("qemu", machine)]
 
 
 def after(option: str, argv: list[str]) -> list[str]:

@@ -14,6 +14,7 @@ from vsperf.errors import UsageError
 from vsperf.host.files import Roots
 from vsperf.host.tuntap import refused_frames
 from vsperf.host.undo import UNDO, RemoveTap
+from vsperf.record.placeholder import shown
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.wiring import Nic
 from vsperf.vnfs.qemu.command import Machine, command_line
@@ -63,16 +64,19 @@ def machines(case: CaseSpec, surroundings: Surroundings = EMULATED) -> tuple[Mac
 def plugs(case: CaseSpec, surroundings: Surroundings = EMULATED) -> list[str]:
     (machine,) = machines(case, surroundings)
     argv = command_line("qemu", machine)
-    return [argv[place + 1] for place, word in enumerate(argv) if word == "-netdev"]
+    return [shown(argv[place + 1]) for place, word in enumerate(argv) if word == "-netdev"]
 
 
 def test_the_switch_opens_the_tap_of_each_card_as_a_packet_socket() -> None:
-    assert [port.options["dpdk-devargs"] for port in ports(tapped())] == [
+    assert [shown(port.options["dpdk-devargs"]) for port in ports(tapped())] == [
         "net_af_packet_vm1_0,iface=TAP-1-0,qdisc_bypass=0,framecnt=2048",
         "net_af_packet_vm1_1,iface=TAP-1-1,qdisc_bypass=0,framecnt=2048",
     ]
     wires = planned(tapped()).wires
-    assert [(wire.kind, wire.address) for wire in wires] == [("tap", "TAP-1-0"), ("tap", "TAP-1-1")]
+    assert [(wire.kind, shown(wire.address)) for wire in wires] == [
+        ("tap", "TAP-1-0"),
+        ("tap", "TAP-1-1"),
+    ]
 
 
 def test_links_stay_what_they_are() -> None:
@@ -97,7 +101,7 @@ def test_packets_that_are_too_long_for_the_switch_on_a_tap_are_refused() -> None
 
 
 def test_a_device_whose_name_the_kernel_would_not_take_is_refused() -> None:
-    assert tap_name(Nic("vm999", 1, "phy1", "02:01:00:00:00:01")) == "TAP-999-1"
+    assert shown(tap_name(Nic("vm999", 1, "phy1", "02:01:00:00:00:01"))) == "TAP-999-1"
     with pytest.raises(UsageError, match="vm1000"):
         tap_name(Nic("vm1000", 1, "phy1", "02:01:00:00:00:01"))
 
@@ -131,7 +135,7 @@ def test_the_plan_says_which_taps_are_made_and_who_copies_the_frames() -> None:
 
 
 def test_outer_cards_are_plugged_into_the_generator_and_not_into_taps() -> None:
-    inner = [[wire.address for wire in machine.taps] for machine in machines(tapped(V2V))]
+    inner = [[shown(wire.address) for wire in machine.taps] for machine in machines(tapped(V2V))]
     assert inner == [["TAP-1-1"], ["TAP-2-0"]]
 
 

@@ -10,6 +10,7 @@ from vsperf.errors import Problem, SpecError
 from vsperf.host.binding import pci_addresses
 from vsperf.host.cpus import CpuNeed, CpuTopology, Needs
 from vsperf.plugins import Plugins
+from vsperf.record.placeholder import Placeholder
 from vsperf.record.plan import Endpoint, Placement, Plan, Step, Wire
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.wiring import outer_nics
@@ -109,7 +110,7 @@ def make_plan(spec: CaseSpec, drivers: Drivers, topology: CpuTopology) -> CasePl
 def _outer_wires(spec: CaseSpec) -> tuple[Wire, ...]:
     """Return the cards at the ends of paths: the machine listens, and the generator calls."""
     return tuple(
-        wire_of(nic, "vhost-user-client", f"RUN/{nic.port}.sock")
+        wire_of(nic, "vhost-user-client", f"{Placeholder.RUN}/{nic.port}.sock")
         for nic in outer_nics(spec.topology)
     )
 

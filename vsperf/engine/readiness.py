@@ -15,6 +15,7 @@ from vsperf.host.hugepages import require_memory
 from vsperf.host.lock import testbed_lock
 from vsperf.host.workspace import require_short
 from vsperf.plugins import Plugins
+from vsperf.record.placeholder import Placeholder
 
 SOCKET = "ovs-vswitchd.ctl"
 """As long as any name of a socket that does not depend on the testbed."""
@@ -28,7 +29,7 @@ def require_ready(
     if all(spec.testbed.simulated for spec in specs):
         return []
     wires = [wire for item in planned for wire in item.plan.plan.wires]
-    places = [wire.address.removeprefix("RUN/") for wire in wires]
+    places = [wire.address.removeprefix(f"{Placeholder.RUN}/") for wire in wires]
     links = [f"{link}.sock" for spec in specs for link in spec.testbed.links]
     sockets = [SOCKET, *links, *places]
     require_short(sockets)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import atexit
 import hashlib
 import os
-import re
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -25,6 +24,7 @@ from vsperf.host.owner import Owner
 from vsperf.host.places import NAMESPACE, VARIABLE, make_root, runtime_folder
 from vsperf.host.procfs import end_all, marked_below
 from vsperf.host.undo import AnyUndo, SweepDpdk
+from vsperf.record.placeholder import Placeholder, fill_in
 
 PATIENCE_S = 4.0
 """Time that stopping all processes of a deployment may take before each is killed at once."""
@@ -35,7 +35,6 @@ LONGEST_SOCKET_PATH = 107
 """Bytes; the kernel takes 108 with the one that ends them."""
 LONGEST_NAME = f"{NAMESPACE}-4194304-abcdef"
 """Of a workspace; process ids end there."""
-PLACEHOLDER = re.compile(r"\b(RUN|NAME|TAP)\b")
 LONGEST_TAP = "vspa0b1c2"
 """Beginning of the names of network devices, which the kernel wants in 15 bytes."""
 
@@ -59,12 +58,16 @@ class Workspace:
         self._patience_s = PATIENCE_S
 
     def fill(self, text: str) -> str:
-        """Replace words of a plan: RUN by the folder, NAME by the name, TAP by a short one.
+        """Fill in what a text of a plan leaves open.
 
-        NAME is too long for a network device, so what TAP stands for is made from it.
+        The name is too long for a network device, so that has a short one, made from it.
         """
-        known = {"RUN": str(self.folder), "NAME": self.name, "TAP": self.short_name}
-        return PLACEHOLDER.sub(lambda found: known[found[1]], text)
+        known = {
+            Placeholder.RUN: str(self.folder),
+            Placeholder.NAME: self.name,
+            Placeholder.TAP: self.short_name,
+        }
+        return fill_in(text, known)
 
     @property
     def short_name(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from vsperf.record.base import Record
+from vsperf.record.placeholder import Open, Shown
 
 
 class Endpoint(Record):
@@ -14,7 +15,7 @@ class Endpoint(Record):
     """Name of the testbed link."""
     kind: str
     """What has to be spoken there, such as `sim` or `vhost-user`."""
-    address: str
+    address: Open
     """Socket, PCI address or model."""
 
 
@@ -28,7 +29,7 @@ class Wire(Record):
     kind: str
     """What has to be spoken there: with `vhost-user-client` the other side calls and the machine
     listens, with `vhost-user` the other way round."""
-    address: str
+    address: Open
     """Socket or device."""
     mac: str
     """Address of the card."""
@@ -41,11 +42,11 @@ class Step(Record):
 
     component: str
     """Who does it, such as `vswitch` or `generator`."""
-    action: str
+    action: Shown
     """What is done, for people."""
-    argv: tuple[str, ...] | None = None
+    argv: tuple[Shown, ...] | None = None
     """The command line, if it is one."""
-    lines: tuple[str, ...] = ()
+    lines: tuple[Shown, ...] = ()
     """What is written: the lines of a file, flow rules, settings of a database."""
 
 

@@ -83,7 +83,7 @@ class VSwitch(Protocol):
     def plan(self, case: CaseSpec, placement: Placement) -> SwitchPlan:
         """Say what `start` will do; touches nothing.
 
-        What is only known when it runs, such as its folder, is written as RUN.
+        What is only known when it runs, such as its folder, is a `Placeholder`.
         """
         ...
 

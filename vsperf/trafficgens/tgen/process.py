@@ -18,15 +18,16 @@ from vsperf.host.cpus import read_topology
 from vsperf.host.hugepages import reserve
 from vsperf.host.process import Managed, managed
 from vsperf.host.workspace import Workspace, given_or_own
+from vsperf.record.placeholder import Placeholder
 from vsperf.trafficgens.tgen.binary import BUILD_COMMAND, find_binary
 from vsperf.trafficgens.tgen.client import Answer, Client, Event, Gone, Look, Silent, TgenError
 from vsperf.trafficgens.tgen.command import Options, Port, command_line
 
 NAME = "tgen"
 """Its name among the programs of a workspace."""
-PREFIX = f"NAME-{NAME}"
+PREFIX = f"{Placeholder.NAME}-{NAME}"
 """Prefix of what DPDK names, as a plan writes it."""
-CONTROL = f"RUN/{NAME}.sock"
+CONTROL = f"{Placeholder.RUN}/{NAME}.sock"
 """Its socket, as a plan writes it."""
 PROTOCOL = 1
 START_S = 30.0

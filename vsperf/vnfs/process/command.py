@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from vsperf.errors import UsageError
 from vsperf.host.cpus import CpuNeed, Needs
+from vsperf.record.placeholder import Placeholder
 from vsperf.record.plan import Placement, Wire
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.wiring import nics
@@ -53,12 +54,12 @@ class Machine:
     @property
     def prefix(self) -> str:
         """What DPDK calls it."""
-        return f"NAME-{self.name}"
+        return f"{Placeholder.NAME}-{self.name}"
 
     @property
     def telemetry(self) -> str:
         """Its socket for questions."""
-        return f"RUN/dpdk/{self.prefix}/dpdk_telemetry.v2"
+        return f"{Placeholder.RUN}/dpdk/{self.prefix}/dpdk_telemetry.v2"
 
     @property
     def memory_mb(self) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from vsperf.record.placeholder import Placeholder
 from vsperf.record.plan import Wire
 from vsperf.vnfs.qemu.image import GuestImage
 from vsperf.vnfs.qemu.spec import QemuSpec
@@ -62,27 +63,27 @@ class Machine:
     @property
     def control(self) -> str:
         """The socket of the agent."""
-        return f"RUN/{self.name}.control"
+        return f"{Placeholder.RUN}/{self.name}.control"
 
     @property
     def shell(self) -> str:
         """The socket of a shell in the guest."""
-        return f"RUN/{self.name}.shell"
+        return f"{Placeholder.RUN}/{self.name}.shell"
 
     @property
     def qmp(self) -> str:
         """The socket of QEMU itself."""
-        return f"RUN/{self.name}.qmp"
+        return f"{Placeholder.RUN}/{self.name}.qmp"
 
     @property
     def console(self) -> str:
         """The file that the guest's kernel writes to."""
-        return f"RUN/{self.name}.console"
+        return f"{Placeholder.RUN}/{self.name}.console"
 
     @property
     def seed(self) -> str:
         """The folder that cloud-init reads."""
-        return f"RUN/{self.name}.cidata"
+        return f"{Placeholder.RUN}/{self.name}.cidata"
 
     @property
     def sockets(self) -> tuple[str, ...]:

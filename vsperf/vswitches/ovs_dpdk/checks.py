@@ -6,6 +6,7 @@ import os
 
 from vsperf.errors import NotReadyError
 from vsperf.host.workspace import LONGEST_SOCKET_PATH, Workspace
+from vsperf.record.placeholder import Placeholder
 from vsperf.vswitches.ovs_dpdk import layout
 from vsperf.vswitches.ovs_dpdk.layout import SwitchPort
 from vsperf.vswitches.ovs_dpdk.plan import Design
@@ -32,7 +33,7 @@ def check(design: Design, workspace: Workspace, user: int | None = None) -> None
 
 def sockets(ports: tuple[SwitchPort, ...]) -> tuple[str, ...]:
     """Return every socket of an instance."""
-    servers = [f"RUN/{port.name}" for port in ports if port.type == "dpdkvhostuser"]
+    servers = [f"{Placeholder.RUN}/{port.name}" for port in ports if port.type == "dpdkvhostuser"]
     clients = [port.options.get("vhost-server-path") for port in ports]
     return (
         layout.DATABASE_SOCKET,

@@ -1,6 +1,6 @@
 """Where everything of an instance lies, and which ports it has. Pure.
 
-Paths begin with RUN, which the workspace fills in when the switch is started.
+Paths begin with a placeholder, which the workspace fills in when the switch is started.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from vsperf.errors import UsageError
 from vsperf.host.tuntap import LONGEST_NAME
 from vsperf.host.workspace import LONGEST_TAP
+from vsperf.record.placeholder import Placeholder, fill_in
 from vsperf.record.plan import Endpoint, Wire
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.wiring import Nic, nics
@@ -22,14 +23,15 @@ BRIDGE = "vsperf-br"
 """No link is called so, because its name has a dash."""
 BRIDGE_DEVICES = (BRIDGE, "ovs-netdev")
 """Devices of the kernel that OVS makes for a bridge and its datapath, in every instance."""
-DATABASE = "RUN/conf.db"
-DATABASE_SOCKET = "RUN/db.sock"
-DATABASE_CONTROL = "RUN/ovsdb-server.ctl"
-SWITCH_CONTROL = "RUN/ovs-vswitchd.ctl"
-OPENFLOW_SOCKET = f"RUN/{BRIDGE}.mgmt"
-RULES_FILE = "RUN/rules.txt"
+DATABASE = f"{Placeholder.RUN}/conf.db"
+DATABASE_SOCKET = f"{Placeholder.RUN}/db.sock"
+DATABASE_CONTROL = f"{Placeholder.RUN}/ovsdb-server.ctl"
+SWITCH_CONTROL = f"{Placeholder.RUN}/ovs-vswitchd.ctl"
+OPENFLOW_SOCKET = f"{Placeholder.RUN}/{BRIDGE}.mgmt"
+RULES_FILE = f"{Placeholder.RUN}/rules.txt"
 ENVIRONMENT = dict.fromkeys(
-    ("OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR", "OVS_SYSCONFDIR", "RUNTIME_DIRECTORY"), "RUN"
+    ("OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR", "OVS_SYSCONFDIR", "RUNTIME_DIRECTORY"),
+    str(Placeholder.RUN),
 )
 """Where the programs look for their own; the last one is for DPDK."""
 PCI_ADDRESS = re.compile(r"[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]")
@@ -68,7 +70,7 @@ class SwitchPort:
 
     @property
     def tap(self) -> str | None:
-        """The tap behind it, with TAP not filled in, if there is one."""
+        """The tap behind it, not filled in, if there is one."""
         return None if self.nic is None or self.type != "dpdk" else tap_name(self.nic)
 
     @property
@@ -160,9 +162,9 @@ def _machine_port(
 
 
 def tap_name(nic: Nic) -> str:
-    """Return what the tap of a card is called, with TAP not filled in."""
-    name = f"TAP-{nic.machine.removeprefix('vm')}-{nic.number}"
-    if len(name.replace("TAP", LONGEST_TAP)) > LONGEST_NAME:
+    """Return what the tap of a card is called, not filled in."""
+    name = f"{Placeholder.TAP}-{nic.machine.removeprefix('vm')}-{nic.number}"
+    if len(fill_in(name, {Placeholder.TAP: LONGEST_TAP})) > LONGEST_NAME:
         raise UsageError(
             f"card {nic.number} of {nic.machine} cannot be plugged into a tap",
             why=f"the name of its device would be longer than {LONGEST_NAME} bytes",
@@ -200,7 +202,7 @@ def _wire(port: SwitchPort, nic: Nic) -> Wire:
     elif port.type == "dpdkvhostuserclient":
         kind, address = "vhost-user-client", port.options["vhost-server-path"]
     else:
-        kind, address = "vhost-user", f"RUN/{port.name}"
+        kind, address = "vhost-user", f"{Placeholder.RUN}/{port.name}"
     return wire_of(nic, kind, address)
 
 
@@ -208,7 +210,7 @@ def _vhost(link: str, spec: OvsDpdkSpec) -> tuple[str, dict[str, str]]:
     retries = {"tx-retries-max": str(spec.tx_retries)}
     if spec.ports == "vhost-user":
         return "dpdkvhostuser", retries
-    return "dpdkvhostuserclient", {"vhost-server-path": f"RUN/{link}.sock", **retries}
+    return "dpdkvhostuserclient", {"vhost-server-path": f"{Placeholder.RUN}/{link}.sock", **retries}
 
 
 def _device(link: str, device: str, spec: OvsDpdkSpec) -> tuple[str, dict[str, str]]:
@@ -234,7 +236,7 @@ def _endpoint(case: CaseSpec, port: SwitchPort) -> Endpoint:
             link=link, kind="vhost-user-client", address=port.options["vhost-server-path"]
         )
     if port.type == "dpdkvhostuser":
-        return Endpoint(link=link, kind="vhost-user", address=f"RUN/{port.name}")
+        return Endpoint(link=link, kind="vhost-user", address=f"{Placeholder.RUN}/{port.name}")
     device = case.testbed.links[link].generator
     if device is None:
         raise UsageError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from vsperf.errors import UsageError
+from vsperf.record.placeholder import Placeholder
 from vsperf.record.plan import Placement
 from vsperf.units import CpuSet
 from vsperf.vswitches.ovs_dpdk.spec import OvsDpdkSpec
@@ -50,7 +51,7 @@ def extra_arguments(spec: OvsDpdkSpec, memory_mb: int, pci: bool) -> tuple[str, 
     ordinary = ("--no-huge", "--legacy-mem", "--no-shconf", "-m", str(memory_mb))
     memory = ("--in-memory",) if spec.hugepages else ordinary
     devices = ("--allow=0000:00:00.0",) if pci else ("--no-pci",)
-    return (*memory, *devices, "--file-prefix=NAME-ovs")
+    return (*memory, *devices, f"--file-prefix={Placeholder.NAME}-ovs")
 
 
 def socket_memory(memory_mb: int, placement: Placement) -> str:
