@@ -171,3 +171,31 @@ def damage(vsperf: Shell, place: tuple[str | int, ...], value: object, line: int
     *outer, last = place
     reduce(getitem, outer, lines[line])[last] = value
     records.write_text("".join(json.dumps(one) + "\n" for one in lines))
+
+
+def test_what_a_record_holds_does_not_steer_the_terminal(vsperf: Shell) -> None:
+    vsperf(*SMOKE)
+    hostile = "\x1b]0;mine\x07\x1b[2J"
+    trial, last = 2, -2
+    for place, line in (
+        (("run",), 0),
+        (("testbed",), 0),
+        (("preset",), 0),
+        (("started_at",), 0),
+        (("cases", 0, "label"), 0),
+        (("trial", "directions", 0, "name"), trial),
+        (("reason",), last),
+        (("warnings",), last),
+        (("result", "goals", 0, "reason"), last),
+    ):
+        damage(vsperf, place, [hostile] if place == ("warnings",) else hostile, line)
+    case = json.loads(vsperf("results", "latest", "--json").out)[0]["key"]
+    for arguments in (("show", "latest"), ("show", "latest", case), ("results",)):
+        ended = vsperf(*arguments)
+        assert ended.code == ExitCode.OK, ended.err
+        assert not {"\x1b", "\x07"} & set(ended.out + ended.err)
+        assert r"\x1b]0;mine" in ended.out
+    damage(vsperf, ("cases", 0, "spec", "traffic", "frame_size"), hostile)
+    ended = vsperf("show", "latest")
+    assert ended.code == ExitCode.BAD_INPUT
+    assert "\x1b" not in ended.err

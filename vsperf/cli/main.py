@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from vsperf import __version__
-from vsperf.cli.output import silence_stdout
+from vsperf.cli.output import say, silence_stdout
 from vsperf.cli.signals import SignalWatch, Terminated, forget_interrupt
 from vsperf.errors import ExitCode, VsperfError
 
@@ -148,7 +148,7 @@ def _report(error: Exception) -> int:
         silence_stdout()
         name = f" {error.filename}" if error.filename else ""
         with contextlib.suppress(OSError):
-            click.echo(f"error: the system refused{name}: {error.strerror or error}", err=True)
+            say(f"error: the system refused{name}: {error.strerror or error}", err=True)
         return ExitCode.COMPONENT_FAILED
     return _report_bug(error)
 
@@ -160,6 +160,6 @@ def _report_bug(error: Exception) -> int:
     ) as file:
         file.write(f"vsperf {__version__} {' '.join(sys.argv[1:])}\n{text}")
     last = text.strip().splitlines()[-1]
-    click.echo(f"bug in vsperf: {last}", err=True)
+    say(f"bug in vsperf: {last}", err=True)
     click.echo(f"  the traceback is in {Path(file.name)}; please report it", err=True)
     return ExitCode.BUG

@@ -1,4 +1,8 @@
-"""What is done when output cannot be written."""
+"""What goes to a terminal: text, never what would steer it; and what is done when nothing can.
+
+Records, guests, other programs and files of others put words into what vsperf prints. A terminal
+takes some of them for orders: to rename its window, to hide lines, to type an answer.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,27 @@ import contextlib
 import io
 import os
 import sys
+
+import click
+
+KEPT = "\n\t"
+
+
+def printable(text: str) -> str:
+    """Return `text` with what is no ordinary character written out, such as an escape."""
+    if text.isprintable():
+        return text
+    return "".join(
+        one
+        if one.isprintable() or one in KEPT
+        else one.encode("unicode_escape", "surrogatepass").decode()
+        for one in text
+    )
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Print a line that holds words of others."""
+    click.echo(printable(text), err=err)
 
 
 def silence_stdout() -> None:

@@ -76,7 +76,7 @@ class PlainProgress(Progress):
     def __call__(self, event: Event) -> None:
         line = plain_line(event)
         if line:
-            self.console.print(line, soft_wrap=True, markup=False)
+            self.console.print(line, soft_wrap=True)
 
 
 class JsonProgress(Progress):
@@ -226,7 +226,7 @@ class LiveProgress(Progress):
     def __call__(self, event: Event) -> None:
         match event:
             case RunStarted():
-                self.console.print(plain_line(event), markup=False)
+                self.console.print(plain_line(event))
             case CaseStarted():
                 clock = "" if event.here_s is None else " of simulated time"
                 self.view = _View(event.case, event.number, event.total, event.estimated_s, clock)
@@ -241,10 +241,10 @@ class LiveProgress(Progress):
                 if event.trial.purpose is Purpose.SEARCH and event.trial.valid:
                     self.view.judged.append(event.trial)
             case DeploymentKept():
-                self.console.print(kept_text(event), markup=False, soft_wrap=True)
+                self.console.print(kept_text(event), soft_wrap=True)
             case CaseFinished():
                 self.view = None
-                self.console.print(f"{event.case.label}: {case_line(event)}", markup=False)
+                self.console.print(f"{event.case.label}: {case_line(event)}")
 
     def _render(self) -> RenderableType:
         view = self.view

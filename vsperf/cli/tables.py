@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from vsperf.cli.summary import PERCENTILES, CaseRow
+from vsperf.cli.terminal import PlainConsole
 from vsperf.human import human_fps, human_ns, human_seconds
 from vsperf.record.flags import Flag, Severity, worst
 from vsperf.record.result import Compliance, GoalResult, Level, Standard
@@ -36,8 +37,8 @@ LEFT = ("case", "limit", "outcome", "compliance")
 
 def console(stderr: bool = False) -> Console:
     """Return a console that cuts nothing when its output is a pipe."""
-    made = Console(stderr=stderr, highlight=False)
-    return made if made.is_terminal else Console(stderr=stderr, highlight=False, width=PLAIN_WIDTH)
+    made = PlainConsole(stderr=stderr)
+    return made if made.is_terminal else PlainConsole(stderr=stderr, width=PLAIN_WIDTH)
 
 
 def print_summary(out: Console, rows: Sequence[CaseRow], simulated: bool) -> None:

@@ -47,7 +47,7 @@ def watching(ways: Sequence[Way]) -> Iterator[Event]:
                 live.update(_table(seconds, names, rows), refresh=True)
             else:
                 text = "; ".join(f"{label} {', '.join(cells)}" for label, cells in rows)
-                output.print(f"{seconds}: {text}", markup=False)
+                output.print(f"{seconds}: {text}")
 
         yield show
 
@@ -66,7 +66,7 @@ def print_trial(result: Json, ways: Sequence[Way]) -> None:
         (result["stopped_early"], "the trial was stopped early"),
     ):
         if said:
-            output.print(f"! {text}", style="yellow", markup=False)
+            output.print(f"! {text}", style="yellow")
 
 
 def print_ports(hello: Json, ports: Sequence[Json]) -> None:
@@ -75,7 +75,7 @@ def print_ports(hello: Json, ports: Sequence[Json]) -> None:
     rows = [(key.replace("_", " "), tuple(_shown(port.get(key)) for port in ports)) for key in keys]
     output = console()
     output.print(_table("port", [str(port["port"]) for port in ports], rows))
-    output.print(f"tgen {hello['tgen']} on {hello['dpdk']}", style="dim", markup=False)
+    output.print(f"tgen {hello['tgen']} on {hello['dpdk']}", style="dim")
 
 
 def print_stalls(result: Json) -> None:
@@ -91,13 +91,13 @@ def print_roundtrips(results: Sequence[Json]) -> None:
     columns = ("minimum", "p50", "p90", "maximum")
     output.print(_table("round trip", columns, roundtrip_rows(results)))
     text = f"of a cache line from CPU {first} to CPU {second} and back"
-    output.print(text, style="dim", markup=False)
+    output.print(text, style="dim")
     if not all(result["real_time"] for result in results):
         text = "without real-time priority; other work on these CPUs may be part of it"
-        output.print(f"! {text}", style="yellow", markup=False)
+        output.print(f"! {text}", style="yellow")
     if not all(result["rounds"] for result in results):
         text = "the CPUs were not both free before the deadline; – is a time that nobody knows"
-        output.print(f"! {text}", style="yellow", markup=False)
+        output.print(f"! {text}", style="yellow")
 
 
 def print_calibrations(found: Sequence[Calibration]) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from vsperf.cli.output import say
 from vsperf.cli.selection import json_option, results_option
 from vsperf.errors import ExitCode
 from vsperf.host.dead import dead_deployments
@@ -110,6 +111,6 @@ def _nothing_failed(remove: Callable[[], None]) -> Callable[[], tuple[str, ...]]
 def _print(row: Row, dry_run: bool) -> None:
     verb = "removed" if row.removed else "would remove" if dry_run else "cannot remove"
     why = f": {row.reason}" if row.reason else ""
-    click.echo(f"{verb} {row.path} ({row.what}){why}")
+    say(f"{verb} {row.path} ({row.what}){why}")
     for step in row.steps if dry_run else ():
-        click.echo(f"  {step}")
+        say(f"  {step}")

@@ -69,8 +69,8 @@ def command(
     planned = plan_standing(cases[0], plugins, read_topology(), with_generator=with_generator)
     progress = console(stderr=True)
     if len(cases) > 1:
-        progress.print(_choice(cases), markup=False, soft_wrap=True)
-    progress.print(f"deploying {planned.case.label}", markup=False)
+        progress.print(_choice(cases), soft_wrap=True)
+    progress.print(f"deploying {planned.case.label}")
     up = False
     try:
         with standing(planned, plugins, results) as found:
@@ -81,13 +81,13 @@ def command(
                 click.echo(json.dumps(_as_json(found, with_generator), indent=2))
             else:
                 _print(console(), found, with_generator)
-            progress.print(_ending(keep), style="bold", markup=False)
+            progress.print(_ending(keep), style="bold")
             if not keep:
                 found.watch()
     except KeyboardInterrupt:
         if not up:
             raise
-        progress.print("taken down", markup=False)
+        progress.print("taken down")
     return ExitCode.OK
 
 
@@ -102,8 +102,8 @@ def _ending(keep: bool) -> str:
 
 def _print(out: Console, found: Standing, with_generator: bool) -> None:
     spec, wires = found.planned.case.spec, wires_of(found)
-    out.print(draw(spec.topology, spec.vswitch.kind), markup=False, soft_wrap=True)
-    out.print(f"in {found.workspace.folder}", markup=False, soft_wrap=True)
+    out.print(draw(spec.topology, spec.vswitch.kind), soft_wrap=True)
+    out.print(f"in {found.workspace.folder}", soft_wrap=True)
     parts = [
         (part.name, part.runs, cpus_text(part))
         for part in parts_of(found, with_generator=with_generator)
@@ -118,12 +118,12 @@ def _print(out: Console, found: Standing, with_generator: bool) -> None:
         plugs = [(plug.link, plug.how, plug.device) for plug in plugs_of(found)]
         _table(out, ("your generator", "has to", "as a device of DPDK"), plugs)
     if (lanes := lanes_text(spec)) is not None:
-        out.print(lanes, markup=False)
+        out.print(lanes)
     out.print("\nlook at it", style="bold")
     for command_line in found.deployment.access:
-        out.print(f"  {command_line}", markup=False, soft_wrap=True, style="cyan")
+        out.print(f"  {command_line}", soft_wrap=True, style="cyan")
     for note in found.planned.plan.plan.notes:
-        out.print(f"! {note}", markup=False, soft_wrap=True, style="yellow")
+        out.print(f"! {note}", soft_wrap=True, style="yellow")
 
 
 def _table(out: Console, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

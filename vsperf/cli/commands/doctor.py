@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from vsperf.cli.output import printable
 from vsperf.cli.selection import json_option, library, results_option
 from vsperf.errors import ExitCode
 from vsperf.host.doctor.examine import checks, examine
@@ -73,9 +74,9 @@ def _show(findings: Iterable[Finding]) -> None:
         for finding in (finding for finding in found if finding.group is group):
             sign, colour = MARKS[finding.status]
             mark = click.style(sign, fg=colour) if colour else sign
-            click.echo(f"  {mark} {finding.name:<{width}}  {finding.evidence}")
+            click.echo(f"  {mark} {finding.name:<{width}}  {printable(finding.evidence)}")
             if finding.fix and finding.status is not Status.OK:
-                click.echo(f"    {'':<{width}}  fix: {finding.fix}")
+                click.echo(f"    {'':<{width}}  fix: {printable(finding.fix)}")
     counts = Counter(finding.status for finding in found)
     parts = [f"{counts[status]} {ENDINGS[status]}" for status in MARKS if counts[status]]
     click.echo(f"{len(found)} checks: {', '.join(parts)}")

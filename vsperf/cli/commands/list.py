@@ -63,8 +63,6 @@ def command(kind: str, tags: tuple[str, ...], as_json: bool) -> int:
         table.add_row(Text(entry.name, "cyan"), title, " ".join(entry.tags), Text(origin, "dim"))
     out.print(table)
     for folder in places.folders:
-        out.print(
-            f"searched: {folder.path} ({folder.role})", style="dim", markup=False, soft_wrap=True
-        )
+        out.print(f"searched: {folder.path} ({folder.role})", style="dim", soft_wrap=True)
     print_problems(problem for entry in entries for problem in entry.problems)
     return ExitCode.OK

@@ -57,7 +57,6 @@ def print_plans(planned: Sequence[Planned], as_json: bool) -> None:
                 f"{item.case.label}: {item.case.spec.search.kind} from {human_fps(loads.minimum)} "
                 f"to {human_fps(loads.maximum)} per direction, about {item.estimate.trials} "
                 f"trials, {_time(item.estimate)}",
-                markup=False,
                 soft_wrap=True,
             )
     expected = together([item.estimate for item in planned])
@@ -74,26 +73,25 @@ def _time(expected: Estimate) -> str:
 
 def _print_steps(out: Console, item: Planned) -> None:
     plan = item.plan.plan
-    out.print(draw(item.case.spec.topology, item.case.spec.vswitch.kind), markup=False)
+    out.print(draw(item.case.spec.topology, item.case.spec.vswitch.kind))
     for role, cpus in plan.placement.cpus.items():
-        out.print(f"  CPU {', '.join(str(cpu) for cpu in cpus):<6} {role}", markup=False)
+        out.print(f"  CPU {', '.join(str(cpu) for cpu in cpus):<6} {role}")
     for node, size in plan.hugepage_bytes.items():
-        out.print(f"  {size >> 20} MB of hugepages on memory node {node}", markup=False)
+        out.print(f"  {size >> 20} MB of hugepages on memory node {node}")
     for wire in plan.wires:
         out.print(
             f"  card {wire.machine}_{wire.nic} {wire.mac} on {wire.address}; what leaves by it "
             f"goes to {wire.peer_mac}",
-            markup=False,
             soft_wrap=True,
         )
     for number, step in enumerate(plan.steps, start=1):
-        out.print(f"{number:3d}. {step.component}: {step.action}", markup=False, soft_wrap=True)
+        out.print(f"{number:3d}. {step.component}: {step.action}", soft_wrap=True)
         if step.argv is not None:
-            out.print(f"     {shlex.join(step.argv)}", markup=False, style="cyan", soft_wrap=True)
+            out.print(f"     {shlex.join(step.argv)}", style="cyan", soft_wrap=True)
         for line in step.lines:
-            out.print(f"       {line}", markup=False, style="cyan", soft_wrap=True)
+            out.print(f"       {line}", style="cyan", soft_wrap=True)
     for note in plan.notes:
-        out.print(f"   ! {note}", markup=False, style="yellow")
+        out.print(f"   ! {note}", style="yellow")
 
 
 def _as_json(item: Planned) -> dict[str, object]:

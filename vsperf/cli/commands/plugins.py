@@ -6,6 +6,7 @@ import json
 
 import click
 
+from vsperf.cli.output import printable
 from vsperf.plugins import GROUPS, Plugins
 
 
@@ -37,6 +38,7 @@ def command(as_json: bool) -> None:
         for plugin in mine:
             mark = click.style("✗", fg="red") if plugin.failure else click.style("✓", fg="green")
             text = plugin.failure or (plugin.driver.summary if plugin.driver else "")
-            click.echo(f"  {mark} {plugin.kind:<12} {text}  ({plugin.package})")
+            words = f"{plugin.kind:<12} {text}  ({plugin.package})"
+            click.echo(f"  {mark} {printable(words)}")
         if not mine:
             click.echo("  none installed")

@@ -10,6 +10,7 @@ import click
 from rich.table import Table
 from rich.text import Text
 
+from vsperf.cli.output import say
 from vsperf.cli.selection import complete_testcase, json_option, results_option
 from vsperf.cli.tables import OUTCOME_STYLES, console, interval, loss_text
 from vsperf.errors import ExitCode
@@ -88,7 +89,7 @@ def command(
     if more and not as_json:
         click.echo(f"and more; --limit shows more than {shown}")
     for problem in broken:
-        click.echo(f"not readable: {problem}", err=True)
+        say(f"not readable: {problem}", err=True)
     return ExitCode.OK
 
 

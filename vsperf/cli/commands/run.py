@@ -163,4 +163,4 @@ def _warn_of_budget(session: Session, budget: Duration | None) -> None:
             f"{simulated}: "
             "some searches will end with wider intervals"
         )
-        console(stderr=True).print(f"! {text}", style="yellow", markup=False)
+        console(stderr=True).print(f"! {text}", style="yellow")

@@ -126,9 +126,9 @@ def _show_testcase(request: Request, wanted: str | None, as_json: bool) -> None:
         out.print(simulated_banner())
     out.print(Text(f"{first.spec.name}: {first.spec.title}", style="bold"))
     if first.spec.description:
-        out.print(first.spec.description.strip(), markup=False)
+        out.print(first.spec.description.strip())
     labels = ", ".join(case.label for case in loaded.cases)
-    out.print(f"testbed {loaded.testbed}, preset {loaded.preset}; cases: {labels}", markup=False)
+    out.print(f"testbed {loaded.testbed}, preset {loaded.preset}; cases: {labels}")
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for column in ("setting", "value", "from"):
         table.add_column(column, overflow="fold", max_width=WIDEST_VALUE)
@@ -143,7 +143,6 @@ def _show_testcase(request: Request, wanted: str | None, as_json: bool) -> None:
             f"values of {first.label}, the first of {len(fitting)} cases; "
             f"for another one: vsperf show {first.spec.name} CASE",
             style="dim",
-            markup=False,
         )
 
 
@@ -212,7 +211,6 @@ def print_run(stored: StoredRun) -> None:
     out.print(
         f"{stored.run}: testbed {header.testbed}, preset {header.preset}, {stored.state}, "
         f"started {header.started_at}",
-        markup=False,
         soft_wrap=True,
     )
     print_summary(out, rows_of(stored), header.simulated)
@@ -227,7 +225,7 @@ def print_run(stored: StoredRun) -> None:
         out.print("the last record was cut off; it is not counted", style="yellow")
     here, records = Path.cwd(), stored.folder.resolve() / RECORDS
     shown = records.relative_to(here) if records.is_relative_to(here) else records
-    out.print(f"records: {shown}", style="dim", soft_wrap=True, markup=False)
+    out.print(f"records: {shown}", style="dim", soft_wrap=True)
 
 
 def _pick(stored: StoredRun, text: str) -> StoredCase:
@@ -252,15 +250,15 @@ def _show_case(stored: StoredRun, case: StoredCase, as_json: bool) -> None:
     out = console()
     print_summary(out, [row], stored.header.simulated)
     for goal in row.goals:
-        out.print(f"{goal.goal}: {goal.reason}", markup=False, soft_wrap=True)
+        out.print(f"{goal.goal}: {goal.reason}", soft_wrap=True)
     for fixed in row.loads:
-        out.print(f"{human_fps(fixed.load_fps)}: {fixed.reason}", markup=False, soft_wrap=True)
+        out.print(f"{human_fps(fixed.load_fps)}: {fixed.reason}", soft_wrap=True)
     for latency in row.latency:
         values = ", ".join(f"p{p:g} {human_ns(ns)}" for p, ns in latency.percentiles_ns.items())
-        out.print(f"latency at {latency.reference}: {values}", markup=False)
+        out.print(f"latency at {latency.reference}: {values}")
     out.print("trials", style="bold")
     for trial in case.trials:
-        out.print(trial_line(trial), markup=False, soft_wrap=True)
+        out.print(trial_line(trial), soft_wrap=True)
     if (table := account_table(case.trials)) is not None:
         out.print("where the frames went, and what they cost the switch", style="bold")
         out.print(table)
@@ -278,9 +276,9 @@ def _print_chain(out: Console, case: StoredCase, topology: Topology) -> None:
     if tables is None:
         return
     if not tables:
-        out.print("in the chain of machines no frame was lost", markup=False)
+        out.print("in the chain of machines no frame was lost")
         return
     out.print("where in the chain they ended", style="bold")
     for table in tables:
         out.print(table)
-    out.print(MEANING, style="dim", markup=False, soft_wrap=True)
+    out.print(MEANING, style="dim", soft_wrap=True)
