@@ -18,7 +18,7 @@ from loopbacks import OPTIONS
 
 from vsperf.trafficgens.tgen.byhand import Bursts, Stream, at_hand, ways_between
 
-pytestmark = pytest.mark.xdist_group("machine")
+pytestmark = pytest.mark.machine
 
 Frame = tuple[Decimal, int]
 """When it left, in seconds, and its UDP source port."""

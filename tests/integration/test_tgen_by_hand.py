@@ -44,9 +44,20 @@ def test_ports_shows_what_was_negotiated() -> None:
 
 @pytest.mark.usefixtures("built")
 def test_a_trial_ends_with_all_that_is_known_and_says_each_second_what_is_known_by_then() -> None:
-    done = tgen("trial", *RING, "--rate", "10kpps", "--duration", "1500ms", "--variation")
+    done = tgen(
+        "trial", *RING, "--rate", "10kpps", "--duration", "1500ms", "--variation", "--respond"
+    )
     assert done.returncode == 0, done.stderr
-    for words in ("sent", "15,000", "lost on the way", "p99.99", "IPDV", "pacing error", "busy"):
+    for words in (
+        "sent",
+        "15,000",
+        "lost on the way",
+        "p99.99",
+        "IPDV",
+        "pacing error",
+        "busy",
+        "requests answered",
+    ):
         assert words in done.stdout
     assert done.stderr.startswith("1 s: sent ")
 

@@ -102,6 +102,7 @@ prepare_worker(struct engine *engine, struct worker *worker, const struct trial_
 		struct receiver *receiver = worker->receiver[i];
 
 		receiver->foreign = 0;
+		receiver->answered = 0;
 		receiver->stale = 0;
 		receiver->corrupted = 0;
 	}
@@ -271,6 +272,7 @@ collect_port(struct engine *engine, unsigned int index)
 		if (receiver->port != index)
 			continue;
 		result->foreign += receiver->foreign;
+		result->answered += receiver->answered;
 		result->stale += receiver->stale;
 		result->corrupted += receiver->corrupted;
 		result->receive_polls += receiver->polls;

@@ -221,6 +221,7 @@ engine_destroy(struct engine *engine)
 	for (i = 0; i < engine->workers; i++)
 		rte_eal_wait_lcore(engine->worker[i]->lcore);
 	captures_forget(engine);
+	respond_free(engine);
 	prepare_free(engine);
 	collect_free(engine);
 	for (i = 0; i < engine->ports; i++)
@@ -251,5 +252,7 @@ engine_configure(struct engine *engine, const struct traffic *traffic, struct er
 {
 	int ret = engine_check_idle(engine, error);
 
-	return ret != 0 ? ret : prepare_traffic(engine, traffic, error);
+	if (ret == 0)
+		ret = prepare_traffic(engine, traffic, error);
+	return ret != 0 ? ret : respond_prepare(engine, error);
 }

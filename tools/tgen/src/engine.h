@@ -14,6 +14,7 @@
 
 #include "error.h"
 #include "histogram.h"
+#include "neighbours.h"
 #include "traffic.h"
 
 struct engine;
@@ -58,6 +59,7 @@ struct stream_result {
 
 struct port_result {
 	uint64_t foreign; /* frames that are not ours */
+	uint64_t answered; /* nor these, which asked for one of us */
 	uint64_t stale; /* ours, of another trial */
 	uint64_t corrupted; /* ours, but too damaged to say of which stream */
 	uint64_t transmit_retries; /* bursts that the port did not take whole */
@@ -131,6 +133,9 @@ const struct trial_result *engine_result(const struct engine *engine);
 
 /* Teach switches and neighbours where we are (ARP, neighbour advertisements), `rounds` times. */
 int engine_learn(struct engine *engine, unsigned int rounds, struct error *error);
+
+/* Answer devices that ask where the hosts of the traffic are, from now on or no more. */
+int engine_respond(struct engine *engine, const struct responder *responder, struct error *error);
 
 /* Copy the first `frames` frames sent and received on a port in the next trial to a pcap file. */
 int engine_capture(struct engine *engine, uint16_t port, const char *path, uint32_t frames,

@@ -6,6 +6,7 @@
 
 #include "clock.h"
 #include "engine.h"
+#include "respond.h"
 #include "worker.h"
 
 /* A port's wish for a file, until the trial that fills it is over. */
@@ -38,6 +39,8 @@ struct engine {
 	struct clock_moment begun;
 	uint64_t drain_deadline;
 	struct capture_request capture[TGEN_MAX_PORTS];
+	struct responder responder;
+	struct answers *answers[TGEN_MAX_PORTS]; /* of all ports while it is on */
 };
 
 /* Which worker sends on a queue, which receives from it; queues count through all ports. */
@@ -55,6 +58,7 @@ bool engine_park(struct engine *engine);
 
 /* Refuse what needs parked workers as long as they are not. */
 int engine_check_idle(const struct engine *engine, struct error *error);
+
 /* Forget the captures asked for, or write them first. captures.c */
 int captures_finish(struct engine *engine, struct error *error);
 void captures_forget(struct engine *engine);

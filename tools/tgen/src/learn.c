@@ -16,8 +16,9 @@
 #include <rte_ether.h>
 #include <rte_mbuf.h>
 
-#include "bytes.h"
+#include "arp.h"
 #include "engine_private.h"
+#include "layers.h"
 
 #define LEARN_MOST_ADDRESSES 4096 /* of a stream with varying MAC addresses; tables are finite */
 #define LEARN_TRIES 100
@@ -36,52 +37,21 @@ struct announcement {
 static uint16_t
 put_ethernet(uint8_t *bytes, const struct announcement *who, const uint8_t *to, uint16_t type)
 {
-	uint16_t offset = 2 * MAC_BYTES;
-	unsigned int i;
+	uint16_t where[2], offset = layer_ethernet(bytes, 0, to, who->mac, type);
 
-	memcpy(bytes, to, MAC_BYTES);
-	memcpy(bytes + MAC_BYTES, who->mac, MAC_BYTES);
-	for (i = 0; i < who->vlans; i++) {
-		bool outer = who->vlans == 2 && i == 0;
-
-		bytes_put_16(bytes + offset, outer ? RTE_ETHER_TYPE_QINQ : RTE_ETHER_TYPE_VLAN);
-		bytes_put_16(bytes + offset + 2, who->vlan[i]);
-		offset += 4;
-	}
-	bytes_put_16(bytes + offset, type);
-	return offset + 2;
+	return layer_vlans(bytes, offset, who->vlans, who->vlan, type, where);
 }
 
 static uint16_t
 write_arp(uint8_t *bytes, const struct announcement *who)
 {
 	static const uint8_t broadcast[MAC_BYTES] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
-	uint16_t offset = put_ethernet(bytes, who, broadcast, RTE_ETHER_TYPE_ARP);
-	uint8_t *arp = bytes + offset;
+	static const uint8_t nobody[MAC_BYTES];
+	uint16_t offset = put_ethernet(bytes, who, broadcast, TYPE_ARP);
 
-	bytes_put_16(arp, 1); /* Ethernet */
-	bytes_put_16(arp + 2, RTE_ETHER_TYPE_IPV4);
-	arp[4] = MAC_BYTES;
-	arp[5] = 4;
-	bytes_put_16(arp + 6, 1); /* request: answered by nobody, learned from by all */
-	memcpy(arp + 8, who->mac, MAC_BYTES);
-	memcpy(arp + 14, who->ip, 4);
-	memset(arp + 18, 0, MAC_BYTES);
-	memcpy(arp + 24, who->ip, 4);
-	return offset + 28;
-}
-
-static uint16_t
-icmpv6_checksum(const uint8_t *ip, uint16_t length)
-{
-	uint32_t sum = length + 58u; /* pseudo header: length, next header, addresses */
-	unsigned int i;
-
-	for (i = 8; i < 40u + length; i += 2)
-		sum += bytes_get_16(ip + i);
-	while (sum >> 16 != 0)
-		sum = (sum & UINT16_MAX) + (sum >> 16);
-	return (uint16_t)~sum;
+	/* A request that nobody answers, and all learn from. */
+	return offset + arp_put(bytes + offset, ARP_REQUEST, (struct arp_end){ who->mac, who->ip },
+		(struct arp_end){ nobody, who->ip });
 }
 
 static uint16_t
@@ -89,24 +59,10 @@ write_advertisement(uint8_t *bytes, const struct announcement *who)
 {
 	static const uint8_t all_nodes_mac[MAC_BYTES] = { 0x33, 0x33, 0, 0, 0, 1 };
 	static const uint8_t all_nodes[16] = { 0xff, 0x02, [15] = 1 };
-	uint16_t offset = put_ethernet(bytes, who, all_nodes_mac, RTE_ETHER_TYPE_IPV6);
-	uint8_t *ip = bytes + offset, *advertisement = ip + 40;
+	uint16_t offset = put_ethernet(bytes, who, all_nodes_mac, TYPE_IPV6);
 
-	memset(ip, 0, 72);
-	ip[0] = 6 << 4;
-	bytes_put_16(ip + 4, 32);
-	ip[6] = 58; /* ICMPv6 */
-	ip[7] = 255;
-	memcpy(ip + 8, who->ip, 16);
-	memcpy(ip + 24, all_nodes, 16);
-	advertisement[0] = 136; /* neighbour advertisement */
-	advertisement[4] = 0x20; /* override what was known */
-	memcpy(advertisement + 8, who->ip, 16);
-	advertisement[24] = 2; /* option: target link-layer address */
-	advertisement[25] = 1;
-	memcpy(advertisement + 26, who->mac, MAC_BYTES);
-	bytes_put_16(advertisement + 2, icmpv6_checksum(ip, 32));
-	return offset + 72;
+	return offset + arp_put_advertisement(bytes + offset,
+		(struct arp_end){ who->mac, who->ip }, all_nodes, ND_OVERRIDE);
 }
 
 static int

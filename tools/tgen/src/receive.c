@@ -214,7 +214,10 @@ check_odd_frame(struct worker *worker, struct receiver *receiver, const struct r
 
 	switch (payload_find(buffer, worker->trial, worker->streams, &payload)) {
 	case PAYLOAD_FOREIGN:
-		receiver->foreign++;
+		if (receiver->answers != NULL && respond_to(receiver, buffer))
+			receiver->answered++;
+		else
+			receiver->foreign++;
 		return false;
 	case PAYLOAD_CORRUPTED:
 		return note_corrupted(worker, receiver, buffer, &payload);

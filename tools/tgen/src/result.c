@@ -165,6 +165,7 @@ ports_json(const struct trial_result *trial)
 		json = json_object();
 		message_count(json, "port", i);
 		message_count(json, "foreign", port->foreign);
+		message_count(json, "answered", port->answered);
 		message_count(json, "stale", port->stale);
 		message_count(json, "corrupted", port->corrupted);
 		message_count(json, "transmit_retries", port->transmit_retries);

@@ -302,6 +302,8 @@ session_tick(struct session *session, uint64_t now_ns)
 	json_t *result, *content;
 
 	session->now_ns = now_ns;
+	if (pending->activity == ACTIVITY_NONE && session->responds)
+		engine_poll(session->engine);
 	if (pending->activity == ACTIVITY_NONE)
 		return;
 	if (engine_poll(session->engine) == ENGINE_RUNNING) {
@@ -333,7 +335,7 @@ session_patience(const struct session *session)
 	uint64_t age_ns = session->now_ns - pending->started_ns, left_ns;
 
 	if (pending->activity == ACTIVITY_NONE)
-		return -1;
+		return session->responds ? PATIENCE_MS : -1;
 	if (age_ns < YOUNG_NS)
 		return PATIENCE_YOUNG_MS;
 	if (pending->activity != ACTIVITY_TRIAL || age_ns >= pending->request.duration_ns)

@@ -69,6 +69,7 @@ struct session {
 	uint64_t now_ns; /* monotonic, as of the last call */
 	bool quit; /* the controller asked for the end */
 	bool has_traffic;
+	bool responds; /* so the engine wants to be looked after at any time */
 	struct traffic traffic; /* as configured last */
 	uint8_t next_trial;
 	struct pending pending;

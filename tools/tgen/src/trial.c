@@ -221,6 +221,7 @@ engine_poll(struct engine *engine)
 		stalls_poll(engine);
 		break;
 	case PHASE_NONE:
+		respond_idle(engine);
 		break;
 	}
 	return engine->state;

@@ -124,6 +124,7 @@ const struct verb verb_table[] = {
 	{ "burst", false, verb_burst },
 	{ "probe", false, verb_probe },
 	{ "learn", false, verb_learn },
+	{ "respond", false, verb_respond },
 	{ "capture", false, verb_capture },
 	{ "stalls", false, verb_stalls },
 	{ "roundtrip", false, verb_roundtrip },

@@ -34,6 +34,9 @@ enum verb_outcome verb_stop(struct session *session, struct object *request, jso
 enum verb_outcome verb_roundtrip(struct session *session, struct object *request,
 	json_t **result);
 
+/* verbs_respond.c */
+enum verb_outcome verb_respond(struct session *session, struct object *request, json_t **result);
+
 /* session.c */
 enum verb_outcome verb_quit(struct session *session, struct object *request, json_t **result);
 

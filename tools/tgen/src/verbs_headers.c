@@ -3,6 +3,7 @@
 /* The headers of a stream, as a request has them. */
 
 #include "address.h"
+#include "hosts.h"
 #include "outer.h"
 #include "verbs.h"
 
@@ -109,10 +110,10 @@ read_outer(json_t *json, const char *path, struct stream *stream, struct problem
 		outer->carries_ip = choice == 1;
 	if (object_choice(&object, "layer3", layer3_names, 2, &choice))
 		outer->layer3 = (enum layer3)choice;
-	address_default_mac(stream->transmit_port, true, outer->source_mac);
-	address_default_mac(stream->receive_port, true, outer->destination_mac);
-	address_default_ip(stream->transmit_port, true, outer->layer3, outer->source_ip);
-	address_default_ip(stream->receive_port, true, outer->layer3, outer->destination_ip);
+	hosts_default_mac(stream->transmit_port, true, outer->source_mac);
+	hosts_default_mac(stream->receive_port, true, outer->destination_mac);
+	hosts_default_ip(stream->transmit_port, true, outer->layer3, outer->source_ip);
+	hosts_default_ip(stream->receive_port, true, outer->layer3, outer->destination_ip);
 	address_mac(&object, "source_mac", outer->source_mac);
 	address_mac(&object, "destination_mac", outer->destination_mac);
 	address_ip(&object, "source_ip", outer->layer3, outer->source_ip);
@@ -179,10 +180,10 @@ headers_read(struct object *object, struct stream *stream)
 		headers->layer3 = (enum layer3)choice;
 	if (object_choice(object, "layer4", layer4, 2, &choice))
 		headers->layer4 = (enum layer4)choice;
-	address_default_mac(stream->transmit_port, false, headers->source_mac);
-	address_default_mac(stream->receive_port, false, headers->destination_mac);
-	address_default_ip(stream->transmit_port, false, headers->layer3, headers->source_ip);
-	address_default_ip(stream->receive_port, false, headers->layer3,
+	hosts_default_mac(stream->transmit_port, false, headers->source_mac);
+	hosts_default_mac(stream->receive_port, false, headers->destination_mac);
+	hosts_default_ip(stream->transmit_port, false, headers->layer3, headers->source_ip);
+	hosts_default_ip(stream->receive_port, false, headers->layer3,
 		headers->destination_ip);
 	headers->ttl = DEFAULT_TTL;
 	headers->source_port = DEFAULT_SOURCE_PORT;

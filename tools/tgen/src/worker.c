@@ -240,6 +240,8 @@ run(struct worker *worker)
 		}
 		if (round.received)
 			round.ours |= check_all(worker);
+		if (unlikely(worker->answering != 0))
+			respond_send(worker);
 		end = worker->last_tick;
 		note_quiet(worker, end, round.ours, draining);
 		if (round.offered || round.received)

@@ -31,6 +31,7 @@
 #include "histogram.h"
 #include "pacer.h"
 #include "port.h"
+#include "respond.h"
 #include "traffic.h"
 #include "window.h"
 
@@ -108,7 +109,8 @@ struct __rte_cache_aligned receiver {
 	uint64_t backlog, backlog_limit; /* frames found in full bursts without a pause */
 	uint64_t behind_cycles; /* time in which so many waited */
 	uint64_t polls, full_polls;
-	uint64_t foreign, stale, corrupted;
+	uint64_t foreign, answered, stale, corrupted;
+	struct answers *answers; /* NULL: nobody is answered */
 	struct capture *capture;
 	struct rte_mbuf *buffer[PORT_BURST];
 };
@@ -147,6 +149,8 @@ struct __rte_cache_aligned worker {
 	struct sender *sender[TGEN_MAX_STREAMS];
 	struct receiver *receiver[WORKER_MAX_QUEUES];
 	struct watch *watch; /* one for each stream */
+	struct answers *answers[TGEN_MAX_PORTS]; /* of ports on whose first queue it sends */
+	unsigned int answering;
 	struct histogram *gaps; /* of stalls */
 	struct histogram *departure_error;
 	/* Written by the worker only. */

@@ -196,6 +196,19 @@ engine_learn(struct engine *engine, unsigned int rounds, struct error *error)
 }
 
 int
+engine_respond(struct engine *engine, const struct responder *responder, struct error *error)
+{
+	unsigned int i;
+
+	demand(engine->state != ENGINE_RUNNING && responder->hosts <= NEIGHBOURS_MOST_HOSTS);
+	for (i = 0; i < responder->hosts; i++)
+		demand(responder->host[i].port < 2);
+	if (responder->hosts == NEIGHBOURS_MOST_HOSTS)
+		return error_set(error, ENOMEM, "refused", "the engine does not like so many hosts");
+	return 0;
+}
+
+int
 engine_capture(struct engine *engine, uint16_t port, const char *path, uint32_t frames,
 	struct error *error)
 {

@@ -48,6 +48,9 @@ static const char *const requests[] = {
 	"{\"id\":5,\"verb\":\"burst\",\"frames\":[4,281474976710],\"bursts\":9,\"gap_ns\":100}",
 	"{\"id\":6,\"verb\":\"probe\",\"frames\":3}",
 	"{\"id\":7,\"verb\":\"learn\",\"rounds\":2}",
+	"{\"id\":7,\"verb\":\"respond\",\"on\":true,\"hosts\":[{\"port\":1,"
+		"\"ip\":\"198.19.0.254\",\"mac\":\"02:00:00:00:00:fe\"},"
+		"{\"layer3\":\"ipv6\",\"ip\":\"2001:2::fe\"}]}",
 	"{\"id\":8,\"verb\":\"capture\",\"port\":1,\"path\":\"/x.pcap\",\"frames\":10}",
 	"{\"id\":9,\"verb\":\"stalls\",\"duration_ns\":1000,\"threshold_ns\":10}",
 	"{\"id\":10,\"verb\":\"live\"}",

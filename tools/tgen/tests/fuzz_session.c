@@ -81,7 +81,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		data += length;
 		size -= length;
 	}
-	while (session_patience(session) >= 0)
+	while (session->pending.activity != ACTIVITY_NONE)
 		session_tick(session, now_ns += 700000000);
 	demand(tally.answers == expected);
 	fuzz_refusals += tally.refusals;

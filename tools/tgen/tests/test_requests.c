@@ -246,6 +246,37 @@ test_rates_are_exact_to_a_thousandth(void **state)
 }
 
 static void
+test_hosts_of_a_responder(void **state)
+{
+	static const struct {
+		const char *hosts, *code, *path;
+	} wrong[] = {
+		{ "7", "wrong-type", "hosts" },
+		{ "[{}]", "missing-key", "hosts[0]" },
+		{ "[{\"ip\":\"198.18.0.9\"},{\"ip\":\"2001:2::9\"}]", "bad-value", "hosts[1].ip" },
+		{ "[{\"ip\":\"198.18.0.9\",\"port\":2}]", "out-of-range", "hosts[0].port" },
+		{ "[{\"ip\":\"198.18.0.9\",\"mac\":\"02\"}]", "bad-value", "hosts[0].mac" },
+		{ "[{\"ip\":\"198.18.0.9\",\"name\":\"me\"}]", "unknown-key", "hosts[0].name" },
+	};
+	struct talk *talk = *state;
+	char request[200];
+	size_t i;
+
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		snprintf(request, sizeof(request),
+			"{\"id\":1,\"verb\":\"respond\",\"hosts\":%s}", wrong[i].hosts);
+		assert_refused(talk, request, wrong[i].code, wrong[i].path);
+		assert_int_equal(session_patience(talk->session), -1);
+	}
+	result_of(talk, "{\"id\":1,\"verb\":\"respond\",\"hosts\":[{\"port\":1,\"layer3\":\"ipv6\","
+		"\"ip\":\"2001:2::9\",\"mac\":\"02:00:00:00:00:09\"}]}");
+	/* Somebody may ask at any time, so the engine has to be looked after. */
+	assert_true(session_patience(talk->session) >= 0);
+	result_of(talk, "{\"id\":1,\"verb\":\"respond\",\"on\":false}");
+	assert_int_equal(session_patience(talk->session), -1);
+}
+
+static void
 test_bursts_are_counted_one_by_one_and_all_together(void **state)
 {
 	struct talk *talk = *state;
@@ -290,6 +321,7 @@ main(void)
 		TEST(test_all_of_a_tunnel_can_be_said),
 		TEST(test_what_the_engine_refuses_is_handed_on),
 		TEST(test_rates_are_exact_to_a_thousandth),
+		TEST(test_hosts_of_a_responder),
 		TEST(test_bursts_are_counted_one_by_one_and_all_together),
 	};
 

@@ -71,6 +71,7 @@ def ports(devices: tuple[str, ...], options: Options, as_json: bool) -> None:
 @click.option("--duration", type=DURATION, default="10s", show_default=True, help="Of sending.")
 @click.option("--burst", type=click.IntRange(1, 64), default=32, help="Most frames back to back.")
 @click.option("--variation", is_flag=True, help="Measure the variation of latency (IPDV), too.")
+@click.option("--respond", is_flag=True, help="Answer ARP and neighbour discovery, for routers.")
 @json_option
 def trial(
     devices: tuple[str, ...],
@@ -83,12 +84,15 @@ def trial(
     duration: Duration,
     burst: int,
     variation: bool,
+    respond: bool,
     as_json: bool,
 ) -> None:
     """Make one trial; a table of each second on stderr, everything at the end on stdout."""
     from vsperf.trafficgens.tgen import byhand
 
-    sending = byhand.Sending(_fps(rate), duration.ns, burst=burst, variation=variation)
+    sending = byhand.Sending(
+        _fps(rate), duration.ns, burst=burst, variation=variation, respond=respond
+    )
     stream = byhand.Stream(size.bytes, int(flows), _headers(headers))
     _send(devices, options, byhand.ways_between(len(devices), direction), stream, sending, as_json)
 

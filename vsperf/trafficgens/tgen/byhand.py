@@ -54,6 +54,8 @@ class Sending:
     burst: int = 32
     latency: bool = True
     variation: bool = False
+    respond: bool = False
+    """Answer devices that ask where the addresses of the streams are."""
 
     def message(self) -> dict[str, Any]:
         """Return the parameters of `trial`."""
@@ -147,6 +149,8 @@ def trial(
 ) -> Answer:
     """Configure, send, and return tgen's result; `on_event` hears the statistics of each second."""
     tgen.ask("configure", streams=[stream.on(way) for way in ways])
+    if isinstance(sending, Sending) and sending.respond:
+        tgen.ask("respond")
     tgen.listen(on_event)
     return tgen.ask(sending.verb, sending.patience_s(), **sending.message())
 

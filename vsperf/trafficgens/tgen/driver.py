@@ -172,6 +172,8 @@ class TgenGenerator:
                 for enters, leaves in directions
             )
             tgen.ask("configure", streams=streams(case.traffic, ways, case.topology.dispatch))
+            if spec.respond:
+                tgen.ask("respond")
             session = TgenSession(tgen, spec, case.trial, ways)
             try:
                 yield session

@@ -25,6 +25,9 @@ class TgenSpec(DriverSpec):
     """Queues of each port."""
     ring: Annotated[int, Field(ge=64, le=32768)] = 1024
     """Descriptors of each queue."""
+    respond: bool = False
+    """Answer devices that ask by ARP, or by neighbour discovery of IPv6, where the addresses of the
+    traffic are; one that routes needs that."""
     grace: Duration = Duration(1_000_000)
     """How long sending may go on after its time, to catch up with a stall of the host; never more
     than `trial.stretch_tolerance` allows."""

@@ -26,6 +26,7 @@ COUNTERS = (
 )
 PORT_COUNTERS = (
     ("foreign frames", "foreign"),
+    ("requests answered", "answered"),
     ("frames of other trials", "stale"),
     ("corrupted beyond recognition", "corrupted"),
     ("bursts not taken whole", "transmit_retries"),
