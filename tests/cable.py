@@ -39,7 +39,7 @@ def tgen_apart(
     inner = folder / "inner"
     inner.write_text(f'#!/bin/sh -e\n{prepare}\nexec {shlex.quote(str(find_binary()))} "$@"\n')
     outer = folder / "tgen"
-    outer.write_text(f'#!/bin/sh\nexec unshare --net -- {shlex.quote(str(inner))} "$@"\n')
+    outer.write_text(f'#!/bin/sh\nexec unshare --net --mount -- {shlex.quote(str(inner))} "$@"\n')
     for script in (inner, outer):
         script.chmod(0o700)
     with pytest.MonkeyPatch.context() as patch:

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "capture.h"
 
-#define CAPTURE_MOST 8192
 #define SECOND_NS UINT64_C(1000000000)
 
 /* A pcap file with times in nanoseconds, in the byte order of this machine. */
@@ -30,11 +32,6 @@ capture_create(uint32_t frames, struct error *error)
 	struct capture *capture;
 	size_t size;
 
-	if (frames == 0 || frames > CAPTURE_MOST) {
-		error_set(error, -EINVAL, "bad-value", "%u frames; a capture has 1 to %u", frames,
-			CAPTURE_MOST);
-		return NULL;
-	}
 	size = sizeof(*capture) + frames * sizeof(struct captured);
 	capture = malloc(size);
 	if (capture == NULL) {
@@ -121,17 +118,42 @@ write_all(FILE *file, const struct capture *sent, const struct capture *received
 }
 
 int
-capture_write(const char *path, const struct capture *sent, const struct capture *received,
-	const struct capture_clock *clock, struct error *error)
+capture_open(const char *path, struct error *error)
 {
-	FILE *file = fopen(path, "wbe");
-	bool written;
+	/* Not blocking, for a pipe that nobody reads would. */
+	int file = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	struct stat found;
 
-	if (file == NULL)
+	if (file < 0)
 		return error_set(error, -errno, "file", "%s cannot be written: %s", path,
-			strerror(errno));
-	written = write_all(file, sent, received, clock);
-	if (fclose(file) != 0 || !written)
-		return error_set(error, -EIO, "file", "%s could not be written completely", path);
-	return 0;
+			errno == ELOOP ? "it is a symbolic link" : strerror(errno));
+	if (fstat(file, &found) != 0 || !S_ISREG(found.st_mode)) {
+		close(file);
+		return error_set(error, -EINVAL, "file", "%s cannot be written: it is no file",
+			path);
+	}
+	return file;
+}
+
+int
+capture_write(int file, const char *path, const struct capture *sent,
+	const struct capture *received, const struct capture_clock *clock, struct error *error)
+{
+	FILE *stream = fdopen(file, "wb");
+	bool written;
+	int why;
+
+	if (stream == NULL) {
+		why = errno;
+		close(file);
+	} else {
+		errno = 0;
+		written = ftruncate(file, 0) == 0 && write_all(stream, sent, received, clock) &&
+			fflush(stream) == 0;
+		why = errno;
+		if (fclose(stream) == 0 && written)
+			return 0;
+	}
+	return error_set(error, -EIO, "file", "%s could not be written completely: %s", path,
+		strerror(why));
 }

@@ -40,8 +40,15 @@ struct capture_clock {
 	uint64_t tsc, tsc_hz, unix_ns;
 };
 
-/* Write two captures (either may be NULL) in the order of their times. */
-int capture_write(const char *path, const struct capture *sent, const struct capture *received,
-	const struct capture_clock *clock, struct error *error);
+/*
+ * Open a file to write to, for its owner alone if it is new; what is in it stays until then. No
+ * link is followed: whoever may write to the folder must not choose what is overwritten. Returns
+ * the file, or a negative errno.
+ */
+int capture_open(const char *path, struct error *error);
+
+/* Write two captures (either may be NULL) in the order of their times, and close the file. */
+int capture_write(int file, const char *path, const struct capture *sent,
+	const struct capture *received, const struct capture_clock *clock, struct error *error);
 
 #endif /* TGEN_CAPTURE_H */

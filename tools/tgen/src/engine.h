@@ -90,6 +90,7 @@ struct trial_result {
 	uint64_t tsc_hz_meanwhile; /* measured anew, from the trial's begin to its end; 0: not known */
 	uint64_t started_tsc, ended_tsc;
 	uint64_t started_unix_ns;
+	struct error capture_failure; /* its code is NULL when every capture is written */
 	uint8_t streams, ports, workers;
 	struct stream_result stream[TGEN_MAX_STREAMS];
 	struct port_result port[TGEN_MAX_PORTS];

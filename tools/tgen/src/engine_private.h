@@ -12,6 +12,7 @@
 /* A port's wish for a file, until the trial that fills it is over. */
 struct capture_request {
 	char *path; /* NULL: none */
+	int file;
 	struct capture *sent, *received;
 };
 
@@ -59,8 +60,8 @@ bool engine_park(struct engine *engine);
 /* Refuse what needs parked workers as long as they are not. */
 int engine_check_idle(const struct engine *engine, struct error *error);
 
-/* Forget the captures asked for, or write them first. captures.c */
-int captures_finish(struct engine *engine, struct error *error);
+/* Forget the captures asked for, or write them first; the result says what failed. captures.c */
+void captures_finish(struct engine *engine);
 void captures_forget(struct engine *engine);
 
 /* Gather what the parked workers have seen. collect.c */

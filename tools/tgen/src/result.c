@@ -209,6 +209,17 @@ worker_json(const struct worker_result *worker, const struct trial_result *trial
 	return json;
 }
 
+/* A capture that failed costs no trial, and is no secret. */
+static void
+set_capture_failure(json_t *json, const struct trial_result *trial)
+{
+	const struct error *failure = &trial->capture_failure;
+
+	if (failure->code != NULL)
+		json_object_set_new(json, "capture_error", json_pack("{s:s, s:o}",
+			"code", failure->code, "message", message_string(failure->text)));
+}
+
 json_t *
 result_trial(const struct session *session)
 {
@@ -230,6 +241,7 @@ result_trial(const struct session *session)
 	for (i = 0; i < trial->workers; i++)
 		json_array_append_new(workers, worker_json(&trial->worker[i], trial));
 	json_object_set_new(json, "workers", workers);
+	set_capture_failure(json, trial);
 	return json;
 }
 
@@ -247,8 +259,10 @@ result_probe(const struct session *session)
 		set_received(json, &trial->stream[i], trial->ports, trial->tsc_hz);
 		json_array_append_new(list, json);
 	}
-	return json_pack("{s:b, s:o, s:o}", "settled", (int)trial->settled, "streams", list,
+	json = json_pack("{s:b, s:o, s:o}", "settled", (int)trial->settled, "streams", list,
 		"ports", ports_json(trial));
+	set_capture_failure(json, trial);
+	return json;
 }
 
 json_t *

@@ -15,6 +15,7 @@
 #define TGEN_MAX_SIZES 128 /* entries of an IMIX pattern */
 #define TGEN_MAX_VARIATIONS 4 /* header fields that vary at the same time */
 #define TGEN_MAX_HEADER 192 /* all headers before the fill bytes */
+#define TGEN_MAX_CAPTURE 8192 /* frames each way: 150 MB */
 #define TGEN_FCS 4
 #define TGEN_MIN_FRAME 64
 #define TGEN_MAX_FRAME 9216

@@ -109,6 +109,7 @@ engine_start(struct engine *engine, const struct trial_request *request, struct 
 	engine->request = *request;
 	engine->result.stopped_early = false;
 	engine->result.settled = false;
+	engine->result.capture_failure.code = NULL;
 	for (i = 0; i < engine->workers; i++) {
 		engine->worker[i]->duration_cycles = to_cycles(engine, request->duration_ns);
 		engine->worker[i]->grace_cycles = to_cycles(engine, request->duration_ns) / GRACE_SHARE;
@@ -178,7 +179,6 @@ poll_parking(struct engine *engine)
 {
 	uint64_t asked_tsc = engine->result.started_tsc;
 	struct clock_moment now;
-	struct error error;
 
 	if (!engine_parked(engine))
 		return;
@@ -187,7 +187,7 @@ poll_parking(struct engine *engine)
 	engine->result.tsc_hz_meanwhile = clock_hz(&engine->begun, &now);
 	engine->result.started_unix_ns += (engine->result.started_tsc - asked_tsc) * SECOND_NS /
 		engine->tsc_hz;
-	captures_finish(engine, &error);
+	captures_finish(engine);
 	engine->phase = PHASE_NONE;
 	engine->state = ENGINE_DONE;
 }

@@ -8,7 +8,6 @@
 #define SECOND_NS UINT64_C(1000000000)
 #define LEARN_ROUNDS 3
 #define LEARN_MOST 1000
-#define CAPTURE_MOST 100000
 #define STALLS_MOST_NS (3600 * SECOND_NS)
 #define STALLS_THRESHOLD_NS 1000
 
@@ -62,7 +61,7 @@ verb_capture(struct session *session, struct object *request, json_t **result)
 	bool whole;
 
 	whole = object_count(request, "port", 0, ports > 0 ? ports - 1 : 0, &port);
-	whole = object_count(request, "frames", 1, CAPTURE_MOST, &frames) && whole;
+	whole = object_count(request, "frames", 1, TGEN_MAX_CAPTURE, &frames) && whole;
 	whole = object_text(request, "path", &path) && whole;
 	if (!request_end(request))
 		return VERB_FAILED;

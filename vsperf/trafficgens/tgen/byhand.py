@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
+from vsperf.errors import ComponentError
 from vsperf.host.workspace import Workspace
 from vsperf.spec.traffic import Directions
 from vsperf.trafficgens.tgen.client import Answer, Event
@@ -163,7 +164,10 @@ def capture(
     for port, path in files.items():
         tgen.ask("capture", port=port, path=str(path.absolute()), frames=2 * frames)
     sending = Sending(rate_fps="1000", frames=frames, burst=1)
-    return tgen.ask("trial", sending.patience_s(), **sending.message())
+    result = tgen.ask("trial", sending.patience_s(), **sending.message())
+    if failure := result.get("capture_error"):
+        raise ComponentError("the capture is not complete", why=str(failure.get("message")))
+    return result
 
 
 def roundtrips(tgen: Tgen, cpus: tuple[int, int], times: int) -> list[Answer]:
