@@ -94,6 +94,14 @@ def test_it_is_measured_anew_after_a_day(lab: Lab) -> None:
     assert lab.run() == [(3000, False)]
 
 
+def test_one_that_was_measured_in_the_future_is_not_believed(lab: Lab) -> None:
+    lab.machine.age = timedelta(hours=-1)
+    lab.run()
+    lab.machine.age = timedelta()
+    assert lab.run() == [(2000, False)]
+    assert lab.run() == [(2000, True)]
+
+
 @pytest.mark.parametrize(
     ("then", "now", "known"),
     [

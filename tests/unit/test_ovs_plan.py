@@ -186,6 +186,12 @@ def test_affinity_to_a_cpu_where_no_thread_polls_is_refused() -> None:
         ports(switch={"rxq_affinity": {"phy0": "0:3"}})
 
 
+@pytest.mark.parametrize("affinity", [f"0:{'9' * 6000}", f"{'9' * 6000}:0", "0:1," * 9, "0"])
+def test_affinity_of_no_queue_or_no_cpu_is_refused_when_it_is_read(affinity: str) -> None:
+    with pytest.raises(ValidationError, match="rxq_affinity"):
+        OvsDpdk.Spec.model_validate({"kind": "ovs-dpdk", "rxq_affinity": {"phy0": affinity}})
+
+
 def memory(**case: Any) -> int:
     return OvsDpdk().needs(ovs_case(**case)).hugepage_bytes >> 20
 

@@ -104,7 +104,7 @@ def _read(path: Path) -> dict[str, Calibration]:
     found = {}
     for key, item in read_found(path, FORMAT).items():
         with suppress(KeyError, TypeError, ValidationError):
-            if time.time() - item["at"] < KEPT_S:
+            if 0 <= time.time() - item["at"] < KEPT_S:  # one of the future proves a wrong clock
                 found[key] = Calibration.model_validate(item["calibration"])
     return found
 

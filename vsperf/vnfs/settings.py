@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Self, TypeVar
 
-from jinja2 import StrictUndefined
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 from pydantic import Field, ValidationError, ValidationInfo, model_validator
 
 from vsperf.errors import UsageError
 from vsperf.spec.base import DriverSpec
+from vsperf.spec.suggest import quoted
 from vsperf.spec.topology import Topology
 from vsperf.units import CpuSet
+from vsperf.vnfs.templates import render
 
 MachineName = Annotated[str, Field(pattern=r"^vm[1-9]\d*$")]
 OWN = "own"
@@ -113,16 +113,12 @@ def _filled(value: Any, machine: str, place: str) -> Any:
 
 
 def _text(text: str, machine: str, place: str) -> str:
-    if "{{" not in text and "{%" not in text:
-        return text
-    environment = ImmutableSandboxedEnvironment(
-        undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False
-    )
     vm = {"name": machine, "index": int(machine.removeprefix("vm"))}
     try:
-        return environment.from_string(text).render(vm=vm)
-    except Exception as error:  # a template can fail in as many ways as a program
-        raise ValueError(f"the template {text!r} of {place.lstrip('.')}: {error}") from error
+        return render(text, {"vm": vm})
+    except ValueError as error:
+        shown = quoted(text)
+        raise ValueError(f"the template {shown} of {place.lstrip('.')}: {error}") from error
 
 
 def deal_out(

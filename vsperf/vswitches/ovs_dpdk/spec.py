@@ -9,7 +9,7 @@ from pydantic import Field, StrictBool, model_validator
 from vsperf.spec.base import DriverSpec
 from vsperf.units import CpuSet
 
-Affinity = Annotated[str, Field(pattern=r"^\d+:\d+(,\d+:\d+)*$")]
+Affinity = Annotated[str, Field(pattern=r"^\d{1,4}:\d{1,4}(,\d{1,4}:\d{1,4})*$")]
 SettingName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$")]
 
 
