@@ -6,18 +6,20 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from qemu_cases import machines, qemu_case
 
 from vsperf.errors import ComponentError
 from vsperf.vnfs.qemu.agent import Agent, AgentRefused, AgentSilent, last_lines
+from vsperf.vnfs.qemu.machine import RunningMachine
 
 BOOTED = {"event": "booted", "protocol": 1, "kernel": "6.1", "nics": []}
-Answers = Callable[[dict[str, Any]], list[dict[str, Any] | bytes]]
+Answers = Callable[[dict[str, Any]], Iterable[dict[str, Any] | bytes]]
 
 
 def alive() -> None:
@@ -120,11 +122,103 @@ def test_a_port_that_closes_is_told_from_silence(tmp_path: Path) -> None:
             agent.answer(1, "log", 5)
 
 
-@pytest.mark.parametrize("line", [b"not json", b"[1]", b"\xff"])
+@pytest.mark.parametrize("line", [b"not json", b"[1]", b"\xff", b"[" * 100_000])
 def test_what_is_no_json_object_is_an_error(tmp_path: Path, line: bytes) -> None:
     wrong = pytest.raises(ComponentError, match="no JSON")
     with guest(tmp_path, lambda request: [line]) as agent, wrong:
         agent.ask("log", 5)
+
+
+def endlessly(request: dict[str, Any]) -> Iterator[dict[str, Any] | bytes]:
+    while True:
+        yield {"event": "chatter"}
+
+
+def test_an_agent_that_speaks_without_end_of_other_things_has_a_deadline(tmp_path: Path) -> None:
+    with guest(tmp_path, endlessly) as agent, pytest.raises(AgentSilent, match="`log` within"):
+        agent.ask("log", 0.3)
+
+
+def test_an_agent_that_speaks_without_end_unasked_is_not_listened_to_forever(
+    tmp_path: Path,
+) -> None:
+    with guest(tmp_path, endlessly) as agent:
+        agent.request("hello")
+        with pytest.raises(ComponentError, match="without end"):
+            listen(agent)
+
+
+def listen(agent: Agent) -> None:
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        agent.notice()
+
+
+@pytest.mark.parametrize(
+    ("event", "place"),
+    [
+        ({"event": "booted"}, "protocol"),
+        ({"event": "booted", "protocol": "1"}, "protocol"),
+        ({"event": "booted", "protocol": 1, "nics": 5}, "nics"),
+        ({"event": "booted", "protocol": 1, "nics": [5]}, "nics.0"),
+        ({"event": "booted", "protocol": 1, "nics": [{"mac": 5}]}, "nics.0.mac"),
+        ({"event": "ended", "app": 5}, "app"),
+        ({"event": "ended", "log": ["bye"]}, "log"),
+    ],
+)
+def test_events_of_the_wrong_types_are_an_error_that_names_the_place(
+    tmp_path: Path, event: dict[str, Any], place: str
+) -> None:
+    wrong = pytest.raises(ComponentError, match=f"makes no sense: {place}: ")
+    with guest(tmp_path, lambda request: [event]) as agent, wrong:
+        agent.await_boot(time.monotonic() + 10, alive)
+
+
+@pytest.mark.parametrize("answer", [{"error": 5}, {"error": "no", "log": 5}, {"error": None}])
+def test_a_refusal_of_the_wrong_types_is_an_error(tmp_path: Path, answer: dict[str, Any]) -> None:
+    wrong = pytest.raises(ComponentError, match="makes no sense")
+    with guest(tmp_path, lambda request: [{"id": request["id"], **answer}]) as agent, wrong:
+        agent.ask("start", 5)
+
+
+@pytest.mark.parametrize(
+    "nics",
+    [
+        *(5, "x", {"a": 1}, [5], [None]),
+        *([{"received": "1", "sent": 1}], [{"received": 1.5, "sent": 1}]),
+        *([{"received": 1, "sent": 1, "drops": drops}] for drops in (5, [1], {"a": "b"})),
+    ],
+    ids=repr,
+)
+def test_counters_of_the_wrong_types_are_an_error(tmp_path: Path, nics: object) -> None:
+    with guest(tmp_path, lambda request: [{"id": request["id"], "nics": nics}]) as agent:
+        running = asked(agent)
+        with pytest.raises(ComponentError, match="vm1: what its agent says makes no sense: nics"):
+            running.counters()
+
+
+@pytest.mark.parametrize(
+    ("answer", "frames"),
+    [
+        ({"nics": [{"received": 3, "sent": 2, "drops": {"full": 1}}]}, [(3, 2)]),
+        ({"nics": [{"received": 3, "sent": 2}, {"received": None, "sent": 2}]}, []),
+        ({"nics": None}, []),
+        ({}, []),
+    ],
+)
+def test_a_guest_that_does_not_count_has_no_counters(
+    tmp_path: Path, answer: dict[str, Any], frames: list[tuple[int, int]]
+) -> None:
+    with guest(tmp_path, lambda request: [{"id": request["id"], **answer}]) as agent:
+        found = asked(agent).counters()
+    assert [(nic.received_frames, nic.sent_frames) for nic in found.nics] == frames
+
+
+def asked(agent: Agent) -> RunningMachine:
+    """Return a machine of which nothing is there but its agent."""
+    (machine,) = machines(qemu_case())
+    parts: dict[str, Any] = {"program": None, "workspace": None}
+    return RunningMachine(machine, **parts, agent=agent)
 
 
 def test_an_application_that_ended_is_noticed_without_waiting(tmp_path: Path) -> None:

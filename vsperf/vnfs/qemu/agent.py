@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from vsperf.errors import ComponentError
+from vsperf.vnfs.qemu.answers import Booted, Ended, Message, Refused, understood
 
 PROTOCOL = 1
 HELLO_S = 1.0
@@ -24,9 +25,10 @@ SEND_S = 0.5
 LOOK_S = 0.1
 """Between two looks at whether the machine still runs."""
 LONGEST_LINE = 1 << 20
+MOST_NOTICED = 1000
+"""Messages that an agent may have said unasked between two looks; it says one when it must."""
 CHUNK = 1 << 16
 
-Message = dict[str, Any]
 Alive = Callable[[], None]
 """Raises `ComponentError` when the machine has ended."""
 
@@ -90,10 +92,10 @@ class Agent:
                 self.request("hello")
                 next_hello = now + HELLO_S
             self._receive(min(deadline, time.monotonic() + LOOK_S))
-        if self.booted.get("protocol") != PROTOCOL:
+        protocol = understood(self.machine, self.booted, Booted).protocol
+        if protocol != PROTOCOL:
             raise ComponentError(
-                f"{self.machine}: its agent speaks protocol {self.booted.get('protocol')}, "
-                f"not {PROTOCOL}",
+                f"{self.machine}: its agent speaks protocol {protocol}, not {PROTOCOL}",
                 why="the guest image was built from other sources than this vsperf",
                 fix="make setup builds it in a checkout",
             )
@@ -119,25 +121,25 @@ class Agent:
             message = self._receive(min(deadline, time.monotonic() + LOOK_S))
             if message is not None and message.get("id") == number:
                 return self._accepted(verb, message)
-            if message is None:
-                if alive is not None:
-                    alive()
-                if time.monotonic() >= deadline:
-                    raise AgentSilent(
-                        f"{self.machine}: the agent did not answer `{verb}` within {timeout_s:g} s"
-                    )
+            if message is None and alive is not None:
+                alive()
+            if time.monotonic() >= deadline:  # also while it speaks without end of other things
+                raise AgentSilent(
+                    f"{self.machine}: the agent did not answer `{verb}` within {timeout_s:g} s"
+                )
 
     def notice(self) -> None:
         """Take in what the agent said unasked; does not wait."""
-        while not self._closed and self._receive(0.0) is not None:
-            pass
+        for _ in range(MOST_NOTICED):
+            if self._closed or self._receive(0.0) is None:
+                return
+        raise ComponentError(f"{self.machine}: the agent speaks without end, unasked")
 
     def _accepted(self, verb: str, message: Message) -> Message:
         if "error" not in message:
             return message
-        log = message.get("log")
-        text = str(message["error"])
-        raise AgentRefused(self.machine, verb, text, str(log) if log else None)
+        refused = understood(self.machine, message, Refused)
+        raise AgentRefused(self.machine, verb, refused.error, refused.log)
 
     def _send(self, message: Message, deadline: float) -> None:
         line = json.dumps(message, separators=(",", ":")).encode() + b"\n"
@@ -180,7 +182,7 @@ class Agent:
     def _decoded(self, line: bytes) -> Message:
         try:
             message = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             shown = line[:80].decode(errors="replace")
             raise ComponentError(f"{self.machine}: the agent said no JSON: {shown}") from error
         if not isinstance(message, dict):
@@ -191,10 +193,9 @@ class Agent:
         if message.get("event") == "booted":
             self.booted = message
         elif message.get("event") == "ended":
-            app, how = message.get("app", "the application"), message.get("how", "by itself")
-            log = message.get("log")
-            words = f"; its last words: {last_lines(str(log))}" if log else ""
-            self.ended = f"{app} ended: {how}{words}"
+            told = understood(self.machine, message, Ended)
+            words = f"; its last words: {last_lines(told.log)}" if told.log else ""
+            self.ended = f"{told.app} ended: {told.how}{words}"
 
 
 def last_lines(log: str, number: int = 5) -> str:

@@ -16,7 +16,8 @@ from vsperf.host.process import Managed, managed
 from vsperf.host.taps import tap
 from vsperf.host.workspace import Workspace
 from vsperf.record.machine import MachineCounters, NicCounters
-from vsperf.vnfs.qemu.agent import Agent, AgentRefused, AgentSilent, Message, last_lines
+from vsperf.vnfs.qemu.agent import Agent, AgentRefused, AgentSilent, last_lines
+from vsperf.vnfs.qemu.answers import Booted, Counted, Message, understood
 from vsperf.vnfs.qemu.command import Machine, command_line
 from vsperf.vnfs.qemu.plan import start_message
 from vsperf.vnfs.qemu.qmp import Monitor
@@ -166,7 +167,8 @@ class RunningMachine:
         if self.agent is not None:
             with suppress(ComponentError):
                 answer = self.agent.ask("counters", COUNTERS_S)
-        return MachineCounters(name=self.name, nics=_nics(answer))
+        counted = understood(self.name, answer, Counted)
+        return MachineCounters(name=self.name, nics=_nics(counted))
 
     def facts(self) -> dict[str, Any]:
         """Return what it turned out to be."""
@@ -264,8 +266,8 @@ class RunningMachine:
         devices = self.machine.spec.devices
         if not devices or self.agent is None:
             return None
-        seen = (self.agent.booted or {}).get("nics", [])
-        macs = {str(nic.get("pci")): str(nic.get("mac")) for nic in seen}
+        seen = understood(self.name, self.agent.booted or {}, Booted).nics
+        macs = {str(nic.pci): str(nic.mac) for nic in seen}
         places = [self.machine.card_address(number) for number in range(len(devices))]
         missing = [devices[n] for n, place in enumerate(places) if place not in macs]
         if missing:
@@ -336,15 +338,14 @@ def _write_seed(machine: Machine, workspace: Workspace) -> None:
     )
 
 
-def _nics(answer: Message) -> tuple[NicCounters, ...]:
+def _nics(counted: Counted) -> tuple[NicCounters, ...]:
     """Return the counters of all cards; of none when one of them is not counted."""
     found = []
-    for nic in answer.get("nics") or ():
-        received, sent = nic.get("received"), nic.get("sent")
-        if not isinstance(received, int) or not isinstance(sent, int):
+    for nic in counted.nics or ():
+        if nic.received is None or nic.sent is None:
             return ()
-        drops = {str(reason): int(count) for reason, count in (nic.get("drops") or {}).items()}
-        found.append(NicCounters(received_frames=received, sent_frames=sent, drops=drops))
+        drops = nic.drops or {}
+        found.append(NicCounters(received_frames=nic.received, sent_frames=nic.sent, drops=drops))
     return tuple(found)
 
 
