@@ -61,10 +61,10 @@ def test_programs_read_it_as_json(vsperf: Shell) -> None:
 def test_what_cannot_be_undone_is_told_and_stays(vsperf: Shell) -> None:
     folder = killed()
     with (folder / "journal.jsonl").open("a") as journal:
-        journal.write('{"number": 99, "undo": {"kind": "remove-file", "path": "/proc"}}\n')
+        journal.write('{"number": 99, "undo": {"kind": "remove-tap", "name": "lo"}}\n')
     first = vsperf("clean")
     assert first.code == ExitCode.LEFT_BEHIND
-    assert "cannot remove /proc" in first.out
+    assert "cannot remove the tap lo" in first.out
     assert marked_below(folder.name) == ()
     (folder / "journal.jsonl").unlink()
     assert vsperf("clean").code == ExitCode.OK

@@ -1,7 +1,7 @@
 """kill -9 and signals at any moment of a deployment: what is left is found, and taken back.
 
-The deployment is a child Python that changes what the real ones change: programs, files, values of
-the kernel, hugepages. The kernel's values are a tree of files, so that no right is needed.
+The deployment is a child Python that changes what the real ones change: programs, drivers of cards,
+hugepages. The kernel's values are a tree of files, so that no right is needed.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import pytest
 
 from vsperf.errors import NotReadyError
 from vsperf.host.dead import dead_deployments, refuse_beside_dead
+from vsperf.host.files import Roots
 from vsperf.host.journal import NAME
 from vsperf.host.procfs import marked_below
 
@@ -42,7 +43,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from vsperf.host.hugepages import Machine, reserve
 from vsperf.host.process import managed
-from vsperf.host.undo import RemoveFile, WriteFile
+from vsperf.host.files import Roots
+from vsperf.host.undo import BindDriver
 from vsperf.host.workspace import workspace
 
 world, deadly, hold = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
@@ -56,14 +58,14 @@ def kill_at_a_line(descriptor):
         os.kill(os.getpid(), signal.SIGKILL)
 
 os.fsync = kill_at_a_line
-machine = Machine(world / "sys", world / "proc")
+machine, roots = Machine(world / "sys", world / "proc"), Roots(world)
 with ExitStack() as stack:
-    place = stack.enter_context(workspace("a deployment", world / "run"))
+    place = stack.enter_context(workspace("a deployment", world / "run", roots))
     stack.enter_context(reserve({0: 20 << 20}, place, machine))
-    stack.enter_context(place.undoing(WriteFile(path=world / "governor", value="powersave")))
-    (world / "governor").write_text("performance")
-    stack.enter_context(place.undoing(RemoveFile(path=world / "socket")))
-    (world / "socket").touch()
+    card = BindDriver(address="0000:00:08.0", driver="ixgbe", sysfs=roots.pci)
+    stack.enter_context(place.undoing(card))
+    (roots.pci / "devices/0000:00:08.0/driver_override").write_text("vfio-pci")
+    (place.folder / "socket").touch()
     for name in ("switch", "generator"):
         log = place.folder / f"{name}.log"
         argv = [sys.executable, "-c", os.environ["PROGRAM"]]
@@ -89,6 +91,10 @@ class World:
         return self.folder / "sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages"
 
     @property
+    def override(self) -> Path:
+        return self.folder / "sys/bus/pci/devices/0000:00:08.0/driver_override"
+
+    @property
     def roots(self) -> tuple[Path, ...]:
         return (self.folder / "run",)
 
@@ -105,16 +111,15 @@ class World:
         """Return what differs from the machine before the deployment, programs included."""
         found = [f"process {pid}" for pid in marked_below("vsperf-") if self._is_ours(pid)]
         found += [str(path) for path in self.folder.glob("run/*")]
-        if (self.folder / "socket").exists():
-            found.append("socket")
-        if (governor := (self.folder / "governor").read_text()) != "powersave":
-            found.append(f"governor {governor}")
+        if (driver := self.override.read_text().strip()) != "":
+            found.append(f"driver {driver}")
         if (pages := int(self.number.read_text())) != 3:
             found.append(f"{pages} hugepages")
         return found
 
     def clean(self) -> list[str]:
-        return [text for dead in dead_deployments(self.roots) for text in dead.take_down()]
+        machine = Roots(self.folder)
+        return [text for dead in dead_deployments(self.roots) for text in dead.take_down(machine)]
 
     def _is_ours(self, pid: int) -> bool:
         try:
@@ -133,7 +138,11 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     (made.number.parent / "free_hugepages").symlink_to("nr_hugepages")
     (tmp_path / "proc").mkdir()
     (tmp_path / "proc/meminfo").write_text("MemFree: 8000000 kB\nHugepagesize: 2048 kB\n")
-    (tmp_path / "governor").write_text("powersave")
+    made.override.parent.mkdir(parents=True)
+    made.override.write_text("\n")
+    drivers = tmp_path / "sys/bus/pci/drivers/ixgbe"
+    drivers.mkdir(parents=True)
+    (made.override.parent / "driver").symlink_to(drivers)
     return made
 
 
@@ -164,7 +173,7 @@ def test_a_kill_while_programs_run_is_made_good(world: World) -> None:
         process.kill()
     (dead,) = dead_deployments(world.roots)
     assert len(dead.processes) == 2
-    assert len(world.traces()) == 7  # programs, folder, socket, governor, pages, their ledger
+    assert len(world.traces()) == 6  # programs, folder, driver, pages, their ledger
     assert (world.clean(), world.traces()) == ([], [])
 
 
@@ -215,7 +224,9 @@ def test_a_clean_that_is_killed_can_be_done_again(world: World) -> None:
         def kill(descriptor):
             os.kill(os.getpid(), signal.SIGKILL)
         os.fsync = kill
-        dead_deployments((Path({str(world.roots[0])!r}),))[0].take_down()
+        from vsperf.host.files import Roots
+        world = Path({str(world.folder)!r})
+        dead_deployments((world / "run",))[0].take_down(Roots(world))
         """)
     for _ in range(3):
         ended = subprocess.run([sys.executable, "-c", text], check=False)

@@ -18,13 +18,13 @@ from vsperf.errors import NotReadyError
 from vsperf.host.dead import dead_deployments
 from vsperf.host.taps import tap
 from vsperf.host.tuntap import is_there, make_tap, remove_tap
+from vsperf.host.undo import BRIDGE_DEVICES
 from vsperf.host.workspace import Workspace, workspace
 from vsperf.record.flags import Flag
 from vsperf.record.placeholder import Placeholder
 from vsperf.record.run import Outcome
 from vsperf.record.trial import Purpose
 from vsperf.vswitches.ovs_dpdk.driver import OvsDpdk
-from vsperf.vswitches.ovs_dpdk.layout import BRIDGE_DEVICES
 from vsperf.vswitches.ovs_dpdk.running import SWITCH
 
 __all__ = ["fixture_calibrations", "fixture_place"]

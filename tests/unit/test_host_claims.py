@@ -5,7 +5,6 @@ The trees stand for a kernel that knows how many pages are used; the tests say h
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 import sys
@@ -23,9 +22,10 @@ from vsperf.errors import NotReadyError
 from vsperf.host import claims
 from vsperf.host.claims import Ledger, release
 from vsperf.host.dead import dead_deployments
+from vsperf.host.files import Roots
 from vsperf.host.hugepages import Machine, read_pools, remainders, require_memory, reserve
 from vsperf.host.pages import Pool
-from vsperf.host.undo import UNDO, ReturnHugepages
+from vsperf.host.undo import ReturnHugepages
 from vsperf.host.workspace import Workspace, workspace
 
 PAGE = 2 << 20
@@ -62,7 +62,7 @@ class World:
 
     def begin(self, name: str, pages: int) -> None:
         stack = ExitStack()
-        place = stack.enter_context(workspace(name, self.folder / name))
+        place = stack.enter_context(workspace(name, self.folder / name, Roots(self.folder)))
         stack.enter_context(reserve({0: pages * PAGE}, place, self.machine))
         self.runs[name], self.places[name] = stack, place
 
@@ -162,7 +162,7 @@ def test_runs_that_begin_at_the_same_moment_have_pages_each(world: World) -> Non
 
     def run(name: str) -> None:
         try:
-            with workspace(name, world.folder / "runs") as place:
+            with workspace(name, world.folder / "runs", Roots(world.folder)) as place:
                 everybody_is_there.wait(10)
                 with reserve({0: 10 * PAGE}, place, world.machine):
                     together.wait(10)
@@ -254,6 +254,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from vsperf import trusted
+from vsperf.host.files import Roots
 from vsperf.host.hugepages import Machine, reserve
 from vsperf.host.pages import Pool
 from vsperf.host.workspace import workspace
@@ -274,7 +275,7 @@ def around(function):
     return doing
 
 Pool.resize = around(Pool.resize)
-with workspace("a run", folder / "killed") as place:
+with workspace("a run", folder / "killed", Roots(folder)) as place:
     trusted.replace = around(trusted.replace)
     with reserve({0: 20 << 20}, place, Machine(folder / "sys", folder / "proc")):
         step()
@@ -297,8 +298,8 @@ def test_at_whatever_step_a_run_is_killed_clean_makes_it_good(world: World, besi
     for step in range(1, steps + 1):
         assert killed(world, step) == ""
         (dead,) = dead_deployments((world.folder / "killed",))
-        assert (step, dead.take_down(), world.total) == (step, (), before)
-        assert dead.take_down() == ()
+        assert (step, dead.take_down(Roots(world.folder)), world.total) == (step, (), before)
+        assert dead.take_down(Roots(world.folder)) == ()
     if beside:
         world.end("a")
     assert world.total == 7
@@ -313,7 +314,7 @@ def test_a_dead_run_claims_nothing_and_the_next_one_takes_its_pages_back(world: 
     world.end("b")
     assert world.total == 7
     (dead,) = dead_deployments((world.folder / "killed",))
-    assert (dead.take_down(), world.total) == ((), 7)
+    assert (dead.take_down(Roots(world.folder)), world.total) == ((), 7)
 
 
 def test_a_deployment_that_was_kept_keeps_its_claim(world: World) -> None:
@@ -348,40 +349,3 @@ def test_a_ledger_of_an_earlier_boot_says_nothing(world: World) -> None:
     release(world.pool, world.ledger)
     assert world.total == 7
     assert not world.ledger.exists()
-
-
-@pytest.mark.parametrize(
-    ("added", "lowering", "total", "after"),
-    [
-        (None, None, 100, 100),  # killed before anything was added
-        (None, None, 120, 100),  # killed before that was written down
-        (20, None, 120, 100),
-        (20, (120, 100), 120, 100),  # killed before the number was lowered
-        (20, (120, 100), 100, 100),  # killed after it
-    ],
-)
-def test_what_the_version_before_added_is_taken_back_once(
-    world: World,
-    added: int | None,
-    lowering: tuple[int, int] | None,
-    total: int,
-    after: int,
-) -> None:
-    world.set_total(total)
-    path = world.folder / "hugepages-0-2097152.json"
-    path.write_text(
-        json.dumps(
-            {
-                "pool": world.pool.model_dump(mode="json"),
-                "before": 100,
-                "wanted": 20,
-                "added": added,
-                "lowering": lowering,
-            }
-        )
-    )
-    undo = UNDO.validate_python({"kind": "return-hugepages", "ledger": str(path)})
-    for _ in range(2):
-        undo.carry_out()
-        assert world.total == after
-        assert not path.exists()

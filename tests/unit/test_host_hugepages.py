@@ -15,6 +15,7 @@ import pytest
 from hugepage_tree import add_pool, tree
 
 from vsperf.errors import NotReadyError
+from vsperf.host.files import Roots
 from vsperf.host.hugepages import Machine, read_pools, reserve
 from vsperf.host.workspace import Workspace, workspace
 
@@ -26,7 +27,7 @@ def place() -> Iterator[Workspace]:
     folder = Path(tempfile.mkdtemp(prefix="hugepages-"))
     folder.chmod(0o755)
     try:
-        with workspace("a test", folder / "run") as made:
+        with workspace("a test", folder / "run", Roots(folder)) as made:
             yield made
     finally:
         shutil.rmtree(folder)

@@ -10,13 +10,13 @@ import pytest
 
 from vsperf.errors import ExitCode, NotReadyError
 from vsperf.host.dead import dead_deployments
+from vsperf.host.files import Roots
 from vsperf.host.journal import NAME, Journal, pending
 from vsperf.host.owner import Owner
-from vsperf.host.places import runtime_folders
+from vsperf.host.places import LONGEST_SHORT_NAME, runtime_folders
 from vsperf.host.tuntap import LONGEST_NAME
-from vsperf.host.undo import BindDriver, RemoveFile, RemoveTree, WriteFile
+from vsperf.host.undo import BindDriver, EndMarked
 from vsperf.host.workspace import (
-    LONGEST_TAP,
     LeftBehindError,
     remove_folder,
     workspace,
@@ -61,7 +61,7 @@ def test_a_name_for_network_devices_is_short_and_belongs_to_one_workspace(tmp_pa
     with workspace("one", tmp_path / "run") as one, workspace("two", tmp_path / "run") as two:
         name = one.fill(f"ifname={Placeholder.TAP}-64-1")
         assert name == f"ifname={one.short_name}-64-1"
-        assert len(one.short_name) == len(LONGEST_TAP)
+        assert len(one.short_name) == len(LONGEST_SHORT_NAME)
         assert len(f"{one.short_name}-64-1") <= LONGEST_NAME
         assert one.short_name != two.short_name
 
@@ -89,30 +89,55 @@ def test_the_folder_of_workspaces_can_be_chosen(monkeypatch: pytest.MonkeyPatch)
     assert runtime_folders() == (Path("/somewhere"),)
 
 
-def test_what_was_promised_is_undone_even_if_its_part_forgets_it(tmp_path: Path) -> None:
-    stray = tmp_path / "stray"
-    with workspace("a test", tmp_path / "run") as place:
-        place.journal.planned(RemoveFile(path=stray))
-        stray.touch()
-    assert list(tmp_path.iterdir()) == []
+DEVICE = "0000:00:08.0"
 
 
-def test_undos_are_carried_out_backwards(tmp_path: Path) -> None:
-    value = tmp_path / "value"
-    value.write_text("old")
-    with workspace("a test", tmp_path / "run") as place:
-        for old, new in (("old", "newer"), ("newer", "newest")):
-            place.journal.planned(WriteFile(path=value, value=old))
-            value.write_text(new)
-    assert value.read_text() == "old"
+@pytest.fixture(name="machine")
+def fixture_machine(tmp_path: Path) -> Roots:
+    """Return a machine with a PCI device that is bound to vfio-pci, and was to ixgbe."""
+    roots = Roots(tmp_path / "machine")
+    device = roots.pci / "devices" / DEVICE
+    for folder in (device, roots.pci / "drivers/vfio-pci", roots.pci / "drivers/ixgbe"):
+        folder.mkdir(parents=True)
+    (device / "driver").symlink_to(roots.pci / "drivers/vfio-pci")
+    (device / "driver_override").write_text("vfio-pci\n")
+    return roots
 
 
-def test_what_cannot_be_undone_is_told_and_kept_for_later(tmp_path: Path) -> None:
-    folder = tmp_path / "folder"
-    with workspace("a test", tmp_path / "run") as place:
-        place.journal.planned(RemoveFile(path=folder))
-        folder.mkdir()
-    assert place.left == (f"cannot remove {folder}: Is a directory",)
+def giving_back(machine: Roots, address: str = DEVICE) -> BindDriver:
+    return BindDriver(address=address, driver="ixgbe", sysfs=machine.pci)
+
+
+def override(machine: Roots) -> str:
+    return (machine.pci / "devices" / DEVICE / "driver_override").read_text()
+
+
+def test_what_was_promised_is_undone_even_if_its_part_forgets_it(
+    tmp_path: Path, machine: Roots
+) -> None:
+    with workspace("a test", tmp_path / "run", machine) as place:
+        place.journal.planned(giving_back(machine))
+        assert override(machine) == "vfio-pci\n"
+    assert override(machine) == "\n"
+    assert not (tmp_path / "run").exists()
+
+
+def test_undos_are_carried_out_backwards(
+    tmp_path: Path, machine: Roots, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order: list[str] = []
+    monkeypatch.setattr(BindDriver, "carry_out", lambda undo: order.append(undo.address))
+    with workspace("a test", tmp_path / "run", machine) as place:
+        for number in range(3):
+            place.journal.planned(giving_back(machine, f"0000:00:08.{number}"))
+    assert order == ["0000:00:08.2", "0000:00:08.1", "0000:00:08.0"]
+
+
+def test_what_cannot_be_undone_is_told_and_kept_for_later(tmp_path: Path, machine: Roots) -> None:
+    (machine.pci / "drivers/ixgbe/bind").mkdir()
+    with workspace("a test", tmp_path / "run", machine) as place:
+        place.journal.planned(giving_back(machine))
+    assert place.left == (f"cannot give {DEVICE} back to ixgbe: Is a directory",)
     with pytest.raises(LeftBehindError, match="something of a test is left") as caught:
         place.require_nothing_left()
     assert caught.value.exit_code == ExitCode.LEFT_BEHIND
@@ -121,34 +146,47 @@ def test_what_cannot_be_undone_is_told_and_kept_for_later(tmp_path: Path) -> Non
     assert remove_folder(place.folder) == ()
 
 
-def test_a_kept_workspace_stays_and_can_be_told_from_a_living_one(tmp_path: Path) -> None:
+def test_what_no_deployment_can_have_changed_cannot_even_be_promised(tmp_path: Path) -> None:
+    undo = EndMarked(mark="vsperf-1-abcdef/switch")
     with (
         workspace("a test", tmp_path / "run") as place,
-        place.undoing(RemoveFile(path=place.folder / "socket")),
+        pytest.raises(ValueError, match="no deployment may promise this: end what was started"),
+        place.undoing(undo),
+    ):
+        pass
+
+
+def test_a_kept_workspace_stays_and_can_be_told_from_a_living_one(
+    tmp_path: Path, machine: Roots
+) -> None:
+    with (
+        workspace("a test", tmp_path / "run", machine) as place,
+        place.undoing(giving_back(machine)),
     ):
         (place.folder / "socket").touch()
         place.keep()
     assert (place.folder / "socket").exists()
+    assert override(machine) == "vfio-pci\n"
     owner = Owner.of(place.folder)
     assert owner is not None
     assert owner.kept
     assert dead_deployments((tmp_path / "run",)) == ()  # its owner is this test, and lives
 
 
-def test_a_signal_during_the_undoing_is_delivered_after_it(tmp_path: Path) -> None:
-    class Interrupting(RemoveFile):
+def test_a_signal_during_the_undoing_is_delivered_after_it(tmp_path: Path, machine: Roots) -> None:
+    class Interrupting(BindDriver):
         def carry_out(self) -> None:
             signal.raise_signal(signal.SIGINT)
             super().carry_out()
 
-    stray = tmp_path / "stray"
     with (
         pytest.raises(KeyboardInterrupt),
-        workspace("a test", tmp_path / "run") as place,
-        place.undoing(Interrupting(path=stray)),
+        workspace("a test", tmp_path / "run", machine) as place,
+        place.undoing(Interrupting(address=DEVICE, driver="ixgbe", sysfs=machine.pci)),
     ):
-        stray.touch()
-    assert list(tmp_path.iterdir()) == []
+        pass
+    assert override(machine) == "\n"
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_fork_does_not_take_down_what_its_parent_runs(tmp_path: Path) -> None:
@@ -171,13 +209,13 @@ def test_a_process_with_the_number_of_a_dead_owner_does_not_pass_for_it(tmp_path
 def test_a_line_that_was_cut_off_counts_for_nothing(tmp_path: Path) -> None:
     path = tmp_path / NAME
     journal = Journal(path)
-    journal.planned(RemoveFile(path=Path("/first")))
-    journal.planned(RemoveFile(path=Path("/second")))
+    journal.planned(EndMarked(mark="first"))
+    journal.planned(EndMarked(mark="second"))
     journal.close()
     path.write_bytes(path.read_bytes()[:-10])
-    assert [entry.undo for entry in pending(path)] == [RemoveFile(path=Path("/first"))]
+    assert [entry.undo for entry in pending(path)] == [EndMarked(mark="first")]
     again = Journal(path)
-    again.planned(RemoveFile(path=Path("/third")))
+    again.planned(EndMarked(mark="third"))
     again.close()
     assert len(pending(path)) == 2
 
@@ -193,31 +231,16 @@ def test_an_undo_of_another_version_is_told_and_not_dropped(tmp_path: Path) -> N
     remove_folder(place.folder)
 
 
-def test_a_tree_that_became_a_link_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "precious").mkdir()
-    (tmp_path / "link").symlink_to(tmp_path / "precious")
-    with pytest.raises(OSError, match="is a link now"):
-        RemoveTree(path=tmp_path / "link").carry_out()
-    assert (tmp_path / "precious").exists()
+def test_a_device_goes_back_to_its_driver(machine: Roots) -> None:
+    giving_back(machine).carry_out()
+    assert override(machine) == "\n"
+    assert (machine.pci / "drivers/vfio-pci/unbind").read_text() == DEVICE
+    assert (machine.pci / "drivers/ixgbe/bind").read_text() == DEVICE
 
 
-def test_a_device_goes_back_to_its_driver(tmp_path: Path) -> None:
-    device = tmp_path / "devices" / "0000:00:08.0"
-    for folder in (device, tmp_path / "drivers/vfio-pci", tmp_path / "drivers/ixgbe"):
-        folder.mkdir(parents=True)
-    (device / "driver").symlink_to(tmp_path / "drivers/vfio-pci")
-    (device / "driver_override").write_text("vfio-pci\n")
-    BindDriver(address="0000:00:08.0", driver="ixgbe", sysfs=tmp_path).carry_out()
-    assert (device / "driver_override").read_text() == "\n"
-    assert (tmp_path / "drivers/vfio-pci/unbind").read_text() == "0000:00:08.0"
-    assert (tmp_path / "drivers/ixgbe/bind").read_text() == "0000:00:08.0"
-
-
-def test_a_device_that_has_its_driver_is_left_alone(tmp_path: Path) -> None:
-    device = tmp_path / "devices" / "0000:00:08.0"
-    for folder in (device, tmp_path / "drivers/ixgbe"):
-        folder.mkdir(parents=True)
-    (device / "driver").symlink_to(tmp_path / "drivers/ixgbe")
-    undo = BindDriver(address="0000:00:08.0", driver="ixgbe", sysfs=tmp_path)
-    undo.carry_out()
-    assert list((tmp_path / "drivers/ixgbe").iterdir()) == []
+def test_a_device_that_has_its_driver_is_left_alone(machine: Roots) -> None:
+    driver = machine.pci / "devices" / DEVICE / "driver"
+    driver.unlink()
+    driver.symlink_to(machine.pci / "drivers/ixgbe")
+    giving_back(machine).carry_out()
+    assert list((machine.pci / "drivers/ixgbe").iterdir()) == []

@@ -15,7 +15,7 @@ from machine_tree import MachineTree, kernel
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host import binding
 from vsperf.host.binding import bound, pci_addresses
-from vsperf.host.files import link_name
+from vsperf.host.files import Roots, link_name
 from vsperf.host.journal import NAME, pending
 from vsperf.host.network import Network
 from vsperf.host.undo import BindDriver
@@ -36,7 +36,7 @@ def fixture_tree(tmp_path: Path) -> MachineTree:
 
 @pytest.fixture(name="place")
 def fixture_place(tmp_path: Path) -> Iterator[Workspace]:
-    with workspace("test", tmp_path / "run") as place:
+    with workspace("test", tmp_path / "run", Roots(tmp_path / "machine")) as place:
         yield place
 
 

@@ -144,37 +144,3 @@ def _lives(folder: Path) -> bool:
     """Whether a workspace is there whose run goes on, or which was kept."""
     owner = Owner.of(folder)
     return owner is not None and owner.same_boot and (owner.alive or owner.kept)
-
-
-class FormerLedger(Record):
-    """What a run of the version before wrote for itself alone, in the folder of its workspace."""
-
-    pool: Pool
-    before: int
-    wanted: int
-    added: int | None = None
-    lowering: tuple[int, int] | None = None
-
-
-def release_former(path: Path) -> None:
-    """Take back what a ledger of the version before says was added; again does nothing more."""
-    try:
-        ledger = FormerLedger.model_validate_json(trusted.read(path))
-    except (FileNotFoundError, ValidationError):
-        return path.unlink(missing_ok=True)
-    pool = ledger.pool
-    if not pool.folder.is_dir():
-        return path.unlink(missing_ok=True)
-    with pool.locked():
-        lowering = ledger.lowering
-        if lowering is None:
-            total, added = pool.total, ledger.added
-            if added is None:  # killed in the middle of adding
-                added = min(max(total - ledger.before, 0), ledger.wanted)
-            least = max(0, total - added)
-            lowering = (total, max(least, _wait_for_use(pool, least)))
-            changed = ledger.model_copy(update={"lowering": lowering})
-            trusted.replace(path, changed.model_dump_json().encode(), alone=True)
-        if pool.total == lowering[0]:
-            pool.resize(lowering[1])
-        path.unlink(missing_ok=True)

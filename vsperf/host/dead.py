@@ -7,11 +7,12 @@ from pathlib import Path
 
 from vsperf import trusted
 from vsperf.errors import NotReadyError
+from vsperf.host.files import Roots
 from vsperf.host.journal import NAME, Journal, pending
 from vsperf.host.owner import Owner
 from vsperf.host.places import WORKSPACE, workspaces
 from vsperf.host.procfs import is_running, marked_below, start_ticks
-from vsperf.host.undo import KillProcess
+from vsperf.host.undo import KillProcess, Reach
 from vsperf.host.workspace import end_the_rest, remove_folder, undo_all
 from vsperf.store.locks import lock
 
@@ -41,30 +42,34 @@ class DeadDeployment:
         """Return what taking it down does, in order."""
         return tuple(entry.text for entry in pending(self.folder / NAME))
 
-    def take_down(self) -> tuple[str, ...]:
-        """Undo all that it promised to undo, and remove it; return what failed, and why."""
+    def take_down(self, roots: Roots | None = None) -> tuple[str, ...]:
+        """Undo all that it promised to undo, and remove it; return what failed, and why.
+
+        `roots` replaces the machine that it changed.
+        """
         try:
             with trusted.opened(self.folder) as folder:
                 if not lock(folder.descriptor, exclusive=True, wait_s=LOCK_S):
                     return (f"somebody else has been taking down {self.folder} for {LOCK_S:g} s",)
-                return self._undo() if self.folder.exists() else ()
+                return self._undo(roots or Roots()) if self.folder.exists() else ()
         except FileNotFoundError:
             return ()
         except OSError as error:
             return (error.strerror or str(error),)
 
-    def _undo(self) -> tuple[str, ...]:
-        failures = (*self._carry_out(), *end_the_rest(self.folder))
+    def _undo(self, roots: Roots) -> tuple[str, ...]:
+        reach = Reach(self.folder, roots, self.owner.started if self.owner else None)
+        failures = (*self._carry_out(reach), *end_the_rest(self.folder))
         return failures or remove_folder(self.folder)
 
-    def _carry_out(self) -> tuple[str, ...]:
+    def _carry_out(self, reach: Reach) -> tuple[str, ...]:
         try:
             journal = Journal(self.folder / NAME)
         except OSError as error:
             return (f"the journal cannot be read: {error.strerror or error}",)
         try:
             same_boot = self.owner is None or self.owner.same_boot
-            return undo_all(self.folder, journal, same_boot=same_boot)
+            return undo_all(reach, journal, same_boot=same_boot)
         finally:
             journal.close()
 

@@ -40,7 +40,7 @@ class Machine:
     def ledger(self, pool: Pool) -> Path:
         """Return where runs write down what they claim, wherever their workspaces are."""
         folder = usual_folders()[0] if self.sysfs == SYSFS else self.sysfs.parent / "run"
-        return folder / f"hugepages-{pool.node}-{pool.page_bytes}.json"
+        return folder / pool.ledger_name
 
     def available(self, pool: Pool) -> int:
         """Return how many pages of a pool nobody uses or counts on; below 0, how many lack."""

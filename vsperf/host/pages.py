@@ -19,6 +19,11 @@ class Pool(Record):
     folder: Path
 
     @property
+    def ledger_name(self) -> str:
+        """The name of the file in which runs write down what they claim of it."""
+        return f"hugepages-{self.node}-{self.page_bytes}.json"
+
+    @property
     def total(self) -> int:
         """Pages that the kernel holds ready, used ones included."""
         return int((self.folder / "nr_hugepages").read_text())

@@ -6,6 +6,7 @@ or removed that another user has put there.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import tempfile
@@ -21,6 +22,15 @@ VARIABLE = "VSPERF_RUNTIME"
 RUN = Path("/run")
 WORKSPACE = re.compile(rf"{NAMESPACE}-(\d{{1,10}})-[0-9a-f]{{6}}", re.ASCII)
 """Name of a workspace; the number is that of the process that made it."""
+
+
+LONGEST_SHORT_NAME = "vspa0b1c2"
+"""Beginning of the names of network devices, which the kernel wants in 15 bytes."""
+
+
+def short_name(workspace: str) -> str:
+    """Return the beginning of the names of network devices: as good as unique on this machine."""
+    return f"vsp{hashlib.sha256(workspace.encode()).hexdigest()[:6]}"
 
 
 def runtime_folder() -> Path:

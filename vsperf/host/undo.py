@@ -1,33 +1,66 @@
 """Undos: how each kind of change to the machine is taken back.
 
 An undo is written down before the change is made, and may be carried out twice, late, or by another
-process. So each of them does nothing where there is nothing to take back.
+process. So each of them does nothing where there is nothing to take back. It is carried out only if
+it names what a deployment can have changed: whatever else stands in a journal is refused.
 """
 
 from __future__ import annotations
 
 import glob
 import os
-import shutil
-import subprocess
+import re
 import tempfile
 from abc import abstractmethod
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, TypeAdapter
 
-from vsperf.host.claims import release, release_former
+from vsperf import trusted
+from vsperf.host.claims import release
+from vsperf.host.files import Roots
 from vsperf.host.pages import Pool
+from vsperf.host.places import short_name, usual_folders
 from vsperf.host.procfs import end_all, is_running, marked
 from vsperf.host.tuntap import remove_tap
 from vsperf.record.base import Record
 
 TERMINATE_S = 1.5
-COMMAND_S = 10.0
 RUN = Path("/run")
 DEVICES = Path("/dev")
 PCI = Path("/sys/bus/pci")
+PCI_ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+DRIVER_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*")
+BRIDGE_DEVICES = ("vsperf-br", "ovs-netdev")
+"""Taps that every OVS with a bridge of ours makes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What a deployment can have changed: the rest of the machine is none of its business."""
+
+    workspace: Path
+    """Its folder, by whose name it calls what is outside of it."""
+    roots: Roots = field(default_factory=Roots)
+    since: int | None = None
+    """When its owner started, in clock ticks since boot; None when that is not known."""
+
+    def has_pool(self, pool: Pool) -> bool:
+        """Whether the kernel shows a pool of hugepages there."""
+        name = f"hugepages-{pool.page_bytes // 1024}kB"
+        shown = [self.roots.nodes / f"node{pool.node}" / "hugepages" / name]
+        if pool.node == 0:
+            shown.append(self.roots.sys / "kernel" / "mm" / "hugepages" / name)
+        return pool.folder in shown
+
+    def has_ledger(self, ledger: Path, pool: Pool) -> bool:
+        """Whether runs write down there what they do to a pool."""
+        here = self.roots == Roots()
+        folders = usual_folders() if here else (self.roots.root / "run",)
+        return ledger in [folder / pool.ledger_name for folder in folders]
 
 
 class Undo(Record):
@@ -42,8 +75,18 @@ class Undo(Record):
         """What carrying it out does, for people."""
 
     @abstractmethod
+    def is_within(self, reach: Reach) -> bool:
+        """Whether all that it names can have been changed by the deployment."""
+
+    @abstractmethod
     def carry_out(self) -> None:
         """Take the change back; raises OSError where that cannot be done."""
+
+    def take_back(self, reach: Reach) -> None:
+        """Carry it out, unless no deployment can have promised it; raises OSError then."""
+        if not self.is_within(reach):
+            raise OSError(f"{reach.workspace.name} cannot have changed that, and it is left alone")
+        self.carry_out()
 
 
 class EndMarked(Undo):
@@ -55,6 +98,9 @@ class EndMarked(Undo):
     @property
     def text(self) -> str:
         return f"end what was started as {self.mark}"
+
+    def is_within(self, reach: Reach) -> bool:
+        return self.mark.startswith(f"{reach.workspace.name}/")
 
     def carry_out(self) -> None:
         end_all(lambda: marked(self.mark), TERMINATE_S)
@@ -72,72 +118,12 @@ class KillProcess(Undo):
     def text(self) -> str:
         return f"end process {self.pid}"
 
+    def is_within(self, reach: Reach) -> bool:
+        started_after = reach.since is None or self.started >= reach.since
+        return self.pid > 1 and self.pid != os.getpid() and started_after
+
     def carry_out(self) -> None:
         end_all(lambda: (self.pid,) if is_running(self.pid, self.started) else (), TERMINATE_S)
-
-
-class RemoveFile(Undo):
-    """Removes a file, link or socket."""
-
-    kind: Literal["remove-file"] = "remove-file"
-    outlives_boot: ClassVar[bool] = True
-    path: Path
-
-    @property
-    def text(self) -> str:
-        return f"remove {self.path}"
-
-    def carry_out(self) -> None:
-        self.path.unlink(missing_ok=True)
-
-
-class RemoveTree(Undo):
-    """Removes a folder with all that is in it; never follows a link."""
-
-    kind: Literal["remove-tree"] = "remove-tree"
-    outlives_boot: ClassVar[bool] = True
-    path: Path
-
-    @property
-    def text(self) -> str:
-        return f"remove {self.path} with all that is in it"
-
-    def carry_out(self) -> None:
-        if self.path.is_symlink():
-            raise OSError(f"{self.path} is a link now, and is left alone")
-        if self.path.exists():
-            shutil.rmtree(self.path)
-
-
-class WriteFile(Undo):
-    """Writes the old value back to a file of the kernel, such as a sysctl."""
-
-    kind: Literal["write-file"] = "write-file"
-    path: Path
-    value: str
-
-    @property
-    def text(self) -> str:
-        return f"write {self.value!r} to {self.path}"
-
-    def carry_out(self) -> None:
-        if self.path.exists():  # the device that it belonged to may be gone
-            self.path.write_text(self.value)
-
-
-class Unmount(Undo):
-    """Takes a file system off."""
-
-    kind: Literal["unmount"] = "unmount"
-    path: Path
-
-    @property
-    def text(self) -> str:
-        return f"unmount {self.path}"
-
-    def carry_out(self) -> None:
-        if self.path.is_mount():
-            _unmount(self.path)
 
 
 class BindDriver(Undo):
@@ -152,6 +138,11 @@ class BindDriver(Undo):
     @property
     def text(self) -> str:
         return f"give {self.address} back to {self.driver or 'no driver'}"
+
+    def is_within(self, reach: Reach) -> bool:
+        named = self.driver is None or DRIVER_NAME.fullmatch(self.driver)
+        is_device = PCI_ADDRESS.fullmatch(self.address)
+        return bool(named and is_device) and self.sysfs == reach.roots.pci
 
     def carry_out(self) -> None:
         device = self.sysfs / "devices" / self.address
@@ -174,9 +165,8 @@ class ReturnHugepages(Undo):
     kind: Literal["return-hugepages"] = "return-hugepages"
     ledger: Path
     """Where it is written how many were added, and who counts on them."""
-    pool: Pool | None = None
-    """None in journals of the version before, when each run had a ledger of its own."""
-    claim: Path | None = None
+    pool: Pool
+    claim: Path
     """The name of the claim in the ledger."""
 
     @property
@@ -185,11 +175,12 @@ class ReturnHugepages(Undo):
             return f"return no hugepages: {self.ledger} does not say any more that some were added"
         return "return the hugepages that were added, and that no other run counts on"
 
+    def is_within(self, reach: Reach) -> bool:
+        known = reach.has_pool(self.pool) and reach.has_ledger(self.ledger, self.pool)
+        return known and self.claim.parent == reach.workspace
+
     def carry_out(self) -> None:
-        if self.pool is None:
-            release_former(self.ledger)
-        else:
-            release(self.pool, self.ledger, self.claim)
+        release(self.pool, self.ledger, self.claim)
 
 
 class SweepDpdk(Undo):
@@ -205,14 +196,18 @@ class SweepDpdk(Undo):
     def text(self) -> str:
         return f"remove what DPDK programs called {self.prefix}… left"
 
+    def is_within(self, reach: Reach) -> bool:
+        return self.prefix == reach.workspace.name
+
     def carry_out(self) -> None:
-        prefix = glob.escape(self.prefix)
-        own = Path(os.environ.get("XDG_RUNTIME_DIR") or RUN)
-        for parent in dict.fromkeys((RUN, own, Path(tempfile.gettempdir()))):
-            for folder in (parent / "dpdk").glob(f"{prefix}*"):
-                shutil.rmtree(folder)
+        for parent in _dpdk_folders():
+            absent = suppress(FileNotFoundError, trusted.DistrustedError)
+            with absent, trusted.opened(parent) as dpdk:
+                for name in dpdk.names():
+                    if name.startswith(self.prefix):
+                        dpdk.remove(name)
         for mount in DEVICES.glob("hugepages*"):
-            for file in mount.glob(f"{prefix}*map_*"):
+            for file in mount.glob(f"{glob.escape(self.prefix)}*map_*"):
                 file.unlink(missing_ok=True)
 
 
@@ -226,37 +221,25 @@ class RemoveTap(Undo):
     def text(self) -> str:
         return f"remove the tap {self.name}"
 
+    def is_within(self, reach: Reach) -> bool:
+        own = re.fullmatch(rf"{short_name(reach.workspace.name)}-\d+-\d+", self.name)
+        return own is not None or self.name in BRIDGE_DEVICES
+
     def carry_out(self) -> None:
         remove_tap(self.name)
 
 
-def _unmount(path: Path) -> None:
-    try:
-        result = subprocess.run(  # noqa: S603 - an argument vector of our own
-            ["umount", str(path)],  # noqa: S607 - wherever the system has it
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=COMMAND_S,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise OSError(f"unmounting {path} takes longer than {COMMAND_S:g} s") from error
-    if result.returncode:
-        raise OSError(result.stderr.strip() or f"cannot unmount {path}")
+def _dpdk_folders() -> tuple[Path, ...]:
+    """Return where DPDK programs of this user have their sockets; root's are in /run only."""
+    if os.geteuid() == 0:
+        return (RUN / "dpdk",)
+    own = os.environ.get("XDG_RUNTIME_DIR")
+    parents = [Path(own)] if own else []
+    return tuple(parent / "dpdk" for parent in (*parents, Path(tempfile.gettempdir())))
 
 
 AnyUndo = Annotated[
-    EndMarked
-    | KillProcess
-    | RemoveFile
-    | RemoveTree
-    | WriteFile
-    | Unmount
-    | BindDriver
-    | ReturnHugepages
-    | SweepDpdk
-    | RemoveTap,
+    EndMarked | KillProcess | BindDriver | ReturnHugepages | SweepDpdk | RemoveTap,
     Field(discriminator="kind"),
 ]
 UNDO: TypeAdapter[AnyUndo] = TypeAdapter(AnyUndo)

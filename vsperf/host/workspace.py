@@ -8,7 +8,6 @@ found by the folder, and taken back by `vsperf clean`.
 from __future__ import annotations
 
 import atexit
-import hashlib
 import os
 import secrets
 import time
@@ -18,12 +17,13 @@ from pathlib import Path
 
 from vsperf import trusted
 from vsperf.errors import DiedError, ExitCode, NotReadyError, VsperfError
+from vsperf.host.files import Roots
 from vsperf.host.interrupts import signals_held
 from vsperf.host.journal import NAME, Journal, pending
 from vsperf.host.owner import Owner
-from vsperf.host.places import NAMESPACE, VARIABLE, make_root, runtime_folder
+from vsperf.host.places import NAMESPACE, VARIABLE, make_root, runtime_folder, short_name
 from vsperf.host.procfs import end_all, marked_below
-from vsperf.host.undo import AnyUndo, SweepDpdk
+from vsperf.host.undo import AnyUndo, Reach, SweepDpdk
 from vsperf.record.placeholder import Placeholder, fill_in
 
 PATIENCE_S = 4.0
@@ -35,19 +35,19 @@ LONGEST_SOCKET_PATH = 107
 """Bytes; the kernel takes 108 with the one that ends them."""
 LONGEST_NAME = f"{NAMESPACE}-4194304-abcdef"
 """Of a workspace; process ids end there."""
-LONGEST_TAP = "vspa0b1c2"
-"""Beginning of the names of network devices, which the kernel wants in 15 bytes."""
 
 
 class Workspace:
     """Where a deployment lives; made by `workspace`."""
 
-    def __init__(self, folder: Path, owner: Owner) -> None:
+    def __init__(self, folder: Path, owner: Owner, roots: Roots | None = None) -> None:
         self.folder = folder
         """Private: nobody else can read it or write to it."""
         self.name = folder.name
         """Unique on this machine; the prefix of whatever needs a name outside of the folder."""
         self.owner = owner
+        self.reach = Reach(folder, roots or Roots(), owner.started)
+        """What it can change, and so what its undos may name."""
         self.journal = Journal(folder / NAME)
         self.kept = False
         """Whether the deployment stays up when vsperf ends."""
@@ -72,7 +72,7 @@ class Workspace:
     @property
     def short_name(self) -> str:
         """The beginning of the names of network devices; as good as unique on this machine."""
-        return f"vsp{hashlib.sha256(self.name.encode()).hexdigest()[:6]}"
+        return short_name(self.name)
 
     def keep(self) -> None:
         """Leave everything up when the workspace is left; `vsperf clean` takes it down."""
@@ -83,13 +83,15 @@ class Workspace:
     @contextmanager
     def undoing(self, undo: AnyUndo) -> Iterator[None]:
         """Promise an undo, let the change be made inside, and take it back afterwards."""
+        if not undo.is_within(self.reach):
+            raise ValueError(f"no deployment may promise this: {undo.text}")
         number = self.journal.planned(undo)
         try:
             yield
         finally:
             if not self.kept:
                 with signals_held(), suppress(OSError):  # tried again when the workspace is left
-                    undo.carry_out()
+                    undo.take_back(self.reach)
                     self.journal.undone(number)
 
     def require_running(self, when: str, but: str | None = None) -> None:
@@ -130,7 +132,7 @@ class Workspace:
             if self.kept or os.getpid() != self.owner.pid or not self.folder.exists():
                 self.journal.close()  # a fork of vsperf owns nothing
                 return
-            failures = (*undo_all(self.folder, self.journal), *end_the_rest(self.folder))
+            failures = (*undo_all(self.reach, self.journal), *end_the_rest(self.folder))
             self.journal.close()
             self.left = failures or remove_folder(self.folder)
 
@@ -155,13 +157,16 @@ class Nowhere(Workspace):
 
 
 @contextmanager
-def workspace(purpose: str, root: Path | None = None) -> Iterator[Workspace]:
+def workspace(
+    purpose: str, root: Path | None = None, roots: Roots | None = None
+) -> Iterator[Workspace]:
     """Make a workspace for `purpose`, such as a run's id, and leave nothing of it.
 
-    Ask `left` afterwards. `root` replaces the folder in which workspaces are made.
+    Ask `left` afterwards. `root` replaces the folder in which workspaces are made, `roots` the
+    machine that a deployment changes.
     """
     with signals_held():
-        made = _make(purpose, runtime_folder() if root is None else root)
+        made = _make(purpose, runtime_folder() if root is None else root, roots)
         atexit.register(made.leave)  # a signal can come between any two instructions below
     try:
         yield made
@@ -180,16 +185,16 @@ def given_or_own(given: Workspace | None, purpose: str) -> Iterator[Workspace]:
     own.require_nothing_left()
 
 
-def undo_all(folder: Path, journal: Journal, *, same_boot: bool = True) -> tuple[str, ...]:
+def undo_all(reach: Reach, journal: Journal, *, same_boot: bool = True) -> tuple[str, ...]:
     """Carry out what a journal promises, the last promise first; return what failed, and why."""
     failures = []
-    for entry in pending(folder / NAME):
+    for entry in pending(reach.workspace / NAME):
         if entry.undo is None:
             failures.append(entry.text)
             continue
         try:
             if same_boot or entry.undo.outlives_boot:
-                entry.undo.carry_out()
+                entry.undo.take_back(reach)
         except OSError as error:
             failures.append(f"cannot {entry.text}: {error.strerror or error}")
         else:
@@ -237,7 +242,7 @@ def require_short(sockets: Iterable[str], root: Path | None = None) -> None:
             )
 
 
-def _make(purpose: str, root: Path) -> Workspace:
+def _make(purpose: str, root: Path, roots: Roots | None) -> Workspace:
     owner = Owner.this_process(purpose)
     folder = root / f"{NAMESPACE}-{os.getpid()}-{secrets.token_hex(3)}"
     try:
@@ -249,7 +254,7 @@ def _make(purpose: str, root: Path) -> Workspace:
             why=error.strerror or str(error),
             fix="run as root, or set XDG_RUNTIME_DIR to a folder of your own",
         ) from error
-    made = Workspace(folder, owner)
+    made = Workspace(folder, owner, roots)
     made.journal.planned(SweepDpdk(prefix=made.name))
     return made
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from vsperf.errors import ComponentError, DiedError, NotReadyError
 from vsperf.host.process import Managed, end, managed
 from vsperf.host.tuntap import is_there, refused_frames
-from vsperf.host.undo import RemoveTap
+from vsperf.host.undo import BRIDGE_DEVICES, RemoveTap
 from vsperf.host.workspace import Workspace
 from vsperf.vswitches.ovs_dpdk import layout
 from vsperf.vswitches.ovs_dpdk.control import ask
@@ -161,7 +161,7 @@ def _promise_bridge_devices(made: Instance, stack: ExitStack) -> None:
     """
     if made.design.own_network:
         return
-    for name in layout.BRIDGE_DEVICES:
+    for name in BRIDGE_DEVICES:
         if not is_there(name):
             stack.enter_context(made.workspace.undoing(RemoveTap(name=name)))
 

@@ -10,8 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from vsperf.errors import UsageError
+from vsperf.host.places import LONGEST_SHORT_NAME
 from vsperf.host.tuntap import LONGEST_NAME
-from vsperf.host.workspace import LONGEST_TAP
+from vsperf.host.undo import BRIDGE_DEVICES
 from vsperf.record.placeholder import Placeholder, fill_in
 from vsperf.record.plan import Endpoint, Wire
 from vsperf.spec.case import CaseSpec
@@ -19,10 +20,8 @@ from vsperf.spec.wiring import Nic, nics
 from vsperf.vswitches.base import wire_of
 from vsperf.vswitches.ovs_dpdk.spec import OvsDpdkSpec
 
-BRIDGE = "vsperf-br"
+BRIDGE = BRIDGE_DEVICES[0]
 """No link is called so, because its name has a dash."""
-BRIDGE_DEVICES = (BRIDGE, "ovs-netdev")
-"""Devices of the kernel that OVS makes for a bridge and its datapath, in every instance."""
 DATABASE = f"{Placeholder.RUN}/conf.db"
 DATABASE_SOCKET = f"{Placeholder.RUN}/db.sock"
 DATABASE_CONTROL = f"{Placeholder.RUN}/ovsdb-server.ctl"
@@ -164,7 +163,7 @@ def _machine_port(
 def tap_name(nic: Nic) -> str:
     """Return what the tap of a card is called, not filled in."""
     name = f"{Placeholder.TAP}-{nic.machine.removeprefix('vm')}-{nic.number}"
-    if len(fill_in(name, {Placeholder.TAP: LONGEST_TAP})) > LONGEST_NAME:
+    if len(fill_in(name, {Placeholder.TAP: LONGEST_SHORT_NAME})) > LONGEST_NAME:
         raise UsageError(
             f"card {nic.number} of {nic.machine} cannot be plugged into a tap",
             why=f"the name of its device would be longer than {LONGEST_NAME} bytes",
