@@ -164,6 +164,25 @@ def test_frames_pass_both_ways_through_a_guest_on_taps_and_are_accounted_for(
         assert closed or (trial is not trials[0] and Flag.UNEXPLAINED in trial.flags)
 
 
+BESIDE = ("unshare", "--net", "sh", "-c", 'ip tuntap add ovs-netdev mode tap && exec "$@"', "sh")
+"""In a network where another Open vSwitch has made its device."""
+
+
+@pytest.mark.machine
+def test_taps_beside_another_open_vswitch_are_refused_before_anything_starts(
+    place: Place, require: Callable[[str], None]
+) -> None:
+    for part in ("guests", "ovs-dpdk", "namespaces"):
+        require(part)
+    tapped = ("run", "pvp_tput", "--set=vswitch.machine_ports=tap")
+    ended = place(*tapped, wrapped=BESIDE)
+    assert ended.code == 3, ended.err
+    assert "another Open vSwitch has the network device ovs-netdev" in ended.said
+    assert "vm1_0, vm1_1" in ended.said
+    assert "systemctl stop openvswitch-switch" in ended.said
+    assert not place.results.exists()
+
+
 @pytest.mark.machine
 def test_a_switch_that_was_killed_in_the_network_of_the_host_leaves_no_device_there(
     require: Callable[[str], None],

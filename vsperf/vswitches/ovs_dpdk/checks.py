@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from vsperf.errors import NotReadyError
+from vsperf.host.tuntap import is_there
 from vsperf.host.workspace import LONGEST_SOCKET_PATH, Workspace
 from vsperf.record.placeholder import Placeholder
 from vsperf.vswitches.ovs_dpdk import layout
@@ -28,6 +29,26 @@ def check(design: Design, workspace: Workspace, user: int | None = None) -> None
                 f"the path of a socket is too long: {path}",
                 why=f"it has {length} bytes, and the kernel takes {LONGEST_SOCKET_PATH}",
                 fix="give the link a shorter name, or let runs live in a folder with a short path",
+            )
+
+
+def require_network(ports: tuple[SwitchPort, ...]) -> None:
+    """Raise `NotReadyError` where the host's network is needed, and another OVS is in it.
+
+    Every instance makes devices of the same names there, and cannot open a port without them.
+    """
+    if not layout.needs_network(ports):
+        return
+    for name in layout.BRIDGE_DEVICES:
+        if is_there(name):
+            devices = ", ".join(port.name for port in ports if layout.needs_network((port,)))
+            raise NotReadyError(
+                f"another Open vSwitch has the network device {name}",
+                why=f"the ports {devices} are devices of the host's network, so the switch has to "
+                "run in it, and make a device of this name there as every OVS does",
+                fix="stop the other one for the time of the run (systemctl stop "
+                "openvswitch-switch), or do without such ports: for machines, "
+                "vswitch.machine_ports=vhost-user",
             )
 
 

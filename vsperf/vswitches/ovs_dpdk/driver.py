@@ -15,7 +15,7 @@ from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
 from vsperf.vswitches.base import SwitchPlan
 from vsperf.vswitches.ovs_dpdk.bringup import instance
-from vsperf.vswitches.ovs_dpdk.checks import check
+from vsperf.vswitches.ovs_dpdk.checks import check, require_network
 from vsperf.vswitches.ovs_dpdk.doctor import CHECKS
 from vsperf.vswitches.ovs_dpdk.layout import ports_of
 from vsperf.vswitches.ovs_dpdk.memory import MEGABYTE, memory_mb
@@ -52,7 +52,9 @@ class OvsDpdk:
         return switch_plan(Design(case, spec, placement), planned_programs(spec.install))
 
     def require(self, case: CaseSpec) -> None:
-        find_programs(_spec_of(case).install)
+        spec = _spec_of(case)
+        find_programs(spec.install)
+        require_network(ports_of(case, spec))
 
     def start(
         self, case: CaseSpec, plan: SwitchPlan, placement: Placement, workspace: Workspace
