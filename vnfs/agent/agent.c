@@ -3,7 +3,6 @@
 #include <unistd.h>
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
-#include <sys/wait.h>
 
 #include "agent.h"
 #include "boot.h"
@@ -12,30 +11,6 @@
 #define PROTOCOL 1
 /* Members that the image was built with, as JSON. */
 #define IMAGE "/etc/image.json"
-
-static void
-new_answer(struct agent *agent)
-{
-	text_init(&agent->answer, agent->answer_bytes, sizeof(agent->answer_bytes));
-	text_add(&agent->answer, "{", 1);
-	agent->has_request = false;
-}
-
-static void
-send_answer(struct agent *agent)
-{
-	text_add(&agent->answer, "}", 1);
-	if (agent->answer.overflown) {
-		/* Half an answer is none that a host could read. */
-		text_init(&agent->answer, agent->answer_bytes, sizeof(agent->answer_bytes));
-		if (agent->has_request)
-			text_format(&agent->answer, "{\"id\":%lld,", (long long)agent->answered);
-		else
-			text_format(&agent->answer, "{\"id\":null,");
-		text_format(&agent->answer, "\"error\":\"the answer is too long for a line\"}");
-	}
-	control_send(&agent->control, &agent->answer);
-}
 
 static void
 add_guest(struct agent *agent)
@@ -61,9 +36,9 @@ add_guest(struct agent *agent)
 void
 agent_booted(struct agent *agent)
 {
-	new_answer(agent);
+	answer_begin(agent);
 	add_guest(agent);
-	send_answer(agent);
+	answer_send(agent);
 }
 
 static void
@@ -90,7 +65,7 @@ add_log(struct agent *agent)
 static void
 power_off(struct agent *agent)
 {
-	send_answer(agent);
+	answer_send(agent);
 	control_finish(&agent->control);
 	agent_stop(agent);
 	boot_power_off();
@@ -124,7 +99,7 @@ agent_answer(void *context, char *line)
 	const char *wrong = line == NULL ? "a line too long, or with a zero in it"
 		: json_read(&agent->request, line);
 
-	new_answer(agent);
+	answer_begin(agent);
 	if (wrong == NULL && !json_is(json, 1, JSON_OBJECT))
 		wrong = "a request that is no object";
 	if (wrong != NULL) {
@@ -136,33 +111,5 @@ agent_answer(void *context, char *line)
 		text_format(&agent->answer, "\"id\":%lld", (long long)agent->answered);
 		perform(agent, json_string(json, json_member(json, 1, "verb")));
 	}
-	send_answer(agent);
-}
-
-void
-agent_reaped(struct agent *agent, pid_t pid, int status)
-{
-	struct application *application = &agent->application;
-
-	if (!child_ended(&application->child, pid, status) || !application->forwards)
-		return;
-	application->forwards = false;
-	new_answer(agent);
-	text_format(&agent->answer, "\"event\":\"ended\",\"app\":\"%s\",\"how\":\"",
-		application->kind->name);
-	child_how(&application->child, &agent->answer);
-	text_format(&agent->answer, "\",\"log\":");
-	child_log(&application->child, &agent->answer);
-	send_answer(agent);
-	agent_stop(agent);
-}
-
-void
-agent_reap(struct agent *agent)
-{
-	pid_t pid;
-	int status;
-
-	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
-		agent_reaped(agent, pid, status);
+	answer_send(agent);
 }

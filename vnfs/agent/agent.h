@@ -24,6 +24,10 @@ void agent_booted(struct agent *agent);
 /* One request; NULL stands for one that was too long. */
 void agent_answer(void *agent, char *line);
 
+/* A line to the host: its opening brace, and the whole line once its members are added. answer.c */
+void answer_begin(struct agent *agent);
+void answer_send(struct agent *agent);
+
 /* Some process ended; says so if it was the application. */
 void agent_reaped(struct agent *agent, pid_t pid, int status);
 

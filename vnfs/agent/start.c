@@ -196,19 +196,6 @@ add_started(struct agent *agent)
 }
 
 void
-agent_stop(struct agent *agent)
-{
-	struct application *application = &agent->application;
-
-	if (application->kind == NULL)
-		return;
-	child_stop(&application->child);
-	if (application->kind->stop != NULL)
-		application->kind->stop(application);
-	application->kind = NULL;
-}
-
-void
 agent_start(struct agent *agent, unsigned int request)
 {
 	struct application *application = &agent->application;

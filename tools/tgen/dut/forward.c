@@ -64,25 +64,25 @@ act(struct witness *witness, uint16_t ingress, struct entry *entry, struct rule 
 {
 	struct line *line = witness->line[ingress];
 
-	switch (rule.deed) {
-	case DEED_DROP:
+	switch (rule.action) {
+	case ACTION_DROP:
 		rte_pktmbuf_free(entry->mbuf);
 		return true;
-	case DEED_DUPLICATE:
-	case DEED_FOREIGN:
+	case ACTION_DUPLICATE:
+	case ACTION_FOREIGN:
 		pass(line, entry);
-		return pass_copy(witness, line, entry, rule.deed == DEED_FOREIGN);
-	case DEED_REORDER:
+		return pass_copy(witness, line, entry, rule.action == ACTION_FOREIGN);
+	case ACTION_REORDER:
 		line->held = *entry;
 		line->held_for = rule.argument;
 		return true;
-	case DEED_CORRUPT:
+	case ACTION_CORRUPT:
 		if (rule.argument > rte_pktmbuf_data_len(entry->mbuf))
 			break;
 		flip(entry->mbuf, rule.argument);
 		pass(line, entry);
 		return true;
-	case DEED_MISROUTE:
+	case ACTION_MISROUTE:
 		entry->egress = ingress;
 		pass(line, entry);
 		return true;
@@ -90,7 +90,7 @@ act(struct witness *witness, uint16_t ingress, struct entry *entry, struct rule 
 		break;
 	}
 	pass(line, entry);
-	return rule.deed == DEED_FORWARD;
+	return rule.action == ACTION_FORWARD;
 }
 
 static void
@@ -116,7 +116,7 @@ take(struct witness *witness, uint16_t ingress, struct rte_mbuf *mbuf, uint64_t 
 	record->received++;
 	rule = rules_find(&witness->rules, payload.sequence);
 	if (act(witness, ingress, &entry, rule))
-		record->done[rule.deed]++;
+		record->done[rule.action]++;
 }
 
 static void

@@ -23,7 +23,7 @@
 struct record {
 	uint64_t received; /* test frames */
 	uint64_t other; /* frames that are not of the test: forwarded untouched */
-	uint64_t done[DEED_KINDS];
+	uint64_t done[ACTION_KINDS];
 	uint64_t sent; /* what the ports took, of all that came from here */
 	uint64_t kept; /* held back or in the line when the end came */
 	uint64_t delayed; /* frames that the sums below speak of */

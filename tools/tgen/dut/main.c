@@ -144,12 +144,12 @@ to_ns(uint64_t cycles)
 static void
 report_port(FILE *file, const struct record *record)
 {
-	unsigned int deed;
+	unsigned int action;
 
 	fprintf(file, "{\"received\": %" PRIu64 ", \"other\": %" PRIu64 ", \"sent\": %" PRIu64
 		", \"kept\": %" PRIu64, record->received, record->other, record->sent, record->kept);
-	for (deed = 0; deed < DEED_KINDS; deed++)
-		fprintf(file, ", \"%s\": %" PRIu64, deed_name(deed), record->done[deed]);
+	for (action = 0; action < ACTION_KINDS; action++)
+		fprintf(file, ", \"%s\": %" PRIu64, action_name(action), record->done[action]);
 	if (record->delayed != 0)
 		fprintf(file, ", \"held_ns\": {\"least\": %.1f, \"mean\": %.1f, \"most\": %.1f}",
 			to_ns(record->held_least),

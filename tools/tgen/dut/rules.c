@@ -10,29 +10,29 @@
 #define MAX_DISTANCE 64
 #define MAX_FLIP 9000
 
-static const char *const names[DEED_KINDS] = {
-	[DEED_FORWARD] = "forward",
-	[DEED_DROP] = "drop",
-	[DEED_DUPLICATE] = "duplicate",
-	[DEED_REORDER] = "reorder",
-	[DEED_CORRUPT] = "corrupt",
-	[DEED_MISROUTE] = "misroute",
-	[DEED_FOREIGN] = "foreign",
+static const char *const names[ACTION_KINDS] = {
+	[ACTION_FORWARD] = "forward",
+	[ACTION_DROP] = "drop",
+	[ACTION_DUPLICATE] = "duplicate",
+	[ACTION_REORDER] = "reorder",
+	[ACTION_CORRUPT] = "corrupt",
+	[ACTION_MISROUTE] = "misroute",
+	[ACTION_FOREIGN] = "foreign",
 };
 
 const char *
-deed_name(enum deed deed)
+action_name(enum action action)
 {
-	return names[deed];
+	return names[action];
 }
 
 static uint32_t
-longest_argument(enum deed deed)
+longest_argument(enum action action)
 {
-	switch (deed) {
-	case DEED_REORDER:
+	switch (action) {
+	case ACTION_REORDER:
 		return MAX_DISTANCE;
-	case DEED_CORRUPT:
+	case ACTION_CORRUPT:
 		return MAX_FLIP;
 	default:
 		return 0;
@@ -44,7 +44,7 @@ rules_add(struct rules *rules, const char *text)
 {
 	struct rule rule = { 0 };
 	char name[16], rest;
-	unsigned int deed;
+	unsigned int action;
 	int found;
 
 	if (rules->count == DUT_MAX_RULES)
@@ -52,14 +52,14 @@ rules_add(struct rules *rules, const char *text)
 	found = sscanf(text, "%15[a-z]=%u:%u%c", name, &rule.offset, &rule.argument, &rest);
 	if (found != 2 && found != 3)
 		return -EINVAL;
-	for (deed = DEED_DROP; deed < DEED_KINDS; deed++)
-		if (strcmp(name, names[deed]) == 0)
+	for (action = ACTION_DROP; action < ACTION_KINDS; action++)
+		if (strcmp(name, names[action]) == 0)
 			break;
-	if (deed == DEED_KINDS)
+	if (action == ACTION_KINDS)
 		return -EINVAL;
-	rule.deed = (enum deed)deed;
-	if (rule.argument > longest_argument(rule.deed) ||
-			(longest_argument(rule.deed) != 0 && rule.argument == 0))
+	rule.action = (enum action)action;
+	if (rule.argument > longest_argument(rule.action) ||
+			(longest_argument(rule.action) != 0 && rule.argument == 0))
 		return -EINVAL;
 	rules->rule[rules->count++] = rule;
 	return 0;
@@ -95,7 +95,7 @@ rules_prepare(struct rules *rules)
 		rules->at[offset] = (uint8_t)(n + 1);
 	}
 	for (n = 0; n < rules->count; n++)
-		if (rules->rule[n].deed == DEED_REORDER && !has_room(rules, &rules->rule[n]))
+		if (rules->rule[n].action == ACTION_REORDER && !has_room(rules, &rules->rule[n]))
 			return -EINVAL;
 	return 0;
 }

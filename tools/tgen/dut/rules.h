@@ -12,19 +12,19 @@
 #define DUT_MAX_RULES 32
 #define DUT_MAX_PERIOD (UINT32_C(1) << 20)
 
-enum deed {
-	DEED_FORWARD, /* nothing, as a sound switch does */
-	DEED_DROP,
-	DEED_DUPLICATE,
-	DEED_REORDER, /* let `argument` later frames pass first */
-	DEED_CORRUPT, /* flip a bit in the byte that lies `argument` bytes before the end */
-	DEED_MISROUTE, /* send it back where it came from */
-	DEED_FOREIGN, /* forward it, and a frame of somebody else behind it */
-	DEED_KINDS,
+enum action {
+	ACTION_FORWARD, /* nothing, as a sound switch does */
+	ACTION_DROP,
+	ACTION_DUPLICATE,
+	ACTION_REORDER, /* let `argument` later frames pass first */
+	ACTION_CORRUPT, /* flip a bit in the byte that lies `argument` bytes before the end */
+	ACTION_MISROUTE, /* send it back where it came from */
+	ACTION_FOREIGN, /* forward it, and a frame of somebody else behind it */
+	ACTION_KINDS,
 };
 
 struct rule {
-	enum deed deed;
+	enum action action;
 	uint32_t offset;
 	uint32_t argument;
 };
@@ -41,12 +41,12 @@ int rules_add(struct rules *rules, const char *text);
 /* Lay out the table; -EINVAL when rules overlap or lie outside the period. */
 int rules_prepare(struct rules *rules);
 void rules_free(struct rules *rules);
-const char *deed_name(enum deed deed);
+const char *action_name(enum action action);
 
 static inline struct rule
 rules_find(const struct rules *rules, uint64_t sequence)
 {
-	static const struct rule sound = { .deed = DEED_FORWARD };
+	static const struct rule sound = { .action = ACTION_FORWARD };
 	uint8_t number = rules->at[sequence % rules->period];
 
 	return number == 0 ? sound : rules->rule[number - 1];

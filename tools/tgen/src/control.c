@@ -16,12 +16,13 @@
 
 #include "control.h"
 #include "telemetry.h"
+#include "verbs.h"
 
 /* While so much waits to be taken, nothing more is read: a controller has to listen, too. */
 #define OUTGOING_FULL (1u << 20)
 #define PUBLISH_NS UINT64_C(100000000)
 /* At the end, the last answer has so long to leave. */
-#define FAREWELL_MS 50
+#define LAST_FLUSH_MS 50
 
 static uint64_t
 now_ns(void)
@@ -145,13 +146,13 @@ publish(struct control *control)
 
 /* The last answer shall arrive, but nobody waits long for a controller that does not listen. */
 static void
-farewell(struct control *control)
+flush_last(struct control *control)
 {
 	struct pollfd output = { .fd = control->output, .events = POLLOUT };
-	uint64_t end_ns = now_ns() + FAREWELL_MS * UINT64_C(1000000);
+	uint64_t end_ns = now_ns() + LAST_FLUSH_MS * UINT64_C(1000000);
 
 	while (waiting(control) > 0 && now_ns() < end_ns) {
-		if (poll(&output, 1, FAREWELL_MS) <= 0 || !flush(control))
+		if (poll(&output, 1, LAST_FLUSH_MS) <= 0 || !flush(control))
 			return;
 	}
 }
@@ -217,7 +218,7 @@ loop(struct control *control, int signals, int patience_ms)
 		if (ready > 0 && !serve(control, polls))
 			lost = session_end(session, "the controller has gone");
 		if (session->quit) {
-			farewell(control);
+			flush_last(control);
 			return lost ? CONTROL_LOST : CONTROL_QUIT;
 		}
 		session_tick(session, now_ns());
@@ -231,7 +232,7 @@ control_run(struct control *control, struct engine *engine, const struct process
 {
 	enum control_end end = CONTROL_NOBODY;
 
-	control->session = session_create(engine, facts, enqueue, control);
+	control->session = session_create(engine, facts, verb_table, enqueue, control);
 	if (control->session == NULL)
 		return end;
 	telemetry_start(control->session);

@@ -11,27 +11,7 @@
 #include <rte_ethdev.h>
 
 #include "engine_private.h"
-
-/* One worker does both; of several, the first half sends and the others receive. */
-static unsigned int
-transmitters(const struct engine *engine)
-{
-	return engine->workers == 1 ? 1 : engine->workers / 2;
-}
-
-struct worker *
-engine_transmitter(const struct engine *engine, unsigned int queue)
-{
-	return engine->worker[queue % transmitters(engine)];
-}
-
-struct worker *
-engine_receiver(const struct engine *engine, unsigned int queue)
-{
-	unsigned int first = engine->workers == 1 ? 0 : transmitters(engine);
-
-	return engine->worker[first + queue % (engine->workers - first)];
-}
+#include "loop.h"
 
 static int
 start_ports(struct engine *engine, const struct engine_options *options, struct error *error)
@@ -125,7 +105,7 @@ launch_workers(struct engine *engine, struct error *error)
 
 		worker_command(worker, COMMAND_PARK);
 		worker->state = STATE_BUSY; /* until it says that it is parked */
-		ret = rte_eal_remote_launch(worker_main, worker, worker->lcore);
+		ret = rte_eal_remote_launch(loop_main, worker, worker->lcore);
 		if (ret != 0) {
 			worker->state = STATE_GONE;
 			return error_set(error, ret, "worker-lost", "lcore %u does not start",
@@ -135,48 +115,6 @@ launch_workers(struct engine *engine, struct error *error)
 	if (!engine_park(engine))
 		return error_set(error, -EIO, "worker-lost", "a worker does not answer");
 	return 0;
-}
-
-void
-engine_dismiss(struct engine *engine)
-{
-	unsigned int i;
-
-	for (i = 0; i < engine->workers; i++)
-		worker_command(engine->worker[i], COMMAND_PARK);
-}
-
-bool
-engine_parked(const struct engine *engine)
-{
-	unsigned int i;
-
-	for (i = 0; i < engine->workers; i++)
-		if (worker_state(engine->worker[i]) != STATE_PARKED)
-			return false;
-	return true;
-}
-
-int
-engine_check_idle(const struct engine *engine, struct error *error)
-{
-	if (engine->state == ENGINE_RUNNING)
-		return error_set(error, -EBUSY, "busy", "a trial is running");
-	if (!engine_parked(engine))
-		return error_set(error, -EIO, "worker-lost", "a worker does not answer");
-	return 0;
-}
-
-bool
-engine_park(struct engine *engine)
-{
-	bool parked = true;
-	unsigned int i;
-
-	engine_dismiss(engine);
-	for (i = 0; i < engine->workers; i++)
-		parked &= worker_wait(engine->worker[i], STATE_PARKED);
-	return parked;
 }
 
 struct engine *

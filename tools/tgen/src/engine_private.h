@@ -18,7 +18,14 @@ struct capture_request {
 
 struct engine {
 	enum engine_state state;
-	enum engine_phase { PHASE_NONE, PHASE_SENDING, PHASE_DRAINING, PHASE_PARKING, PHASE_STALLS, PHASE_STALLS_PARKING } phase;
+	enum engine_phase {
+		PHASE_NONE,
+		PHASE_SENDING,
+		PHASE_DRAINING,
+		PHASE_PARKING,
+		PHASE_STALLS,
+		PHASE_STALLS_PARKING,
+	} phase;
 	uint16_t ports, workers;
 	struct port port[TGEN_MAX_PORTS];
 	struct worker *worker[WORKER_MAX];
@@ -44,7 +51,7 @@ struct engine {
 	struct answers *answers[TGEN_MAX_PORTS]; /* of all ports while it is on */
 };
 
-/* Which worker sends on a queue, which receives from it; queues count through all ports. */
+/* Which worker sends on a queue, which receives; queues count through all ports. queues.c */
 struct worker *engine_transmitter(const struct engine *engine, unsigned int queue);
 struct worker *engine_receiver(const struct engine *engine, unsigned int queue);
 
@@ -52,7 +59,9 @@ struct worker *engine_receiver(const struct engine *engine, unsigned int queue);
 int prepare_traffic(struct engine *engine, const struct traffic *traffic, struct error *error);
 void prepare_free(struct engine *engine);
 
-/* Send all workers to park; whether they have; and both, false when one does not answer in time. */
+/* Send all workers to park; whether they have; and both, false when one does not answer
+ * in time. parking.c
+ */
 void engine_dismiss(struct engine *engine);
 bool engine_parked(const struct engine *engine);
 bool engine_park(struct engine *engine);

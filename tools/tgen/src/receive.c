@@ -10,7 +10,7 @@
 
 #include "payload.h"
 #include "payload_find.h"
-#include "worker.h"
+#include "receive.h"
 
 /* Frames of one stream in a row: their sums go to memory once. */
 struct row {
@@ -204,7 +204,7 @@ note_corrupted(struct worker *worker, struct receiver *receiver, const struct rt
 	return true;
 }
 
-/* Whatever does not go the usual way; a row is of one frame here. Tells whether it is of this trial. */
+/* Whatever does not go the usual way; a row is of one frame. True if it is of this trial. */
 static __rte_noinline bool
 check_odd_frame(struct worker *worker, struct receiver *receiver, const struct rte_mbuf *buffer)
 {

@@ -286,3 +286,22 @@ result_stalls(const struct session *session)
 	}
 	return json_pack("{s:o}", "workers", list);
 }
+
+json_t *
+result_live(const struct session *session, uint64_t *elapsed_ns)
+{
+	struct live live = { 0 };
+	json_t *list = json_array(), *stream;
+	unsigned int i;
+
+	engine_live(session->engine, &live);
+	for (i = 0; i < session->traffic.streams; i++) {
+		stream = json_object();
+		message_count(stream, "stream", i);
+		message_count(stream, "sent", live.sent[i]);
+		message_count(stream, "received", live.received[i]);
+		json_array_append_new(list, stream);
+	}
+	*elapsed_ns = live.elapsed_ns;
+	return list;
+}

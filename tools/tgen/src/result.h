@@ -11,5 +11,7 @@
 json_t *result_trial(const struct session *session);
 json_t *result_probe(const struct session *session);
 json_t *result_stalls(const struct session *session);
+/* Readings in mid-trial, for the verb and the event. */
+json_t *result_live(const struct session *session, uint64_t *elapsed_ns);
 
 #endif /* TGEN_RESULT_H */

@@ -5,7 +5,7 @@
 /*
  * How long a cache line takes from one CPU to another and back. Every ring between two CPUs pays
  * this price, and on a virtual machine it changes when the host moves a CPU, with no other sign.
- * Two threads of their own toss the line, so neither ports nor workers have a part in it.
+ * Two threads of their own pass the line back and forth, so neither ports nor workers have a part in it.
  */
 
 #include <stdbool.h>

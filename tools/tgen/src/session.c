@@ -130,7 +130,7 @@ run_verb(struct session *session, struct object *request, json_t **result)
 		problem_set(request->problem, "verb", "missing-key", "a request needs a verb");
 		return VERB_FAILED;
 	}
-	for (verb = verb_table; verb->name != NULL; verb++)
+	for (verb = session->verbs; verb->name != NULL; verb++)
 		if (strcmp(verb->name, name) == 0)
 			break;
 	if (verb->name == NULL) {
@@ -273,7 +273,7 @@ static void
 send_stats(struct session *session)
 {
 	uint64_t elapsed_ns;
-	json_t *streams = live_streams(session, &elapsed_ns), *content = json_object();
+	json_t *streams = result_live(session, &elapsed_ns), *content = json_object();
 
 	message_count(content, "elapsed_ns", elapsed_ns);
 	json_object_set_new(content, "streams", streams);
@@ -308,7 +308,7 @@ session_tick(struct session *session, uint64_t now_ns)
 		return;
 	if (engine_poll(session->engine) == ENGINE_RUNNING) {
 		if (pending->activity == ACTIVITY_TRIAL && now_ns >= pending->next_stats_ns) {
-			/* After a stall of the host no salvo: the missed ones are missed. */
+			/* Those missed in a stall of the host are not made up for. */
 			while (pending->next_stats_ns <= now_ns)
 				pending->next_stats_ns += SECOND_NS;
 			send_stats(session);
@@ -373,8 +373,8 @@ verb_quit(struct session *session, struct object *request, json_t **result)
 }
 
 struct session *
-session_create(struct engine *engine, const struct process_facts *facts, session_send send,
-	void *context)
+session_create(struct engine *engine, const struct process_facts *facts,
+	const struct verb *verbs, session_send send, void *context)
 {
 	struct session *session = calloc(1, sizeof(*session));
 
@@ -382,6 +382,7 @@ session_create(struct engine *engine, const struct process_facts *facts, session
 		return NULL;
 	session->engine = engine;
 	session->facts = facts;
+	session->verbs = verbs;
 	session->send = send;
 	session->context = context;
 	session->next_trial = facts->first_trial;

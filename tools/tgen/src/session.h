@@ -61,9 +61,12 @@ struct pending {
 /* Takes one line, its newline included. */
 typedef void (*session_send)(void *context, const char *line, size_t length);
 
+struct verb;
+
 struct session {
 	struct engine *engine;
 	const struct process_facts *facts;
+	const struct verb *verbs; /* what a controller may ask for */
 	session_send send;
 	void *context;
 	uint64_t now_ns; /* monotonic, as of the last call */
@@ -79,8 +82,9 @@ struct session {
 	char *line; /* as far as it has come in */
 };
 
+/* `verbs` end with one that has no name. */
 struct session *session_create(struct engine *engine, const struct process_facts *facts,
-	session_send send, void *context);
+	const struct verb *verbs, session_send send, void *context);
 void session_destroy(struct session *session);
 
 /* Take what the controller sent, in pieces of any size. */

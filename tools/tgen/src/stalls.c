@@ -10,28 +10,6 @@
 #include "engine_private.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-#define LOOKS 64 /* at the clock, for one at the command */
-
-void
-stalls_run(struct worker *worker)
-{
-	uint64_t begin = rte_rdtsc(), before = begin, end = begin + worker->stall_cycles;
-	uint64_t threshold = worker->stall_threshold;
-	unsigned int i;
-
-	worker->started_tsc = begin;
-	while (before < end && worker_load_command(worker) == COMMAND_STALLS) {
-		for (i = 0; i < LOOKS; i++) {
-			uint64_t now = rte_rdtsc();
-
-			/* A CPU's clock that is behind another's is no gap. */
-			if (unlikely((int64_t)(now - before) >= (int64_t)threshold))
-				histogram_add(worker->gaps, now - before);
-			before = now;
-		}
-	}
-	worker->ended_tsc = before;
-}
 
 static int
 prepare(struct engine *engine, struct error *error)

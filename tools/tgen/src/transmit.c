@@ -9,7 +9,7 @@
 #include <rte_mbuf.h>
 
 #include "payload.h"
-#include "worker.h"
+#include "transmit.h"
 
 #define DEPARTURE_GROUPS 8
 /* What a stall held up is caught up with at no more than twice the rate: flat out, the generator's

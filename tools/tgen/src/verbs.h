@@ -57,7 +57,4 @@ bool request_end(struct object *request);
 /* Hand an engine's error on. */
 enum verb_outcome verb_refuse(struct object *request, const struct error *error);
 
-/* Readings in mid-trial, for the verb and the event. */
-json_t *live_streams(const struct session *session, uint64_t *elapsed_ns);
-
 #endif /* TGEN_VERBS_H */

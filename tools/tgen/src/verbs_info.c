@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "result.h"
 #include "verbs.h"
 
 static json_t *
@@ -66,7 +67,7 @@ verb_hello(struct session *session, struct object *request, json_t **result)
 	json_object_set_new(json, "lcores", lcores_json(facts));
 	json_object_set_new(json, "state", json_string(session_activity(session)));
 	verbs = json_array();
-	for (verb = verb_table; verb->name != NULL; verb++)
+	for (verb = session->verbs; verb->name != NULL; verb++)
 		json_array_append_new(verbs, json_string(verb->name));
 	json_object_set_new(json, "verbs", verbs);
 	json_object_set_new(json, "limits", limits_json());
@@ -145,25 +146,6 @@ verb_ports(struct session *session, struct object *request, json_t **result)
 	return VERB_DONE;
 }
 
-json_t *
-live_streams(const struct session *session, uint64_t *elapsed_ns)
-{
-	struct live live = { 0 };
-	json_t *list = json_array(), *stream;
-	unsigned int i;
-
-	engine_live(session->engine, &live);
-	for (i = 0; i < session->traffic.streams; i++) {
-		stream = json_object();
-		message_count(stream, "stream", i);
-		message_count(stream, "sent", live.sent[i]);
-		message_count(stream, "received", live.received[i]);
-		json_array_append_new(list, stream);
-	}
-	*elapsed_ns = live.elapsed_ns;
-	return list;
-}
-
 enum verb_outcome
 verb_live(struct session *session, struct object *request, json_t **result)
 {
@@ -175,7 +157,7 @@ verb_live(struct session *session, struct object *request, json_t **result)
 		return VERB_FAILED;
 	json = json_pack("{s:s}", "state", session_activity(session));
 	if (activity == ACTIVITY_TRIAL || activity == ACTIVITY_PROBE) {
-		json_object_set_new(json, "streams", live_streams(session, &elapsed_ns));
+		json_object_set_new(json, "streams", result_live(session, &elapsed_ns));
 		message_count(json, "elapsed_ns", elapsed_ns);
 	}
 	*result = json;

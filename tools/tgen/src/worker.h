@@ -165,35 +165,14 @@ struct __rte_cache_aligned worker {
 	uint64_t longest_gap_cycles, longest_gap_tsc, gaps_over_10us;
 };
 
-/* Entry of an lcore; `argument` is its struct worker. Returns after COMMAND_QUIT. */
-int worker_main(void *argument);
-
 /* From the main lcore. */
 void worker_command(struct worker *worker, enum worker_command command);
 enum worker_state worker_state(const struct worker *worker);
 /* False when the worker did not reach the state in a second: it is gone, or never runs. */
 bool worker_wait(const struct worker *worker, enum worker_state state);
 
-/* Offer what is due by `now`; true when there was something to do. */
-bool transmit_round(struct worker *worker, struct sender *sender, uint64_t now);
-/* Frames are due at `now` that were not sent. */
-bool transmit_due(const struct sender *sender, uint64_t now);
-/* All of a stream is sent. */
-bool transmit_done(const struct sender *sender);
-/* Forget frames that no port took; sending ends. */
-void transmit_abandon(struct worker *worker, struct sender *sender);
-
-/* Take a burst off the queue and start to fetch it; its frames are then checked, and freed. */
-bool receive_poll(struct worker *worker, struct receiver *receiver);
-/* Returns whether any of them was of this trial. */
-bool receive_check(struct worker *worker, struct receiver *receiver);
-/* Of a queue that is not polled any more: count what it was behind at last. */
-void receive_end(struct receiver *receiver);
-void receive_discard(struct receiver *receiver);
-
-/* Spin until the time is over or the command changes. stalls.c */
-void stalls_run(struct worker *worker);
-
+/* From the worker itself. */
+void worker_set_state(struct worker *worker, enum worker_state state);
 void worker_note_gap(struct worker *worker, uint64_t gap);
 
 /* Read the clock; called after each piece of work, so that a long gap is not our own doing. */

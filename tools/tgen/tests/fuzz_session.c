@@ -10,6 +10,7 @@
 
 #include "fake_engine.h"
 #include "fuzz_session.h"
+#include "verbs.h"
 
 struct tally {
 	unsigned int answers, refusals;
@@ -61,7 +62,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct error error;
 	struct tally tally = { 0 };
 	struct engine *engine = engine_create(NULL, &error);
-	struct session *session = session_create(engine, &fake_facts, count, &tally);
+	struct session *session = session_create(engine, &fake_facts, verb_table, count, &tally);
 	const uint8_t *end;
 	unsigned int expected = 0;
 	uint64_t now_ns = 0;

@@ -10,6 +10,7 @@
 
 #include "fake_engine.h"
 #include "session.h"
+#include "verbs.h"
 
 #define MOST_LINES 256
 
@@ -51,7 +52,7 @@ begin(void **state)
 	struct error error;
 
 	talk->engine = engine_create(NULL, &error);
-	talk->session = session_create(talk->engine, &fake_facts, keep, talk);
+	talk->session = session_create(talk->engine, &fake_facts, verb_table, keep, talk);
 	*state = talk;
 	return 0;
 }

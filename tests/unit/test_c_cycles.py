@@ -1,0 +1,62 @@
+"""No two C files need each other: what a file calls lies below it."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+from conftest import Require
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+BUILD = REPOSITORY / "build" / "tgen"
+AGENT = REPOSITORY / "vnfs" / "agent"
+PARTS = ("tgen.p", "libtgen-pure.a.p", "libtgen-session.a.p")
+
+
+def test_the_files_of_tgen_need_each_other_in_one_direction(require: Require) -> None:
+    require("tgen")
+    objects = [path for part in PARTS for path in (BUILD / part).glob("*.o")]
+    assert len(objects) > 30
+    assert in_cycles(needs(objects)) == set()
+
+
+def test_the_files_of_the_agent_need_each_other_in_one_direction(
+    tmp_path: Path, require: Require
+) -> None:
+    require("tgen")  # and so a compiler
+    sources = sorted(AGENT.glob("*.c"))
+    argv = ["gcc", "-std=c11", "-D_DEFAULT_SOURCE", "-O0", "-c"]
+    subprocess.run([*argv, *map(str, sources)], cwd=tmp_path, check=True)
+    assert in_cycles(needs(tmp_path.glob("*.o"))) == set()
+
+
+def needs(objects: Iterable[Path]) -> dict[str, set[str]]:
+    """Return which other objects each one takes functions or data from."""
+    given: dict[str, str] = {}
+    wanted: dict[str, set[str]] = {}
+    for path in objects:
+        name = path.name.split(".")[0]
+        wanted[name] = set()
+        said = subprocess.run(["nm", str(path)], capture_output=True, text=True, check=True)
+        for line in said.stdout.splitlines():
+            *_, kind, symbol = line.split()
+            if kind == "U":
+                wanted[name].add(symbol)
+            elif kind.isupper():
+                given[symbol] = name
+    return {
+        name: {given[symbol] for symbol in symbols if symbol in given} - {name}
+        for name, symbols in wanted.items()
+    }
+
+
+def in_cycles(needed: dict[str, set[str]]) -> set[str]:
+    """Return what is left when all that needs nothing, and all that nothing needs, is taken out."""
+    left = {name: set(others) for name, others in needed.items()}
+    while True:
+        wanted = set().union(*left.values())
+        free = {name for name, others in left.items() if not others or name not in wanted}
+        if not free:
+            return set(left)
+        left = {name: others - free for name, others in left.items() if name not in free}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What an lcore does: wait for a command, then send and receive in rounds until the next one. */
+
+#define _GNU_SOURCE /* sched_getcpu() */
+
+#include <sched.h>
+
+#include <rte_cycles.h>
+
+#include "loop.h"
+#include "receive.h"
+#include "stalls_worker.h"
+#include "transmit.h"
+
+#define PARKED_SLEEP_US 200
+#define WAITING_SLEEP_US 50
+
+/* One poll after another until all queues are empty; bounded, for a switch may never stop. */
+static void
+discard_leftovers(struct worker *worker)
+{
+	unsigned int i, rounds;
+
+	for (rounds = 0; rounds < 2 * UINT16_MAX / PORT_BURST; rounds++) {
+		bool any = false;
+
+		for (i = 0; i < worker->receivers; i++) {
+			any |= receive_poll(worker, worker->receiver[i]);
+			receive_discard(worker->receiver[i]);
+		}
+		if (!any)
+			break;
+	}
+	for (i = 0; i < worker->receivers; i++) {
+		worker->receiver[i]->polls = 0;
+		worker->receiver[i]->full_polls = 0;
+		worker->receiver[i]->behind_cycles = 0;
+		worker->receiver[i]->backlog = 0;
+	}
+}
+
+static void
+start_clock(struct worker *worker)
+{
+	unsigned int i;
+
+	worker->loops = 0;
+	worker->first_sender = 0;
+	worker->busy_cycles = 0;
+	worker->longest_gap_cycles = 0;
+	worker->longest_gap_tsc = 0;
+	worker->gaps_over_10us = 0;
+	worker->gap_limit = 0;
+	worker->started_tsc = rte_rdtsc();
+	worker->last_tick = worker->started_tsc;
+	worker->last_arrival = worker->started_tsc;
+	for (i = 0; i < worker->senders; i++)
+		worker->sender[i]->pacer.start_tsc = worker->started_tsc + worker->sender[i]->phase;
+	for (i = 0; i < worker->receivers; i++)
+		worker->receiver[i]->calm_tsc = worker->started_tsc;
+}
+
+/* What a round of the loop met. */
+struct round {
+	uint64_t begin;
+	bool offered; /* frames to ports */
+	bool received; /* any frame */
+	bool ours; /* of this trial */
+};
+
+static bool
+poll_all(struct worker *worker)
+{
+	bool received = false;
+	unsigned int i;
+
+	for (i = 0; i < worker->receivers; i++)
+		received |= receive_poll(worker, worker->receiver[i]);
+	return received;
+}
+
+static bool
+check_all(struct worker *worker)
+{
+	bool ours = false;
+	unsigned int i;
+
+	for (i = 0; i < worker->receivers; i++)
+		ours |= receive_check(worker, worker->receiver[i]);
+	return ours;
+}
+
+/*
+ * Offer what a sender has due. Frames that it sent come back on top of those of the sender before:
+ * in between, all that has arrived is taken, or many streams would fill a ring that one does not.
+ */
+static void
+offer(struct worker *worker, struct sender *sender, uint64_t now, bool is_last,
+	struct round *round)
+{
+	if (!transmit_round(worker, sender, now))
+		return;
+	round->offered = true;
+	if (is_last)
+		return;
+	round->ours |= check_all(worker);
+	round->received |= poll_all(worker);
+}
+
+/* Offer everything once; false when there will be nothing to offer any more. */
+static bool
+send_round(struct worker *worker, struct round *round)
+{
+	uint64_t end = worker->started_tsc + worker->duration_cycles, now = round->begin;
+	bool more = false;
+	unsigned int i, next;
+
+	/* Frames that are due by the end may still leave a moment later: the loop is not infinitely
+	 * fast, and without it the last of them would never be sent.
+	 */
+	if (worker->duration_cycles != 0 && now >= end) {
+		if (now > end + worker->grace_cycles)
+			return false;
+		for (i = 0; i < worker->senders; i++) {
+			struct sender *sender = worker->sender[i];
+
+			if (!sender->paced)
+				continue;
+			offer(worker, sender, end - 1, i + 1 == worker->senders, round);
+			more |= transmit_due(sender, end - 1);
+		}
+		return more;
+	}
+	/* In turn, or the first one would take all room in a ring that is nearly full. */
+	next = worker->first_sender;
+	for (i = 0; i < worker->senders; i++) {
+		struct sender *sender = worker->sender[next];
+
+		offer(worker, sender, now, i + 1 == worker->senders, round);
+		more |= !transmit_done(sender);
+		next = next + 1 == worker->senders ? 0 : next + 1;
+	}
+	worker->first_sender = next + 1 >= worker->senders ? 0 : next + 1;
+	return more;
+}
+
+static void
+finish_sending(struct worker *worker)
+{
+	unsigned int i;
+
+	for (i = 0; i < worker->senders; i++)
+		transmit_abandon(worker, worker->sender[i]);
+	worker->ended_tsc = rte_rdtsc();
+	worker_set_state(worker, STATE_SENT);
+}
+
+/* Quiet is when nothing of this trial comes: what others say may never end. */
+static void
+note_quiet(struct worker *worker, uint64_t now, bool ours, bool draining)
+{
+	if (ours)
+		worker->last_arrival = now;
+	else if (draining)
+		__atomic_store_n(&worker->quiet_cycles, now - worker->last_arrival,
+			__ATOMIC_RELAXED);
+}
+
+/* Send until all is sent or the command changes; receive until it is to park. */
+static void
+run(struct worker *worker)
+{
+	bool sending = true, draining = false;
+	uint32_t command;
+	unsigned int i;
+
+	start_clock(worker);
+	worker_set_state(worker, STATE_BUSY);
+	while ((command = worker_load_command(worker)) == COMMAND_SEND ||
+			command == COMMAND_DRAIN) {
+		struct round round = { .begin = worker_tick(worker) };
+		uint64_t end;
+
+		round.received = poll_all(worker);
+		if (unlikely(command == COMMAND_DRAIN && !draining)) {
+			/* Others may have sent until now: quiet begins here. */
+			draining = true;
+			worker->last_arrival = round.begin;
+		}
+		if (sending && (command == COMMAND_DRAIN || !send_round(worker, &round))) {
+			sending = false;
+			finish_sending(worker);
+		}
+		if (round.received)
+			round.ours |= check_all(worker);
+		if (unlikely(worker->answering != 0))
+			respond_send(worker);
+		end = worker->last_tick;
+		note_quiet(worker, end, round.ours, draining);
+		if (round.offered || round.received)
+			worker->busy_cycles += end - round.begin;
+		worker->loops++;
+	}
+	if (sending)
+		finish_sending(worker);
+	for (i = 0; i < worker->receivers; i++)
+		receive_end(worker->receiver[i]);
+	worker->total_cycles = rte_rdtsc() - worker->started_tsc;
+}
+
+int
+loop_main(void *argument)
+{
+	struct worker *worker = argument;
+	uint32_t command;
+
+	worker->cpu = sched_getcpu();
+	while ((command = worker_load_command(worker)) != COMMAND_QUIT) {
+		if (command == COMMAND_PREPARE && worker->state != STATE_READY) {
+			discard_leftovers(worker);
+			worker_set_state(worker, STATE_READY);
+		} else if ((command == COMMAND_SEND || command == COMMAND_DRAIN) &&
+				worker->state == STATE_READY) {
+			/* Already to drain when it was stopped at once: nothing is sent then. */
+			run(worker);
+		} else if (command == COMMAND_STALLS && worker->state == STATE_PARKED) {
+			worker_set_state(worker, STATE_BUSY);
+			stalls_run(worker);
+			worker_set_state(worker, STATE_SENT);
+		} else if (command == COMMAND_PARK) {
+			worker_set_state(worker, STATE_PARKED);
+			rte_delay_us_sleep(PARKED_SLEEP_US);
+		} else {
+			rte_delay_us_sleep(WAITING_SLEEP_US);
+		}
+	}
+	worker_set_state(worker, STATE_GONE);
+	return 0;
+}

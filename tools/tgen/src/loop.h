@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TGEN_LOOP_H
+#define TGEN_LOOP_H
+
+/* Entry of an lcore; `argument` is its struct worker. Returns after COMMAND_QUIT. */
+int loop_main(void *argument);
+
+#endif /* TGEN_LOOP_H */

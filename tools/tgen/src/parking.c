@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Workers are sent to park, and touched only when they have. */
+
+#include <errno.h>
+
+#include "engine_private.h"
+
+void
+engine_dismiss(struct engine *engine)
+{
+	unsigned int i;
+
+	for (i = 0; i < engine->workers; i++)
+		worker_command(engine->worker[i], COMMAND_PARK);
+}
+
+bool
+engine_parked(const struct engine *engine)
+{
+	unsigned int i;
+
+	for (i = 0; i < engine->workers; i++)
+		if (worker_state(engine->worker[i]) != STATE_PARKED)
+			return false;
+	return true;
+}
+
+int
+engine_check_idle(const struct engine *engine, struct error *error)
+{
+	if (engine->state == ENGINE_RUNNING)
+		return error_set(error, -EBUSY, "busy", "a trial is running");
+	if (!engine_parked(engine))
+		return error_set(error, -EIO, "worker-lost", "a worker does not answer");
+	return 0;
+}
+
+bool
+engine_park(struct engine *engine)
+{
+	bool parked = true;
+	unsigned int i;
+
+	engine_dismiss(engine);
+	for (i = 0; i < engine->workers; i++)
+		parked &= worker_wait(engine->worker[i], STATE_PARKED);
+	return parked;
+}

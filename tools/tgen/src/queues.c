@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Which worker serves which queue. */
+
+#include "engine_private.h"
+
+/* One worker does both; of several, the first half sends and the others receive. */
+static unsigned int
+transmitters(const struct engine *engine)
+{
+	return engine->workers == 1 ? 1 : engine->workers / 2;
+}
+
+struct worker *
+engine_transmitter(const struct engine *engine, unsigned int queue)
+{
+	return engine->worker[queue % transmitters(engine)];
+}
+
+struct worker *
+engine_receiver(const struct engine *engine, unsigned int queue)
+{
+	unsigned int first = engine->workers == 1 ? 0 : transmitters(engine);
+
+	return engine->worker[first + queue % (engine->workers - first)];
+}

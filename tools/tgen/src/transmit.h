@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TGEN_TRANSMIT_H
+#define TGEN_TRANSMIT_H
+
+/* Build, stamp and send the frames of a stream. */
+
+#include "worker.h"
+
+/* Offer what is due by `now`; true when there was something to do. */
+bool transmit_round(struct worker *worker, struct sender *sender, uint64_t now);
+/* Frames are due at `now` that were not sent. */
+bool transmit_due(const struct sender *sender, uint64_t now);
+/* All of a stream is sent. */
+bool transmit_done(const struct sender *sender);
+/* Forget frames that no port took; sending ends. */
+void transmit_abandon(struct worker *worker, struct sender *sender);
+
+#endif /* TGEN_TRANSMIT_H */
