@@ -6,6 +6,7 @@ import os
 
 from vsperf.errors import NotReadyError
 from vsperf.host.tuntap import is_there
+from vsperf.host.undo import BRIDGE_DEVICES
 from vsperf.host.workspace import LONGEST_SOCKET_PATH, Workspace
 from vsperf.record.placeholder import Placeholder
 from vsperf.vswitches.ovs_dpdk import layout
@@ -39,7 +40,7 @@ def require_network(ports: tuple[SwitchPort, ...]) -> None:
     """
     if not layout.needs_network(ports):
         return
-    for name in layout.BRIDGE_DEVICES:
+    for name in BRIDGE_DEVICES:
         if is_there(name):
             devices = ", ".join(port.name for port in ports if layout.needs_network((port,)))
             raise NotReadyError(
