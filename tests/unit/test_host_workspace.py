@@ -7,6 +7,7 @@ import signal
 from pathlib import Path
 
 import pytest
+from full_disk import longest_file
 
 from vsperf.errors import ExitCode, NotReadyError
 from vsperf.host.dead import dead_deployments
@@ -244,3 +245,20 @@ def test_a_device_that_has_its_driver_is_left_alone(machine: Roots) -> None:
     driver.symlink_to(machine.pci / "drivers/ixgbe")
     giving_back(machine).carry_out()
     assert list((machine.pci / "drivers/ixgbe").iterdir()) == []
+
+
+@pytest.mark.parametrize("size", [0, 100, 250, 300])
+def test_a_runtime_folder_that_is_full_leaves_no_workspace_half_made(
+    tmp_path: Path, size: int
+) -> None:
+    root = tmp_path / "run"
+    with (
+        longest_file(size),
+        pytest.raises(NotReadyError, match=r"cannot make a folder|nothing can be") as caught,
+        workspace("a test", root) as place,
+    ):
+        for number in range(9):  # some fit
+            with place.undoing(EndMarked(mark=f"{place.name}/{number}")):
+                pass
+    assert f"make room in {root}" in (caught.value.problems[0].fix or "")
+    assert list(tmp_path.iterdir()) == []

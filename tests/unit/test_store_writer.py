@@ -6,16 +6,14 @@ import errno
 import json
 import os
 import re
-import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from full_disk import longest_file
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from record_samples import (
@@ -133,19 +131,6 @@ def test_a_deleted_folder_is_noticed_and_not_written_into_the_void(tmp_path: Pat
         with pytest.raises(RecordingError) as caught:
             writer.append(case_start("x"))
     assert "was deleted" in (caught.value.problems[0].why or "")
-
-
-@contextmanager
-def longest_file(size: int) -> Iterator[None]:
-    """Let no file grow beyond `size`, as on a disk that is full."""
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-        signal.signal(signal.SIGXFSZ, ignored)
 
 
 def test_a_full_disk_keeps_whole_lines_only_and_the_run_goes_on_when_there_is_room(

@@ -20,7 +20,7 @@ from vsperf.engine.latency import latency_ns, measure_latency
 from vsperf.engine.measurer import Measurer
 from vsperf.engine.surroundings import clipped, outdated
 from vsperf.engine.watch import Watch
-from vsperf.errors import DiedError, RecordingError, VsperfError
+from vsperf.errors import ComponentError, DiedError, RecordingError, VsperfError
 from vsperf.events import DeploymentKept, Emit, PhaseEntered, TrialFinished, TrialStarted
 from vsperf.host.affinity import running_on
 from vsperf.host.workspace import Nowhere, Workspace, workspace
@@ -67,6 +67,10 @@ def run_case(run: CaseRun) -> tuple[CaseRecord, VsperfError | None]:
         raise  # what cannot be written down does not end the case: a resumed run measures it
     except VsperfError as error:
         return close_failed(run.case, error, run.trials), error
+    except OSError as error:
+        name = f" {error.filename}" if error.filename else ""
+        refused = ComponentError(f"the system refused{name}: {error.strerror or error}")
+        return close_failed(run.case, refused, run.trials), refused
     except KeyboardInterrupt:
         with suppress(RecordingError):  # without this line, too, a resumed run begins it anew
             run.writer.append(close_interrupted(run.case, run.trials))

@@ -7,6 +7,7 @@ be read may have been a promise: that is told, and never passed over.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from dataclasses import dataclass
@@ -71,8 +72,15 @@ class Journal:
             self._descriptor = -1
 
     def _append(self, item: dict[str, object]) -> None:
-        os.write(self._descriptor, json.dumps(item).encode() + b"\n")
-        os.fsync(self._descriptor)
+        """Write a line, whole or not at all."""
+        line, size = json.dumps(item).encode() + b"\n", os.fstat(self._descriptor).st_size
+        try:
+            if os.write(self._descriptor, line) < len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            os.fsync(self._descriptor)
+        except OSError:
+            os.ftruncate(self._descriptor, size)
+            raise
 
 
 def pending(path: Path) -> tuple[Entry, ...]:

@@ -8,6 +8,7 @@ found by the folder, and taken back by `vsperf clean`.
 from __future__ import annotations
 
 import atexit
+import errno
 import os
 import secrets
 import time
@@ -31,6 +32,8 @@ PATIENCE_S = 4.0
 LEFT_OVER_S = 1.0
 """Patience with a program that no undo has ended."""
 ATTEMPTS = 1000
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+MORE_ROOM = "make room in {}: df says what is full"
 LONGEST_SOCKET_PATH = 107
 """Bytes; the kernel takes 108 with the one that ends them."""
 LONGEST_NAME = f"{NAMESPACE}-4194304-abcdef"
@@ -85,7 +88,14 @@ class Workspace:
         """Promise an undo, let the change be made inside, and take it back afterwards."""
         if not undo.is_within(self.reach):
             raise ValueError(f"no deployment may promise this: {undo.text}")
-        number = self.journal.planned(undo)
+        try:
+            number = self.journal.planned(undo)
+        except OSError as error:
+            raise NotReadyError(
+                f"nothing can be changed that would have to be undone: {undo.text}",
+                why=f"{self.journal.path}: {error.strerror or error}",
+                fix=MORE_ROOM.format(self.folder.parent),
+            ) from error
         try:
             yield
         finally:
@@ -198,7 +208,8 @@ def undo_all(reach: Reach, journal: Journal, *, same_boot: bool = True) -> tuple
         except OSError as error:
             failures.append(f"cannot {entry.text}: {error.strerror or error}")
         else:
-            journal.undone(entry.number)
+            with suppress(OSError):  # a full folder: it may well be undone twice
+                journal.undone(entry.number)
     return tuple(failures)
 
 
@@ -248,14 +259,17 @@ def _make(purpose: str, root: Path, roots: Roots | None) -> Workspace:
     try:
         _make_folder(folder)
         owner.write(folder)
+        made = Workspace(folder, owner, roots)
+        made.journal.planned(SweepDpdk(prefix=made.name))
     except OSError as error:
+        with suppress(OSError):  # nothing was done in it yet
+            remove_folder(folder)
+        fix = "run as root, or set XDG_RUNTIME_DIR to a folder of your own"
         raise NotReadyError(
             f"cannot make a folder for the deployment in {root}",
             why=error.strerror or str(error),
-            fix="run as root, or set XDG_RUNTIME_DIR to a folder of your own",
+            fix=MORE_ROOM.format(root) if error.errno in FULL else fix,
         ) from error
-    made = Workspace(folder, owner, roots)
-    made.journal.planned(SweepDpdk(prefix=made.name))
     return made
 
 
