@@ -7,6 +7,7 @@ import signal
 from cli_shell import SMOKE, Shell, fixture_vsperf
 
 from vsperf.errors import ExitCode
+from vsperf.record.base import SCHEMA_VERSION
 from vsperf.store.folders import RECORDS, run_folders
 
 __all__ = ["fixture_vsperf"]  # a fixture is found by its name in the module
@@ -63,7 +64,7 @@ def test_records_of_a_newer_vsperf_are_refused_with_a_hint(vsperf: Shell) -> Non
     (folder,) = run_folders(vsperf.folder / "results")
     records = folder / RECORDS
     text = records.read_text()
-    records.write_text(text.replace('"schema_version":3', '"schema_version":99', 1))
+    records.write_text(text.replace(f'"schema_version":{SCHEMA_VERSION}', '"schema_version":99', 1))
     ended = vsperf("show", "latest")
     assert ended.code == ExitCode.BAD_INPUT
     assert "newer" in ended.err and "99" in ended.err

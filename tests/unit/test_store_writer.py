@@ -27,6 +27,7 @@ from record_samples import (
 )
 
 from vsperf.errors import NotReadyError, RecordingError, StoreError, UsageError
+from vsperf.record.base import SCHEMA_VERSION
 from vsperf.record.run import LINE, RunHeader
 from vsperf.store.folders import RECORDS, make_folder, point_latest, resolve, run_folders
 from vsperf.store.reader import RunState, read_run
@@ -220,7 +221,8 @@ def test_a_second_torn_line_joins_the_first_one(tmp_path: Path) -> None:
 def test_a_run_of_another_record_version_is_not_resumed_and_not_touched(tmp_path: Path) -> None:
     folder = interrupted_run(tmp_path)
     path = folder / RECORDS
-    path.write_bytes(path.read_bytes().replace(b'"schema_version":3', b'"schema_version":4'))
+    now, later = (f'"schema_version":{SCHEMA_VERSION + more}' for more in (0, 1))
+    path.write_text(path.read_text().replace(now, later, 1))
     content = path.read_bytes()
     with pytest.raises(StoreError, match="newer vsperf"):
         RunWriter.resume(folder)
