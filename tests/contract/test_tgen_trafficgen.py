@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import Require
@@ -105,4 +106,31 @@ def test_learning_frames_go_before_a_trial_and_are_not_counted_in_it(
     ):
         for way in session.run(LIGHT).directions:
             assert way.sent_frames == way.received_frames == way.good_frames == 500
+            assert way.foreign_frames == 0
+
+
+@pytest.mark.parametrize(
+    "encapsulation",
+    [
+        {"kind": "vxlan", "id": 42, "vlans": [100]},
+        {"kind": "geneve", "id": 42, "underlay": "ipv6"},
+        {"kind": "gre"},
+        {"kind": "gtpu", "id": 7, "underlay": "ipv6", "vlans": [5, 6]},
+    ],
+    ids=lambda chosen: chosen["kind"],
+)
+def test_frames_in_tunnels_come_through_a_switch_that_knows_none(
+    encapsulation: dict[str, Any], require: Require, tmp_path: Path
+) -> None:
+    """One that answers requests for addresses, too: where nobody asks it makes no difference."""
+    require("tgen")
+    require("dpdk-testpmd")
+    traffic = {"frame_size": "200B", "flows": "64", "encapsulation": encapsulation}
+    case = tgen_case(traffic=traffic, respond=True)
+    with (
+        through_testpmd(tmp_path) as switch,
+        started_generator(TgenGenerator(), case, switch.endpoints, WAYS["both"]) as session,
+    ):
+        for way in session.run(LIGHT).directions:
+            assert way.sent_frames == way.good_frames == 500
             assert way.foreign_frames == 0

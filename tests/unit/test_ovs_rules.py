@@ -190,3 +190,22 @@ def test_destinations_differ_where_sources_do_not_suffice() -> None:
 def test_one_flow_is_one_rule() -> None:
     assert hosts(1) == (1, 1)
     assert len(made(ovs_case({"flows": "l3"}))) == 2
+
+
+TUNNEL = {"frame_size": "256B", "encapsulation": {"kind": "vxlan", "id": 1, "underlay": "ipv6"}}
+
+
+def test_frames_in_a_tunnel_are_sent_on_by_their_port() -> None:
+    assert made(ovs_case(traffic=TUNNEL)) == made(ovs_case())
+
+
+@pytest.mark.parametrize("flows", ["l2", "l3", "l4", "network"])
+def test_no_rule_looks_into_a_tunnel(flows: str) -> None:
+    with pytest.raises(UsageError, match="vxlan"):
+        made(ovs_case({"flows": flows}, traffic=TUNNEL))
+
+
+def test_frames_in_a_tunnel_do_not_fork() -> None:
+    topology = {"name": "fork", "paths": [["phy0", "phy1"], ["phy0", "phy2"]]}
+    with pytest.raises(UsageError, match="several ways"):
+        made(ovs_case(links={"phy2": {}}, topology=topology, traffic=TUNNEL))

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from vsperf.errors import ComponentError, UsageError
 from vsperf.spec.flows import HOSTS
@@ -37,6 +38,65 @@ def test_each_way_is_a_stream() -> None:
     assert [(s["transmit_port"], s["receive_port"]) for s in found] == [(0, 1), (1, 0)]
     assert [s["size"] for s in found] == [64, 64]
     assert all("flows" not in s for s in found)
+
+
+@pytest.mark.parametrize(
+    ("encapsulation", "stream"),
+    [
+        ({"kind": "vxlan", "id": 42}, {"vxlan": {"vni": 42, "layer3": "ipv4"}}),
+        (
+            {"kind": "geneve", "id": 7, "underlay": "ipv6", "vlans": [5, 6]},
+            {"geneve": {"vni": 7, "layer3": "ipv6", "vlans": [5, 6]}},
+        ),
+        ({"kind": "gre"}, {"gre": {"layer3": "ipv4"}}),
+        ({"kind": "gre", "id": 2**32 - 1}, {"gre": {"key": 2**32 - 1, "layer3": "ipv4"}}),
+        ({"kind": "gtpu", "id": 0}, {"gtpu": {"teid": 0, "layer3": "ipv4"}}),
+    ],
+)
+def test_frames_are_carried_as_the_profile_says(
+    encapsulation: dict[str, Any], stream: dict[str, Any]
+) -> None:
+    for found in streams(profile(frame_size="256B", encapsulation=encapsulation), WAYS):
+        assert stream.items() <= found.items()
+        assert found["size"] == 256
+
+
+@pytest.mark.parametrize(
+    ("encapsulation", "smallest"),
+    [
+        ({"kind": "vxlan", "id": 1}, 114),
+        ({"kind": "vxlan", "id": 1, "underlay": "ipv6", "vlans": [1, 2]}, 142),
+        ({"kind": "gre"}, 102),
+        ({"kind": "gre", "id": 1}, 106),
+        ({"kind": "gtpu", "id": 1}, 100),
+    ],
+)
+def test_a_frame_has_room_for_its_tunnel(encapsulation: dict[str, Any], smallest: int) -> None:
+    """The same sizes as on tgen's page, where they hold for real."""
+    profile(frame_size=smallest, encapsulation=encapsulation)
+    with pytest.raises(ValidationError, match=f"at least {smallest}B"):
+        profile(frame_size=smallest - 1, encapsulation=encapsulation)
+
+
+@pytest.mark.parametrize(
+    ("encapsulation", "words"),
+    [
+        ({"kind": "vxlan"}, "needs an id of up to 24 bits"),
+        ({"kind": "geneve", "id": 1 << 24}, "does not fit in the 24 bits"),
+        ({"kind": "gtpu", "id": 1 << 32}, "does not fit in the 32 bits"),
+        ({"kind": "gre", "vlans": [1, 2, 3]}, "at most 2"),
+        ({"kind": "ipip"}, "kind"),
+    ],
+)
+def test_a_tunnel_that_cannot_be_is_refused(encapsulation: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValidationError, match=words):
+        profile(frame_size="512B", encapsulation=encapsulation)
+
+
+def test_parallel_paths_are_not_told_apart_inside_of_a_tunnel() -> None:
+    carried = profile(frame_size="256B", encapsulation={"kind": "gre"})
+    with pytest.raises(UsageError, match="parallel paths"):
+        streams(carried, (Way("phy0 to phy1", 0, 1, lanes=2),))
 
 
 @pytest.mark.parametrize("count", [2, 4096, 65_534, 65_536, 10**6, 16_800_000 - 800_000, 1 << 24])

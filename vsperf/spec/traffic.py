@@ -3,14 +3,49 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from vsperf.spec.base import Spec
 from vsperf.units import Count, Duration, FrameSize, Ratio
 
 Directions = Literal["both", "forward", "reverse"]
+TunnelKind = Literal["vxlan", "geneve", "gre", "gtpu"]
+Layer3 = Literal["ipv4", "ipv6"]
+
+TUNNEL_BYTES: dict[TunnelKind, int] = {"vxlan": 50, "geneve": 50, "gre": 38, "gtpu": 36}
+"""What a tunnel on IPv4 adds to a frame; GTP-U carries IP, and so spares the inner Ethernet."""
+ID_BITS: dict[TunnelKind, int] = {"vxlan": 24, "geneve": 24, "gre": 32, "gtpu": 32}
+
+
+class Encapsulation(Spec):
+    """A tunnel that carries all frames, as the switch sees them."""
+
+    kind: TunnelKind
+    """VXLAN, Geneve and GRE carry Ethernet, GTP-U carries IP."""
+    id: Annotated[int, Field(ge=0)] | None = None
+    """What tells tunnels apart: the VNI, the key of GRE (which may have none), or the TEID."""
+    underlay: Layer3 = "ipv4"
+    """The IP on which the tunnel is built."""
+    vlans: Annotated[tuple[Annotated[int, Field(ge=0, le=4095)], ...], Field(max_length=2)] = ()
+    """Ids of up to two outer VLAN tags, the first one outermost."""
+
+    @property
+    def added_bytes(self) -> int:
+        """How much longer a frame is than without."""
+        key = 4 if self.kind == "gre" and self.id is not None else 0
+        underlay = 20 if self.underlay == "ipv6" else 0
+        return TUNNEL_BYTES[self.kind] + key + underlay + 4 * len(self.vlans)
+
+    @model_validator(mode="after")
+    def _tells_tunnels_apart(self) -> Self:
+        bits = ID_BITS[self.kind]
+        if self.id is None and self.kind != "gre":
+            raise ValueError(f"{self.kind} needs an id of up to {bits} bits")
+        if self.id is not None and self.id >> bits:
+            raise ValueError(f"the id {self.id} does not fit in the {bits} bits of {self.kind}")
+        return self
 
 
 class TrafficProfile(Spec):
@@ -22,6 +57,15 @@ class TrafficProfile(Spec):
     """Distinct flows per direction; a list makes one case per number."""
     direction: Directions = "both"
     """`both` offers the same load each way at once, as RFC 2544 section 14 asks."""
+    encapsulation: Encapsulation | None = None
+    """A tunnel that carries the frames; `frame_size` counts all of it. Flows differ inside."""
+
+    @model_validator(mode="after")
+    def _frames_hold_their_headers(self) -> Self:
+        least = FrameSize.MINIMUM + (self.encapsulation.added_bytes if self.encapsulation else 0)
+        if self.frame_size.bytes < least:
+            raise ValueError(f"frames of {self.frame_size} cannot hold a tunnel: at least {least}B")
+        return self
 
 
 class TrialPolicy(Spec):

@@ -11,9 +11,11 @@ from vsperf.errors import ComponentError, UsageError
 from vsperf.record.trial import Direction
 from vsperf.spec.flows import HOSTS, hosts
 from vsperf.spec.topology import Dispatch
-from vsperf.spec.traffic import TrafficProfile
+from vsperf.spec.traffic import Encapsulation, TrafficProfile
 
 MOST_FLOWS = 1 << 24
+ID_KEYS = {"gre": "key", "gtpu": "teid"}
+"""What tgen calls the id of a tunnel, where it is no VNI."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +46,35 @@ def streams(
                 "transmit_port": way.transmit,
                 "receive_port": way.receive,
                 "size": profile.frame_size.bytes,
+                **tunnel_of(profile.encapsulation),
                 **({"flows": {"vary": vary}} if vary else {}),
             }
         )
     return found
 
 
+def tunnel_of(encapsulation: Encapsulation | None) -> dict[str, Any]:
+    """Return the key of a stream that has its frames carried."""
+    if encapsulation is None:
+        return {}
+    tunnel: dict[str, Any] = {"layer3": encapsulation.underlay}
+    if encapsulation.id is not None:
+        tunnel[ID_KEYS.get(encapsulation.kind, "vni")] = encapsulation.id
+    if encapsulation.vlans:
+        tunnel["vlans"] = list(encapsulation.vlans)
+    return {encapsulation.kind: tunnel}
+
+
 def lanes_of(lanes: int, dispatch: Dispatch, profile: TrafficProfile) -> list[dict[str, Any]]:
     """Return how the frames of parallel paths are told apart."""
     if lanes <= 1:
         return []
+    if profile.encapsulation is not None:
+        raise UsageError(
+            f"frames in {profile.encapsulation.kind} cannot take {lanes} parallel paths in turn",
+            why="what tells these apart lies inside of the tunnel",
+            fix="choose a topology without parallel paths, or no traffic.encapsulation",
+        )
     if dispatch == "ip" and int(profile.flows) > HOSTS:
         raise UsageError(
             f"{profile.flows} flows on each of {lanes} parallel paths are too many",

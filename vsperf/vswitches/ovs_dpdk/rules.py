@@ -16,6 +16,7 @@ from vsperf.spec.flows import (
     lane_mac,
     link_mac,
 )
+from vsperf.spec.traffic import Encapsulation
 from vsperf.spec.wiring import Pass, passes
 from vsperf.vswitches.ovs_dpdk.layout import SwitchPort
 from vsperf.vswitches.ovs_dpdk.spec import OvsDpdkSpec
@@ -103,9 +104,32 @@ def _streams(case: CaseSpec, spec: OvsDpdkSpec, way: Pass) -> Iterator[str]:
         yield f"{kind},nw_src={flow.source_ip},nw_dst={flow.destination_ip}{udp}"
 
 
+def _check_tunnel(tunnel: Encapsulation, spec: OvsDpdkSpec, *, forked: bool) -> None:
+    """Refuse rules by what the switch would only find inside of a tunnel."""
+    if forked:
+        raise UsageError(
+            f"frames in {tunnel.kind} cannot be sent several ways from one port",
+            why="what tells their paths apart lies inside of the tunnel",
+            fix="choose another topology, or no traffic.encapsulation",
+        )
+    if spec.flows in ("l2", "l3", "l4"):
+        raise UsageError(
+            f"vswitch.flows={spec.flows} asks for rules by what is inside of {tunnel.kind}",
+            why="a switch that forwards sees the outer headers only",
+            fix="--set vswitch.flows=port",
+        )
+    if spec.flows == "network" and tunnel.underlay == "ipv6":
+        raise UsageError(
+            f"vswitch.flows=network matches IPv4, and {tunnel.kind} is on IPv6 here",
+            fix="--set vswitch.flows=port",
+        )
+
+
 def _check(case: CaseSpec, spec: OvsDpdkSpec) -> None:
     ways, flows = passes(case.topology), int(case.traffic.flows)
     forked = [way for way in ways if _forks(way, ways)]
+    if case.traffic.encapsulation is not None:
+        _check_tunnel(case.traffic.encapsulation, spec, forked=bool(forked))
     if forked and spec.flows in ("l2", "l3", "l4"):
         raise UsageError(
             f"topology {case.topology.name} sends frames from {forked[0].enters} several ways, "
