@@ -17,7 +17,7 @@ from vsperf.trafficgens.tgen.byhand import Stream, at_hand, capture, ways_betwee
 from vsperf.trafficgens.tgen.client import TgenError
 from vsperf.trafficgens.tgen.process import Tgen
 
-pytestmark = pytest.mark.xdist_group("machine")
+pytestmark = pytest.mark.machine
 
 WAYS = ways_between(1, "both")
 

@@ -25,7 +25,7 @@ from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, trial, ways
 from vsperf.trafficgens.tgen.process import Tgen
 from vsperf.trafficgens.tgen.traffic import Way
 
-pytestmark = pytest.mark.xdist_group("machine")
+pytestmark = pytest.mark.machine
 
 BURST = 64
 SAME_PORT = Way("0 to itself", 0, 0)
