@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright(c) 2026 The vsperf authors
+ */
 /* What forwards frames in this guest: the interface of all kinds, and the one that runs. */
 #ifndef APPLICATION_H
 #define APPLICATION_H

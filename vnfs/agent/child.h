@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright(c) 2026 The vsperf authors
+ */
 /* A program that the agent started, and the end of what it wrote. */
 #ifndef CHILD_H
 #define CHILD_H

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright(c) 2026 The vsperf authors
+ */
 /* The control port: lines in, lines out, never waiting for the host. */
 #ifndef CONTROL_H
 #define CONTROL_H

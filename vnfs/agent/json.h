@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright(c) 2026 The vsperf authors
+ */
 /* Reads JSON, strictly: one value per line, numbers are integers, nothing may follow. */
 #ifndef JSON_H
 #define JSON_H

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright(c) 2026 The vsperf authors
+ */
 /*
  * A forwarder on the kernel's driver that rewrites addresses: source becomes the NIC that sends,
  * destination what is beyond it. A process of its own; its counters are in memory that it shares

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright(c) 2026 The vsperf authors
+ */
 /* The kernel's bridge: no process, no spanning tree, no waiting before the first frame. */
 #include <string.h>
 

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright(c) 2026 The vsperf authors
+ */
 /* Process 1 of the guest: brings it up, and then does what the control port asks for. */
 #define _GNU_SOURCE
 

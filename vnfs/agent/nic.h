@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright(c) 2026 The vsperf authors
+ */
 /* The virtio NICs of this guest, and which driver has them. */
 #ifndef NIC_H
 #define NIC_H

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright(c) 2026 The vsperf authors
+ */
 /* The ports of the virtio console, by the names that the machine gave them. */
 #ifndef PORT_H
 #define PORT_H

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright(c) 2026 The vsperf authors
+ */
 /* A shell for people, on a port of its own. */
 #ifndef SHELL_H
 #define SHELL_H

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright(c) 2026 The vsperf authors
+ */
 /* The verb `start`: checks what was asked for, starts it, and waits until it forwards. */
 #include <poll.h>
 #include <string.h>

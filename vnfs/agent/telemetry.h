@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright(c) 2026 The vsperf authors
+ */
 /* Questions to a DPDK program over its telemetry socket. */
 #ifndef TELEMETRY_H
 #define TELEMETRY_H

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright(c) 2026 The vsperf authors
+ */
 /*
  * DPDK's own forwarder. Its ports are counted over the telemetry socket; a port's number is its
  * place in the order of PCI addresses, among those that testpmd was given.

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright(c) 2026 The vsperf authors
+ */
 /* Text of a limited length that is built piece by piece: JSON lines, paths, argument lists. */
 #ifndef TEXT_H
 #define TEXT_H

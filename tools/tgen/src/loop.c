@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright(c) 2026 The vsperf authors
+ */
 
 /* What an lcore does: wait for a command, then send and receive in rounds until the next one. */
 
@@ -163,8 +165,8 @@ note_quiet(struct worker *worker, uint64_t now, bool ours, bool draining)
 	if (ours)
 		worker->last_arrival = now;
 	else if (draining)
-		__atomic_store_n(&worker->quiet_cycles, now - worker->last_arrival,
-			__ATOMIC_RELAXED);
+		rte_atomic_store_explicit(&worker->quiet_cycles, now - worker->last_arrival,
+			rte_memory_order_relaxed);
 }
 
 /* Send until all is sent or the command changes; receive until it is to park. */

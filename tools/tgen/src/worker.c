@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright(c) 2026 The vsperf authors
+ */
 
 #include <rte_cycles.h>
 #include <rte_pause.h>
@@ -11,19 +13,19 @@
 void
 worker_set_state(struct worker *worker, enum worker_state state)
 {
-	__atomic_store_n(&worker->state, state, __ATOMIC_RELEASE); /* S1 */
+	rte_atomic_store_explicit(&worker->state, state, rte_memory_order_release); /* S1 */
 }
 
 void
 worker_command(struct worker *worker, enum worker_command command)
 {
-	__atomic_store_n(&worker->command, command, __ATOMIC_RELEASE); /* C1 */
+	rte_atomic_store_explicit(&worker->command, command, rte_memory_order_release); /* C1 */
 }
 
 enum worker_state
 worker_state(const struct worker *worker)
 {
-	return __atomic_load_n(&worker->state, __ATOMIC_ACQUIRE); /* S2 */
+	return rte_atomic_load_explicit(&worker->state, rte_memory_order_acquire); /* S2 */
 }
 
 bool

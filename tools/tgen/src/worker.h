@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright(c) 2026 The vsperf authors
+ */
 #ifndef TGEN_WORKER_H
 #define TGEN_WORKER_H
 
@@ -24,6 +26,7 @@
 
 #include <rte_mbuf.h>
 
+#include "atomics.h"
 #include "capture.h"
 #include "engine.h"
 #include "flow.h"
@@ -88,7 +91,8 @@ struct __rte_cache_aligned sender {
 	uint64_t phase; /* cycles by which it begins after the others */
 	/* Written by its worker from here on. */
 	uint64_t next __rte_cache_aligned; /* number of the next frame to build */
-	uint64_t sent, sent_bytes; /* read while it runs */
+	RTE_ATOMIC(uint64_t) sent; /* read while it runs */
+	uint64_t sent_bytes;
 	uint64_t first_sent_tsc, last_sent_tsc;
 	uint64_t retries, no_buffers;
 	uint64_t earliest; /* TSC of the next burst, when it is behind its schedule */
@@ -125,7 +129,7 @@ struct __rte_cache_aligned watch {
 	const struct template *const *pattern;
 	struct histogram *latency, *variation; /* NULL when not asked for */
 	/* Written by its worker from here on. */
-	uint64_t received __rte_cache_aligned; /* read while it runs */
+	RTE_ATOMIC(uint64_t) received __rte_cache_aligned; /* read while it runs */
 	uint64_t received_bytes;
 	uint64_t distinct, duplicates, reordered, reorder_extent, beyond_window;
 	uint64_t last_arrival, longest_silence;
@@ -136,7 +140,7 @@ struct __rte_cache_aligned watch {
 
 struct __rte_cache_aligned worker {
 	/* Written by the main lcore only. */
-	uint32_t command;
+	RTE_ATOMIC(uint32_t) command;
 	unsigned int lcore;
 	int cpu;
 	uint8_t trial;
@@ -154,8 +158,8 @@ struct __rte_cache_aligned worker {
 	struct histogram *gaps; /* of stalls */
 	struct histogram *departure_error;
 	/* Written by the worker only. */
-	uint32_t state __rte_cache_aligned;
-	uint64_t quiet_cycles; /* since the last frame, while draining; read while it runs */
+	RTE_ATOMIC(uint32_t) state __rte_cache_aligned;
+	RTE_ATOMIC(uint64_t) quiet_cycles; /* since the last frame, while draining; read while it runs */
 	uint64_t started_tsc, ended_tsc;
 	uint64_t last_arrival;
 	uint64_t last_tick;
@@ -191,20 +195,20 @@ worker_tick(struct worker *worker)
 static inline uint32_t
 worker_load_command(const struct worker *worker)
 {
-	return __atomic_load_n(&worker->command, __ATOMIC_ACQUIRE); /* C2 */
+	return rte_atomic_load_explicit(&worker->command, rte_memory_order_acquire); /* C2 */
 }
 
 /* A counter that the main lcore reads while the worker runs; only one lcore ever adds to it. */
 static inline void
-counter_add(uint64_t *counter, uint64_t value)
+counter_add(RTE_ATOMIC(uint64_t) *counter, uint64_t value)
 {
-	__atomic_store_n(counter, *counter + value, __ATOMIC_RELAXED);
+	rte_atomic_store_explicit(counter, *counter + value, rte_memory_order_relaxed);
 }
 
 static inline uint64_t
-counter_read(const uint64_t *counter)
+counter_read(const RTE_ATOMIC(uint64_t) *counter)
 {
-	return __atomic_load_n(counter, __ATOMIC_RELAXED);
+	return rte_atomic_load_explicit(counter, rte_memory_order_relaxed);
 }
 
 #endif /* TGEN_WORKER_H */

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright(c) 2026 The vsperf authors
+ */
 /*
  * Builds frames for tests in other languages. Each line on standard input is one frame, as
  * name=value words; each line on standard output is its bytes in hexadecimal digits, or "error",

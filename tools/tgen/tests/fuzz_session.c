@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright(c) 2026 The vsperf authors
+ */
 
 /*
  * Whatever a controller sends, tgen neither crashes nor leaks, breaks no rule of the engine, and

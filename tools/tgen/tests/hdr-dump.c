@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright(c) 2026 The vsperf authors
+ */
 /*
  * Builds a histogram for tests in other languages: hdr-dump TSC_HZ [SHARE...]. Takes lines
  * "CYCLES COUNT" on standard input; answers the HdrHistogram text, a line with count, minimum, mean

@@ -1,4 +1,4 @@
-"""No two C files need each other: what a file calls lies below it."""
+"""C files: no two need each other (what a file calls lies below it), and each names its owner."""
 
 from __future__ import annotations
 
@@ -60,3 +60,12 @@ def in_cycles(needed: dict[str, set[str]]) -> set[str]:
         if not free:
             return set(left)
         left = {name: others - free for name, others in left.items() if name not in free}
+
+
+def test_every_c_file_says_whose_it_is_and_under_which_licence() -> None:
+    head = "/* SPDX-License-Identifier: Apache-2.0\n * Copyright(c) 2026 The vsperf authors\n */\n"
+    files = [
+        path for folder in (REPOSITORY / "tools" / "tgen", AGENT) for path in folder.rglob("*.[ch]")
+    ]
+    assert len(files) > 80
+    assert [path for path in files if not path.read_text().startswith(head)] == []
