@@ -14,7 +14,7 @@ import pwd
 import secrets
 import shutil
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +33,20 @@ class DistrustedError(OSError):
 def own_users() -> frozenset[int]:
     """Return the users who may change what this process relies on: root and its own."""
     return frozenset({0, os.geteuid()})
+
+
+def callers(environ: Mapping[str, str]) -> frozenset[int]:
+    """Return the users whose files may decide what this process does; with sudo, its caller too."""
+    caller = environ.get("SUDO_UID", "")
+    return own_users() | ({int(caller)} if caller.isdecimal() else set())
+
+
+def root_may_use(path: Path) -> bool:
+    """Whether this is not root, or nobody but root can change what a path leads to."""
+    try:
+        return os.geteuid() != 0 or why_not(path) is None
+    except OSError:
+        return False
 
 
 def why_not(
@@ -176,6 +190,27 @@ def replace(path: Path, content: bytes, *, alone: bool = False) -> None:
     """Put a file into the place of what was there, as `Folder.replace` does."""
     with opened(path.parent) as folder:
         folder.replace(path.name, content, alone=alone)
+
+
+def open_plain(path: Path, flags: int) -> int:
+    """Open a regular file, whoever owns it, if neither it nor its folder is a link.
+
+    It has no other name, so that what is written goes nowhere else.
+    """
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | SAFELY)
+    try:
+        descriptor = os.open(path.name, flags | SAFELY, 0o644, dir_fd=folder)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise DistrustedError(f"{path} is a link") from error
+        raise
+    finally:
+        os.close(folder)
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
+        os.close(descriptor)
+        raise DistrustedError(f"{path} is not a regular file with one name")
+    return descriptor
 
 
 def make_folder(path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import fields as dataclass_fields
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,26 +12,62 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+from vsperf import trusted
 from vsperf.cli import outside
+from vsperf.errors import UsageError
 from vsperf.plugins import Plugins
 from vsperf.spec import loader
 from vsperf.spec.document import settable_paths
 from vsperf.spec.loader import Loaded, Request, Shorthand
-from vsperf.spec.lookup import Library
+from vsperf.spec.lookup import ALLOW, Library
 
 F = TypeVar("F", bound=Callable[..., Any])
 FULL = "full"
 """The mode in which everything is deployed."""
 
 
-def library() -> Library:
-    """Return the folders in which specifications are looked up, for this process."""
-    return Library.find(os.environ, Path.cwd())
+def library(*, foreign: bool = False) -> Library:
+    """Return the folders in which specifications are looked up, for this process.
+
+    Root uses files that others can change only if it says so, by `foreign`.
+    """
+    anybody = foreign or os.geteuid() != 0
+    return Library.find(os.environ, Path.cwd(), None if anybody else trusted.callers(os.environ))
+
+
+def refuse_foreign(records: Path, *, foreign: bool) -> None:
+    """Refuse to let root do what records of another user say, unless it says so."""
+    if foreign or os.geteuid() != 0:
+        return
+    if reason := trusted.why_not(records, trusted.callers(os.environ)):
+        raise UsageError(
+            f"another user can decide what {records} says, and so what root does",
+            why=reason,
+            fix=f"begin a run of your own, or add {ALLOW}",
+        )
+
+
+def hidden_text(hidden: Iterable[str]) -> str | None:
+    """Return a line that says which built-in files are not used; None if there are none."""
+    found = "; ".join(hidden)
+    return f"! hides what is built in: {found}" if found else None
+
+
+def hidden_by(loaded: Loaded) -> tuple[str, ...]:
+    """Return which built-in files the cases would have used, were they not hidden by others."""
+    places = library()
+    specs = [case.spec for case in loaded.cases]
+    return (
+        *places.hidden("testcases", dict.fromkeys(spec.name for spec in specs)),
+        *places.hidden("testbeds", (loaded.testbed,)),
+        *places.hidden("presets", loaded.preset.split(", ")),
+        *places.hidden("topologies", dict.fromkeys(spec.topology.name for spec in specs)),
+    )
 
 
 def load(request: Request, plugins: Plugins) -> Loaded:
     """Load the cases that the command line asks for."""
-    loaded = loader.load(request, library(), plugins.specs())
+    loaded = loader.load(request, library(foreign=request.foreign), plugins.specs())
     if any(one.written == outside.OPTION for one in request.shorthands):
         return outside.seen_from_outside(loaded)
     return loaded
@@ -152,6 +188,12 @@ def _overrides() -> tuple[Callable[[F], F], ...]:
             metavar="FILE",
             type=click.Path(path_type=Path),
             help="Settings from a YAML file; overrides the testcase.",
+        ),
+        click.option(
+            ALLOW,
+            "foreign",
+            is_flag=True,
+            help="As root, use files that other users own or can change.",
         ),
         click.option(
             "--set",

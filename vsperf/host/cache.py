@@ -1,7 +1,7 @@
 """What may be lost: findings that are kept between runs because they take long to make.
 
-A cache that cannot be read is an empty one, and where it cannot be written, the next run finds out
-anew.
+A cache that others can have written is none, and one that cannot be read is an empty one. Where it
+cannot be written, the next run finds out anew.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from vsperf import trusted
+
 
 def cache_folder() -> Path:
     """Return the folder for what may be lost."""
@@ -21,8 +23,8 @@ def cache_folder() -> Path:
 
 def read_found(path: Path, version: int) -> dict[str, Any]:
     """Return what was found, by key; nothing where it was written in another version."""
-    with suppress(OSError, ValueError, KeyError, TypeError):
-        content = json.loads(path.read_text())
+    with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
+        content = json.loads(trusted.read(path))
         if content["format"] == version:
             return dict(content["found"])
     return {}
@@ -31,7 +33,5 @@ def read_found(path: Path, version: int) -> dict[str, Any]:
 def write_found(path: Path, version: int, found: dict[str, Any]) -> None:
     """Put `found` in the place of what was there, whole or not at all."""
     with suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        scratch = path.with_suffix(f".{os.getpid()}")
-        scratch.write_text(json.dumps({"format": version, "found": found}))
-        scratch.replace(path)
+        trusted.make_folder(path.parent)
+        trusted.replace(path, json.dumps({"format": version, "found": found}).encode())

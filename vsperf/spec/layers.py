@@ -11,7 +11,6 @@ from pathlib import Path
 
 from vsperf.errors import Location, Problem, SpecError
 from vsperf.spec.document import PRESET_HEADER, SELECTION, Selection
-from vsperf.spec.files import read_section
 from vsperf.spec.lookup import Found, Library
 from vsperf.spec.options import set_layer
 from vsperf.spec.preset import PresetHeader
@@ -37,7 +36,7 @@ class LayerReader:
         if path not in self._files:
             source = Source(self.library.shown(path), brief or path.name, role)
             try:
-                self._files[path] = read_section(path, source)
+                self._files[path] = self.library.section(path, source)
             except SpecError as error:
                 self.problems += error.problems
                 self._files[path] = None

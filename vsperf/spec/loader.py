@@ -54,6 +54,8 @@ class Request:
     sets: tuple[str, ...] = ()
     repeat: int = 1
     shorthands: tuple[Shorthand, ...] = ()
+    foreign: bool = False
+    """Whether root may use files that other users own or can change."""
 
 
 @dataclass(frozen=True)

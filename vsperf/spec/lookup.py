@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vsperf.errors import Problem, SpecError
+from vsperf import trusted
+from vsperf.errors import Location, Problem, SpecError
 from vsperf.spec.files import read_section
 from vsperf.spec.tree import Listing, Section, Source, find, plain
 
 SUFFIXES = (".yaml", ".yml")
+BUILT_IN = "built-in"
+ALLOW = "--allow-foreign"
+"""The option that lets files of other users decide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +80,19 @@ def search_folders(environ: Mapping[str, str], cwd: Path) -> tuple[Folder, ...]:
     )
     if home:
         candidates.append(Folder(cwd / home / "vsperf", "user"))
-    package = Path(__file__).resolve().parents[1]
-    data = package / "_data"
-    candidates.append(Folder(data if data.is_dir() else package.parent, "built-in"))
+    candidates.append(Folder(built_in(), BUILT_IN))
     kept: dict[Path, Folder] = {}
     for folder in candidates:
         if any(_is_folder(folder.path / name) for name in ("conf", "testcases")):
             kept.setdefault(folder.path.resolve(), folder)
     return tuple(kept.values())
+
+
+def built_in() -> Path:
+    """Return the folder that the package brings along, or the checkout that it is run from."""
+    package = Path(__file__).resolve().parents[1]
+    data = package / "_data"
+    return data if data.is_dir() else package.parent
 
 
 def _is_folder(path: Path) -> bool:
@@ -100,11 +109,49 @@ class Library:
     folders: tuple[Folder, ...]
     cwd: Path
     """Paths that the user types count from here, and errors name files relative to it."""
+    users: frozenset[int] | None = None
+    """Users whose files may decide what is done; None where anybody's may."""
 
     @classmethod
-    def find(cls, environ: Mapping[str, str], cwd: Path) -> Library:
+    def find(
+        cls, environ: Mapping[str, str], cwd: Path, users: frozenset[int] | None = None
+    ) -> Library:
         """Return the library that `search_folders` describes."""
-        return cls(search_folders(environ, cwd), cwd)
+        return cls(search_folders(environ, cwd), cwd, users)
+
+    def section(self, path: Path, source: Source) -> Section:
+        """Return what a file says that shall decide something; raises `SpecError`."""
+        reason = self._why_not(path)
+        if reason is None:
+            return read_section(path, source)
+        raise SpecError(
+            [
+                Problem(
+                    "another user can decide what this file says, and so what root does",
+                    Location(source.name),
+                    reason,
+                    f"let it be root's alone (chown, chmod go-w), be elsewhere, or add {ALLOW}",
+                )
+            ]
+        )
+
+    def _why_not(self, path: Path) -> str | None:
+        """Return why a file may not decide; what came with the program is as good as that."""
+        if self.users is None or path.resolve().is_relative_to(built_in()):
+            return None
+        try:
+            return trusted.why_not(path, self.users)
+        except OSError:
+            return None  # the error comes with the reading
+
+    def hidden(self, kind: str, names: Iterable[str] | None = None) -> tuple[str, ...]:
+        """Say which built-in files of a kind are hidden by others, of those names or of all."""
+        found = self.files(kind)
+        return tuple(
+            f"{kind}/{name}, by {self.shown(found[name].path)}"
+            for name in (found if names is None else names)
+            if name in found and any(p.is_relative_to(built_in()) for p in found[name].shadowed)
+        )
 
     def shown(self, path: Path) -> str:
         """Return the path as an error names it: relative where that is possible."""

@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping
 
 from vsperf.errors import Problem
-from vsperf.spec.files import read_section
 from vsperf.spec.lookup import Library
 from vsperf.spec.suggest import described, did_you_mean, listed, quoted
 from vsperf.spec.topology import TopologyFamily
@@ -89,7 +88,7 @@ def _family(name: str, library: Library, mark: Mark) -> TopologyFamily:
         known = library.files("topologies")
         fix = did_you_mean(name, known, f"known: {listed(known)}")
         raise _refused(f"there is no topology {quoted(name)}", mark, fix)
-    tree = read_section(found.path, Source(library.shown(found.path), found.path.name))
+    tree = library.section(found.path, Source(library.shown(found.path), found.path.name))
     family, problems = validate(tree, TopologyFamily, Context())
     if family is None:
         raise TopologyError(problems)

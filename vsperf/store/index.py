@@ -16,6 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
+from vsperf import trusted
 from vsperf.errors import VsperfError
 from vsperf.record.base import SCHEMA_VERSION
 from vsperf.store.folders import RECORDS, resolve, run_folders
@@ -67,7 +68,7 @@ class Index:
     @classmethod
     def open(cls, results: Path) -> Self:
         """Open the index of `results`; nothing is read until it is asked for."""
-        file = results / INDEX if results.is_dir() else None
+        file = results / INDEX if results.is_dir() and trusted.root_may_use(results) else None
         try:
             return cls(results, file)
         except sqlite3.Error:

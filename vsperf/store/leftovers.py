@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from vsperf import trusted
 from vsperf.store.folders import LATEST, RECORDS, run_folders
 from vsperf.store.locks import is_locked
 
@@ -23,12 +26,15 @@ class Leftover:
 
     def remove(self) -> None:
         """Remove it; raises OSError where that cannot be done."""
-        if self.path.is_dir() and not self.path.is_symlink():
-            for inner in self.path.iterdir():
-                inner.unlink(missing_ok=True)
-            self.path.rmdir()
-        else:
-            self.path.unlink(missing_ok=True)
+        if self.path.is_symlink():
+            return self.path.unlink(missing_ok=True)
+        folder = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | trusted.SAFELY)
+        try:
+            with suppress(FileNotFoundError):
+                os.unlink(RECORDS, dir_fd=folder)
+        finally:
+            os.close(folder)
+        self.path.rmdir()
 
 
 def leftovers(results: Path) -> tuple[Leftover, ...]:
@@ -67,5 +73,5 @@ def _age_s(folder: Path) -> float:
 
 def _beginning(path: Path) -> bytes:
     """Return as much of the file as can tell whether a first line is whole."""
-    with path.open("rb") as file:
-        return file.readline()
+    with os.fdopen(trusted.open_plain(path, os.O_RDONLY), "rb") as file:
+        return file.readline(trusted.MOST_BYTES)

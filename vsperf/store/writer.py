@@ -21,6 +21,7 @@ from typing import Any, Self
 
 from pydantic_core import PydanticSerializationError
 
+from vsperf import trusted
 from vsperf.errors import Location, NotReadyError, RecordingError, StoreError
 from vsperf.record.base import SCHEMA_VERSION
 from vsperf.record.run import LINE, CaseRecord, Line, RunEnd, RunHeader, RunResume
@@ -175,7 +176,7 @@ def _printable(value: Any) -> Any:
 
 def _open_locked(path: Path, flags: int) -> int:
     try:
-        descriptor = os.open(path, flags | os.O_CLOEXEC, 0o644)
+        descriptor = trusted.open_plain(path, flags)
         try:
             if lock(descriptor, exclusive=True, wait_s=LOCK_WAIT_S):
                 return descriptor
@@ -197,7 +198,8 @@ def _set_torn_line_aside(path: Path, descriptor: int) -> None:
     found = lines.read(path)
     torn = found.torn if found.torn.endswith(b"\n") else found.torn + b"\n"
     try:
-        with (path.parent / TORN).open("ab") as aside:
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+        with os.fdopen(trusted.open_plain(path.parent / TORN, flags), "ab") as aside:
             aside.write(torn)
             aside.flush()
             os.fsync(aside.fileno())

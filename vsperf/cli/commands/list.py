@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from vsperf.cli.problems import print_problems
-from vsperf.cli.selection import json_option, library
+from vsperf.cli.selection import hidden_text, json_option, library
 from vsperf.cli.tables import console
 from vsperf.errors import ExitCode
 
@@ -62,6 +62,8 @@ def command(kind: str, tags: tuple[str, ...], as_json: bool) -> int:
         )
         table.add_row(Text(entry.name, "cyan"), title, " ".join(entry.tags), Text(origin, "dim"))
     out.print(table)
+    if (line := hidden_text(places.hidden(kind))) is not None:
+        out.print(line, style="yellow", markup=False, soft_wrap=True)
     for folder in places.folders:
         out.print(f"searched: {folder.path} ({folder.role})", style="dim", soft_wrap=True)
     print_problems(problem for entry in entries for problem in entry.problems)

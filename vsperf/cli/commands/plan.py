@@ -11,7 +11,7 @@ import click
 from rich.console import Console
 
 from vsperf.cli.drawing import draw
-from vsperf.cli.selection import json_option, load, selects_cases
+from vsperf.cli.selection import hidden_by, hidden_text, json_option, load, selects_cases
 from vsperf.cli.tables import console, simulated_banner
 from vsperf.engine.run import Planned, plan_cases
 from vsperf.errors import ExitCode
@@ -35,6 +35,8 @@ def command(request: Request, as_json: bool) -> int:
     plugins = Plugins.load()
     loaded = load(request, plugins)
     print_plans(plan_cases(loaded.cases, plugins), as_json)
+    if not as_json and (line := hidden_text(hidden_by(loaded))) is not None:
+        console().print(line, style="yellow", markup=False, soft_wrap=True)
     return ExitCode.OK
 
 

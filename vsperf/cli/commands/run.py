@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -13,7 +14,13 @@ from vsperf.cli.commands.show import print_run, run_as_json
 from vsperf.cli.output import silence_stdout
 from vsperf.cli.progress import Progress, make_progress
 from vsperf.cli.quantities import QuantityType
-from vsperf.cli.selection import json_option, load, results_option, selects_cases
+from vsperf.cli.selection import (
+    json_option,
+    load,
+    refuse_foreign,
+    results_option,
+    selects_cases,
+)
 from vsperf.cli.signals import SignalWatch
 from vsperf.cli.tables import console
 from vsperf.engine.run import Manner, plan_cases
@@ -23,7 +30,7 @@ from vsperf.events import Event
 from vsperf.human import human_seconds
 from vsperf.plugins import Plugins
 from vsperf.spec.loader import Loaded, Request
-from vsperf.store.folders import resolve, run_folders
+from vsperf.store.folders import RECORDS, resolve, run_folders
 from vsperf.store.reader import read_run
 from vsperf.units import Duration
 
@@ -89,7 +96,9 @@ def command(
     argv = sys.argv[1:]
     if resume is not None:
         _refuse_selection(request)
-        session = take_up(resolve(results, resume), plugins, argv)
+        folder = resolve(results, resume)
+        refuse_foreign(folder / RECORDS, foreign=request.foreign)
+        session = take_up(folder, plugins, argv)
     else:
         loaded = load(request, plugins)
         _refuse_keep(keep, loaded)
@@ -138,7 +147,7 @@ class _Quietly:
 
 
 def _refuse_selection(request: Request) -> None:
-    if request != Request(()):
+    if replace(request, foreign=False) != Request(()):
         raise UsageError(
             "--resume goes on with a run as it was planned, and takes no other selection",
             fix="give --resume RUN alone, or start a new run",
