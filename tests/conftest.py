@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 import tgen_programs
@@ -99,20 +102,22 @@ def _guests() -> str | None:
     return None
 
 
+PROGRAMS = (
+    *("busybox", "cpio", "dpdk-testpmd", "dpkg-deb", "gcc", "ldd", "make", "qemu-img", "setpriv"),
+    *("tshark", "zstd"),
+)
 PARTS: dict[str, Callable[[], str | None]] = {
+    **{name: partial(_program, name) for name in PROGRAMS},
     "checkout": _checkout,
-    "make": lambda: _program("make"),
-    "busybox": lambda: _program("busybox"),
     "root": lambda: None if os.geteuid() == 0 else "this is not root",
     "hugepages": _hugepages,
     "namespaces": _namespaces,
     "tgen": _tgen,
     "tgen-dut": _tgen_dut,
-    "dpdk-testpmd": lambda: _program("dpdk-testpmd"),
-    "tshark": lambda: _program("tshark"),
     "ovs-dpdk": _ovs_dpdk,
     "guests": _guests,
     "taps": _taps,
+    "xdp": lambda: None,  # only a port that is opened can tell
     "setuptools": lambda: None if find_spec("setuptools") else "setuptools is not installed",
     "tgen-programs": tgen_programs.why_not,
 }
@@ -121,12 +126,11 @@ PARTS: dict[str, Callable[[], str | None]] = {
 Require = Callable[[str], None]
 
 
-def missing(part: str, wanted: str) -> tuple[str, bool] | None:
-    """Return why `part` is missing and whether that is a failure, or None if it is there."""
-    reason = PARTS[part]()
-    if reason is None:
-        return None
-    return f"{part}: {reason}", bool({part, "all"} & set(wanted.split(",")))
+def not_here(part: str, reason: str) -> NoReturn:
+    """Skip the test that is running, for it misses a part; fail it where the part is required."""
+    if {part, "all"} & set(os.environ.get("VSPERF_CI_REQUIRE", "").split(",")):
+        pytest.fail(f"VSPERF_CI_REQUIRE asks for it, but {part}: {reason}", pytrace=False)
+    pytest.skip(f"{part}: {reason}")
 
 
 @pytest.fixture(name="require", scope="session")
@@ -134,13 +138,8 @@ def fixture_require() -> Require:
     """Return the function with which a test says what it cannot do without."""
 
     def require(part: str) -> None:
-        found = missing(part, os.environ.get("VSPERF_CI_REQUIRE", ""))
-        if found is None:
-            return
-        reason, fails = found
-        if fails:
-            pytest.fail(f"VSPERF_CI_REQUIRE asks for it, but {reason}", pytrace=False)
-        pytest.skip(reason)
+        if reason := PARTS[part]():
+            not_here(part, reason)
 
     return require
 
@@ -160,6 +159,8 @@ def pytest_configure(config: pytest.Config) -> None:
             f"known parts are all, {', '.join(sorted(PARTS))}"
         )
     adopt_orphans()
+    # A shell starts what runs in the background with this signal ignored, and programs inherit it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

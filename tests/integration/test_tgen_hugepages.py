@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import Require
+from conftest import Require, not_here
 
 from vsperf.errors import ComponentError
 from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
@@ -37,7 +37,7 @@ def _pages(require: Require) -> Iterator[None]:
         RESERVED.write_text(str(before + missing))
     try:
         if free_pages() < PAGES:
-            pytest.skip("memory is too scattered for hugepages")
+            not_here("hugepages", "memory is too scattered for them")
         yield
     finally:
         if missing:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from cable import PACKET_SOCKETS, VETH, tgen_apart
-from conftest import Require
+from conftest import Require, not_here
 from loopbacks import OPTIONS, through_testpmd
 
 from vsperf.errors import ComponentError
@@ -100,7 +100,7 @@ def test_an_xdp_socket_on_one_end_of_a_cable(apart: Apart) -> None:
         why = error.problems[0].why or ""
         if "xdp" not in why:
             raise
-        pytest.skip(f"no XDP sockets here: {why}")
+        not_here("xdp", f"no XDP sockets: {why}")
     out, back = result["streams"]
     assert out["sent"] == back["sent"] == back["distinct"] == FRAMES
     assert 0 < out["distinct"] == FRAMES - out["lost"] == on_cable

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from conftest import Require
 
 AGENT = Path(__file__).resolve().parents[2] / "vnfs" / "agent"
 REQUEST = r'{"id":1,"verb":"start","nics":["52:54"],"deep":{"a\n":[1,-2,null,true]},"u":"\u0041\""}'
@@ -22,10 +22,9 @@ HALVES = ('{"a\\', '{"a\n', '["a\\', '"a\\', '"\\u', '{"a"', "[1")
 
 
 @pytest.fixture(name="program", scope="module")
-def fixture_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def fixture_program(tmp_path_factory: pytest.TempPathFactory, require: Require) -> Path:
     """Return a program that reads a request, or quotes bytes, under sanitizers."""
-    if shutil.which("gcc") is None:
-        pytest.skip("the program gcc is not installed")
+    require("gcc")
     folder = tmp_path_factory.mktemp("agent")
     (folder / "main.c").write_text(PROGRAM)
     argv = ["gcc", "-std=c11", "-D_DEFAULT_SOURCE", f"-I{AGENT}", "-o", "program", "main.c"]

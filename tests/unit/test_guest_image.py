@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import REPOSITORY
+from conftest import REPOSITORY, Require
 from guest_image import cpio, image, kernel, modules, programs
 from guest_image.failure import BuildError, output
 
@@ -65,10 +65,9 @@ def make_package(folder: Path) -> Path:
 
 
 @pytest.fixture(name="package", scope="module")
-def fixture_package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    needed = ("dpkg-deb", "gcc", "busybox", "dpdk-testpmd", "ldd")
-    if missing := [name for name in needed if shutil.which(name) is None]:
-        pytest.skip(f"an image is built with {', '.join(missing)}")
+def fixture_package(tmp_path_factory: pytest.TempPathFactory, require: Require) -> Path:
+    for program in ("dpkg-deb", "gcc", "busybox", "dpdk-testpmd", "ldd"):
+        require(program)
     return make_package(tmp_path_factory.mktemp("package"))
 
 
@@ -111,9 +110,8 @@ def test_an_archive_is_what_the_kernel_reads() -> None:
     assert len(made) % 4 == 0
 
 
-def test_cpio_unpacks_what_was_packed(tmp_path: Path) -> None:
-    if shutil.which("cpio") is None:
-        pytest.skip("the program cpio is not installed")
+def test_cpio_unpacks_what_was_packed(tmp_path: Path, require: Require) -> None:
+    require("cpio")
     made = cpio.archive(
         {"a/b/c": cpio.file(b"hello", executable=True), "a/l": cpio.link("b/c"), "e": cpio.folder()}
     )
@@ -307,9 +305,8 @@ def test_a_package_whose_unpacking_ends_badly_is_named_although_its_files_were_r
 
 
 @pytest.mark.parametrize("magic", [b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"])
-def test_a_damaged_module_is_named(magic: bytes) -> None:
-    if shutil.which("zstd") is None:
-        pytest.skip("the program zstd is not installed")
+def test_a_damaged_module_is_named(magic: bytes, require: Require) -> None:
+    require("zstd")
     damaged = kernel.Kernel("9.9", b"", {"bridge": magic + b"cut off"}, frozenset())
     with pytest.raises(BuildError, match="module bridge cannot be unpacked") as caught:
         modules.plain(damaged, "bridge")
@@ -362,11 +359,10 @@ def test_where_programs_lie_and_how_tools_are_called_does_not_matter_but_their_v
     assert image.sources(copy / "downloads", image.AGENT).hash != before
 
 
-def test_an_image_that_is_current_needs_no_right_to_write(copy: Path) -> None:
+def test_an_image_that_is_current_needs_no_right_to_write(copy: Path, require: Require) -> None:
     argv = [sys.executable, str(REPOSITORY / "vnfs/build"), "--output", str(copy)]
     if os.geteuid() == 0:
-        if shutil.which("setpriv") is None:
-            pytest.skip("the program setpriv is not installed")
+        require("setpriv")
         argv = ["setpriv", "--inh-caps=-all", "--bounding-set=-all", *argv]
     for folder in (copy / "downloads", copy):
         folder.chmod(0o555)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from conftest import PARTS, missing
+from conftest import HERE, PARTS, Require, not_here
 from leave_no_trace import Places, adopt_orphans, left_behind, snapshot
 
 WAIT = "import sys; sys.stdin.read()"
@@ -109,17 +110,36 @@ def test_a_socket_in_the_folder_of_the_test_is_found_but_a_file_is_not(
     ]
 
 
-def test_a_missing_part_fails_only_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(PARTS, "moon", lambda: "it has set")
-    assert missing("moon", "") == ("moon: it has set", False)
-    assert missing("moon", "sun") == ("moon: it has set", False)
-    assert missing("moon", "sun,moon") == ("moon: it has set", True)
-    assert missing("moon", "all") == ("moon: it has set", True)
+@pytest.mark.parametrize(
+    ("wanted", "outcome"),
+    [
+        ("", pytest.skip.Exception),
+        ("sun", pytest.skip.Exception),
+        ("sun,moon", pytest.fail.Exception),
+        ("all", pytest.fail.Exception),
+    ],
+)
+def test_a_missing_part_fails_only_where_it_is_asked_for(
+    wanted: str, outcome: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VSPERF_CI_REQUIRE", wanted)
+    with pytest.raises(outcome, match="moon: it has set"):
+        not_here("moon", "it has set")
 
 
-def test_a_part_that_is_there_is_not_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_part_that_is_there_is_not_missing(
+    require: Require, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VSPERF_CI_REQUIRE", "all")
     monkeypatch.setitem(PARTS, "sun", lambda: None)
-    assert missing("sun", "all") is None
+    require("sun")
+
+
+def test_no_test_is_skipped_past_the_parts() -> None:
+    """Continuous integration fails for a part that is missing, but sees no skip of another kind."""
+    skips = re.compile(r"pytest\.skip\(|mark\.skip|importorskip")
+    found = [path.name for path in HERE.rglob("*.py") if skips.search(path.read_text())]
+    assert sorted(found) == ["conftest.py", "test_leave_no_trace.py"]
 
 
 def test_what_a_living_process_beside_this_one_owns_is_not_looked_at(tmp_path: Path) -> None:

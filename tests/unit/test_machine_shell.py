@@ -8,7 +8,6 @@ import select
 import socket
 import subprocess
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -26,6 +25,7 @@ class Guest:
     """A shell that outlives its clients, of which it takes one at a time."""
 
     path: Path
+    listening: threading.Event = field(default_factory=threading.Event)
     ended: threading.Event = field(default_factory=threading.Event)
 
     def serve(self) -> None:
@@ -43,6 +43,7 @@ class Guest:
             listener.bind(str(self.path))
             listener.listen(1)
             listener.settimeout(0.05)
+            self.listening.set()
             while not self.ended.is_set():
                 try:
                     client, _ = listener.accept()
@@ -71,9 +72,7 @@ def fixture_guest(tmp_path: Path) -> Iterator[Path]:
     guest = Guest(tmp_path / "vm1.shell")
     thread = threading.Thread(target=guest.serve)
     thread.start()
-    deadline = time.monotonic() + 10
-    while not guest.path.exists() and time.monotonic() < deadline:
-        time.sleep(0.01)
+    assert guest.listening.wait(60)
     yield guest.path
     guest.ended.set()
     thread.join()
