@@ -110,6 +110,7 @@ PARTS: dict[str, Callable[[], str | None]] = {
     **{name: partial(_program, name) for name in PROGRAMS},
     "checkout": _checkout,
     "root": lambda: None if os.geteuid() == 0 else "this is not root",
+    "two-cpus": lambda: None if len(os.sched_getaffinity(0)) > 1 else "there is one CPU only",
     "hugepages": _hugepages,
     "namespaces": _namespaces,
     "tgen": _tgen,

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from cli_shell import Shell, fixture_vsperf
+from conftest import Require
 from killed_run import killed
 
 from vsperf.errors import ExitCode
@@ -77,8 +78,8 @@ def test_a_run_that_is_going_on_is_left_alone(vsperf: Shell) -> None:
 
 
 @pytest.mark.machine
-@pytest.mark.skipif(os.geteuid() != 0, reason="changes the kernel's hugepages, as root can")
-def test_real_hugepages_come_and_go(runtime: Path) -> None:
+def test_real_hugepages_come_and_go(runtime: Path, require: Require) -> None:
+    require("hugepages")
     pool = next(pool for pool in read_pools() if pool.page_bytes == 2 * MEGABYTE)
     before, wanted = pool.total, pool.free + 8
     with workspace("a test") as place:
@@ -89,8 +90,8 @@ def test_real_hugepages_come_and_go(runtime: Path) -> None:
 
 
 @pytest.mark.machine
-@pytest.mark.skipif(os.geteuid() != 0, reason="changes the kernel's hugepages, as root can")
-def test_real_hugepages_of_a_killed_run_are_given_back(vsperf: Shell) -> None:
+def test_real_hugepages_of_a_killed_run_are_given_back(vsperf: Shell, require: Require) -> None:
+    require("hugepages")
     pool = next(pool for pool in read_pools() if pool.page_bytes == 2 * MEGABYTE)
     before = pool.total
     text = (

@@ -108,8 +108,8 @@ def test_stalls_of_the_host_are_measured_without_a_port() -> None:
 
 
 @pytest.mark.usefixtures("built")
-@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one CPU only")
-def test_the_way_of_a_cache_line_between_two_cpus_is_measured() -> None:
+def test_the_way_of_a_cache_line_between_two_cpus_is_measured(require: Require) -> None:
+    require("two-cpus")
     cpus = ",".join(map(str, sorted(os.sched_getaffinity(0))[:2]))
     done = tgen("roundtrip", "--cpus", cpus, "--times", "3")
     assert done.returncode == 0, done.stderr

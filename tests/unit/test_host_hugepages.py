@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from conftest import Require
 from hugepage_tree import add_pool, tree
 
 from vsperf.errors import NotReadyError
@@ -119,8 +120,10 @@ def test_fewer_pages_than_asked_for_are_refused(place: Workspace, machine: Machi
     )
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="becomes somebody else for a moment, as root can")
-def test_without_root_the_command_that_mends_it_is_told(place: Workspace, machine: Machine) -> None:
+def test_without_root_the_command_that_mends_it_is_told(
+    place: Workspace, machine: Machine, require: Require
+) -> None:
+    require("root")
     number = add_pool(machine, 0, 2048, 4)
     os.seteuid(65534)
     try:
