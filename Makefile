@@ -10,13 +10,16 @@ prose := README.md docs vsperf tests conf testcases tools vnfs results/README.md
 # Hugepages and the devices of the switch are root's.
 as_root := $(shell [ "$$(id -u)" -eq 0 ] || command -v sudo)
 
-.PHONY: help run test check test-tgen compile-matrix setup setup-dev lint format docs clean-venv
+.PHONY: help run bench test check test-tgen compile-matrix setup setup-dev lint format docs clean-venv
 
 help: ## show the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1 \t\2/p' Makefile | expand -t 20
 
 run: setup ## set up, then measure OVS-DPDK on this machine
 	@$(as_root) .venv/bin/vsperf run phy2phy_tput
+
+bench: setup-dev ## set up, then hold tgen and vsperf against others: a few minutes, one table
+	@$(as_root) $(python) tools/bench/run_all.py --short
 
 test: lint compile-matrix test-tgen ## set up, then all gates and all tests
 	@$(python) -m pytest -n 2 --dist loadfile --durations=20

@@ -1,35 +1,63 @@
 """Holds what a run is expected to take against what it took.
 
-Usage: python tools/bench/estimate.py RUN_FOLDER...
-
 The estimate is the one that vsperf would make today, given what the run knew beforehand: a cap of
-the generator that was measured earlier counts, one that the run measured itself does not. Prints
-seconds and ratios, and judges nothing.
+the generator that was measured earlier counts, one that the run measured itself does not. Without a
+folder of a run, it makes runs of its own. The ratio is that of seconds needed to seconds stated.
 """
 
-# ruff: noqa: T201
 from __future__ import annotations
 
-import statistics
-import sys
+import argparse
+import tempfile
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
+
+from common import Option, Ratio, carry_out, options, say, vsperf_run, wanted
 
 from vsperf.engine.expectation import expected
 from vsperf.plugins import Plugins
 from vsperf.search.estimate import RESTLESS, STEADY, Estimate, Rehearsals, together
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.document import document_model
+from vsperf.store.folders import run_folders
 from vsperf.store.reader import StoredCase, read_run
+
+EXAMPLE = "tools/bench/estimate.py results/2026-*"
 
 
 def main() -> None:
     """Print a line per case and one per run."""
+    parser = options(
+        __doc__,
+        EXAMPLE,
+        testcase=Option("phy2phy_tput", "phy2phy_smoke", "what is run without a folder"),
+        rounds=Option(1, 1, "how often"),
+    )
+    parser.add_argument("folders", nargs="*", metavar="FOLDER", type=Path, help="of a finished run")
+    found = wanted(parser)
+    carry_out(lambda: measure(found))
+
+
+def measure(found: argparse.Namespace) -> Ratio:
+    """Compare the given runs, or new ones."""
+    if found.folders:
+        return compare(found.folders)
+    with tempfile.TemporaryDirectory() as name:
+        for _ in range(found.rounds):
+            with vsperf_run(Path(name), found.testcase) as (_, events):
+                for _event in events:
+                    pass  # until it has ended
+        return compare(run_folders(Path(name)))
+
+
+def compare(folders: Sequence[Path]) -> Ratio:
+    """Hold each case of these runs against its estimate."""
     model, rehearsals, ratios = document_model(Plugins.load().specs()), Rehearsals(), []
-    print(f"{'case or run':<28}{'trials':>8}{'needed':>8}{'stated s':>18}{'needed':>8}{'ratio':>7}")
-    for folder in sys.argv[1:]:
+    say(f"{'case or run':<28}{'trials':>8}{'needed':>8}{'stated s':>18}{'needed':>8}{'ratio':>7}")
+    for folder in folders:
         all_stated, all_trials, all_needed_s = [], 0, 0.0
-        for number, case in enumerate(read_run(Path(folder)).cases):
+        for number, case in enumerate(read_run(folder).cases):
             if case.record is None or case.record.result is None:
                 continue
             spec = model.model_validate(case.planned.spec)
@@ -39,10 +67,9 @@ def main() -> None:
             all_trials += len(case.trials)
             all_needed_s += needed_s(case)
         if len(all_stated) > 1:
-            show(Path(folder).name, together(all_stated), all_trials, all_needed_s)
-    if ratios:
-        near = sum(abs(ratio - 1) <= 0.2 for ratio in ratios)
-        print(f"{len(ratios)} cases: mean ratio {statistics.mean(ratios):.2f}, {near} within 20 %")
+            show(folder.name, together(all_stated), all_trials, all_needed_s)
+    say(f"{sum(abs(ratio - 1) <= 0.2 for ratio in ratios)} of {len(ratios)} cases within 20 %")
+    return Ratio.of("seconds needed to seconds stated", ratios)
 
 
 def stated_for(
@@ -70,7 +97,7 @@ def show(name: str, stated: Estimate, trials: int, needed: float) -> float:
     """Print a line, and return the ratio of needed to stated seconds."""
     ratio = needed / stated.seconds
     seconds = f"{stated.seconds:.0f} +- {stated.spread_s:.0f}"
-    print(f"{name[-27:]:<28}{stated.trials:>8}{trials:>8}{seconds:>18}{needed:>8.0f}{ratio:>7.2f}")
+    say(f"{name[-27:]:<28}{stated.trials:>8}{trials:>8}{seconds:>18}{needed:>8.0f}{ratio:>7.2f}")
     return ratio
 
 

@@ -1,12 +1,10 @@
-"""Measures how the store copes with many results; prints times and judges nothing.
+"""Measures how the store copes with many results.
 
-Usage: python tools/bench/index_rebuild.py [--runs 50] [--cases 20] [--trials 100]
-
-Writes that many runs from real record models into a temporary directory, then times the index
-from nothing, the index with nothing to do, queries, and reading and validating one run.
+Writes many runs from real record models into a temporary directory, then times the index from
+nothing, the index with nothing to do, queries, and reading and validating one run. The ratio is
+that of bringing the index up to date after one run has changed to making it from nothing.
 """
 
-# ruff: noqa: T201
 from __future__ import annotations
 
 import argparse
@@ -17,6 +15,8 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+
+from common import Option, Ratio, carry_out, options, say, wanted
 
 from vsperf.record.plan import Endpoint, Plan, Step
 from vsperf.record.result import GoalResult, Limit, SearchResult
@@ -32,11 +32,12 @@ from vsperf.record.run import (
 )
 from vsperf.record.trial import Direction, Purpose, Trial
 from vsperf.store.folders import RECORDS
-from vsperf.store.index import Filter, Index
+from vsperf.store.index import INDEX, Filter, Index
 from vsperf.store.reader import read_run
 from vsperf.store.validation import validate_file
 from vsperf.store.writer import RunWriter
 
+EXAMPLE = "tools/bench/index_rebuild.py --runs 200 --rounds 1"
 SIZES = (64, 128, 256, 512, 1024, 1280, 1518, 9000)
 SECOND_NS = 1_000_000_000
 HISTOGRAM = base64.b64encode(os.urandom(1200)).decode()
@@ -45,30 +46,50 @@ HISTOGRAM = base64.b64encode(os.urandom(1200)).decode()
 
 def main() -> None:
     """Make the data and print the times."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    for name, default in (("runs", 50), ("cases", 20), ("trials", 100)):
-        parser.add_argument(f"--{name}", type=int, default=default)
-    wanted = parser.parse_args()
+    parser = options(
+        __doc__,
+        EXAMPLE,
+        runs=Option(50, 10, "how many are made up"),
+        cases=Option(20, 5, "per run"),
+        trials=Option(100, 50, "per case"),
+        rounds=Option(3, 3, "times that the index is made and brought up to date"),
+    )
+    found = wanted(parser)
+    carry_out(lambda: measure(found))
+
+
+def measure(found: argparse.Namespace) -> Ratio:
+    """Time everything on made-up runs."""
     with tempfile.TemporaryDirectory() as name:
         results = Path(name)
-        show("write", lambda: write_runs(results, wanted.runs, wanted.cases, wanted.trials))
+        show("write", lambda: write_runs(results, found.runs, found.cases, found.trials))
         files = sorted(results.glob(f"20*/{RECORDS}"))
         megabytes = sum(path.stat().st_size for path in files) / 1e6
-        trials = wanted.runs * wanted.cases * wanted.trials
-        print(f"{wanted.runs} runs, {trials} trials, {megabytes:.0f} MB of records")
+        trials = found.runs * found.cases * found.trials
+        say(f"{found.runs} runs, {trials} trials, {megabytes:.0f} MB of records")
+        ratios = [refreshed(results, files[-1]) for _ in range(found.rounds)]
         with Index.open(results) as index:
-            show("index from nothing", index.refresh)
-            print(f"index file: {(results / 'index.sqlite').stat().st_size / 1e6:.0f} MB")
-        with Index.open(results) as index:
-            show("index with nothing to do", index.refresh)
-            files[-1].touch()
-            show("index with one run changed", index.refresh)
             show("all runs", index.runs)
             show("50 newest cases", lambda: index.cases(Filter(limit=50)))
             show("all cases", index.cases)
             show("cases by glob and outcome", lambda: index.cases(failed()))
         show("read one run", lambda: read_run(files[0].parent))
         show("validate one run", lambda: validate_file(files[0]))
+    return Ratio.of("index with one run changed to index from nothing", ratios)
+
+
+def refreshed(results: Path, changed: Path) -> float:
+    """Make the index from nothing and bring it up to date; return the ratio of the times."""
+    file = results / INDEX
+    file.unlink(missing_ok=True)
+    with Index.open(results) as index:
+        whole_s = show("index from nothing", index.refresh)
+    with Index.open(results) as index:
+        show("index with nothing to do", index.refresh)
+        changed.touch()
+        part_s = show("index with one run changed", index.refresh)
+    say(f"index file: {file.stat().st_size / 1e6:.0f} MB")
+    return part_s / whole_s
 
 
 def failed() -> Filter:
@@ -76,11 +97,13 @@ def failed() -> Filter:
     return Filter(testcase="phy2phy_*-64B", outcome=Outcome.FAIL)
 
 
-def show(what: str, action: Callable[[], object]) -> None:
-    """Do something and print how long it took."""
+def show(what: str, action: Callable[[], object]) -> float:
+    """Do something, say how long it took, and return it in seconds."""
     begin = time.perf_counter()
     action()
-    print(f"{what}: {time.perf_counter() - begin:.3f} s")
+    took_s = time.perf_counter() - begin
+    say(f"{what}: {took_s:.3f} s")
+    return took_s
 
 
 def write_runs(results: Path, runs: int, cases: int, trials: int) -> None:

@@ -1,19 +1,14 @@
 """Measures what a run costs beside its traffic: set-up, teardown, time between trials, Python.
 
-Usage: python tools/bench/real_run.py [TESTCASE] [-- MORE ARGUMENTS OF vsperf run]
-
-Listens to the events of `vsperf run --progress json`, and looks at the clock and at the CPU time
-of vsperf itself at each of them. Prints figures and judges nothing.
+Looks at the clock and at the CPU time of vsperf itself at each event of a run. The ratio, over the
+trials of the search, is that of the time beside sending (drain included) to the time of sending.
 """
 
-# ruff: noqa: T201
 from __future__ import annotations
 
-import json
+import argparse
 import os
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -21,6 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from common import Option, Ratio, carry_out, options, say, vsperf_run, wanted
+
+EXAMPLE = "tools/bench/real_run.py --testcase pvp_tput -- --vnf process --set traffic.frame_size=64"
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -34,32 +32,29 @@ class Figures:
     """Time from one trial's start to the next one's that was neither traffic nor drain."""
     python_s: float = 0.0
     traffic_s: float = 0.0
-    estimated_s: float = 0.0
 
 
 def main() -> None:
     """Run a testcase and print what it cost."""
-    arguments = sys.argv[1:]
-    more = arguments[arguments.index("--") + 1 :] if "--" in arguments else []
-    name = next((word for word in arguments if word not in ("--", *more)), "phy2phy_smoke")
+    parser = options(
+        __doc__, EXAMPLE, testcase=Option("phy2phy_tput", "phy2phy_smoke", "what is run")
+    )
+    parser.add_argument("more", nargs="*", metavar="-- MORE", help="arguments of vsperf run")
+    found = wanted(parser)
+    carry_out(lambda: measure(found))
+
+
+def measure(found: argparse.Namespace) -> Ratio:
+    """Watch one run."""
     began = time.monotonic()
-    with tempfile.TemporaryDirectory() as results:
-        argv = [sys.executable, "-m", "vsperf", "run", name, "--results", results]
-        argv += ["--progress", "json", *more]
-        with subprocess.Popen(  # noqa: S603 - an argument vector of our own
-            argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-        ) as process:
-            figures = observe(process.pid, events(process))
-        whole = time.monotonic() - began
-    show(figures, whole)
-
-
-def events(process: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
-    """Return the events of a run as they come."""
-    assert process.stderr is not None
-    for line in process.stderr:
-        if line.startswith("{"):
-            yield json.loads(line)
+    with (
+        tempfile.TemporaryDirectory() as results,
+        vsperf_run(Path(results), found.testcase, *found.more) as (pid, events),
+    ):
+        figures = observe(pid, events)
+    show(figures, time.monotonic() - began)
+    pairs = zip(figures.around_s, figures.sending_s, strict=True)
+    return Ratio.of("time beside sending to time of sending", [one / other for one, other in pairs])
 
 
 def observe(pid: int, stream: Iterator[dict[str, Any]]) -> Figures:
@@ -101,12 +96,12 @@ def cpu_s(pid: int) -> float:
 def show(figures: Figures, whole: float) -> None:
     """Print the figures."""
     for phase, times in figures.phases_s.items():
-        print(f"{phase:<16} {statistics.median(times):6.2f} s, at most {max(times):.2f} s")
+        say(f"{phase:<16} {statistics.median(times):6.2f} s, at most {max(times):.2f} s")
     share = sum(figures.around_s) / max(sum(figures.sending_s), 1e-9)
-    print(f"beside traffic   {statistics.median(figures.around_s):6.3f} s per trial of the search")
-    print(f"                 {share:6.1%} of the time that frames were sent, drain included")
-    print(f"vsperf itself    {figures.python_s / max(figures.traffic_s, 1e-9):6.2%} of a CPU")
-    print(f"whole run        {whole:6.1f} s")
+    say(f"beside traffic   {statistics.median(figures.around_s):6.3f} s per trial of the search")
+    say(f"                 {share:6.1%} of the time that frames were sent, drain included")
+    say(f"vsperf itself    {figures.python_s / max(figures.traffic_s, 1e-9):6.2%} of a CPU")
+    say(f"whole run        {whole:6.1f} s")
 
 
 if __name__ == "__main__":

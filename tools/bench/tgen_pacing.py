@@ -1,64 +1,64 @@
-"""Measures how exactly tgen keeps an asked rate, and its latency floor; prints and judges nothing.
-
-Usage: python tools/bench/tgen_pacing.py [--tgen PROGRAM] [--seconds 10] [--rates 1000,1000000]
-       [--burst 32] [--vdev net_ring0] [--veth]
+"""Measures how exactly tgen keeps an asked rate, and its latency floor.
 
 The port is a ring that leads back to itself, so that nothing but the generator's own loop limits
-it. Trials flat out find the greatest rate; the last rates are 90 % of it. With --veth tgen is
-compared with tcpreplay on a cable of the kernel instead, see tgen_veth.py.
+it. Trials flat out find the greatest rate; the last rates are 90 % of it. The ratio is that of the
+rate that was kept, from the first frame to the last, to the one that was asked for.
+tgen_veth.py compares with tcpreplay.
 """
 
-# ruff: noqa: T201
 from __future__ import annotations
 
 import argparse
-import os
 from typing import Any
 
-import tgen_veth
-from tgen_parts import Tgen, find_tgen
+from common import Option, Ratio, carry_out, hugepages, options, say, two_cpus, wanted
 
-RATES = (1_000, 10_000, 100_000, 1_000_000, 4_000_000, 10_000_000)
-ROUNDS = 3
+from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
+from vsperf.trafficgens.tgen.command import Options
+from vsperf.trafficgens.tgen.process import Tgen
+
+EXAMPLE = "tools/bench/tgen_pacing.py --rates 1000,1000000 --seconds 5"
+MEMORY_MB = 256
 PERCENTILES = ("50", "90", "99", "99.9", "99.99")
 
 
 def main() -> None:
     """Measure all rates in turn."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--tgen")
-    parser.add_argument("--seconds", type=float, default=10)
-    parser.add_argument("--rates")
-    parser.add_argument("--burst", type=int, default=32)
-    parser.add_argument("--cpus", default="0,1", help="of the main lcore and the worker")
-    parser.add_argument("--vdev", default="net_ring0")
-    parser.add_argument("--veth", action="store_true", help="compare with tcpreplay on a veth")
-    wanted = parser.parse_args()
-    main_cpu, worker_cpu = wanted.cpus.split(",")
-    default = tgen_veth.RATES if wanted.veth else RATES
-    rates = [float(rate) for rate in wanted.rates.split(",")] if wanted.rates else default
-    if wanted.veth:
-        cpus = (main_cpu, worker_cpu)
-        tgen_veth.compare(find_tgen(wanted.tgen), rates, wanted.seconds, cpus)
-        return
-    arguments = [
-        *("--no-pci", "--in-memory", "-m", "256", "--log-level=4"),
-        *(f"--lcores=0@{main_cpu},1@{worker_cpu}", f"--vdev={wanted.vdev}"),
-        f"--file-prefix=tgen-bench-{os.getpid()}",
-    ]
-    with Tgen(find_tgen(wanted.tgen), arguments) as tgen:
-        tgen.ask("configure", streams=[{"transmit_port": 0, "receive_port": 0, "size": 64}])
-        flat_out = tgen.ask("trial", duration_ns=int(wanted.seconds * 1e9))
-        greatest = rate_of(flat_out)
-        hz, busy_ns = flat_out["tsc_hz"], flat_out["workers"][0]["busy_ns"]
-        cycles = busy_ns * hz / 1e9 / flat_out["streams"][0]["sent"]
-        print(f"greatest rate {greatest / 1e6:.2f} Mpps, {cycles:.1f} cycles per frame both ways")
-        for rate in rates:
-            show(tgen, rate, wanted.seconds, wanted.burst)
-        for _ in range(ROUNDS):  # the host lends more or less of its time; so each its own maximum
-            greatest = rate_of(tgen.ask("trial", duration_ns=int(wanted.seconds * 1e9)))
-            print(f"greatest rate {greatest / 1e6:.2f} Mpps; 90 % of it:")
-            show(tgen, int(0.9 * greatest), wanted.seconds, wanted.burst)
+    parser = options(
+        __doc__,
+        EXAMPLE,
+        rates=Option("1000,10000,100000,1000000,4000000", "10000,100000", "fps, by commas"),
+        rounds=Option(3, 1, "times that the greatest rate is looked for"),
+        seconds=Option(10.0, 1.0, "how long each rate is sent"),
+        burst=Option(32, 32, "most frames sent at once"),
+        port=Option("net_ring0", "net_ring0", "device of DPDK whose frames come back"),
+        cpu=Option(two_cpus()[1], two_cpus()[1], "of the thread that sends"),
+    )
+    found = wanted(parser)
+    carry_out(lambda: measure(found))
+
+
+def measure(found: argparse.Namespace) -> Ratio:
+    """Send at each rate, then as fast as it goes, then at 90 % of that."""
+    kept = []
+    chosen = Options(cpus=(found.cpu,))
+    with hugepages(MEMORY_MB) as place, at_hand([found.port], chosen, place) as tgen:
+        for rate in found.rates.split(","):
+            kept.append(show(tgen, int(rate), found))
+        for _ in range(found.rounds):  # the host lends more or less of its time; so each its own
+            result = send(tgen, None, found)
+            greatest, stream = rate_of(result), result["streams"][0]
+            cycles = result["workers"][0]["busy_ns"] * result["tsc_hz"] / 1e9 / stream["sent"]
+            say(f"greatest rate {greatest / 1e6:.2f} Mpps, {cycles:.1f} cycles per frame; 90 %:")
+            kept.append(show(tgen, int(0.9 * greatest), found))
+    return Ratio.of("rate kept to rate asked for", kept)
+
+
+def send(tgen: Tgen, rate: int | None, found: argparse.Namespace) -> dict[str, Any]:
+    """Send for a time, flat out without a rate."""
+    asked = None if rate is None else str(rate)
+    sending = Sending(asked, duration_ns=int(found.seconds * 1e9), burst=found.burst)
+    return trial(tgen, ways_between(1, "both"), Stream(64), sending, lambda event: None)
 
 
 def rate_of(result: dict[str, Any]) -> float:
@@ -68,18 +68,18 @@ def rate_of(result: dict[str, Any]) -> float:
     return float((stream["sent"] - 1) * 1e9 / sending)
 
 
-def show(tgen: Tgen, rate: float, seconds: float, burst: int) -> None:
-    """Send for a time and show how it went."""
-    result = tgen.ask("trial", rate_fps=rate, duration_ns=int(seconds * 1e9), burst=burst)
+def show(tgen: Tgen, rate: int, found: argparse.Namespace) -> float:
+    """Send for a time, show how it went, and return the share of the rate that was kept."""
+    result = send(tgen, rate, found)
     stream, worker = result["streams"][0], result["workers"][0]
-    error_ppm = (rate_of(result) / rate - 1) * 1e6
-    print(
-        f"{rate:>12.0f} fps: {error_ppm:+.2f} ppm, unsent {stream['unsent']}, lost "
+    kept = rate_of(result) / rate
+    say(
+        f"{rate:>12} fps: {(kept - 1) * 1e6:+.2f} ppm, unsent {stream['unsent']}, lost "
         f"{stream['lost']}; departure error {quantiles(worker['departure_error'])}; latency "
         f"{quantiles(stream['latency'])}; busy {worker['busy_ppm'] / 1e4:.1f} %, longest gap "
-        f"{worker['longest_gap_ns'] / 1e3:.0f} us",
-        flush=True,
+        f"{worker['longest_gap_ns'] / 1e3:.0f} us"
     )
+    return kept
 
 
 def quantiles(summary: dict[str, Any]) -> str:

@@ -1,107 +1,177 @@
-"""Measures the rate of tgen through OVS-DPDK next to testpmd's flowgen; prints ratios.
-
-Usage: python tools/bench/tgen_rate.py [--tgen PROGRAM] [--rounds 3] [--seconds 3]
-       [--cases 64x1,64x4096,64x1048576,64x16777216,1518x1] [--mrg-rxbuf 0|1] [--server]
+"""Measures the rate of tgen through OVS-DPDK next to that of testpmd's flowgen.
 
 Both send as fast as they can, both ways, from one core through one forwarding core. tgen numbers,
 stamps and checks every frame; testpmd does none of it. They take turns, and in each round a coin
 says who is first, because the cores of a virtual machine change their distance within seconds.
-Their frames are counted by the switch.
+Their frames are counted by the switch, which is deployed as for a run. A case is a frame size and
+a number of flows. The ratio is that of all rounds of all cases.
 """
 
-# ruff: noqa: T201
 from __future__ import annotations
 
 import argparse
-import os
 import random
 import statistics
 import time
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from typing import Any
 
-from tgen_parts import Ovs, Tgen, eal, find_tgen, private_ovs, testpmd
+from common import Option, Ratio, carry_out, options, say, until, wanted
+from testpmd import flowgen
 
-WARM_UP_S = 1.0
+from vsperf.cli.selection import load
+from vsperf.deploy.deployment import PORTS_S, prepare
+from vsperf.deploy.planner import Drivers, make_plan
+from vsperf.host.cpus import read_topology
+from vsperf.host.workspace import Workspace, workspace
+from vsperf.plugins import Plugins
+from vsperf.record.plan import Endpoint
+from vsperf.record.switch import SwitchCounters
+from vsperf.spec.loader import Request
+from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
+from vsperf.trafficgens.tgen.command import Options, port_of
+from vsperf.vswitches.base import RunningSwitch
+
+EXAMPLE = "tools/bench/tgen_rate.py --cases 64x1,1518x1 --rounds 5"
+WARM_UP_NS = 500_000_000
 ORDINARY_FRAME = 1518
+WAYS = ways_between(2, "both")
+LINKS = ("phy0", "phy1")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A switch that is up, and the generator's side of it."""
+
+    switch: RunningSwitch
+    place: Workspace
+    endpoints: tuple[Endpoint, ...]
+    cpu: int
+
+    def devices(self, chosen: Options) -> list[str]:
+        """Return the devices that reach the ports of the switch."""
+        ports = enumerate(self.endpoints)
+        return [port_of(endpoint, number, chosen).device for number, endpoint in ports]
+
+    def counted(self) -> SwitchCounters:
+        """Return the counters of the switch."""
+        found = self.switch.counters()
+        assert found is not None  # a real switch counts
+        return found
 
 
 def main() -> None:
     """Measure all cases in turn."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--tgen")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=3)
-    parser.add_argument("--cases", default="64x1,64x4096,64x1048576,64x16777216,1518x1")
-    parser.add_argument("--mrg-rxbuf", default="1")
-    parser.add_argument("--server", action="store_true", help="OVS listens, generators connect")
-    wanted = parser.parse_args()
-    program = find_tgen(wanted.tgen)
-    options = f",mrg_rxbuf={wanted.mrg_rxbuf}"
-    with private_ovs(wanted.server) as ovs:
-        vdevs = [ovs.vdev(port, options) for port in (0, 1)]
-        for case in wanted.cases.split(","):
-            size, flows = (int(number) for number in case.split("x"))
-            ratios = []
-            for index in range(wanted.rounds):
-                first = random.random() < 0.5  # noqa: S311 - a coin
-                ours = 0.0
-                if first:
-                    ours = measure_tgen(ovs, vdevs, program, (size, flows), wanted.seconds)
-                theirs = measure_testpmd(ovs, vdevs, size, flows, wanted.seconds)
-                if not first:
-                    ours = measure_tgen(ovs, vdevs, program, (size, flows), wanted.seconds)
-                ratios.append(ours / theirs)
-                print(f"  {case} round {index + 1}: ratio {ours / theirs:.3f}", flush=True)
-            print(
-                f"{case}: median ratio {statistics.median(ratios):.3f}, "
-                f"from {min(ratios):.3f} to {max(ratios):.3f}",
-                flush=True,
-            )
+    parser = options(
+        __doc__,
+        EXAMPLE,
+        cases=Option("64x1,64x4096,64x1048576,1518x1", "64x1", "frame size x flows, by commas"),
+        rounds=Option(5, 3, "turns of both per case"),
+        seconds=Option(3.0, 1.0, "how long each sends"),
+    )
+    found = wanted(parser)
+    carry_out(lambda: measure(found))
 
 
-def count(ovs: Ovs, name: str, seconds: float) -> float:
-    """Return the frames per second that leave the switch."""
-    time.sleep(WARM_UP_S)
-    ovs.forget_load()
-    before, begin = ovs.forwarded(), time.monotonic()
-    time.sleep(seconds)
-    after, end = ovs.forwarded(), time.monotonic()
-    rate = (after - before) / (end - begin)
-    print(f"  {name}: {rate / 1e6:.3f} Mpps forwarded; switch {ovs.load()}", flush=True)
-    return rate
+def measure(found: argparse.Namespace) -> Ratio:
+    """Deploy the switch and let both take turns."""
+    cases = [tuple(int(word) for word in case.split("x")) for case in found.cases.split(",")]
+    ratios = []
+    with switch() as setting:
+        for size, flows in cases:
+            ratios += turns(setting, Stream(size, flows), found.rounds, found.seconds)
+    return Ratio.of("tgen to testpmd through OVS-DPDK", ratios)
 
 
-def measure_testpmd(ovs: Ovs, vdevs: list[str], size: int, flows: int, seconds: float) -> float:
+@contextmanager
+def switch() -> Iterator[Setting]:
+    """Bring OVS-DPDK up between two links, with the memory that a run would reserve."""
+    plugins = Plugins.load()
+    request = Request(("phy2phy_smoke",), testbed="local")
+    spec = load(request, plugins).cases[0].spec
+    drivers = Drivers.of(spec, plugins)
+    plan = make_plan(spec, drivers, read_topology())
+    drivers.vswitch.require(spec)
+    placement = plan.plan.placement
+    with ExitStack() as stack:
+        place = stack.enter_context(workspace("a benchmark of tgen"))
+        say("reserving hugepages and starting OVS-DPDK")
+        prepare(spec, plan, place, stack)
+        running = stack.enter_context(drivers.vswitch.start(spec, plan.switch, placement, place))
+        endpoints = tuple(
+            endpoint.model_copy(update={"address": place.fill(endpoint.address)})
+            for endpoint in plan.plan.endpoints
+        )
+        yield Setting(running, place, endpoints, placement.of("generator")[0])
+    place.require_nothing_left()
+
+
+def turns(setting: Setting, stream: Stream, rounds: int, seconds: float) -> list[float]:
+    """Return the ratio of each round."""
+    ratios = []
+    say(f"{stream.size} B, {stream.flows} flows, {rounds} rounds of {seconds:g} s each")
+    for number in range(1, rounds + 1):
+        rates = {}
+        both = [("tgen", measure_tgen), ("testpmd", measure_testpmd)]
+        for name, sends in both if random.random() < 0.5 else both[::-1]:  # noqa: S311 - a coin
+            rates[name] = sends(setting, stream, seconds)
+        ratios.append(rates["tgen"] / rates["testpmd"])
+        say(
+            f"  round {number}: {rates['tgen'] / 1e6:.3f} and {rates['testpmd'] / 1e6:.3f} Mpps "
+            f"forwarded, ratio {ratios[-1]:.3f}"
+        )
+    say(
+        f"  median ratio {statistics.median(ratios):.3f}, "
+        f"from {min(ratios):.3f} to {max(ratios):.3f}"
+    )
+    return ratios
+
+
+def measure_testpmd(setting: Setting, stream: Stream, seconds: float) -> float:
     """Let testpmd send; its flowgen counts the FCS in the size, as we do."""
-    options = [
-        "--forward-mode=flowgen",
-        *("--rxd=1024", "--txd=1024", f"--txpkts={size}", f"--flowgen-flows={flows}"),
-    ]
-    with testpmd(eal(f"tgen-bench-{os.getpid()}", vdevs), options):
-        time.sleep(WARM_UP_S)
-        return count(ovs, "testpmd", seconds)
+    more = (
+        "--rxd=1024",
+        "--txd=1024",
+        f"--txpkts={stream.size}",
+        f"--flowgen-flows={stream.flows}",
+    )
+    with flowgen(setting.place, setting.devices(Options()), setting.cpu, *more):
+        setting.switch.await_ports(LINKS, PORTS_S)
+        idle = forwarded(setting.counted())
+        until(lambda: forwarded(setting.counted()) > idle, PORTS_S, "nothing of testpmd arrives")
+        before, began = setting.counted(), time.monotonic()
+        time.sleep(seconds)  # this is what is measured
+        grown, ended = setting.counted().since(before), time.monotonic()
+    return described("testpmd", grown, ended - began)
 
 
-def measure_tgen(
-    ovs: Ovs, vdevs: list[str], program: Path, what: tuple[int, int], seconds: float
-) -> float:
-    """Let tgen send for as long as the switch is looked at, and see that it checked all of it."""
-    size, flows = what
-    streams = [
-        {
-            **{"transmit_port": port, "receive_port": 1 - port, "size": size},
-            **({"flows": vary(flows)} if flows > 1 else {}),
-        }
-        for port in (0, 1)
-    ]
-    options = ("--max-frame", str(max(size, ORDINARY_FRAME)))  # as vsperf does
-    with Tgen(program, eal(f"tgen-bench-{os.getpid()}", vdevs), options) as tgen:
-        tgen.ask("configure", streams=streams)
-        duration_ns = int((seconds + 2 * WARM_UP_S) * 1e9)
-        tgen.begin("trial", duration_ns=duration_ns)
-        rate = count(ovs, "tgen", seconds)
-        account(tgen.finish())
+def measure_tgen(setting: Setting, stream: Stream, seconds: float) -> float:
+    """Let tgen send once for nothing and once to be counted."""
+    chosen = Options(cpus=(setting.cpu,), max_frame=max(stream.size, ORDINARY_FRAME))
+    with at_hand(setting.devices(chosen), chosen, setting.place) as tgen:
+        tgen.ports()
+        setting.switch.await_ports(LINKS, PORTS_S)
+        trial(tgen, WAYS, stream, Sending(duration_ns=WARM_UP_NS), lambda event: None)
+        before = setting.counted()
+        sending = Sending(duration_ns=int(seconds * 1e9))
+        result = trial(tgen, WAYS, stream, sending, lambda event: None)
+        grown = setting.counted().since(before)
+    account(result)
+    return described("tgen", grown, max(one["sending_ns"] for one in result["streams"]) / 1e9)
+
+
+def forwarded(counters: SwitchCounters) -> int:
+    """Return how many frames have left the switch."""
+    return sum(port.sent_frames for port in counters.ports if port.link is not None)
+
+
+def described(name: str, grown: SwitchCounters, seconds: float) -> float:
+    """Say what the switch did, and return the frames per second that left it."""
+    rate = forwarded(grown) / seconds
+    cycles = sum(pmd.busy_cycles for pmd in grown.pmds) / max(1, forwarded(grown))
+    say(f"    {name}: {rate / 1e6:.3f} Mpps forwarded, {cycles:.0f} cycles of the switch per frame")
     return rate
 
 
@@ -112,16 +182,9 @@ def account(result: dict[str, Any]) -> None:
     rest = {
         "foreign": sum(port["foreign"] for port in result["ports"]),
         "retries": sum(port["transmit_retries"] for port in result["ports"]),
-        "polls": sum(port["receive_polls"] for port in result["ports"]),
         "busy": f"{result['workers'][0]['busy_ppm'] / 1e4:.1f} %",
-        "p50 latency": result["streams"][0]["latency"].get("percentiles_ns", {}).get("50"),
     }
-    print("   ", ", ".join(f"{key} {value}" for key, value in {**sums, **rest}.items()))
-
-
-def vary(flows: int) -> dict[str, object]:
-    """Return flows told apart by the destination address, as testpmd's are."""
-    return {"vary": [{"field": "destination_ip", "count": flows}]}
+    say("      " + ", ".join(f"{key} {value}" for key, value in {**sums, **rest}.items()))
 
 
 if __name__ == "__main__":

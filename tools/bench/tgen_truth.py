@@ -1,15 +1,11 @@
-#!/usr/bin/env python3
 """Holds tgen against the witness over many frames: every count exact, known delays read as such.
 
-    tools/bench/tgen_truth.py [--frames 1e8]
-
 Frames are shared by both directions; with --frames 0 only delays are looked at. Needs tgen and its
-witness (`make setup-dev`). A delay is judged by the quickest hundredth of the frames, for which
-neither program had to wait for its CPU; on CPUs with nothing else to do the median says the same.
-Exits with 1 when anything differs.
+witness (`make setup-dev`), and no hugepages. A delay is judged by the quickest hundredth of the
+frames, for which neither program had to wait for its CPU; on CPUs with nothing else to do the
+median says the same. The ratio is that of the delay read to the delay made. Exits with 5 when
+anything differs.
 """
-
-# ruff: noqa: T201
 
 from __future__ import annotations
 
@@ -20,13 +16,17 @@ import time
 from pathlib import Path
 from typing import Any
 
+from common import Option, Ratio, carry_out, options, say, wanted
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 
-from loopbacks import OPTIONS, witness_dut
+from loopbacks import OPTIONS, tgen_dut, witness_dut
 
+from vsperf.errors import ExitCode, NotReadyError, VsperfError
 from vsperf.record.histogram import percentiles_ns
 from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
 
+EXAMPLE = "tools/bench/tgen_truth.py --frames 1e7"
 PERIOD = 1000
 RULES = (
     "drop=17",
@@ -44,15 +44,41 @@ TOLERANCE = 0.01
 SHARES = (1.0, 5.0, 50.0)
 
 
-def main() -> int:
+class Untrue(VsperfError):
+    """tgen counted or read something else than was done."""
+
+    exit_code = ExitCode.INVALID_RESULT
+
+
+def main() -> None:
     """Run both parts."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--frames", type=float, default=1e8, help="of both directions together")
-    frames = int(parser.parse_args().frames) // 2
-    with tempfile.TemporaryDirectory() as folder:
-        right = [counts(Path(folder), frames)] if frames else []
-        right += [delay(Path(folder), delay_ns) for delay_ns in DELAYS_NS]
-    return 0 if all(right) else 1
+    parser = options(
+        __doc__,
+        EXAMPLE,
+        frames=Option(1e8, 1e6, "of both directions together"),
+        rounds=Option(1, 1, "times that each delay is read"),
+    )
+    found = wanted(parser)
+    carry_out(lambda: measure(found))
+
+
+def measure(found: argparse.Namespace) -> Ratio:
+    """Compare counts, then delays."""
+    if not tgen_dut().is_file():
+        raise NotReadyError(
+            "the witness of tgen is not built",
+            why=f"there is no {tgen_dut()}",
+            fix="make setup-dev",
+        )
+    with tempfile.TemporaryDirectory() as name:
+        folder, frames = Path(name), int(found.frames) // 2
+        right = counts(folder, frames) if frames else True
+        read = [delay(folder, ns) for _ in range(found.rounds) for ns in DELAYS_NS]
+    if not right:
+        raise Untrue("tgen does not count what the witness did", why="see the lines with ✗")
+    if any(abs(one - 1) > TOLERANCE for one in read):
+        raise Untrue(f"a delay is read more than {TOLERANCE:.0%} off, see above")
+    return Ratio.of("delay read to delay made", read)
 
 
 def counts(folder: Path, frames: int) -> bool:
@@ -64,7 +90,7 @@ def counts(folder: Path, frames: int) -> bool:
             result = trial(tgen, WAYS, Stream(64), Sending(frames=frames), lambda event: None)
         switch.stop()
     seconds = time.monotonic() - began
-    print(f"{2 * frames:,} frames in {seconds:.0f} s; settled: {result['settled']}")
+    say(f"{2 * frames:,} frames in {seconds:.0f} s; settled: {result['settled']}")
     right = bool(result["settled"])
     for way, (found, truth) in enumerate(
         zip(result["streams"], switch.report["ports"], strict=True)
@@ -72,7 +98,7 @@ def counts(folder: Path, frames: int) -> bool:
         for name, seen, done in compared(found, truth, result["ports"][way ^ 1]):
             right &= seen == done
             mark = "✓" if seen == done else "✗"
-            print(f"  {mark} {WAYS[way].name}: {name:<12} tgen {seen:>12,}  witness {done:>12,}")
+            say(f"  {mark} {WAYS[way].name}: {name:<12} tgen {seen:>12,}  witness {done:>12,}")
     return right
 
 
@@ -96,8 +122,8 @@ def compared(
     ]
 
 
-def delay(folder: Path, delay_ns: int) -> bool:
-    """Delay one way only: the difference between the ways is the delay."""
+def delay(folder: Path, delay_ns: int) -> float:
+    """Delay one way only, the difference being the delay; return the share of it that is read."""
     with witness_dut(folder, delay_ns=(delay_ns, 0)) as switch:
         with at_hand(switch.devices, OPTIONS) as tgen:
             tgen.ports()
@@ -105,17 +131,17 @@ def delay(folder: Path, delay_ns: int) -> bool:
             streams = trial(tgen, WAYS, Stream(64), sending, lambda event: None)["streams"]
         switch.stop()
     delayed, straight = (percentiles_ns(s["latency"]["hdr"], SHARES) for s in streams)
-    print(f"a delay of {delay_ns:,} ns")
+    say(f"a delay of {delay_ns:,} ns")
     for share in SHARES:
         read_ns = delayed[share] - straight[share]
-        print(
+        say(
             f"  at p{share:g}: {read_ns:,} ns ({read_ns / delay_ns - 1:+.2%}); "
             f"the way without it takes {straight[share]:,} ns"
         )
     held = switch.report["ports"][0]["held_ns"]
-    print(f"  the witness held frames for {held['least']:,.0f} to {held['most']:,.0f} ns")
-    return abs((delayed[SHARES[0]] - straight[SHARES[0]]) / delay_ns - 1) <= TOLERANCE
+    say(f"  the witness held frames for {held['least']:,.0f} to {held['most']:,.0f} ns")
+    return float(delayed[SHARES[0]] - straight[SHARES[0]]) / delay_ns
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

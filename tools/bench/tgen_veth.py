@@ -1,14 +1,14 @@
 """Measures how evenly tgen and tcpreplay send on a veth, by the time stamps of the kernel there.
 
-Usage: python tools/bench/tgen_pacing.py --veth [--seconds 5] [--rates 10000,100000]
-
 Both send the same frames on packet sockets at one end of a cable, in a network namespace that ends
-with this program; tcpdump notes at the other end when the kernel got each frame. Needs root.
+with this program; tcpdump notes at the other end when the kernel got each frame. Needs root, and no
+hugepages. The ratio is that of how far half of the gaps between frames are off, with tgen sending
+single frames, to the same with tcpreplay.
 """
 
-# ruff: noqa: T201
 from __future__ import annotations
 
+import argparse
 import itertools
 import os
 import shutil
@@ -18,13 +18,18 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tgen_parts import Tgen
+from common import Option, Ratio, carry_out, options, say, two_cpus, wanted
 
-RATES = (10_000, 100_000)
+from vsperf.errors import ComponentError, NotReadyError
+from vsperf.trafficgens.tgen.binary import find_binary
+from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
+from vsperf.trafficgens.tgen.command import Options
+
+EXAMPLE = "tools/bench/tgen_veth.py --rates 100000 --seconds 10"
 PROGRAMS = ("unshare", "ip", "tcpdump", "tcpreplay", "taskset")
 INSIDE = "TGEN_BENCH_INSIDE"
 FRAME_BYTES = 60
@@ -40,22 +45,43 @@ Send = Callable[[], object]
 """Sends at the rate for the time."""
 
 
-def compare(program: Path, rates: Sequence[float], seconds: float, cpus: tuple[str, str]) -> None:
-    """Let both take turns at each rate, and show their gaps."""
+def main() -> None:
+    """Let both take turns at each rate."""
+    parser = options(
+        __doc__,
+        EXAMPLE,
+        rates=Option("10000,100000", "10000", "fps, by commas"),
+        rounds=Option(3, 1, "turns of both per rate"),
+        seconds=Option(5.0, 1.0, "how long each sends"),
+    )
+    found = wanted(parser)
+    carry_out(lambda: measure(found))
+
+
+def measure(found: argparse.Namespace) -> Ratio:
+    """Hold the gaps of both against each other."""
+    if absent := [name for name in PROGRAMS if shutil.which(name) is None]:
+        raise NotReadyError(
+            f"this comparison needs {', '.join(absent)}", fix=f"apt install {' '.join(absent)}"
+        )
+    find_binary()
     if INSIDE not in os.environ:
-        if absent := [name for name in PROGRAMS if shutil.which(name) is None]:
-            raise SystemExit(f"this comparison needs {', '.join(absent)}")
         os.environ[INSIDE] = "1"
         os.execvp("unshare", ["unshare", "--net", sys.executable, *sys.argv])  # noqa: S606, S607
+    ratios = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         lay_cable()
-        for rate in rates:
+        for word, _ in itertools.product(found.rates.split(","), range(found.rounds)):
+            rate, off = int(word), {}
             for burst in (1, 32):
-                with tgen_sends(program, cpus[1], rate, seconds, burst) as send:
-                    show(f"tgen, burst {burst}", rate, watched(folder, send, rate, seconds, cpus))
-            send = tcpreplay_sends(folder, cpus[1], rate, seconds)
-            show("tcpreplay", rate, watched(folder, send, rate, seconds, cpus))
+                with tgen_sends(rate, found.seconds, burst) as send:
+                    times = watched(folder, send, rate, found.seconds)
+                off[burst] = show(f"tgen, burst {burst}", rate, times)
+            send = tcpreplay_sends(folder, rate, found.seconds)
+            theirs = show("tcpreplay", rate, watched(folder, send, rate, found.seconds))
+            ratios.append(off[1] / max(1, theirs))
+    return Ratio.of("gaps of tgen off by, to those of tcpreplay", ratios)
 
 
 def lay_cable() -> None:
@@ -72,26 +98,16 @@ def run(*argv: str) -> None:
 
 
 @contextmanager
-def tgen_sends(program: Path, cpu: str, rate: float, seconds: float, burst: int) -> Iterator[Send]:
+def tgen_sends(rate: int, seconds: float, burst: int) -> Iterator[Send]:
     """Start a tgen on the cable."""
-    arguments = [
-        *(
-            "--no-pci",
-            "--no-huge",
-            "-m",
-            "256",
-            "--log-level=4",
-            "--vdev=net_af_packet0,iface=veth0",
-        ),
-        *(f"--lcores=0@{cpu},1@{cpu}", f"--file-prefix=tgen-bench-{os.getpid()}"),
-    ]
-    with Tgen(program, arguments) as tgen:
-        tgen.ask("configure", streams=[{"size": FRAME_BYTES + 4}])
-        trial = {"rate_fps": rate, "duration_ns": int(seconds * 1e9), "burst": burst}
-        yield lambda: tgen.ask("trial", **trial)
+    chosen = Options(cpus=(two_cpus()[1],), hugepages=False)
+    sending = Sending(str(rate), duration_ns=int(seconds * 1e9), burst=burst)
+    way = ways_between(1, "both")
+    with at_hand(["net_af_packet0,iface=veth0"], chosen) as tgen:
+        yield lambda: trial(tgen, way, Stream(FRAME_BYTES + 4), sending, lambda event: None)
 
 
-def tcpreplay_sends(folder: Path, cpu: str, rate: float, seconds: float) -> Send:
+def tcpreplay_sends(folder: Path, rate: int, seconds: float) -> Send:
     """Write the frames that tcpreplay repeats."""
     frame = b"\x02\0\0\0\0\2\x02\0\0\0\0\1\x08\0" + bytes(FRAME_BYTES - 14)
     header = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
@@ -99,28 +115,25 @@ def tcpreplay_sends(folder: Path, cpu: str, rate: float, seconds: float) -> Send
     file = folder / "frames.pcap"
     file.write_bytes(header + LOOP_FRAMES * record)
     return lambda: run(
-        *("taskset", "--cpu-list", cpu, "tcpreplay", "--quiet", "--preload-pcap"),
+        *("taskset", "--cpu-list", str(two_cpus()[1]), "tcpreplay", "--quiet", "--preload-pcap"),
         *("--intf1=veth0", f"--pps={rate:.0f}", f"--limit={rate * seconds:.0f}"),
         *(f"--loop={int(rate * seconds) // LOOP_FRAMES + 1}", str(file)),
     )
 
 
-def watched(
-    folder: Path, send: Send, rate: float, seconds: float, cpus: tuple[str, str]
-) -> list[int]:
+def watched(folder: Path, send: Send, rate: int, seconds: float) -> list[int]:
     """Return when each frame came to the other end, in nanoseconds."""
     file = folder / "seen.pcap"
-    argv = (
-        *("taskset", "--cpu-list", cpus[0], "tcpdump", "-i", "veth1", "-Q", "in", "-s", "64"),
-        *("-B", "65536", "-U", "--time-stamp-precision=nano", "-w", str(file)),
-    )
+    argv = ["taskset", "--cpu-list", str(two_cpus()[0]), "tcpdump", "-i", "veth1", "-Q", "in"]
+    argv += ["-s", "64", "-B", "65536", "-U", "-Z", "root"]
+    argv += ["--time-stamp-precision=nano", "-w", str(file)]
     file.unlink(missing_ok=True)
     with subprocess.Popen(argv, stderr=subprocess.PIPE, text=True) as tcpdump:  # noqa: S603
         assert tcpdump.stderr is not None
         try:
-            while "listening on" not in tcpdump.stderr.readline():
+            while "listening on" not in (said := tcpdump.stderr.readline()):
                 if tcpdump.poll() is not None:
-                    raise SystemExit("tcpdump does not listen")
+                    raise ComponentError("tcpdump does not listen", why=said.strip() or None)
             send()
             settle(file, int(rate * seconds))
         finally:
@@ -143,7 +156,7 @@ def times_in(capture: bytes) -> Iterator[int]:
     """Yield the time of each frame."""
     (magic,) = struct.unpack_from("<I", capture)
     if magic != NANOSECOND_PCAP:
-        raise SystemExit("tcpdump has not kept nanoseconds")
+        raise ComponentError("tcpdump has not kept nanoseconds")
     at = 24
     while at + 16 <= len(capture):
         seconds, nanoseconds, length, _ = struct.unpack_from("<IIII", capture, at)
@@ -151,8 +164,8 @@ def times_in(capture: bytes) -> Iterator[int]:
         yield seconds * 1_000_000_000 + nanoseconds
 
 
-def show(who: str, rate: float, times: list[int]) -> None:
-    """Print the error of the mean rate, and how far gaps are from what they should be."""
+def show(who: str, rate: int, times: list[int]) -> int:
+    """Print the error of the rate, and how far gaps are off; return that of half of them."""
     nominal = 1e9 / rate
     gaps = sorted(after - before for before, after in itertools.pairwise(times))
     error_ppm = ((len(times) - 1) * 1e9 / (times[-1] - times[0]) / rate - 1) * 1e6
@@ -160,9 +173,13 @@ def show(who: str, rate: float, times: list[int]) -> None:
     shares = " ".join(
         f"p{share * 100:g} {off[int(share * (len(off) - 1))]:.0f}" for share in SHARES
     )
-    print(
-        f"{rate:>9.0f} fps, {who}: {len(times)} frames, {error_ppm:+.1f} ppm; gaps from "
+    say(
+        f"{rate:>9} fps, {who}: {len(times)} frames, {error_ppm:+.1f} ppm; gaps from "
         f"{gaps[0]} to {gaps[-1]} ns, deviation {statistics.pstdev(gaps):.0f} ns; off by {shares} "
-        f"ns",
-        flush=True,
+        f"ns"
     )
+    return round(off[len(off) // 2])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,118 @@
+"""The programs in tools/bench: each runs by itself, says what is missing, and undoes all it did."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import REPOSITORY, Require
+
+from vsperf.errors import ExitCode
+
+FOLDER = REPOSITORY / "tools" / "bench"
+SHARED = ("common", "testpmd")
+PROGRAMS = sorted({path.stem for path in FOLDER.glob("*.py")} - {*SHARED})
+LAST_LINE = re.compile(r"ratio \S.* median [\d.e-]+ from [\d.e-]+ to [\d.e-]+ rounds \d+")
+PATIENCE_S = 120
+
+
+def argv(program: str, *arguments: str) -> list[str]:
+    return [sys.executable, str(FOLDER / f"{program}.py"), *arguments]
+
+
+def bench(program: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        argv(program, *arguments),
+        env={**os.environ, **environment},
+        text=True,
+        capture_output=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_each_has_a_short_form_and_help_with_an_example(program: str) -> None:
+    helped = bench(program, "--help")
+    assert helped.returncode == 0
+    assert "--short" in helped.stdout
+    assert f"tools/bench/{program}.py" in helped.stdout.partition("example:")[2]
+
+
+def test_all_of_them_are_run_by_the_one_that_writes_the_table() -> None:
+    listed = " ".join(bench("run_all", "--help").stdout.split())
+    assert [name for name in PROGRAMS if name != "run_all" and name not in listed] == []
+
+
+def test_the_table_says_what_was_found_on_which_machine(tmp_path: Path) -> None:
+    done = bench("run_all", "--short", f"--folder={tmp_path}", "index_rebuild")
+    assert done.returncode == 0, done.stdout + done.stderr
+    table = (tmp_path / "bench.md").read_text()
+    assert re.search(r"^- kernel: \S", table, re.MULTILINE)
+    assert re.search(r"^\| index_rebuild \| \S.* \| 3 \| \d+ s \|$", table, re.MULTILINE)
+    content = json.loads((tmp_path / "bench.json").read_text())
+    assert {"date", "CPU", "CPUs", "kernel", "DPDK", "OVS"} <= set(content["machine"])
+    (row,) = content["benchmarks"]
+    assert row["ratio"]["rounds"] == 3
+    assert row["ratio"]["least"] <= row["ratio"]["median"] <= row["ratio"]["most"]
+
+
+def test_a_missing_part_is_named_with_its_mend_and_is_a_row_of_the_table(tmp_path: Path) -> None:
+    nothing = str(tmp_path / "nothing")
+    alone = bench("tgen_truth", "--short", VSPERF_TGEN=nothing)
+    assert alone.returncode == ExitCode.NOT_READY
+    assert f"$VSPERF_TGEN names {nothing}" in alone.stderr
+    assert "fix: " in alone.stderr
+    among = bench("run_all", "--short", f"--folder={tmp_path}", "tgen_truth", VSPERF_TGEN=nothing)
+    assert among.returncode == 0, among.stderr
+    assert (
+        f"not measured: error: $VSPERF_TGEN names {nothing}" in (tmp_path / "bench.md").read_text()
+    )
+
+
+def test_a_benchmark_that_does_not_exist_is_refused() -> None:
+    done = bench("run_all", "tgen_colour")
+    assert done.returncode == ExitCode.BAD_INPUT
+    assert "there is no benchmark tgen_colour" in done.stderr
+
+
+@pytest.fixture(name="parts")
+def fixture_parts(require: Require) -> None:
+    for part in ("tgen", "dpdk-testpmd", "hugepages"):
+        require(part)
+
+
+@pytest.mark.machine
+def test_tgen_and_testpmd_are_held_against_each_other(parts: None) -> None:
+    done = bench("tgen_cycles", "--short")
+    assert done.returncode == 0, done.stderr
+    assert LAST_LINE.fullmatch(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.machine
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGINT, ExitCode.INTERRUPTED), (signal.SIGTERM, ExitCode.TERMINATED)],
+)
+def test_a_signal_in_the_middle_leaves_nothing(
+    parts: None, number: signal.Signals, code: ExitCode
+) -> None:
+    with subprocess.Popen(
+        argv("tgen_cycles", "--short", "--rounds=1000"),
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        while "round 1:" not in (line := process.stdout.readline()):
+            assert line, process.communicate()
+        process.send_signal(number)
+        _, said = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == code
+    assert said == "interrupted; everything is as it was before\n"
