@@ -10,7 +10,7 @@ from qemu_cases import ACCELERATED, EMULATED, IMAGE, machines, qemu_case
 
 from vsperf.record.placeholder import shown
 from vsperf.record.plan import Placement
-from vsperf.vnfs.qemu.command import command_line, image_format
+from vsperf.vnfs.qemu.command import FIRST_USER, command_line, image_format
 from vsperf.vnfs.qemu.plan import Surroundings, machines_of
 from vsperf.vnfs.qemu.spec import QemuSpec
 
@@ -37,7 +37,7 @@ def test_a_machine_has_nothing_that_was_not_asked_for() -> None:
     assert {"-nodefaults", "-no-user-config", "-no-reboot"} <= set(argv)
     assert after("-display", argv) == ["none"]
     assert after("-monitor", argv) == ["none"]
-    assert after("-sandbox", argv) == ["on,obsolete=deny,elevateprivileges=deny,spawn=deny"]
+    assert after("-sandbox", argv) == ["on,obsolete=deny,spawn=deny,elevateprivileges=deny"]
     assert not after("-drive", argv)
 
 
@@ -190,3 +190,11 @@ def test_devices_of_the_host_take_the_place_of_cards() -> None:
 
 def test_more_words_of_the_user_come_last() -> None:
     assert words(arguments=["-device", "virtio-rng-pci"])[-2:] == ["-device", "virtio-rng-pci"]
+
+
+def test_qemu_lets_go_of_the_rights_of_root_where_it_opens_nothing_later() -> None:
+    assert after("-runas", words(Surroundings(IMAGE, "tcg", root=True))) == [
+        f"{FIRST_USER + 1}:{FIRST_USER + 1}"
+    ]
+    assert not after("-runas", words(EMULATED)), "who is not root has no rights to let go of"
+    assert not after("-runas", words(Surroundings(IMAGE, "tcg", root=True), "vhost-user"))

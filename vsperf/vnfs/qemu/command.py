@@ -20,7 +20,12 @@ OWN_GUEST_WORDS = "console=ttyS0 quiet panic=-1"
 """For the kernel of our own guest, where its manifest does not say more."""
 FIRST_SLOT = 0x10
 """Of the cards on the machine's bus, so that their place does not depend on other devices."""
-SANDBOX = "on,obsolete=deny,elevateprivileges=deny,spawn=deny"
+SANDBOX = "on,obsolete=deny,spawn=deny"
+NO_OTHER_USER = ",elevateprivileges=deny"
+"""QEMU may not become anybody else. Where it has to, it has no rights and can get none: its sandbox
+holds for what it starts, too, and it has let go of all three of its users."""
+FIRST_USER = 1_987_600_000
+"""Of machines: numbers that no account and no range of a system has."""
 LONGEST_TAP_TX_RING = 256
 """QEMU has longer rings from the guest on vhost-user only."""
 OFFLOADS = (
@@ -57,6 +62,8 @@ class Machine:
     """CPUs of the host for QEMU's other threads; anywhere when empty."""
     nodes: tuple[int, ...] = ()
     """Memory nodes that its memory is bound to; any when empty."""
+    root: bool = False
+    """Whether QEMU is started by root."""
     vhost: bool = False
     """Whether the kernel copies the frames of taps (vhost-net), or QEMU itself."""
 
@@ -77,8 +84,13 @@ class Machine:
 
     @property
     def console(self) -> str:
-        """The file that the guest's kernel writes to."""
+        """The file with the end of what the guest's kernel wrote."""
         return f"{Placeholder.RUN}/{self.name}.console"
+
+    @property
+    def console_socket(self) -> str:
+        """The socket that the guest's kernel writes to."""
+        return f"{Placeholder.RUN}/{self.name}.tty"
 
     @property
     def seed(self) -> str:
@@ -89,8 +101,24 @@ class Machine:
     def sockets(self) -> tuple[str, ...]:
         """Sockets that QEMU listens on as soon as it runs."""
         called = [wire.address for wire in self.cards if wire.kind == "vhost-user-client"]
-        own = [self.qmp, *((self.control, self.shell) if self.spec.has_agent else ())]
+        own = [
+            self.qmp,
+            self.console_socket,
+            *((self.control, self.shell) if self.spec.has_agent else ()),
+        ]
         return (*own, *called)
+
+    @property
+    def user(self) -> int | None:
+        """The user that QEMU becomes before the guest runs; None where it stays who it is.
+
+        It opens its sockets, memory, disks and taps before. What it opens later is in a folder of
+        root's: files for cloud-init, and the switch's socket where that one listens.
+        """
+        calls = any(wire.kind == "vhost-user" for wire in self.cards)
+        if not self.root or calls or self.spec.cloud_init is not None:
+            return None
+        return FIRST_USER + self.index
 
     @property
     def taps(self) -> tuple[Wire, ...]:
@@ -144,7 +172,10 @@ def _general(machine: Machine) -> Iterator[str]:
     yield from ("-name", f"{machine.name},debug-threads=on")
     yield from ("-nodefaults", "-no-user-config", "-no-reboot")
     yield from ("-display", "none", "-vga", "none", "-monitor", "none")
-    yield from ("-sandbox", SANDBOX)
+    if machine.user is None:
+        yield from ("-sandbox", SANDBOX + NO_OTHER_USER)
+    else:
+        yield from ("-sandbox", SANDBOX, "-runas", f"{machine.user}:{machine.user}")
 
 
 def _processor(machine: Machine) -> Iterator[str]:
@@ -170,7 +201,7 @@ def _memory(machine: Machine) -> Iterator[str]:
 def _ways_in(machine: Machine) -> Iterator[str]:
     yield from ("-chardev", _listening("qmp", machine.qmp))
     yield from ("-mon", "chardev=qmp,mode=control")
-    yield from ("-chardev", f"file,id=console,path={machine.console}")
+    yield from ("-chardev", _listening("console", machine.console_socket))
     yield from ("-serial", "chardev:console")
     if machine.spec.has_agent:
         yield from ("-device", "virtio-serial-pci")

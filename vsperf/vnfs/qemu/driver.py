@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import AbstractContextManager
 from typing import ClassVar
 
@@ -79,7 +80,13 @@ def surroundings() -> Surroundings:
     known = probe().known()
     nodes = max(1, len(numbered(Roots().nodes, "node")))
     vhost = (Roots().dev / "vhost-net").exists()
-    return Surroundings(planned_image(), known.accelerator if known else None, nodes, vhost)
+    return Surroundings(
+        planned_image(),
+        known.accelerator if known else None,
+        nodes,
+        vhost,
+        root=os.geteuid() == 0,
+    )
 
 
 def _spec_of(case: CaseSpec) -> QemuSpec:

@@ -19,6 +19,7 @@ from vsperf.record.machine import MachineCounters, NicCounters
 from vsperf.vnfs.qemu.agent import Agent, AgentRefused, AgentSilent, last_lines
 from vsperf.vnfs.qemu.answers import Booted, Counted, Message, understood
 from vsperf.vnfs.qemu.command import Machine, command_line
+from vsperf.vnfs.qemu.console import Console
 from vsperf.vnfs.qemu.plan import start_message
 from vsperf.vnfs.qemu.qmp import Monitor
 
@@ -46,6 +47,7 @@ class RunningMachine:
     workspace: Workspace
     monitor: Monitor | None = None
     agent: Agent | None = None
+    console: Console | None = None
     ready: Message | None = None
     """What the agent said when the application forwarded."""
     threads: tuple[int, ...] = ()
@@ -58,6 +60,14 @@ class RunningMachine:
     def name(self) -> str:
         """Its name, such as vm1."""
         return self.machine.name
+
+    def follow_console(self) -> None:
+        """Keep what the guest's kernel writes; a machine that has just ended wrote nothing."""
+        fill = self.workspace.fill
+        with suppress(OSError):
+            self.console = Console.followed(
+                Path(fill(self.machine.console_socket)), Path(fill(self.machine.console))
+            )
 
     def plug_in(self, deadline: float) -> None:
         """Wait until QEMU is through with its devices: whoever plays the switch has called."""
@@ -179,6 +189,7 @@ class RunningMachine:
             "vcpu_threads": list(self.threads),
             "argv": list(self.program.argv),
         }
+        found["user"] = self.machine.user
         if self.machine.taps:
             found["vhost_net"] = self.machine.vhost
         if spec.own_guest:
@@ -209,12 +220,11 @@ class RunningMachine:
 
     def console_words(self) -> str | None:
         """Return the last lines that the guest's kernel wrote, for people."""
-        try:
-            with Path(self.workspace.fill(self.machine.console)).open("rb") as file:
-                size = os.fstat(file.fileno()).st_size
-                text = os.pread(file.fileno(), TAIL_BYTES, max(0, size - TAIL_BYTES))
-        except OSError:
+        if self.console is None:
             return None
+        if self.program.poll() is not None:
+            self.console.finish()
+        text = self.console.end(TAIL_BYTES)
         lines = [line.strip() for line in text.decode(errors="replace").splitlines()]
         said = [line for line in lines if line]
         panics = [line for line in said[:-TAIL_LINES] if PANIC in line]  # above a long trace
@@ -246,6 +256,8 @@ class RunningMachine:
         """Hang up."""
         if self.agent is not None:
             self.agent.close()
+        if self.console is not None:
+            self.console.close()
         if self.monitor is not None:
             self.monitor.close()
 
@@ -309,6 +321,7 @@ def started(machine: Machine, program: str, workspace: Workspace) -> Iterator[Ru
             ) as process,
         ):
             guests.append(RunningMachine(machine, process, workspace))
+            guests[0].follow_console()
             yield guests[0]
     finally:
         for guest in guests:

@@ -32,6 +32,9 @@ class Surroundings:
     vhost: bool = False
     """Whether the kernel has vhost-net, which copies the frames of taps."""
 
+    root: bool = False
+    """Whether machines are started by root."""
+
     def accelerator_of(self, spec: QemuSpec) -> str | None:
         """Return what a machine runs on; None while that is not known."""
         return self.accelerator if spec.accelerator == "auto" else spec.accelerator
@@ -87,6 +90,7 @@ def machines_of(
                 cpus=placement.of(name),
                 emulator_cpus=placement.of(emulator_role(name)),
                 nodes=nodes,
+                root=surroundings.root,
                 vhost=surroundings.vhost,
             )
         )
