@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from hugepage_tree import add_pool, tree
 
-from vsperf.errors import NotReadyError
+from vsperf.errors import ExitCode, NotReadyError
 from vsperf.host import claims
 from vsperf.host.claims import Ledger, release
 from vsperf.host.dead import dead_deployments
@@ -26,7 +26,7 @@ from vsperf.host.files import Roots
 from vsperf.host.hugepages import Machine, read_pools, remainders, require_memory, reserve
 from vsperf.host.pages import Pool
 from vsperf.host.undo import ReturnHugepages
-from vsperf.host.workspace import Workspace, workspace
+from vsperf.host.workspace import LeftBehindError, Workspace, workspace
 
 PAGE = 2 << 20
 
@@ -327,20 +327,57 @@ def test_a_deployment_that_was_kept_keeps_its_claim(world: World) -> None:
     assert world.total == 20
 
 
-@pytest.mark.parametrize("text", [None, "", "{}", '{"boot": 7', "[]"])
-def test_a_ledger_that_is_gone_or_damaged_changes_nothing(world: World, text: str | None) -> None:
+def test_what_was_added_is_taken_back_even_if_the_ledger_is_gone(world: World) -> None:
     world.begin("a", 20)
-    if text is None:
-        world.ledger.unlink()
-    else:
-        world.ledger.write_text(text)
-    claim = world.places["a"].folder / "hugepages-1"
-    undo = ReturnHugepages(ledger=world.ledger, pool=world.pool, claim=claim)
-    undo.carry_out()
-    assert "does not say any more that some were added" in undo.text
+    world.ledger.unlink()
+    world.use(10)
+    world.end("a")
+    assert world.total == 10  # no page that somebody uses
+    assert world.places["a"].left == ()
+    world.use(0)
+    (rest,) = remainders(world.machine)
+    rest.take_back()
+    assert (world.total, world.ledger.exists()) == (7, False)
+
+
+def test_clean_takes_back_what_a_killed_run_added_even_if_the_ledger_is_gone(world: World) -> None:
+    killed(world, 7)
+    assert world.total == 10
+    world.ledger.unlink()
+    (dead,) = dead_deployments((world.folder / "killed",))
+    assert "return the hugepages that were added, and that no other run counts on" in dead.steps()
+    assert (dead.take_down(Roots(world.folder)), world.total) == ((), 7)
+
+
+def test_without_a_ledger_no_more_is_taken_back_than_was_added(world: World) -> None:
+    undo = ReturnHugepages(
+        ledger=world.ledger, pool=world.pool, claim=world.folder / "claim", grown=(7, 20)
+    )
+    for there, left in ((7, 7), (10, 7), (100, 87), (5, 5)):
+        world.set_total(there)
+        undo.carry_out()
+        assert world.total == left
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"boot": 7', "[]", "[" * 100_000])
+def test_a_damaged_ledger_is_told_and_nothing_is_changed_before_somebody_looked(
+    world: World, text: str
+) -> None:
+    world.begin("a", 20)
+    world.ledger.write_text(text)
+    with pytest.raises(LeftBehindError, match="which hugepages other runs count on") as caught:
+        world.begin("b", 30)
+    assert caught.value.exit_code == ExitCode.LEFT_BEHIND
     world.end("a")
     assert world.total == 20
-    assert not world.ledger.exists()
+    (failure,) = world.places["a"].left
+    assert f"{world.ledger}, which says what was added, cannot be read (it is damaged)" in failure
+    (rest,) = remainders(world.machine)
+    with pytest.raises(OSError, match="cannot be read"):
+        rest.take_back()
+    world.ledger.unlink()
+    world.places["a"].leave()  # as `vsperf clean` does
+    assert (world.total, world.ledger.exists()) == (7, False)
 
 
 def test_a_ledger_of_an_earlier_boot_says_nothing(world: World) -> None:

@@ -45,12 +45,21 @@ class Ledger(Record):
 
     @classmethod
     def of(cls, path: Path, pool: Pool) -> Self:
-        """Return what is written down, as it is true by now; an empty ledger if nothing is."""
+        """Return what is written down, as it is true by now; an empty ledger if there is no file.
+
+        Raises OSError where there is one that does not say it.
+        """
         boot = boot_id()
         try:
             found = cls.model_validate_json(trusted.read(path))
-        except (OSError, ValidationError):
+        except (FileNotFoundError, PermissionError):  # none, or none of this user's
             found = cls(boot=boot)
+        except (OSError, ValidationError) as error:
+            why = error.strerror or str(error) if isinstance(error, OSError) else "it is damaged"
+            raise OSError(
+                f"{path}, which says what was added, cannot be read ({why}); if it is removed, "
+                "what the journals say of that counts"
+            ) from error
         return (found if found.boot == boot else cls(boot=boot)).seen(pool)
 
     @property
@@ -104,16 +113,25 @@ class Ledger(Record):
         return written
 
 
-def release(pool: Pool, path: Path, name: Path | None = None) -> None:
+def release(
+    pool: Pool, path: Path, name: Path | None = None, grown: tuple[int, int] | None = None
+) -> None:
     """Drop a claim and take back what no other claim needs; doing so again does nothing more.
 
-    Where others use pages that were added, those stay in the ledger until somebody asks again.
+    `grown` are the pages of the pool before and after the run added some, in case that the ledger
+    is gone. Where others use pages that were added, those stay in the ledger until somebody asks
+    again. Raises OSError where it is there and cannot be read.
     """
     if not pool.folder.is_dir():
         path.unlink(missing_ok=True)
         return
     with pool.locked():
-        ledger = _lower(Ledger.of(path, pool).without(name), pool, path)
+        ledger = Ledger.of(path, pool).without(name)
+        if grown is not None and not path.exists():
+            trusted.make_folder(path.parent)
+            added = min(max(0, pool.total - grown[0]), grown[1] - grown[0])
+            ledger = ledger.model_copy(update={"added": added})
+        ledger = _lower(ledger, pool, path)
         if ledger.claims or ledger.added:
             ledger.write(path, pool)
             return

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,7 @@ from vsperf.host.claims import Ledger, release
 from vsperf.host.pages import Pool
 from vsperf.host.places import make_root, usual_folders
 from vsperf.host.undo import ReturnHugepages
-from vsperf.host.workspace import ATTEMPTS, Workspace
+from vsperf.host.workspace import ATTEMPTS, LeftBehindError, Workspace
 
 SYSFS = Path("/sys")
 PROC = Path("/proc")
@@ -44,7 +44,19 @@ class Machine:
 
     def available(self, pool: Pool) -> int:
         """Return how many pages of a pool nobody uses or counts on; below 0, how many lack."""
-        return Ledger.of(self.ledger(pool), pool).available(pool)
+        return self.written(pool).available(pool)
+
+    def written(self, pool: Pool) -> Ledger:
+        """Return the ledger of a pool; raises `LeftBehindError` where it cannot be read."""
+        path = self.ledger(pool)
+        try:
+            return Ledger.of(path, pool)
+        except OSError as error:
+            raise LeftBehindError(
+                "it cannot be told which hugepages other runs count on, and how many were added",
+                why=error.strerror or str(error),
+                fix=f"let no run go on, remove {path}, then: vsperf clean",
+            ) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +136,21 @@ class Remainder:
 
     pool: Pool
     ledger: Path
-    pages: int
+    pages: int | None
+    """None where the ledger cannot be read."""
+
+    @property
+    def text(self) -> str:
+        """What it is, for people."""
+        if self.pages is None:
+            return "ledger of hugepages"
+        return f"{self.pages} hugepages that runs which have ended added"
 
     def take_back(self) -> None:
-        """Take back what nobody uses by now; the rest stays written down."""
+        """Take back what nobody uses by now; the rest stays written down.
+
+        Raises OSError where nothing can be told.
+        """
         release(self.pool, self.ledger)
 
 
@@ -137,7 +160,11 @@ def remainders(machine: Machine | None = None) -> tuple[Remainder, ...]:
     found = []
     for pool in read_pools(machine):
         path = machine.ledger(pool)
-        ledger = Ledger.of(path, pool)
+        try:
+            ledger = Ledger.of(path, pool)
+        except OSError:
+            found += [Remainder(pool, path, None)] if _present(path) else []
+            continue
         pages = min(ledger.added, pool.free)
         if _present(path) and not ledger.claims and (pages or not ledger.added):
             found.append(Remainder(pool, path, pages))
@@ -183,20 +210,31 @@ def _reserved(
 ) -> Iterator[Reservation]:
     pages, path = _pages(wanted_bytes, pool), machine.ledger(pool)
     claim = workspace.folder / f"hugepages-{secrets.token_hex(3)}"
-    with workspace.undoing(ReturnHugepages(ledger=path, pool=pool, claim=claim)):
+    undo = ReturnHugepages(ledger=path, pool=pool, claim=claim)
+
+    def grows(before: int, after: int) -> None:
+        becomes(undo.model_copy(update={"grown": (before, after)}))
+
+    with workspace.undoing(undo) as becomes:
         with pool.locked():
-            added = _claim(pool, pages, claim, machine)
+            added = _claim(pool, pages, claim, machine, grows)
         yield Reservation(pool.node, pool.page_bytes, pages, added)
 
 
-def _claim(pool: Pool, pages: int, claim: Path, machine: Machine) -> int:
-    """Claim pages, add those that are missing, and return how many were; the pool is locked."""
+def _claim(
+    pool: Pool, pages: int, claim: Path, machine: Machine, grows: Callable[[int, int], None]
+) -> int:
+    """Claim pages, add those that are missing, and return how many were; the pool is locked.
+
+    `grows` is told of it before the pool grows, and by how much.
+    """
     path = machine.ledger(pool)
-    ledger = Ledger.of(path, pool)
+    ledger = machine.written(pool)
     before = pool.total
     missing = pages - ledger.available(pool)
     if missing > 0:
         _require(pool, pages, machine)
+        grows(before, before + missing)
     ledger = _write_first(ledger.with_claim(claim, pages), path, pool)
     if missing > 0:
         ledger = ledger.resize(pool, before + missing, path)

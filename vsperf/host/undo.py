@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field, NonNegativeInt, TypeAdapter
 
 from vsperf import trusted
 from vsperf.host.claims import release
@@ -168,10 +168,12 @@ class ReturnHugepages(Undo):
     pool: Pool
     claim: Path
     """The name of the claim in the ledger."""
+    grown: tuple[NonNegativeInt, NonNegativeInt] | None = None
+    """Pages of the pool before this run added some, and after; None when there were enough."""
 
     @property
     def text(self) -> str:
-        if not self.ledger.exists():
+        if self.grown is None and not self.ledger.exists():
             return f"return no hugepages: {self.ledger} does not say any more that some were added"
         return "return the hugepages that were added, and that no other run counts on"
 
@@ -180,7 +182,7 @@ class ReturnHugepages(Undo):
         return known and self.claim.parent == reach.workspace
 
     def carry_out(self) -> None:
-        release(self.pool, self.ledger, self.claim)
+        release(self.pool, self.ledger, self.claim, self.grown)
 
 
 class SweepDpdk(Undo):

@@ -84,25 +84,37 @@ class Workspace:
         self.kept = True
 
     @contextmanager
-    def undoing(self, undo: AnyUndo) -> Iterator[None]:
-        """Promise an undo, let the change be made inside, and take it back afterwards."""
+    def undoing(self, undo: AnyUndo) -> Iterator[Callable[[AnyUndo], None]]:
+        """Promise an undo, let the change be made inside, and take it back afterwards.
+
+        Yields what promises another undo in its place, for when more is known of the change.
+        """
+        promised, number = undo, self._promise(undo)
+
+        def becomes(better: AnyUndo) -> None:
+            nonlocal promised
+            self._promise(better, number)
+            promised = better
+
+        try:
+            yield becomes
+        finally:
+            if not self.kept:
+                with signals_held(), suppress(OSError):  # tried again when the workspace is left
+                    promised.take_back(self.reach)
+                    self.journal.undone(number)
+
+    def _promise(self, undo: AnyUndo, number: int | None = None) -> int:
         if not undo.is_within(self.reach):
             raise ValueError(f"no deployment may promise this: {undo.text}")
         try:
-            number = self.journal.planned(undo)
+            return self.journal.planned(undo, number)
         except OSError as error:
             raise NotReadyError(
                 f"nothing can be changed that would have to be undone: {undo.text}",
                 why=f"{self.journal.path}: {error.strerror or error}",
                 fix=MORE_ROOM.format(self.folder.parent),
             ) from error
-        try:
-            yield
-        finally:
-            if not self.kept:
-                with signals_held(), suppress(OSError):  # tried again when the workspace is left
-                    undo.take_back(self.reach)
-                    self.journal.undone(number)
 
     def require_running(self, when: str, but: str | None = None) -> None:
         """Raise `DiedError` when a program other than `but` does not run any more.

@@ -90,8 +90,7 @@ def _removals(results: Path) -> Iterator[Removal]:
     for dead in dead_deployments(roots):
         yield Removal(dead.folder, dead.text, dead.steps(), dead.take_down)
     for rest in remainders():
-        what = f"{rest.pages} hugepages that runs which have ended added"
-        yield Removal(rest.ledger, what, (), _nothing_failed(rest.take_back))
+        yield Removal(rest.ledger, rest.text, (), _nothing_failed(rest.take_back))
     for root in roots:
         for path in stale_locks(root):
             remove = _nothing_failed(partial(remove_stale, path))
