@@ -184,11 +184,13 @@ def test_a_killed_machine_is_named_with_its_signal() -> None:
         assert (chain.failure() or "").startswith("vm1 was killed by SIGKILL")
 
 
-def test_a_machine_that_hangs_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_that_is_stopped_or_hangs_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vsperf.vnfs.qemu.qmp.HEARTBEAT_S", 0.5)
     with forwarding(qemu_case(PVP, **EMULATED)) as chain:
         os.kill(chain.pid, signal.SIGSTOP)
         try:
+            assert (chain.failure() or "").startswith("vm1 is stopped: somebody sent it SIGSTOP")
+            monkeypatch.setattr("vsperf.host.process.is_stopped", lambda pid: False)
             assert "QEMU has not answered" in (chain.failure() or "")
         finally:
             os.kill(chain.pid, signal.SIGCONT)
@@ -201,7 +203,7 @@ def test_a_forwarder_that_is_killed_in_the_guest_is_named() -> None:
 
 
 def test_a_guest_that_never_boots_shows_its_console() -> None:
-    words = failed_start(qemu_case(PVP, append=HANGS, boot_timeout="6s", **EMULATED))
+    words = failed_start(qemu_case(PVP, append=HANGS, boot_timeout="25s", **EMULATED))
     assert "vm1 does not forward: the guest did not boot in time" in words
     assert "Kernel panic" in words
 
