@@ -2,7 +2,7 @@
 
 python := .venv/bin/python
 scripts := tools/bootstrap tools/fresh-machine .ci/run
-programs := tools/make-reference tools/compile-matrix
+programs := tools/make-reference tools/compile-matrix tools/soak
 # Wrong on purpose: what vsperf must answer with "did you mean".
 misspelt := tests/golden,tests/unit/test_config_*
 prose := README.md docs vsperf tests conf testcases tools vnfs results/README.md Makefile setup.py
@@ -10,7 +10,7 @@ prose := README.md docs vsperf tests conf testcases tools vnfs results/README.md
 # Hugepages and the devices of the switch are root's.
 as_root := $(shell [ "$$(id -u)" -eq 0 ] || command -v sudo)
 
-.PHONY: help run bench test check test-tgen compile-matrix setup setup-dev lint format docs clean-venv
+.PHONY: help run bench test check test-tgen soak compile-matrix setup setup-dev lint format docs clean-venv
 
 help: ## show the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1 \t\2/p' Makefile | expand -t 20
@@ -33,6 +33,9 @@ test-tgen: setup-dev ## the unit tests and the fuzzer of the traffic generator, 
 		said=$$(meson test --no-rebuild -C build/$$build --print-errorlogs 2>&1) || \
 			{ echo "$$said"; exit 1; }; \
 	done
+
+soak: setup-dev ## attack vsperf for MINUTES=10 with SEED=1: kills, full disks, hostile input
+	@$(as_root) $(python) tools/soak --minutes $(or $(MINUTES),10) --seed $(or $(SEED),1)
 
 setup: ## install what vsperf needs into .venv
 	@tools/bootstrap

@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attacks.announced import assert_recorded, found
 
 from vsperf.store.folders import RECORDS, run_folders
-from vsperf.store.reader import StoredRun, read_run
+from vsperf.store.reader import read_run
 
 KILLS = 50
 PARTS = 2
@@ -34,7 +35,6 @@ EVENTS = 80
 """About as many as an undisturbed run tells of; a moment is counted in them, not in seconds."""
 START_S = 0.6
 """About as long as it takes to the first event."""
-TIMES = ("started_at", "finished_at")
 
 
 def vsperf(results: Path, *arguments: str) -> subprocess.Popen[bytes]:
@@ -68,46 +68,6 @@ def kill_sometime(process: subprocess.Popen[bytes], chance: random.Random) -> li
     whole = said.decode().split("\n")[:-1]
     events = [json.loads(line) for line in whole if line.startswith("{")]
     return [event for event in events if event["event"] == "TrialFinished"]
-
-
-def trials_on_disk(run: StoredRun) -> list[dict[str, Any]]:
-    return [
-        {"case": case.planned.key, **trial.model_dump(mode="json")}
-        for case in run.cases
-        for attempt in case.attempts
-        for trial in attempt.trials
-    ]
-
-
-def without_times(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {k: without_times(v) for k, v in value.items() if k not in TIMES}
-    if isinstance(value, list):
-        return [without_times(item) for item in value]
-    return value
-
-
-def found(run: StoredRun) -> Any:
-    """Return all that a run found, times left out."""
-    return [
-        {
-            "record": case.record and without_times(case.record.model_dump(mode="json")),
-            "trials": without_times([trial.model_dump(mode="json") for trial in case.trials]),
-        }
-        for case in run.cases
-    ]
-
-
-def assert_recorded(said: list[dict[str, Any]], run: StoredRun) -> None:
-    """Every trial that was called recorded is in the file as it was told."""
-    on_disk = trials_on_disk(run)
-    for trial in on_disk:
-        for direction in trial["directions"]:
-            direction.pop("latency_histogram")
-        trial["disturbance"] = trial.pop("event")
-    assert all(event["event"] == "TrialFinished" for event in said)
-    for event in said:
-        assert {key: value for key, value in event.items() if key != "event"} in on_disk
 
 
 @pytest.fixture(name="undisturbed", scope="module")

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from attacks.announced import assert_recorded
 from real_runs import FIXED, Place, Run, fixture_calibrations, fixture_place, wait_until
-from test_kill import assert_recorded
 
 from vsperf.record.flags import Flag
 from vsperf.record.run import Outcome

@@ -1,0 +1,59 @@
+"""What a run said that it recorded, held against what is in its records."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vsperf.store.reader import StoredRun
+
+Event = dict[str, Any]
+TIMES = ("started_at", "finished_at")
+
+
+def lost(said: list[Event], run: StoredRun) -> list[Event]:
+    """Return the trials that were called recorded and are not in the file as they were told."""
+    on_disk = [_told(trial) for trial in _trials(run)]
+    told = ({key: value for key, value in event.items() if key != "event"} for event in said)
+    return [trial for trial in told if trial not in on_disk]
+
+
+def assert_recorded(said: list[Event], run: StoredRun) -> None:
+    """Every trial that was called recorded is in the file as it was told."""
+    assert all(event["event"] == "TrialFinished" for event in said)
+    assert lost(said, run) == []
+
+
+def found(run: StoredRun) -> Any:
+    """Return all that a run found, times left out."""
+    return [
+        {
+            "record": case.record and _without_times(case.record.model_dump(mode="json")),
+            "trials": _without_times([trial.model_dump(mode="json") for trial in case.trials]),
+        }
+        for case in run.cases
+    ]
+
+
+def _trials(run: StoredRun) -> list[Event]:
+    return [
+        {"case": case.planned.key, **trial.model_dump(mode="json")}
+        for case in run.cases
+        for attempt in case.attempts
+        for trial in attempt.trials
+    ]
+
+
+def _told(trial: Event) -> Event:
+    """Return a trial as events tell it."""
+    for direction in trial["directions"]:
+        direction.pop("latency_histogram")
+    trial["disturbance"] = trial.pop("event")
+    return trial
+
+
+def _without_times(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _without_times(v) for k, v in value.items() if k not in TIMES}
+    if isinstance(value, list):
+        return [_without_times(item) for item in value]
+    return value

@@ -1,0 +1,105 @@
+"""Records: whatever happened to a file, readers say what is wrong, and show what is not."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from attacks.apart import SET_UP_S, apart, vsperf
+from attacks.damage import damaged_bytes, damaged_lines
+from attacks.worker import Fuzzer
+from vsperf.errors import ExitCode, VsperfError
+from vsperf.store.folders import RECORDS
+from vsperf.store.reader import read_run
+from vsperf.store.validation import validate_file
+from vsperf.store.writer import RunWriter
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "records"
+DAMAGED = "2026-01-01-damaged-aaaa"
+WHOLE = "2026-01-02-whole-bbbb"
+SELECTION = ("phy2phy_tput", "--testbed=sim", "--set=traffic.frame_size=64", "--preset=quick")
+
+
+class Damage:
+    """A folder of results with a run that is damaged, and one that is not."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.results = folder / "results"
+        made = vsperf("run", *SELECTION, folder=folder, patience_s=SET_UP_S)
+        assert made.code == ExitCode.OK, made.err
+        (run,) = (path for path in self.results.glob("*-*") if path.is_dir())
+        own = (run / RECORDS).read_bytes()
+        old = [path.read_bytes() for path in sorted(GOLDEN.rglob("*.jsonl"))]
+        self.samples = [own] * len(old) + old
+        (self.results / "latest").unlink()
+        run.rename(self.results / WHOLE)
+
+    def __call__(self, chance: random.Random) -> list[str]:
+        sample = chance.choice(self.samples)
+        cut = chance.random() < 0.2
+        damage = chance.choice([damaged_lines, damaged_lines, damaged_bytes])
+        content = sample[: chance.randrange(len(sample))] if cut else damage(sample, chance)
+        path = self.results / DAMAGED / RECORDS
+        shutil.rmtree(path.parent, ignore_errors=True)
+        path.parent.mkdir()
+        path.write_bytes(content)
+        return [*self._read(path, sample if cut else None), *self._shown(chance)]
+
+    def _read(self, path: Path, sample: bytes | None) -> list[str]:
+        """Read as programs do; of a file that was cut off, all that is whole has to be there."""
+
+        def read() -> int:
+            _calmly(lambda: validate_file(path))
+            _calmly(lambda: RunWriter.resume(path.parent).close())
+            stored = None if not _calmly(lambda: read_run(path.parent)) else read_run(path.parent)
+            if sample is not None and b"\n" in path.read_bytes():
+                whole = path.read_bytes().rpartition(b"\n")[0].split(b"\n")
+                trials = sum(json.loads(line)["type"] == "trial" for line in whole)
+                assert stored is not None, "a file that was cut off cannot be read"
+                read = sum(len(a.trials) for case in stored.cases for a in case.attempts)
+                assert read == trials, f"{read} of {trials} trials were read"
+            return 0
+
+        content = path.read_bytes()
+        found = apart(read).problems({0})
+        path.write_bytes(content)  # resuming sets a torn line aside
+        return found
+
+    def _shown(self, chance: random.Random) -> list[str]:
+        """Show it as people see it, and its neighbour with it."""
+        arguments = chance.choice(
+            [
+                ("show", DAMAGED),
+                ("show", DAMAGED, "--json"),
+                ("show", DAMAGED, "64B"),
+                ("show", DAMAGED, "64B", "--json"),
+                ("results", DAMAGED),
+            ]
+        )
+        shown = vsperf(*arguments, folder=self.folder)
+        allowed = {int(ExitCode.OK), int(ExitCode.BAD_INPUT)}
+        found = [f"{problem}, after {' '.join(arguments)}" for problem in shown.problems(allowed)]
+        ended = vsperf("results", "--json", folder=self.folder)
+        found += ended.problems({int(ExitCode.OK)})
+        if not found and WHOLE not in {row["run"] for row in json.loads(ended.out)}:
+            found.append("the run that is not damaged is not listed")
+        return found
+
+
+def _calmly(action: Callable[[], object]) -> bool:
+    """Whether it works; if not, an error of vsperf has to say why."""
+    try:
+        action()
+    except VsperfError as error:
+        assert error.problems
+        return False
+    return True
+
+
+def fuzzer(folder: Path) -> Fuzzer:
+    """Return the fuzzer of this module."""
+    return Damage(folder)

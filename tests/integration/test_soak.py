@@ -1,0 +1,111 @@
+"""The soak in short: some of each attack that `tools/soak` carries out for hours, and the tool."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from attacks.campaigns import Fuzz, Kills
+from attacks.kills import P2P, PROCESSES, SIMULATED, Pace, Scenario
+from attacks.tally import Tally
+from conftest import REPOSITORY, Require
+
+from vsperf.errors import ExitCode
+
+SEED = 1
+SOAK = REPOSITORY / "tools" / "soak"
+MOST_ROUNDS = 20
+INPUTS = {"loader": 25, "cli": 25, "records": 12, "index": 12, "journal": 20}
+
+
+def soak(*arguments: str) -> subprocess.Popen[str]:
+    argv = [sys.executable, str(SOAK), *arguments]
+    return subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def inputs(campaign: Fuzz, count: int) -> list[str]:
+    """Return what so many inputs found."""
+    try:
+        return [problem for number in range(count) for problem in campaign.round(number)]
+    finally:
+        campaign.end()
+
+
+@pytest.mark.parametrize("name", INPUTS)
+def test_hostile_input_is_refused_with_a_reason(
+    name: str, tmp_path: Path, require: Require
+) -> None:
+    for part in ("root", "namespaces"):
+        require(part)
+    assert inputs(Fuzz(name, SEED, tmp_path), INPUTS[name]) == []
+
+
+@pytest.mark.machine
+def test_tgen_survives_whatever_comes_in_through_its_socket(
+    tmp_path: Path, require: Require
+) -> None:
+    for part in ("root", "namespaces", "tgen-programs"):
+        require(part)
+    assert inputs(Fuzz("control", SEED, tmp_path), 4) == []
+
+
+def kill_once(scenario: Scenario, evidence: Path, run_s: float) -> None:
+    """Carry out rounds until one has killed something, for a run that takes about so long."""
+    tally = Tally()
+    with TemporaryDirectory(prefix="soak-") as base:  # short, as sockets need
+        campaign = Kills(scenario, SEED, tally, Path(base), evidence, pace=Pace(run_s))
+        for number in range(MOST_ROUNDS):
+            assert campaign.round(number) == []
+            if tally.kills:
+                break
+    assert tally.kills
+    assert (tally.lost, tally.left) == (0, 0)
+
+
+def test_a_simulated_run_that_is_killed_leaves_and_loses_nothing(tmp_path: Path) -> None:
+    kill_once(SIMULATED, tmp_path, run_s=1.0)
+
+
+# No mark `machine`: a campaign takes the machine itself, and would wait for its own test.
+@pytest.mark.parametrize("scenario", [P2P, PROCESSES], ids=lambda scenario: scenario.name)
+def test_a_real_run_of_which_parts_are_killed_leaves_and_loses_nothing(
+    scenario: Scenario, tmp_path: Path, require: Require
+) -> None:
+    for part in ("ovs-dpdk", "tgen", "hugepages", "dpdk-testpmd"):
+        require(part)
+    kill_once(scenario, tmp_path, run_s=6.0)
+
+
+def test_the_tool_prints_a_table_of_what_it_did(require: Require) -> None:
+    for part in ("root", "namespaces"):
+        require(part)
+    said, errors = soak("--only=loader", "--rounds=2", "--minutes=1").communicate(timeout=60)
+    assert errors == ""
+    assert "loader" in said
+    assert said.splitlines()[-1].split() == ["findings", "0"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_tool_ends_in_order_when_it_is_asked_to(number: signal.Signals) -> None:
+    process = soak("--only=simulated", "--minutes=1")
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    while not children.read_text():  # until its first run has begun
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.send_signal(number)
+    said, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (128 + number, "")
+    assert "kills" in said
+
+
+def test_a_campaign_that_does_not_exist_is_refused() -> None:
+    process = soak("--only=floods")
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == ExitCode.BAD_INPUT
+    assert "there is no campaign floods" in errors
+    assert "simulated" in errors

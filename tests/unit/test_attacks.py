@@ -1,0 +1,155 @@
+"""The attacks of the soak see what is wrong, follow from their seed, and are counted."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from attacks.announced import lost
+from attacks.apart import apart
+from attacks.damage import damaged_bytes, damaged_lines
+from attacks.stop import Stop, Stopped
+from attacks.tally import Tally
+from record_samples import header, run_lines
+from test_repository import load_tool
+
+from vsperf.record.run import LINE
+from vsperf.store.folders import RECORDS
+from vsperf.store.reader import read_run
+
+LINES = [LINE.dump_json(line) for line in (header(), *run_lines(header()))]
+
+
+@dataclass
+class Pretence:
+    """A campaign that finds what it was told to find."""
+
+    finds: list[str]
+    name: str = "pretence"
+    group: str = "fuzz"
+    slice_s: float = 60.0
+    numbers: list[int] = field(default_factory=list)
+
+    def round(self, number: int) -> list[str]:
+        self.numbers.append(number)
+        return self.finds
+
+    def end(self) -> None:
+        """Nothing runs."""
+
+
+def test_an_announced_trial_that_is_not_in_the_records_is_lost(tmp_path: Path) -> None:
+    trials = [json.loads(line) for line in LINES if json.loads(line)["type"] == "trial"]
+    said = [{"event": "TrialFinished", "case": t["case"], **t["trial"]} for t in trials]
+    for event in said:
+        event["disturbance"] = None
+        for way in event["directions"]:
+            way.pop("latency_histogram", None)
+    (tmp_path / RECORDS).write_bytes(b"\n".join(LINES) + b"\n")
+    assert lost(said, read_run(tmp_path)) == []
+    gone = next(n for n, line in enumerate(LINES) if json.loads(line)["type"] == "trial")
+    (tmp_path / RECORDS).write_bytes(b"\n".join(LINES[:gone] + LINES[gone + 1 :]) + b"\n")
+    assert [trial["index"] for trial in lost(said, read_run(tmp_path))] == [said[0]["index"]]
+
+
+def raises() -> int:
+    raise ValueError("nobody meant this")
+
+
+def says(text: str) -> int:
+    sys.stdout.write(text)
+    return 0
+
+
+def crashes() -> int:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return 0
+
+
+def hangs() -> int:
+    time.sleep(60)
+    return 0
+
+
+@pytest.mark.parametrize(
+    ("action", "problem"),
+    [
+        (lambda: 0, None),
+        (lambda: 2, None),
+        (lambda: 70, "ended with 70"),
+        (lambda: 7, "ended with 7"),
+        (raises, "Traceback"),
+        (lambda: says("\x1b[2J"), "control a terminal"),
+        (crashes, "ended with -9"),
+        (hangs, "took longer"),
+    ],
+    ids=["fine", "refused", "bug", "undocumented", "traceback", "escapes", "crash", "hangs"],
+)
+def test_what_no_command_may_do_is_seen(action: Callable[[], int], problem: str | None) -> None:
+    found = apart(action, patience_s=1).problems()
+    assert any(problem in text for text in found) if problem else found == []
+
+
+def test_damage_follows_from_the_seed_and_is_damage() -> None:
+    content = b"\n".join(LINES)
+    for damage in (damaged_bytes, damaged_lines):
+        found = [damage(content, random.Random(seed)) for seed in range(20)]
+        assert found == [damage(content, random.Random(seed)) for seed in range(20)]
+        assert len(set(found)) > 15
+
+
+def attack(campaign: Pretence, *arguments: str) -> Tally:
+    soak, tally = load_tool("soak"), Tally()
+    soak.attack(soak.parse(arguments), [campaign], tally)
+    return tally
+
+
+def test_a_finding_is_told_with_how_to_see_it_again(capsys: pytest.CaptureFixture[str]) -> None:
+    tally = attack(Pretence(["it fell over"]), "--seed=7", "--first=5", "--rounds=1")
+    assert [str(finding) for finding in tally.findings] == ["pretence 5: it fell over"]
+    told = capsys.readouterr().out
+    assert "tools/soak --seed 7 --only pretence --first 5 --rounds 1" in told
+
+
+def test_rounds_are_carried_out_in_order_and_counted() -> None:
+    campaign = Pretence([])
+    tally = attack(campaign, "--first=3", "--rounds=4")
+    assert campaign.numbers == [3, 4, 5, 6]
+    assert tally.rounds == {"pretence": 4}
+    assert tally.findings == []
+
+
+def test_the_table_has_every_figure() -> None:
+    tally = Tally()
+    tally.killed("p2p", "tgen", "search")
+    tally.killed("p2p", "tgen", "deploy")
+    tally.killed("p2p", "vsperf run", "search")
+    tally.announced, tally.left = 1234, 1
+    rows = dict(line.rsplit(None, 1) for line in tally.table().splitlines())
+    assert (rows["kills of tgen"], rows["kills of vsperf run"], rows["kills"]) == ("2", "1", "3")
+    assert rows["moments covered (scenario × victim × phase)"] == "3"
+    assert (rows["trials announced"], rows["trials lost"]) == ("1,234", "0")
+    assert (rows["things left"], rows["findings"]) == ("1", "0")
+
+
+def test_a_signal_is_heeded_where_it_may_be_and_only_once() -> None:
+    stop = Stop()
+    with stop.waiting():
+        pass
+    stop(signal.SIGTERM, None)  # in the middle of a step: nothing is raised
+    for _ in range(2):
+        with pytest.raises(Stopped) as stopped, stop.waiting():
+            pytest.fail("it waited")
+        assert stopped.value.number == signal.SIGTERM
+    stop(signal.SIGINT, None)
+    waiting = Stop()
+    with pytest.raises(Stopped), waiting.waiting():
+        waiting(signal.SIGINT, None)
