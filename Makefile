@@ -22,7 +22,7 @@ bench: setup-dev ## set up, then hold tgen and vsperf against others: a few minu
 	@$(as_root) $(python) tools/bench/run_all.py --short
 
 test: lint compile-matrix test-tgen ## set up, then all gates and all tests
-	@$(python) -m pytest -n 2 --dist loadfile --durations=20
+	@$(python) -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=20
 
 check: lint ## set up, then the gates and the unit tests: what to run before each commit
 	@$(python) -m pytest -n 2 --dist loadfile tests/unit
