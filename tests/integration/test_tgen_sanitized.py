@@ -55,6 +55,9 @@ class Conversation:
         self.say(**request)
         return self.hear()
 
+    def is_over(self) -> bool:
+        return not self._lines.readline()
+
     def hang_up(self) -> None:
         self._lines.close()
         self._socket.close()
@@ -143,3 +146,14 @@ def test_a_signal_in_a_trial(tmp_path: Path) -> None:
         process.send_signal(signal.SIGTERM)
         process.wait(PATIENCE_S)
     assert process.returncode == 143
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_comes_when_all_is_over_does_no_harm(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    with sanitized(tmp_path) as (process, conversation):
+        assert conversation.ask(verb="quit")["ok"]
+        assert conversation.is_over()  # and now it leaves main
+        process.send_signal(number)
+    assert process.returncode in (0, 128 + number)

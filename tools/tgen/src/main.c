@@ -138,9 +138,10 @@ leave(void *context)
 int
 main(int argc, char **argv)
 {
+	/* Not on the stack: the thread that waits for signals uses both until the process ends. */
+	static struct signals signals;
+	static struct control control;
 	struct options options;
-	struct signals signals;
-	struct control control;
 	struct error error = { 0 };
 	int code, status;
 
