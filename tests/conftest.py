@@ -160,6 +160,8 @@ def pytest_configure(config: pytest.Config) -> None:
             f"known parts are all, {', '.join(sorted(PARTS))}"
         )
     adopt_orphans()
+    # Programs that tests start buffer their output, as a user's do.
+    os.environ.pop("PYTHONUNBUFFERED", None)
     # A shell starts what runs in the background with this signal ignored, and programs inherit it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

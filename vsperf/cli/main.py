@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from vsperf import __version__
-from vsperf.cli.output import say, silence_stdout
+from vsperf.cli.output import say, settle, silence_stdout
 from vsperf.cli.signals import SignalWatch, Terminated, forget_interrupt
 from vsperf.errors import ExitCode, VsperfError
 
@@ -97,7 +97,9 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without UTF-8 shows ? for …
-    sys.exit(run_cli(sys.argv[1:]))
+    code = run_cli(sys.argv[1:])
+    settle()
+    sys.exit(code)
 
 
 def run_cli(arguments: list[str]) -> int:

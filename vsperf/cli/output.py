@@ -10,6 +10,7 @@ import contextlib
 import io
 import os
 import sys
+from typing import TextIO
 
 import click
 
@@ -35,5 +36,18 @@ def say(text: str, *, err: bool = False) -> None:
 
 def silence_stdout() -> None:
     """Keep the interpreter from failing once more when it flushes stdout at its end."""
+    _silence(sys.stdout)
+
+
+def settle() -> None:
+    """Write out what still waits to be, for the interpreter's exit code is 120 if it cannot."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            _silence(stream)
+
+
+def _silence(stream: TextIO) -> None:
     with contextlib.suppress(OSError, ValueError, io.UnsupportedOperation):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
