@@ -114,7 +114,9 @@ def follow(page: Path, folder: Path) -> None:
         code = done.returncode
         assert thing.may_fail or code == 0, f"$ {thing.command}\n{done.stdout}"
         if thing.shown:
-            fits = re.fullmatch(pattern(thing.shown), done.stdout)
+            # A testcase of the user's own is said to hide a built-in one; a reader has none.
+            said = re.sub(r"^! hides what is built in: .*\n", "", done.stdout, flags=re.MULTILINE)
+            fits = re.fullmatch(pattern(thing.shown), said)
             assert fits, f"$ {thing.command}\nprints\n{done.stdout}\nnot\n" + "\n".join(thing.shown)
 
 
