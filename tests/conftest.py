@@ -168,7 +168,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the quick tests first: those that need the machine take most of the time."""
-    items.sort(key=lambda item: item.get_closest_marker("machine") is not None)
+    items.sort(key=_needs_machine)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -190,23 +190,20 @@ def _reason(report: pytest.TestReport) -> str:
 @pytest.fixture(scope="module", autouse=True)
 def _module_alone_on_the_machine(request: pytest.FixtureRequest) -> Iterator[None]:
     """Keep the machine between the tests of a module that all need it: they may share what runs."""
-    marks = getattr(request.module, "pytestmark", [])
-    with machine_to_oneself() if pytest.mark.machine.mark in _marks(marks) else nullcontext():
+    with machine_to_oneself() if _needs_machine(request.node) else nullcontext():
         yield
-
-
-def _marks(marks: object) -> list[pytest.Mark]:
-    listed = marks if isinstance(marks, list) else [marks]
-    return [each.mark for each in listed if isinstance(each, pytest.MarkDecorator)]
 
 
 @pytest.fixture(autouse=True)
 def _alone_on_the_machine(request: pytest.FixtureRequest) -> Iterator[None]:
     """Let tests that need whole CPUs run one after the other, whoever runs them."""
-    wanted = request.node.get_closest_marker("machine") is not None
-    of_module = pytest.mark.machine.mark in _marks(getattr(request.module, "pytestmark", []))
-    with machine_to_oneself() if wanted and not of_module else nullcontext():
+    kept = _needs_machine(request.node.getparent(pytest.Module))
+    with machine_to_oneself() if _needs_machine(request.node) and not kept else nullcontext():
         yield
+
+
+def _needs_machine(node: pytest.Item | pytest.Collector) -> bool:
+    return node.get_closest_marker("machine") is not None
 
 
 @pytest.fixture(autouse=True)
