@@ -180,7 +180,7 @@ def test_frames_from_a_pcap_file_are_of_another_trial(tmp_path: Path, require: R
         alone(tgen, frames=10, number=7)
     device = f"net_pcap0,rx_pcap={file},infinite_rx=1"
     with at_hand([device], OPTIONS) as tgen:
-        found = alone(tgen, number=8, drain_ns=100_000_000)
+        found = alone(tgen, number=8, drain_ns=60_000_000_000)
     assert found["streams"][0]["received"] == 0
     assert found["ports"][0]["stale"] > 0
     assert found["settled"], "what goes on coming from elsewhere keeps no trial waiting"
