@@ -12,7 +12,7 @@ import pytest
 from conftest import GIT, REPOSITORY, Require
 
 BUSYBOX = Path("/bin/busybox")
-SUPPLIED = ("sh", "env", "ls", "cat", "mount", "id", "pwd", "sleep", "test", "setsid")
+SUPPLIED = ("sh", "env", "ls", "cat", "mount", "id", "pwd", "sleep", "test", "setsid", "unshare")
 
 
 @pytest.fixture(name="checkout")
@@ -89,6 +89,13 @@ def test_the_first_failure_does_not_hide_the_next_command_and_decides_the_end(
     assert code == 1
     assert "exit 7 … FAILED with exit code 7" in said
     assert "true … ok" in said
+
+
+def test_programs_can_make_namespaces_as_on_any_machine(checkout: Path, tree: Path) -> None:
+    code, said, log = fresh_machine(
+        checkout, "mine", "--tree", str(tree), "--command", "unshare --mount true"
+    )
+    assert code == 0, said + log
 
 
 def test_what_a_command_leaves_running_is_named_and_ended(checkout: Path, tree: Path) -> None:
