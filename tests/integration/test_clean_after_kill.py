@@ -32,8 +32,18 @@ STUBBORN = (
     "print('ready', flush=True); time.sleep(100)"
 )
 SIGNALLED = """
+import os
+from pathlib import Path
 import vsperf.host.hugepages, vsperf.host.process, vsperf.host.undo
 from vsperf.cli.signals import SignalWatch
+
+# What is written to the kernel it takes as a whole or not at all; a file is emptied first, and a
+# signal may come then.
+def write_at_once(path, text, write=Path.write_text):
+    write(path.with_name("." + path.name), text)
+    os.replace(path.with_name("." + path.name), path)
+
+Path.write_text = write_at_once
 SignalWatch.install()
 print("begins", flush=True)
 """
