@@ -180,7 +180,7 @@ def test_records_that_are_a_link_are_not_written_to(vsperf: Shell, here: Town) -
     before = here.precious.read_text()
     (folder / RECORDS).symlink_to(here.precious)
     refused = vsperf("run", "--resume", folder.name, "--results", str(here.tmp / "results"))
-    assert refused.code == ExitCode.COMPONENT_FAILED
+    assert refused.code == ExitCode.BAD_INPUT
     assert here.precious.read_text() == before
 
 

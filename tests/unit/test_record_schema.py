@@ -187,6 +187,25 @@ def test_lines_of_this_version_pass_unchanged() -> None:
     assert migrate(line, SCHEMA_VERSION) == line
 
 
+@pytest.mark.parametrize("version", range(1, SCHEMA_VERSION))
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(None, [], 3, "trial", {"type": "trial"}, {"type": "trial", "trial": []}),
+        {"type": "trial", "trial": {"directions": 5, "generator": None}},
+    ],
+)
+def test_an_old_line_that_lacks_its_fields_is_refused_as_a_damaged_one_of_today(
+    tmp_path: Path, version: int, line: object
+) -> None:
+    first = {**plain(header()), "schema_version": version}
+    content = "".join(f"{json.dumps(each)}\n" for each in (first, line, first))
+    (tmp_path / RECORDS).write_text(content)
+    with pytest.raises(StoreError, match="cannot be read") as caught:
+        read_run(tmp_path)
+    assert caught.value.problems[0].where == Location(str(tmp_path / RECORDS), 2)
+
+
 def test_an_older_version_is_accepted_if_there_is_a_way_up_from_it() -> None:
     old = {"type": "run", "schema_version": -1}
     assert version_of(old, HERE, migrations=STEPS, current=1) == -1

@@ -1,28 +1,28 @@
-"""The index says what the records say, whatever state it is found in."""
+"""The index says what the records say: of runs and cases, as they come, grow, change and go."""
 
 from __future__ import annotations
 
 import os
 import shutil
-import sqlite3
-import subprocess
-import sys
-import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from record_samples import (
-    TIME,
-    case_lines,
     case_record,
     case_start,
     header,
-    planned,
     run_end,
-    run_lines,
     trial_line,
+)
+from stored_runs import (
+    everything,
+    finished,
+    fixture_mixed,
+    rebuilt,
+    refreshed,
+    rows,
+    store,
+    store_finished,
 )
 
 from vsperf.errors import UsageError
@@ -32,52 +32,9 @@ from vsperf.store.index import Filter, Index
 from vsperf.store.reader import RunState
 from vsperf.store.writer import RunWriter
 
-ALL_TABLES = ("runs", "cases", "trials")
-RUN = "2026-11-20-phy2phy_tput-k7f3"
+__all__ = ["fixture_mixed"]
+
 FIRST, SECOND = (case.key for case in header().cases)
-
-
-def store(results: Path, run: str, lines: list[Line], tail: bytes = b"") -> Path:
-    """Lay down the folder of a run as it would look on disk, all at once."""
-    folder, hidden = results / run, results / f".{run}"
-    content = b"".join(LINE.dump_json(line) + b"\n" for line in lines) + tail
-    if folder.exists():
-        (folder / RECORDS).write_bytes(content)
-    else:
-        hidden.mkdir(parents=True)
-        (hidden / RECORDS).write_bytes(content)
-        hidden.rename(folder)
-    return folder
-
-
-def finished(head: RunHeader) -> list[Line]:
-    return [head, *run_lines(head)]
-
-
-def store_finished(results: Path, run: str = RUN, started_at: str = TIME) -> Path:
-    return store(results, run, finished(header(run, started_at=started_at)))
-
-
-def refreshed(results: Path) -> Index:
-    index = Index.open(results)
-    assert index.refresh() == ()
-    return index
-
-
-def everything(results: Path) -> list[object]:
-    """All that an index says, read by a fresh one."""
-    with Index.open(results) as index:
-        return [index.refresh(), index.runs(), index.cases()]
-
-
-def rows(index: Index) -> list[list[tuple[object, ...]]]:
-    return [index._database.execute(f"SELECT * FROM {table}").fetchall() for table in ALL_TABLES]
-
-
-def rebuilt(results: Path) -> list[list[tuple[object, ...]]]:
-    with Index(results, None) as index:
-        index.refresh()
-        return rows(index)
 
 
 def test_a_finished_run_is_one_row_with_what_its_cases_came_to(tmp_path: Path) -> None:
@@ -132,34 +89,6 @@ def test_the_last_attempt_counts_and_a_new_one_takes_back_an_older_result(tmp_pa
         assert index.runs()[0].exit_code == 0
 
 
-def test_trials_are_kept_with_their_attempt(tmp_path: Path) -> None:
-    lines = [header(), case_start(FIRST), trial_line(FIRST), *case_lines(FIRST, 2, attempt=2)]
-    store(tmp_path, "2026-11-20-x-aaaa", lines)
-    with refreshed(tmp_path) as index:
-        found = index._database.execute(
-            "SELECT attempt, number, sent_frames, lost_frames, valid FROM trials ORDER BY 1, 2"
-        ).fetchall()
-    assert found == [(1, 1, 2_000_000, 0, 1), (2, 1, 2_000_000, 7, 1), (2, 2, 2_000_000, 0, 1)]
-
-
-@pytest.fixture
-def mixed(tmp_path: Path) -> Path:
-    """Three runs that differ in everything a filter can ask for."""
-    store_finished(tmp_path, "2026-11-20-phy2phy_tput-aaaa", "2026-11-20T10:00:00.000+00:00")
-    run = "2026-11-21-pvp_tput-bbbb"
-    pvp = planned(3, key="pvp", label="pvp_tput-1518B", spec={"name": "pvp_tput", "tags": ["vm"]})
-    head = header(run, started_at="2026-11-21T10:00:00.000+00:00").model_copy(
-        update={"cases": (pvp,), "testbed": "lab", "preset": "tst009", "simulated": False}
-    )
-    failed = case_record("pvp", outcome=Outcome.FAIL)
-    store(tmp_path, run, [head, case_start("pvp"), failed, run_end(1)])
-    interrupted = header("2026-11-22-phy2phy_tput-cccc").model_copy(
-        update={"started_at": "2026-11-22T00:00:00.000+00:00"}
-    )
-    store(tmp_path, interrupted.run, [interrupted, case_start(FIRST)])
-    return tmp_path
-
-
 @pytest.mark.parametrize(
     ("wanted", "runs", "cases"),
     [
@@ -202,120 +131,6 @@ def test_an_empty_or_missing_results_directory_holds_no_runs_and_is_not_made(
     assert everything(tmp_path) == [(), (), ()]
     assert everything(tmp_path / "none") == [(), (), ()]
     assert not (tmp_path / "none").exists()
-
-
-def test_a_deleted_index_is_made_anew_and_says_the_same(mixed: Path) -> None:
-    before = everything(mixed)
-    (mixed / "index.sqlite").unlink()
-    assert everything(mixed) == before
-
-
-def junk(path: Path) -> None:
-    path.write_bytes(b"this is no database, but longer than a header of one" * 100)
-
-
-def half(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-
-
-def holes(path: Path) -> None:
-    content = bytearray(path.read_bytes())
-    content[4096:] = os.urandom(len(content) - 4096)
-    path.write_bytes(content)
-
-
-def tables_gone(path: Path) -> None:
-    with sqlite3.connect(path) as database:
-        database.execute("DROP TABLE cases")
-    database.close()
-
-
-def other_layout(path: Path) -> None:
-    with sqlite3.connect(path) as database:
-        database.execute("PRAGMA user_version = 999999")
-    database.close()
-
-
-def a_directory(path: Path) -> None:
-    path.unlink()
-    path.mkdir()
-
-
-def a_pipe(path: Path) -> None:
-    path.unlink()
-    os.mkfifo(path)
-
-
-def a_link_to_nothing(path: Path) -> None:
-    path.unlink()
-    path.symlink_to("nowhere/at/all")
-
-
-def unbelievable(change: str) -> Callable[[Path], None]:
-    """Return the damage that leaves a sound database with values that nothing can have written."""
-
-    def damage(path: Path) -> None:
-        with sqlite3.connect(path) as database:
-            database.execute(f"UPDATE {change}")
-        database.close()
-
-    return damage
-
-
-UNBELIEVABLE = (
-    "runs SET started_at = NULL",
-    "runs SET testbed = X'00ff'",
-    "runs SET cases = 'many'",
-    "runs SET exit_code = 'well'",
-    "runs SET read_crc = 'none', size = 1",
-    "runs SET read_bytes = 'all', size = 1",
-    "cases SET tags = '{'",
-    "cases SET tags = '[[]]'",
-    "cases SET label = NULL",
-    "cases SET frame_size = 'small'",
-    "cases SET record = '{}'",
-    "cases SET record = '{'",
-    "cases SET record = replace(record, 'PASS', 'GOOD')",
-)
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        *(junk, half, holes, tables_gone, other_layout, a_directory, a_pipe, a_link_to_nothing),
-        *(pytest.param(unbelievable(change), id=change) for change in UNBELIEVABLE),
-    ],
-)
-def test_a_damaged_index_is_made_anew_without_a_word(
-    mixed: Path, damage: Callable[[Path], None]
-) -> None:
-    before = everything(mixed)
-    damage(mixed / "index.sqlite")
-    assert everything(mixed) == before
-    assert everything(mixed) == before
-
-
-def test_whatever_a_value_of_the_index_becomes_there_is_an_answer(mixed: Path) -> None:
-    everything(mixed)
-    with sqlite3.connect(mixed / "index.sqlite") as database:
-        columns = [
-            (table, column)
-            for table in ALL_TABLES
-            for _, column, *_ in database.execute(f"PRAGMA table_info({table})")
-        ]
-    database.close()
-    for table, column in columns:
-        for value in ("NULL", "'x'", "-1", "X'ff'", "99999999999999999999"):
-            unbelievable(f"OR IGNORE {table} SET {column} = {value}")(mixed / "index.sqlite")
-            everything(mixed)
-
-
-def test_an_index_that_is_damaged_while_it_is_open_heals(mixed: Path) -> None:
-    before = everything(mixed)
-    with refreshed(mixed) as index:
-        junk(mixed / "index.sqlite")
-        index.refresh()
-        assert [(), index.runs(), index.cases()] == before
 
 
 def test_only_changed_runs_are_read_again(mixed: Path) -> None:
@@ -417,29 +232,6 @@ def test_a_few_letters_find_a_run(mixed: Path) -> None:
         assert index.resolve("bbbb") == mixed / "2026-11-21-pvp_tput-bbbb"
 
 
-@pytest.mark.parametrize("fresh", [True, False])
-def test_a_directory_that_cannot_be_written_is_read_all_the_same(fresh: bool) -> None:
-    with tempfile.TemporaryDirectory() as name:
-        results = Path(name)
-        store_finished(results)
-        expected = everything(results)
-        if not fresh:
-            (results / "index.sqlite").unlink()
-        files = sorted(results.iterdir())
-        results.chmod(0o555)
-        user = os.geteuid()
-        try:
-            if user == 0:
-                os.seteuid(65534)
-            with Index.open(results) as index:
-                assert [index.refresh(), index.runs(), index.cases()] == expected
-                assert (index.file is None) is not fresh
-        finally:
-            os.seteuid(user)
-            results.chmod(0o755)
-        assert sorted(results.iterdir()) == files
-
-
 def test_a_run_that_is_just_being_born_is_not_called_broken(tmp_path: Path) -> None:
     def look(run: str) -> RunHeader:
         with Index.open(tmp_path) as index:
@@ -449,35 +241,3 @@ def test_a_run_that_is_just_being_born_is_not_called_broken(tmp_path: Path) -> N
 
     with RunWriter.create(tmp_path, ("phy2phy_tput",), look), refreshed(tmp_path) as index:
         assert len(index.runs()) == 1
-
-
-HAMMER = """
-import sys
-from pathlib import Path
-from vsperf.store.index import Index
-for _ in range(15):
-    with Index.open(Path(sys.argv[1])) as index:
-        broken = index.refresh()
-        assert not broken, broken
-        assert len(index.runs()) >= 3 and len(index.cases()) >= 5
-"""
-
-
-def test_many_processes_may_use_and_lose_the_index_at_once(mixed: Path) -> None:
-    command = [sys.executable, "-c", HAMMER, str(mixed)]
-    children = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(4)]
-    number = 0
-    while any(child.poll() is None for child in children):
-        number += 1
-        store_finished(mixed, f"2026-11-24-phy2phy_tput-{number:04d}")
-        if number % 3 == 0:
-            (mixed / "index.sqlite").unlink(missing_ok=True)
-        if number % 4 == 0 and (mixed / "index.sqlite").exists():
-            junk(mixed / "index.sqlite")
-        time.sleep(0.05)
-    for child in children:
-        _, errors = child.communicate()
-        assert child.returncode == 0, errors
-    with refreshed(mixed) as index:
-        assert len(index.runs()) == number + 3
-        assert rows(index)[1:] == rebuilt(mixed)[1:]

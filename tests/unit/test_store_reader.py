@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,7 @@ from vsperf.errors import Location, StoreError, VsperfError
 from vsperf.record.run import LINE, Line, Outcome, RunResume
 from vsperf.store.folders import RECORDS
 from vsperf.store.reader import RunState, StoredRun, read_run
+from vsperf.store.validation import validate_file
 from vsperf.store.writer import RunWriter
 
 FIRST, SECOND = (case.key for case in header().cases)
@@ -192,6 +194,43 @@ def test_records_that_are_a_directory_are_a_plain_error(tmp_path: Path) -> None:
         read_run(tmp_path)
 
 
+def a_pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def a_link(path: Path) -> None:
+    path.symlink_to("/etc/hostname")
+
+
+def a_giant_without_content(path: Path) -> None:
+    path.touch()
+    os.truncate(path, 1 << 40)
+
+
+def a_giant_behind_its_header(path: Path) -> None:
+    path.write_bytes(LINE.dump_json(header()) + b"\n")
+    os.truncate(path, 1 << 40)
+
+
+@pytest.mark.parametrize(
+    ("put", "why"),
+    [
+        (a_pipe, "not a regular file"),
+        (a_link, "it is a link"),
+        (a_giant_without_content, "line of more than"),
+        (a_giant_behind_its_header, "behind line 0"),
+    ],
+)
+def test_what_is_no_record_file_is_refused_before_it_takes_time_or_memory(
+    tmp_path: Path, put: Callable[[Path], None], why: str
+) -> None:
+    put(tmp_path / RECORDS)
+    for read_it in (lambda: read_run(tmp_path), lambda: validate_file(tmp_path / RECORDS)):
+        with pytest.raises(StoreError, match="cannot be read") as caught:
+            read_it()
+        assert why in str(caught.value.problems[0].why)
+
+
 def test_reading_changes_nothing(tmp_path: Path) -> None:
     folder = store(tmp_path / "run", [header(), *run_lines(header())], b"{torn")
     before = [(path.name, path.stat().st_mtime_ns) for path in sorted(folder.iterdir())]
@@ -240,6 +279,7 @@ def test_no_damage_whatever_ends_in_anything_but_a_run_or_a_plain_error(
 
 READER = """
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from vsperf.store.reader import read_run
 seen = 0

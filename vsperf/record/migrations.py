@@ -104,15 +104,24 @@ def version_of(
 
 
 def migrate(
-    line: dict[str, Any],
+    line: object,
     version: int,
     *,
     migrations: Mapping[int, Step] = MIGRATIONS,
     current: int = SCHEMA_VERSION,
 ) -> dict[str, Any]:
-    """Return `line`, written in `version`, as it would be written today."""
+    """Return `line`, written in `version`, as it would be written today.
+
+    Steps count on the fields of their version. A line without them is damaged: a ValueError.
+    """
+    if not isinstance(line, dict):
+        raise ValueError("the line should be an object")
+    lifted: dict[str, Any] = line
     for step in range(version, current):
-        line = migrations[step](line)
-    if line.get("type") == "run":
-        line = {**line, "schema_version": current}
-    return line
+        try:
+            lifted = migrations[step](lifted)
+        except (AttributeError, KeyError, TypeError) as error:
+            raise ValueError(f"the line lacks what lines of version {step} have") from error
+    if lifted.get("type") == "run":
+        lifted = {**lifted, "schema_version": current}
+    return lifted

@@ -1,16 +1,20 @@
 """A quick way to find stored runs: SQLite beside the run folders, and only ever a cache.
 
-Whatever is wrong with the index file, the answer is the same: make it anew from the record files,
-and where that cannot be done (a directory that is read-only, a full disk) in memory. Processes
-take turns by a lock on the results directory, so no two change the file at a time.
+The index lives in memory. Its file is an image that the next command begins with: read whole,
+believed only if its checksum fits, and replaced whole where a record file holds something else.
+SQLite itself opens no file, so whatever lies in the place of the index, or beside it, there is an
+answer; and no process waits for another.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
+import secrets
 import sqlite3
-from collections.abc import Callable, Iterator
+import stat
+import zlib
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -21,26 +25,24 @@ from vsperf.errors import VsperfError
 from vsperf.record.base import SCHEMA_VERSION
 from vsperf.store.folders import RECORDS, resolve, run_folders
 from vsperf.store.ingest import TABLES, Stamp, forget, ingest, stamps
-from vsperf.store.locks import is_locked, lock
+from vsperf.store.locks import is_locked
 from vsperf.store.query import CaseEntry, Filter, RunEntry, find_cases, find_runs
 
 __all__ = ["BrokenRun", "CaseEntry", "Filter", "Index", "RunEntry"]
 
 INDEX = "index.sqlite"
-LAYOUT = 1
+SCRATCH = f".{INDEX}."
+"""What the names begin with under which an index is written before it takes its place."""
+LAYOUT = 2
 """Raised when the tables change; an index of another layout is made anew."""
-USER_VERSION = LAYOUT * 1000 + SCHEMA_VERSION
-LOCK_WAIT_S = 30.0
-UNUSABLE = (
-    sqlite3.SQLITE_BUSY,
-    sqlite3.SQLITE_LOCKED,
-    sqlite3.SQLITE_READONLY,
-    sqlite3.SQLITE_CANTOPEN,
-    sqlite3.SQLITE_FULL,
-    sqlite3.SQLITE_PERM,
-)
-"""Errors that a new file would meet as well."""
-WRONG_LAYOUT = "the index was made by another version of vsperf"
+SEED = LAYOUT * 1000 + SCHEMA_VERSION
+"""What the checksum begins with: that of another version of vsperf does not fit."""
+CHECKSUM = slice(68, 72)
+"""Where it stands: SQLite leaves these bytes of an image, the `application_id`, to applications."""
+MOST_BYTES = 256 << 20
+"""Of an image; a thousand cases take a megabyte."""
+CAN_BE_KEPT = hasattr(sqlite3.Connection, "serialize")
+"""SQLite can be built without."""
 
 Answer = TypeVar("Answer")
 
@@ -61,18 +63,19 @@ class Index:
 
     def __init__(self, results: Path, file: Path | None) -> None:
         self.results = results
-        self.file: Path | None = file
-        """Where the index is kept; None when it can only be held in memory."""
-        self._database = _connect(file)
+        self.file = file
+        """Where the index is kept, if it can be; None when it is only held in memory."""
+        self._database = _empty()
+        self._found = False
+        """Whether it began with what was in the file."""
 
     @classmethod
     def open(cls, results: Path) -> Self:
-        """Open the index of `results`; nothing is read until it is asked for."""
-        file = results / INDEX if results.is_dir() and trusted.root_may_use(results) else None
-        try:
-            return cls(results, file)
-        except sqlite3.Error:
-            return cls(results, None)
+        """Open the index of `results`; no records are read until it is asked for."""
+        kept = CAN_BE_KEPT and results.is_dir() and trusted.root_may_use(results)
+        index = cls(results, results.resolve() / INDEX if kept else None)
+        index._load()
+        return index
 
     def refresh(self) -> tuple[BrokenRun, ...]:
         """Take in all runs that are new or have changed; return those that cannot be read."""
@@ -81,22 +84,12 @@ class Index:
     def runs(self, wanted: Filter | None = None) -> tuple[RunEntry, ...]:
         """Return the runs that fit, newest first."""
         asked = wanted or Filter()
-
-        def find() -> tuple[RunEntry, ...]:
-            with self._turn(exclusive=False):
-                return tuple(find_runs(self._database, self.results, asked))
-
-        return self._safely(find)
+        return self._safely(lambda: tuple(find_runs(self._database, self.results, asked)))
 
     def cases(self, wanted: Filter | None = None) -> tuple[CaseEntry, ...]:
         """Return the cases that fit: newest run first, in planned order within a run."""
         asked = wanted or Filter()
-
-        def find() -> tuple[CaseEntry, ...]:
-            with self._turn(exclusive=False):
-                return tuple(find_cases(self._database, asked))
-
-        return self._safely(find)
+        return self._safely(lambda: tuple(find_cases(self._database, asked)))
 
     def resolve(self, text: str) -> Path:
         """Return the run folder that `text` means: a path, `latest`, or letters of its id."""
@@ -120,26 +113,23 @@ class Index:
     def _refresh(self) -> tuple[BrokenRun, ...]:
         """Bring the index up to date. A run whose header is just being made is not broken."""
         folders = {folder.name: folder for folder in run_folders(self.results)}
-        with self._turn(exclusive=False):
-            current = self._has_tables() and not self._changes(folders)
-        if not current:
-            with self._turn(exclusive=True):
-                self._update(folders)
-        with self._turn(exclusive=False):
-            rows = self._database.execute(
-                "SELECT run, problem, size FROM runs WHERE problem IS NOT NULL ORDER BY run"
-            ).fetchall()
+        if changes := self._changes(folders):
+            self._database.execute("BEGIN")
+            with self._database:
+                for run, stamp in changes.items():
+                    if stamp is None:
+                        forget(self._database, run)
+                    else:
+                        ingest(self._database, folders[run], stamp)
+            self._save()
+        rows = self._database.execute(
+            "SELECT run, problem, size FROM runs WHERE problem IS NOT NULL ORDER BY run"
+        ).fetchall()
         return tuple(
             BrokenRun(folders[run], problem)
             for run, problem, size in rows
             if run in folders and not (size == 0 and is_locked(folders[run] / RECORDS))
         )
-
-    def _has_tables(self) -> bool:
-        (version,) = self._database.execute("PRAGMA user_version").fetchone()
-        if version not in (0, USER_VERSION):
-            raise sqlite3.DatabaseError(WRONG_LAYOUT)
-        return bool(version)
 
     def _changes(self, folders: dict[str, Path]) -> dict[str, Stamp | None]:
         """Return the runs whose file is not as it was read, with its stamp; None if it is gone."""
@@ -148,85 +138,64 @@ class Index:
         gone: dict[str, Stamp | None] = dict.fromkeys(known.keys() - found.keys())
         return gone | {run: stamp for run, stamp in found.items() if known.get(run) != stamp}
 
-    def _update(self, folders: dict[str, Path]) -> None:
-        """Write all changes in one transaction: a killed refresh leaves the index as it was."""
-        self._database.execute("BEGIN IMMEDIATE")
-        try:
-            if not self._has_tables():
-                for statement in TABLES.split(";"):
-                    self._database.execute(statement)
-                self._database.execute(f"PRAGMA user_version = {USER_VERSION}")
-            for run, stamp in self._changes(folders).items():
-                if stamp is None:
-                    forget(self._database, run)
-                else:
-                    ingest(self._database, folders[run], stamp)
-            self._database.execute("COMMIT")
-        except BaseException:
-            with contextlib.suppress(sqlite3.Error):
-                self._database.execute("ROLLBACK")
-            raise
+    def _load(self) -> None:
+        """Begin with what is in the file, if it is as a vsperf of this version wrote it."""
+        with suppress(OSError, sqlite3.Error):
+            image = b"" if self.file is None else _content_of(self.file)
+            if image[CHECKSUM] == _checksum(image):
+                self._database.deserialize(image)
+                self._found = True
 
-    @contextlib.contextmanager
-    def _turn(self, *, exclusive: bool) -> Iterator[None]:
-        """Hold the lock on the results directory; without a file there is nothing to share."""
+    def _save(self) -> None:
+        """Put the index into the place of its file: whole, or not at all."""
         if self.file is None:
-            yield
             return
-        descriptor = os.open(self.results, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            if not lock(descriptor, exclusive=exclusive, wait_s=LOCK_WAIT_S):
-                raise _IndexBusy
-            yield
-        finally:
-            os.close(descriptor)
+        image = self._database.serialize()
+        image = image[: CHECKSUM.start] + _checksum(image) + image[CHECKSUM.stop :]
+        scratch = self.file.with_name(f"{SCRATCH}{secrets.token_hex(8)}")
+        with suppress(OSError):
+            descriptor = trusted.open_plain(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+            try:
+                with os.fdopen(descriptor, "wb") as file:
+                    file.write(image)
+                scratch.replace(self.file)
+            finally:
+                scratch.unlink(missing_ok=True)
 
     def _safely(self, action: Callable[[], Answer]) -> Answer:
-        """Answer from the index as it is; if that fails from a new one; else from memory.
+        """Answer from what the file held; if that fails, from the records.
 
-        What a damaged index holds can fail in any way. What fails in memory, too, is no damage.
+        Whoever may write to the directory may also have made an image whose checksum fits.
         """
         try:
             return action()
         except VsperfError:
             raise
-        except Exception as error:
-            if self.file is None:
+        except Exception:
+            if not self._found:
                 raise
-            usable = _primary_code(error) not in UNUSABLE
-        if usable:
-            with contextlib.suppress(Exception):
-                self._start_anew()
-                return action()
-        self._replace(None)
+        self._database.close()
+        self._database, self._found = _empty(), False
         self._refresh()
         return action()
 
-    def _start_anew(self) -> None:
-        with self._turn(exclusive=True):
-            for name in (INDEX, f"{INDEX}-journal"):
-                (self.results / name).unlink(missing_ok=True)
-        self._replace(self.file)
-        self._refresh()
 
-    def _replace(self, file: Path | None) -> None:
-        self._database.close()
-        self.file = file
-        self._database = _connect(file)
-
-
-class _IndexBusy(Exception):
-    """Another process holds the results directory for longer than one should wait."""
-
-
-def _connect(file: Path | None) -> sqlite3.Connection:
-    database = sqlite3.connect(file or ":memory:", timeout=LOCK_WAIT_S, isolation_level=None)
+def _empty() -> sqlite3.Connection:
+    database = sqlite3.connect(":memory:", isolation_level=None)
     database.execute("PRAGMA temp_store = MEMORY")
+    database.executescript(TABLES)
     return database
 
 
-def _primary_code(error: Exception) -> int:
-    if isinstance(error, sqlite3.Error):
-        return getattr(error, "sqlite_errorcode", 0) & 0xFF
-    refused = isinstance(error, OSError | _IndexBusy)
-    return sqlite3.SQLITE_CANTOPEN if refused else sqlite3.SQLITE_CORRUPT
+def _content_of(file: Path) -> bytes:
+    """Return what is in a regular file; nothing of one that is too large."""
+    with os.fdopen(os.open(file, os.O_RDONLY | trusted.SAFELY), "rb") as opened:
+        status = os.fstat(opened.fileno())
+        sound = stat.S_ISREG(status.st_mode) and status.st_size <= MOST_BYTES
+        return opened.read(MOST_BYTES) if sound else b""
+
+
+def _checksum(image: bytes) -> bytes:
+    """Return the checksum of an image, without the place where it stands."""
+    before, after = image[: CHECKSUM.start], image[CHECKSUM.stop :]
+    return zlib.crc32(after, zlib.crc32(before, SEED)).to_bytes(4)

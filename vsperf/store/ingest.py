@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,6 @@ from vsperf.record.run import (
     RunResume,
     TrialLine,
 )
-from vsperf.record.trial import Trial
 from vsperf.store import lines
 from vsperf.store.folders import RECORDS
 from vsperf.store.reader import header_version, parse_lines
@@ -42,14 +41,8 @@ CREATE TABLE cases (
     outcome TEXT, record TEXT,
     PRIMARY KEY (run, key)
 ) WITHOUT ROWID;
-CREATE TABLE trials (
-    run TEXT, key TEXT, attempt INTEGER, number INTEGER, purpose TEXT,
-    load_fps INTEGER, duration_ns INTEGER, intended_frames INTEGER, sent_frames INTEGER,
-    received_frames INTEGER, lost_frames INTEGER, valid INTEGER, flags TEXT,
-    PRIMARY KEY (run, key, attempt, number)
-) WITHOUT ROWID;
 """
-"""An attempt of 0 is none yet. A trial's number counts within its attempt, from 1."""
+"""An attempt of 0 is none yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +71,7 @@ def stamps(database: sqlite3.Connection) -> dict[str, Stamp]:
 
 def forget(database: sqlite3.Connection, run: str) -> None:
     """Remove a run from the index."""
-    for table in ("runs", "cases", "trials"):
+    for table in ("runs", "cases"):
         database.execute(f"DELETE FROM {table} WHERE run = ?", (run,))  # noqa: S608
 
 
@@ -100,29 +93,27 @@ def ingest(database: sqlite3.Connection, folder: Path, stamp: Stamp) -> None:
 
 def _read(database: sqlite3.Connection, folder: Path) -> None:
     run, path = folder.name, folder / RECORDS
-    content = lines.content_of(path)
     known = database.execute(
-        "SELECT read_bytes, read_lines, read_crc, version FROM runs "
+        "SELECT version, read_lines, read_bytes, read_crc FROM runs "
         "WHERE run = ? AND problem IS NULL",
         (run,),
     ).fetchone()
-    if known is not None and zlib.crc32(content[: known[0]]) == known[2]:
-        read_bytes, read_lines, crc, version = known
-        found = lines.split(content[read_bytes:])
-    else:
-        forget(database, run)
-        read_bytes, read_lines, crc = 0, 0, 0
-        found = lines.split(content)
-        if not found.whole:
-            raise StoreError("it was killed before its header was written")
-        version = header_version(path, found.whole[0])
-        _insert(database, "runs", {"run": run, "version": version})
-    parsed = parse_lines(path, found.whole, version, first=read_lines + 1)
-    _Rows(database, run).add(parsed)
-    end = read_bytes + found.whole_bytes
+    with lines.opened(path) as found:
+        whole, begin = iter(found), 1
+        if known is not None and found.skip(*known[1:]):
+            version, begin = known[0], found.count + 1
+        else:
+            forget(database, run)
+            header = next(whole, None)
+            if header is None:
+                raise StoreError("it was killed before its header was written")
+            version = header_version(path, header)
+            _insert(database, "runs", {"run": run, "version": version})
+            whole = chain([header], whole)
+        _Rows(database, run).add(parse_lines(path, whole, version, first=begin))
     database.execute(
-        "UPDATE runs SET read_bytes = ?, read_lines = ?, read_crc = ? WHERE run = ?",
-        (end, read_lines + len(found.whole), zlib.crc32(content[read_bytes:end], crc), run),
+        "UPDATE runs SET read_lines = ?, read_bytes = ?, read_crc = ? WHERE run = ?",
+        (found.count, found.whole_bytes, found.crc, run),
     )
 
 
@@ -135,29 +126,16 @@ class _Rows:
         self._attempts: dict[str, int] = dict(
             database.execute("SELECT key, attempt FROM cases WHERE run = ?", (run,))
         )
-        self._counts: dict[str, int] = dict(
-            database.execute(
-                "SELECT key, COUNT(*) FROM trials JOIN cases USING (run, key, attempt) "
-                "WHERE run = ? GROUP BY key",
-                (run,),
-            )
-        )
-        self._trials: list[tuple[Any, ...]] = []
 
     def add(self, parsed: Iterable[Line]) -> None:
         """Add lines in the order in which they stand in the file."""
         for line in parsed:
             self._add(line)
-        marks = ", ".join("?" * 13)
-        self._database.executemany(
-            f"INSERT OR REPLACE INTO trials VALUES ({marks})",  # noqa: S608
-            self._trials,
-        )
 
     def _add(self, line: Line) -> None:
         match line:
             case TrialLine():
-                self._trials.append(self._trial(line.case, line.trial))
+                self._attempt(line.case)
             case CaseStart():
                 self._start(line.case)
             case CaseRecord():
@@ -194,7 +172,6 @@ class _Rows:
 
     def _start(self, key: str) -> None:
         self._attempts[key] = self._attempt(key) + 1
-        self._counts[key] = 0
         self._database.execute(
             "UPDATE cases SET attempt = ?, outcome = NULL, record = NULL WHERE run = ? AND key = ?",
             (self._attempts[key], self._run, key),
@@ -210,25 +187,6 @@ class _Rows:
     def _end_run(self, exit_code: int | None) -> None:
         self._database.execute(
             "UPDATE runs SET exit_code = ? WHERE run = ?", (exit_code, self._run)
-        )
-
-    def _trial(self, key: str, trial: Trial) -> tuple[Any, ...]:
-        attempt = self._attempt(key)
-        self._counts[key] = self._counts.get(key, 0) + 1
-        return (
-            self._run,
-            key,
-            attempt,
-            self._counts[key],
-            trial.purpose.value,
-            trial.load_fps,
-            trial.duration_ns,
-            trial.intended_frames,
-            trial.sent_frames,
-            trial.received_frames,
-            trial.lost_frames,
-            trial.valid,
-            " ".join(flag.value for flag in trial.flags),
         )
 
 

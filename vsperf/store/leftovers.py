@@ -11,6 +11,7 @@ from pathlib import Path
 
 from vsperf import trusted
 from vsperf.store.folders import LATEST, RECORDS, run_folders
+from vsperf.store.index import SCRATCH
 from vsperf.store.locks import is_locked
 
 SETTLED_S = 60.0
@@ -26,7 +27,7 @@ class Leftover:
 
     def remove(self) -> None:
         """Remove it; raises OSError where that cannot be done."""
-        if self.path.is_symlink():
+        if self.path.is_symlink() or not self.path.is_dir():
             return self.path.unlink(missing_ok=True)
         folder = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | trusted.SAFELY)
         try:
@@ -41,7 +42,14 @@ def leftovers(results: Path) -> tuple[Leftover, ...]:
     """Return what can be removed from `results`; runs with a measurement are never among it."""
     if not results.is_dir():
         return ()
-    return (*_links(results), *_stillborn(results))
+    return (*_scratch(results), *_links(results), *_stillborn(results))
+
+
+def _scratch(results: Path) -> Iterator[Leftover]:
+    """Yield indexes that never took their place; one that is being written is made again."""
+    for path in sorted(results.glob(f"{SCRATCH}*")):
+        if path.is_symlink() or not path.is_dir():
+            yield Leftover(path, "half-made index")
 
 
 def _links(results: Path) -> Iterator[Leftover]:

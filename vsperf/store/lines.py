@@ -1,53 +1,93 @@
-"""The lines of a record file: which are whole, and what is left of one that was cut off."""
+"""The lines of a record file: which are whole, and what is left of one that was cut off.
+
+They are read one at a time, so that a file which is no record file, and too large for the memory
+of this machine, is refused where that shows.
+"""
 
 from __future__ import annotations
 
 import errno
 import json
+import os
 import stat
-from dataclasses import dataclass
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
+from vsperf import trusted
 from vsperf.errors import Location, StoreError
 
+MOST_BYTES = 64 << 20
+"""Of one line; the longest are headers, with some kilobytes for each case."""
+PIECE_BYTES = 1 << 20
 
-@dataclass(frozen=True, slots=True)
+
 class Lines:
-    """The content of a record file, without newlines."""
-
-    whole: tuple[bytes, ...]
-    torn: bytes
-    """A last line that was never finished, as it lies in the file; empty if there is none."""
-
-    @property
-    def whole_bytes(self) -> int:
-        """Where the last whole line ends in the file, newline included."""
-        return sum(len(line) + 1 for line in self.whole)
-
-
-def split(content: bytes) -> Lines:
-    """Split `content`; only its last line can be torn.
+    """The whole lines of an open record file, without newlines; can be gone through once.
 
     A line counts as whole once its newline is written. Power loss can also leave a last line of
     junk that happens to end in a newline, so the last one must be JSON as well.
     """
-    *whole, rest = content.split(b"\n")
-    if not rest and whole and not _is_json(whole[-1]):
-        rest = whole.pop() + b"\n"
-    return Lines(tuple(whole), rest)
+
+    def __init__(self, path: Path, file: BinaryIO) -> None:
+        self.path = path
+        self.count = 0
+        """Whole lines so far."""
+        self.whole_bytes = 0
+        """Where the last one of them ends in the file, newline included."""
+        self.crc = 0
+        """Checksum of the file up to there."""
+        self.torn = b""
+        """A last line that was never finished, as it lies in the file; known at the end."""
+        self._file = file
+
+    def skip(self, count: int, whole_bytes: int, crc: int) -> bool:
+        """Begin behind lines that are known, if the file still begins with them."""
+        found, left = 0, whole_bytes
+        while left and (piece := self._file.read(min(left, PIECE_BYTES))):
+            found, left = zlib.crc32(piece, found), left - len(piece)
+        if left or found != crc:
+            self._file.seek(0)
+            return False
+        self.count, self.whole_bytes, self.crc = count, whole_bytes, crc
+        return True
+
+    def __iter__(self) -> Iterator[bytes]:
+        line = self._next()
+        while line:
+            after = self._next()
+            if not after and not (line.endswith(b"\n") and _is_json(line)):
+                self.torn = line
+                return
+            self.count += 1
+            self.whole_bytes += len(line)
+            self.crc = zlib.crc32(line, self.crc)
+            yield line[:-1]
+            line = after
+
+    def _next(self) -> bytes:
+        line = self._file.readline(MOST_BYTES + 1)
+        if len(line) > MOST_BYTES:
+            raise StoreError(
+                f"the records of {self.path.parent.name} cannot be read",
+                where=Location(str(self.path)),
+                why=f"there is a line of more than {MOST_BYTES >> 20} MB behind line {self.count}, "
+                "and vsperf writes none of that length",
+                fix="restore the file from a copy; if it is no record file, remove it",
+            )
+        return line
 
 
-def read(path: Path) -> Lines:
-    """Read and split a record file."""
-    return split(content_of(path))
-
-
-def content_of(path: Path) -> bytes:
-    """Return what lies in a record file."""
+@contextmanager
+def opened(path: Path) -> Iterator[Lines]:
+    """Open a record file to read it, whoever owns it: no link, and nothing that makes one wait."""
     try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise OSError(errno.EINVAL, "it is not a regular file")
-        return path.read_bytes()
+        with os.fdopen(os.open(path, os.O_RDONLY | trusted.SAFELY), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise OSError(errno.EINVAL, "it is not a regular file")
+            yield Lines(path, file)
     except FileNotFoundError as error:
         raise StoreError(
             f"{path.parent} holds no run",
@@ -58,8 +98,16 @@ def content_of(path: Path) -> bytes:
         raise StoreError(
             f"the records of {path.parent.name} cannot be read",
             where=Location(str(path)),
-            why=error.strerror,
+            why="it is a link" if error.errno == errno.ELOOP else error.strerror,
         ) from error
+
+
+def read(path: Path) -> Lines:
+    """Go through a record file to its end."""
+    with opened(path) as found:
+        for _ in found:
+            pass
+    return found
 
 
 def _is_json(line: bytes) -> bool:

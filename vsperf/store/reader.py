@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import enum
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -124,22 +125,24 @@ def read_run(folder: Path) -> StoredRun:
     """Read the run in `folder`; a torn last line is tolerated, a bad one before it is not."""
     path = folder / RECORDS
     being_written = is_locked(path)
-    found = lines.read(path)
-    if not found.whole:
-        raise StoreError(
-            f"{folder.name} holds no measurement",
-            where=Location(str(path), 1),
-            why="the run was killed before its header was written",
-            fix=f"the folder can be deleted: {folder}",
-        )
-    version = header_version(path, found.whole[0])
-    parsed = parse_lines(path, found.whole, version)
-    header = next(parsed)
-    if not isinstance(header, RunHeader):
-        raise StoreError("the first line is not a header", where=Location(str(path), 1))
-    collector = _Collector(path, {case.key: [] for case in header.cases})
-    for number, line in enumerate(parsed, start=2):
-        collector.add(number, line)
+    with lines.opened(path) as found:
+        whole = iter(found)
+        first = next(whole, None)
+        if first is None:
+            raise StoreError(
+                f"{folder.name} holds no measurement",
+                where=Location(str(path), 1),
+                why="the run was killed before its header was written",
+                fix=f"the folder can be deleted: {folder}",
+            )
+        version = header_version(path, first)
+        parsed = parse_lines(path, chain([first], whole), version)
+        header = next(parsed)
+        if not isinstance(header, RunHeader):
+            raise StoreError("the first line is not a header", where=Location(str(path), 1))
+        collector = _Collector(path, {case.key: [] for case in header.cases})
+        for number, line in enumerate(parsed, start=2):
+            collector.add(number, line)
     return StoredRun(
         folder=folder,
         header=header,
@@ -165,9 +168,7 @@ def header_version(path: Path, first_line: bytes) -> int:
     return version_of(header, where)
 
 
-def parse_lines(
-    path: Path, whole: tuple[bytes, ...], version: int, first: int = 1
-) -> Iterator[Line]:
+def parse_lines(path: Path, whole: Iterable[bytes], version: int, first: int = 1) -> Iterator[Line]:
     """Parse lines of a file written in `version`; `first` is the number of the first of them."""
     for number, content in enumerate(whole, start=first):
         try:

@@ -7,12 +7,17 @@ something, a damaged disk, an edited file.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from vsperf.errors import Location, StoreError
 from vsperf.record.schema import line_schemas
 from vsperf.store import lines
 from vsperf.store.reader import read_run
+
+if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator
 
 
 def validate_file(path: Path) -> int:
@@ -23,23 +28,29 @@ def validate_file(path: Path) -> int:
     from jsonschema import Draft202012Validator
 
     validators = {kind: Draft202012Validator(schema) for kind, schema in line_schemas().items()}
-    found = lines.read(path)
+    with lines.opened(path) as found:
+        for number, content in enumerate(found, start=1):
+            if reason := _why_invalid(content, validators):
+                raise _invalid(path, number, reason)
     if found.torn:
-        raise _invalid(path, len(found.whole) + 1, "the line was cut off")
-    for number, content in enumerate(found.whole, start=1):
-        try:
-            line = json.loads(content)
-        except (ValueError, RecursionError):
-            raise _invalid(path, number, "the line is not JSON") from None
-        kind = line.get("type") if isinstance(line, dict) else None
-        if not isinstance(kind, str) or kind not in validators:
-            raise _invalid(path, number, f"there is no record of type {kind!r}")
-        if not validators[kind].is_valid(line):
-            error = next(validators[kind].iter_errors(line))
-            place = error.json_path.removeprefix("$").removeprefix(".")
-            raise _invalid(path, number, f"{place}: {error.message}" if place else error.message)
+        raise _invalid(path, found.count + 1, "the line was cut off")
     read_run(path.parent)
-    return len(found.whole)
+    return found.count
+
+
+def _why_invalid(content: bytes, validators: Mapping[str, Draft202012Validator]) -> str | None:
+    try:
+        line = json.loads(content)
+    except (ValueError, RecursionError):
+        return "the line is not JSON"
+    kind = line.get("type") if isinstance(line, dict) else None
+    if not isinstance(kind, str) or kind not in validators:
+        return f"there is no record of type {kind!r}"
+    if validators[kind].is_valid(line):
+        return None
+    error = next(validators[kind].iter_errors(line))
+    place = error.json_path.removeprefix("$").removeprefix(".")
+    return f"{place}: {error.message}" if place else error.message
 
 
 def _invalid(path: Path, number: int, why: str) -> StoreError:

@@ -81,7 +81,8 @@ class RunWriter:
         """Go on writing a run that was interrupted; a torn last line is kept aside first."""
         folder = folder.resolve()
         path = folder / RECORDS
-        lines.read(path)  # says in plain words what is wrong if there is nothing to resume
+        with lines.opened(path):  # says in plain words what is wrong if there is none to resume
+            pass
         descriptor = _open_locked(path, os.O_RDWR | os.O_APPEND)
         try:
             before = dataclasses.replace(read_run(folder), being_written=False)
