@@ -5,6 +5,7 @@ The ports are pcap files, which take what is sent and give nothing back.
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -168,3 +169,28 @@ def test_of_a_tunnel_on_ipv6_the_ends_are_announced_in_the_outer_vlan(tmp_path: 
         for frame in frames:
             assert_announces(frame, mac, address)
             assert frame["vlan.id"] == "30"
+
+
+def test_learning_of_many_addresses_leaves_tgen_open_to_its_controller() -> None:
+    """It tells what it does meanwhile, and stops when told to, long before the end."""
+    ways = ways_between(2, "both") * 4
+    vary = [{"field": field, "count": 4096} for field in ("source_mac", "destination_mac")]
+    streams = [Stream(more={"flows": {"vary": vary}}).on(way) for way in ways]
+    asked = [
+        {"id": 101, "verb": "learn", "rounds": 1000},
+        {"id": 102, "verb": "live"},
+        {"id": 103, "verb": "stop"},
+    ]
+    with at_hand(("net_null0", "net_null1"), OPTIONS) as tgen:
+        tgen.ask("configure", streams=streams)
+        assert tgen.client is not None
+        said = tgen.client.connection.makefile("rw")
+        for request in asked:
+            print(json.dumps(request), file=said, flush=True)
+        answers = [json.loads(said.readline()) for _ in asked]
+        assert tgen.ask("learn", rounds=1) == {"rounds": 1}
+    live, stopped, learned = answers
+    assert (live["id"], live["result"]["state"]) == (102, "learn")
+    assert (stopped["id"], stopped["result"]) == (103, {"stopping": "learn"})
+    assert learned["id"] == 101
+    assert learned["result"]["rounds"] < 1000

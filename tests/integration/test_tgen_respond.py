@@ -6,9 +6,11 @@ tshark judges what it says, and a router whether that will do: the kernel betwee
 from __future__ import annotations
 
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +24,13 @@ from scapy.packet import Packet
 from scapy.utils import wrpcap
 
 from vsperf.trafficgens.tgen.byhand import Stream, at_hand, ways_between
+from vsperf.trafficgens.tgen.client import TgenError
 from vsperf.trafficgens.tgen.process import Tgen
 
 pytestmark = pytest.mark.machine
 
 PATIENCE_S = 20.0
+LONGEST = 1518
 (FORWARD,) = ways_between(2, "forward")
 DEVICE = "02:aa:00:00:00:01"
 """The MAC address of whoever asks."""
@@ -161,16 +165,22 @@ ip -6 address add 2001:2:0:1::fe/64 dev router1 nodad
 """Two cables, and the kernel between them: all that it knows of hosts it has to ask for."""
 
 Routed = Callable[[], AbstractContextManager[Tgen]]
+ASK = "import socket, sys; socket.socket(type=socket.SOCK_DGRAM).sendto(b'', (sys.argv[1], 9))"
+"""Has the kernel look for the host that a datagram is for."""
 
 
 @pytest.fixture(name="routed")
 def fixture_routed(require: Require, tmp_path: Path) -> Routed:
     require("namespaces")
-    return lambda: tgen_apart(tmp_path, PACKET_SOCKETS, ROUTER)
+    return lambda: tgen_apart(tmp_path, PACKET_SOCKETS, ROUTER, replace(OPTIONS, max_frame=LONGEST))
 
 
 def router(tgen: Tgen, *words: str) -> str:
-    argv = ["nsenter", "-t", str(tgen.hello["pid"]), "-n", "ip", *words]
+    return within(tgen, "ip", *words)
+
+
+def within(tgen: Tgen, *words: str) -> str:
+    argv = ["nsenter", "-t", str(tgen.hello["pid"]), "-n", *words]
     return subprocess.run(argv, capture_output=True, text=True, check=True).stdout
 
 
@@ -215,3 +225,31 @@ def asking(tgen: Tgen, host: str, sending: dict[str, Any]) -> None:
     while host not in neighbours(tgen):
         assert time.monotonic() < deadline, "the router was not answered"
         tgen.ask("trial", 60.0, **sending)
+
+
+def test_after_a_configure_that_failed_nobody_answers_for_the_streams_before(
+    routed: Routed,
+) -> None:
+    """Only for those that were named."""
+    host, named = "198.19.0.1", "198.19.0.77"
+    stream = Stream(more={"destination_mac": DEVICE})
+    with routed() as tgen:
+        tgen.ports()
+        tgen.ask("configure", streams=[stream.on(FORWARD)])
+        tgen.ask("respond", hosts=[{"port": 1, "ip": named}])
+        assert_found(tgen, host)
+        with pytest.raises(TgenError, match=f"max-frame {LONGEST}"):
+            tgen.ask("configure", streams=[Stream(LONGEST + 1).on(FORWARD)])
+        router(tgen, "neigh", "flush", "dev", "router1")
+        within(tgen, sys.executable, "-c", ASK, host)
+        assert_found(tgen, named)  # asked for later, so whoever answers has seen both
+        assert host not in neighbours(tgen)
+
+
+def assert_found(tgen: Tgen, host: str) -> None:
+    """Let the router look for a host until it is answered."""
+    deadline = time.monotonic() + PATIENCE_S
+    while host not in neighbours(tgen):
+        assert time.monotonic() < deadline, f"nobody answered for {host}"
+        within(tgen, sys.executable, "-c", ASK, host)
+        time.sleep(0.02)

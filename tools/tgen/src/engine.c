@@ -191,8 +191,17 @@ int
 engine_configure(struct engine *engine, const struct traffic *traffic, struct error *error)
 {
 	int ret = engine_check_idle(engine, error);
+	struct error ignored;
 
+	if (ret != 0)
+		return ret;
+	ret = prepare_traffic(engine, traffic, error);
 	if (ret == 0)
-		ret = prepare_traffic(engine, traffic, error);
-	return ret != 0 ? ret : respond_prepare(engine, error);
+		ret = respond_prepare(engine, error);
+	if (ret == 0)
+		return 0;
+	/* Half a traffic is none, and nobody answers any more for the one before. */
+	prepare_free(engine);
+	respond_prepare(engine, &ignored);
+	return ret;
 }

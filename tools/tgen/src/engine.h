@@ -122,7 +122,7 @@ uint64_t engine_tsc_hz(const struct engine *engine);
 uint16_t engine_ports(const struct engine *engine);
 void engine_port_facts(const struct engine *engine, uint16_t port, struct port_facts *facts);
 
-/* Check the traffic, build its frames. Refused while a trial runs. */
+/* Check the traffic, build its frames. Refused while a trial runs; on failure there is none. */
 int engine_configure(struct engine *engine, const struct traffic *traffic, struct error *error);
 
 int engine_start(struct engine *engine, const struct trial_request *request, struct error *error);
@@ -134,8 +134,13 @@ void engine_stop(struct engine *engine);
 /* After ENGINE_DONE; valid until the next start. */
 const struct trial_result *engine_result(const struct engine *engine);
 
-/* Teach switches and neighbours where we are (ARP, neighbour advertisements), `rounds` times. */
+/*
+ * Teach switches and neighbours where we are (ARP, neighbour advertisements), `rounds` times:
+ * engine_poll() goes on with it, a millisecond at a time.
+ */
 int engine_learn(struct engine *engine, unsigned int rounds, struct error *error);
+/* After ENGINE_DONE of learning: how many rounds were whole, and what went wrong. */
+int engine_learned(const struct engine *engine, unsigned int *rounds, struct error *error);
 
 /* Answer devices that ask where the hosts of the traffic are, from now on or no more. */
 int engine_respond(struct engine *engine, const struct responder *responder, struct error *error);

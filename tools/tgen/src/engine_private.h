@@ -18,6 +18,15 @@ struct capture_request {
 	struct capture *sent, *received;
 };
 
+/* How far learning is. */
+struct learning {
+	unsigned int rounds, round;
+	unsigned int stream;
+	bool is_destination; /* its destination addresses, after the source addresses */
+	uint32_t address; /* of those that vary */
+	unsigned int refusals; /* of a port, in a row */
+};
+
 struct engine {
 	enum engine_state state;
 	enum engine_phase {
@@ -27,6 +36,7 @@ struct engine {
 		PHASE_PARKING,
 		PHASE_STALLS,
 		PHASE_STALLS_PARKING,
+		PHASE_LEARNING,
 	} phase;
 	uint16_t ports, workers;
 	struct port port[TGEN_MAX_PORTS];
@@ -49,6 +59,7 @@ struct engine {
 	struct clock_moment begun;
 	uint64_t drain_deadline;
 	struct capture_request capture[TGEN_MAX_PORTS];
+	struct learning learning;
 	struct responder responder;
 	struct answers *answers[TGEN_MAX_PORTS]; /* of all ports while it is on */
 };
@@ -83,5 +94,8 @@ void collect_free(struct engine *engine);
 
 /* Notice the end of a look for stalls. stalls.c */
 void stalls_poll(struct engine *engine);
+
+/* Go on with learning for a moment. learn.c */
+void learn_poll(struct engine *engine);
 
 #endif /* TGEN_ENGINE_PRIVATE_H */

@@ -25,6 +25,7 @@
 #define LEARN_MOST_ADDRESSES 4096 /* of a stream with varying MAC addresses; tables are finite */
 #define LEARN_TRIES 100
 #define LEARN_PAUSE_US 100
+#define LEARN_SLICES 1000 /* of a second: the controller is heard after each */
 #define MAC_BYTES RTE_ETHER_ADDR_LEN
 
 /* Whom a frame announces. */
@@ -67,15 +68,15 @@ write_advertisement(uint8_t *bytes, const struct announcement *who)
 		(struct arp_end){ who->mac, who->ip }, all_nodes, ND_OVERRIDE);
 }
 
-static int
+/* False when there is no buffer, or the port does not take it. */
+static bool
 announce(const struct port *port, const struct announcement *who)
 {
 	struct rte_mbuf *buffer = rte_pktmbuf_alloc(port->receive_pool);
 	uint16_t length;
-	unsigned int i;
 
 	if (buffer == NULL)
-		return -ENOBUFS;
+		return false;
 	buffer->hash.usr = 0; /* holds no stream's fill bytes any more */
 	memset(rte_pktmbuf_mtod(buffer, void *), 0, TGEN_MIN_FRAME);
 	length = who->ipv6 ? write_advertisement(rte_pktmbuf_mtod(buffer, uint8_t *), who) :
@@ -83,13 +84,10 @@ announce(const struct port *port, const struct announcement *who)
 	length = RTE_MAX(length, TGEN_MIN_FRAME - TGEN_FCS);
 	buffer->data_len = length;
 	buffer->pkt_len = length;
-	for (i = 0; i < LEARN_TRIES; i++) {
-		if (rte_eth_tx_burst(port->id, 0, &buffer, 1) == 1)
-			return 0;
-		rte_delay_us_sleep(LEARN_PAUSE_US);
-	}
+	if (rte_eth_tx_burst(port->id, 0, &buffer, 1) == 1)
+		return true;
 	rte_pktmbuf_free(buffer);
-	return -EAGAIN;
+	return false;
 }
 
 static void
@@ -104,38 +102,24 @@ add_to_mac(uint8_t *mac, uint64_t value)
 	}
 }
 
+/* How many MAC addresses one end of a stream has, and how far apart; outside of a tunnel only one. */
 static uint32_t
-mac_variation(const struct flows *flows, enum field field, uint32_t *step)
+count_macs(const struct stream *stream, bool is_source, uint32_t *step)
 {
+	enum field field = is_source ? FIELD_SOURCE_MAC : FIELD_DESTINATION_MAC;
+	const struct flows *flows = &stream->flows;
 	unsigned int i;
 
+	*step = 0;
+	if (stream->headers.outer.kind != ENCAPSULATION_NONE)
+		return 1;
 	for (i = 0; i < flows->variations; i++) {
 		if (flows->variation[i].field != field)
 			continue;
 		*step = flows->variation[i].step;
 		return RTE_MIN(flows->variation[i].count, (uint32_t)LEARN_MOST_ADDRESSES);
 	}
-	*step = 0;
 	return 1;
-}
-
-static int
-announce_all(const struct port *port, struct announcement *who, const struct flows *flows,
-	enum field field)
-{
-	uint32_t step, count = mac_variation(flows, field, &step), i;
-	int ret;
-
-	for (i = 0; i < count; i++) {
-		ret = announce(port, who);
-		if (ret != 0)
-			return ret;
-		add_to_mac(who->mac, step);
-		/* A switch learns slower than it forwards. */
-		if (i % PORT_BURST == PORT_BURST - 1)
-			rte_delay_us_sleep(LEARN_PAUSE_US);
-	}
-	return 0;
 }
 
 static void
@@ -159,42 +143,86 @@ describe(struct announcement *who, const struct headers *headers, bool source)
 	memcpy(who->vlan, headers->vlan, sizeof(who->vlan));
 }
 
-static int
-learn_stream(const struct engine *engine, const struct stream *stream)
+/* One address is announced: go to the next one, end, stream, or round. */
+static void
+advance(struct engine *engine, uint32_t addresses)
 {
-	static const struct flows none = { .count = 1 };
-	bool in_tunnel = stream->headers.outer.kind != ENCAPSULATION_NONE;
-	const struct flows *flows = in_tunnel ? &none : &stream->flows;
-	struct announcement who;
-	int ret;
+	struct learning *learning = &engine->learning;
 
-	describe(&who, &stream->headers, true);
-	ret = announce_all(&engine->port[stream->transmit_port], &who, flows, FIELD_SOURCE_MAC);
-	if (ret != 0)
-		return ret;
-	describe(&who, &stream->headers, false);
-	return announce_all(&engine->port[stream->receive_port], &who, flows,
-		FIELD_DESTINATION_MAC);
+	learning->refusals = 0;
+	/* A switch learns slower than it forwards. */
+	if (++learning->address % PORT_BURST == 0)
+		rte_delay_us_sleep(LEARN_PAUSE_US);
+	if (learning->address < addresses)
+		return;
+	learning->address = 0;
+	learning->is_destination = !learning->is_destination;
+	if (learning->is_destination || ++learning->stream < engine->traffic.streams)
+		return;
+	learning->stream = 0;
+	learning->round++;
+}
+
+/* Announce the next address; false when there is none, or its port takes nothing. */
+static bool
+learn_next(struct engine *engine)
+{
+	struct learning *learning = &engine->learning;
+	const struct stream *stream = &engine->traffic.stream[learning->stream];
+	bool is_source = !learning->is_destination;
+	uint32_t step, addresses = count_macs(stream, is_source, &step);
+	struct announcement who;
+
+	if (learning->round == learning->rounds)
+		return false;
+	describe(&who, &stream->headers, is_source);
+	add_to_mac(who.mac, (uint64_t)learning->address * step);
+	if (announce(&engine->port[is_source ? stream->transmit_port : stream->receive_port], &who)) {
+		advance(engine, addresses);
+		return true;
+	}
+	rte_delay_us_sleep(LEARN_PAUSE_US);
+	return ++learning->refusals < LEARN_TRIES;
+}
+
+void
+learn_poll(struct engine *engine)
+{
+	uint64_t begin = rte_rdtsc();
+
+	while (rte_rdtsc() - begin < engine->tsc_hz / LEARN_SLICES) {
+		if (learn_next(engine))
+			continue;
+		engine->phase = PHASE_NONE;
+		engine->state = ENGINE_DONE;
+		return;
+	}
 }
 
 int
 engine_learn(struct engine *engine, unsigned int rounds, struct error *error)
 {
-	unsigned int round, i;
-	int ret;
+	int ret = engine_check_idle(engine, error);
 
-	if (engine->state == ENGINE_RUNNING)
-		return error_set(error, -EBUSY, "busy", "a trial is running");
+	if (ret != 0)
+		return ret;
 	if (engine->traffic.streams == 0)
 		return error_set(error, -EINVAL, "not-configured", "no traffic is configured");
-	for (round = 0; round < rounds; round++) {
-		for (i = 0; i < engine->traffic.streams; i++) {
-			ret = learn_stream(engine, &engine->traffic.stream[i]);
-			if (ret != 0)
-				return error_set(error, ret, "not-sent",
-					"learning frames of stream %u were not taken by its port",
-					i);
-		}
-	}
+	engine->learning = (struct learning){ .rounds = rounds };
+	engine->state = ENGINE_RUNNING;
+	engine->phase = PHASE_LEARNING;
+	return 0;
+}
+
+int
+engine_learned(const struct engine *engine, unsigned int *rounds, struct error *error)
+{
+	const struct learning *learning = &engine->learning;
+
+	*rounds = learning->round;
+	if (learning->refusals == LEARN_TRIES)
+		return error_set(error, -EAGAIN, "not-sent",
+			"learning frames of stream %u were not taken by its port",
+			learning->stream);
 	return 0;
 }

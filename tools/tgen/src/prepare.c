@@ -248,10 +248,8 @@ prepare_traffic(struct engine *engine, const struct traffic *traffic, struct err
 	engine->traffic.streams = traffic->streams; /* so that all of it is freed */
 	if (ret == 0)
 		ret = build(engine, traffic, error);
-	if (ret != 0) {
-		prepare_free(engine);
+	if (ret != 0)
 		return ret;
-	}
 	engine->traffic = *traffic;
 	for (i = 0; i < engine->workers; i++)
 		engine->worker[i]->streams = traffic->streams;

@@ -290,6 +290,18 @@ result_stalls(const struct session *session)
 }
 
 json_t *
+result_learn(const struct session *session, struct problem *problem)
+{
+	struct error error = { 0 };
+	unsigned int rounds;
+
+	if (engine_learned(session->engine, &rounds, &error) == 0)
+		return json_pack("{s:i}", "rounds", (int)rounds);
+	problem_set(problem, "", error.code, "%s", error.text);
+	return NULL;
+}
+
+json_t *
 result_live(const struct session *session, uint64_t *elapsed_ns)
 {
 	struct live live = { 0 };

@@ -282,8 +282,9 @@ send_stats(struct session *session)
 	send_event(session, "stats", content);
 }
 
+/* NULL with a problem when it went wrong. */
 static json_t *
-finish(const struct session *session)
+finish(const struct session *session, struct problem *problem)
 {
 	switch (session->pending.activity) {
 	case ACTIVITY_TRIAL:
@@ -293,7 +294,7 @@ finish(const struct session *session)
 	case ACTIVITY_STALLS:
 		return result_stalls(session);
 	default:
-		return json_pack("{s:i}", "rounds", (int)session->pending.rounds);
+		return result_learn(session, problem);
 	}
 }
 
@@ -301,6 +302,7 @@ void
 session_tick(struct session *session, uint64_t now_ns)
 {
 	struct pending *pending = &session->pending;
+	struct problem problem = { 0 };
 	json_t *result, *content;
 
 	session->now_ns = now_ns;
@@ -317,8 +319,10 @@ session_tick(struct session *session, uint64_t now_ns)
 		}
 		return;
 	}
-	result = finish(session);
-	if (pending->wait) {
+	result = finish(session, &problem);
+	if (result == NULL) {
+		send_line(session, refusal(json_integer(pending->id), &problem));
+	} else if (pending->wait) {
 		send_result(session, pending->id, result);
 	} else {
 		content = json_object();
@@ -338,6 +342,8 @@ session_patience(const struct session *session)
 
 	if (pending->activity == ACTIVITY_NONE)
 		return session->responds ? PATIENCE_MS : -1;
+	if (pending->activity == ACTIVITY_LEARN)
+		return 0; /* nobody goes on with it but us */
 	if (age_ns < YOUNG_NS)
 		return PATIENCE_YOUNG_MS;
 	if (pending->activity != ACTIVITY_TRIAL || age_ns >= pending->request.duration_ns)
@@ -362,16 +368,6 @@ session_end(struct session *session, const char *why)
 	}
 	session->pending.activity = ACTIVITY_NONE;
 	return true;
-}
-
-enum verb_outcome
-verb_quit(struct session *session, struct object *request, json_t **result)
-{
-	(void)result;
-	if (!request_end(request))
-		return VERB_FAILED;
-	session_end(session, "tgen was asked to quit");
-	return VERB_DONE;
 }
 
 struct session *

@@ -55,7 +55,6 @@ struct pending {
 	json_int_t id;
 	bool wait; /* the answer is still owed; otherwise an event tells the end */
 	struct trial_request request;
-	unsigned int rounds; /* of learning */
 	uint64_t started_ns;
 	uint64_t next_stats_ns;
 };

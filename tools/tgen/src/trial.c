@@ -222,6 +222,10 @@ engine_poll(struct engine *engine)
 	case PHASE_STALLS_PARKING:
 		stalls_poll(engine);
 		break;
+	case PHASE_LEARNING:
+		respond_idle(engine);
+		learn_poll(engine);
+		break;
 	case PHASE_NONE:
 		respond_idle(engine);
 		break;
@@ -256,6 +260,9 @@ engine_stop(struct engine *engine)
 		engine->result.stopped_early = true;
 		engine_dismiss(engine);
 		engine->phase = PHASE_STALLS_PARKING;
+	} else if (engine->phase == PHASE_LEARNING) {
+		engine->phase = PHASE_NONE;
+		engine->state = ENGINE_DONE;
 	}
 }
 

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "result.h"
 #include "verbs.h"
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -22,17 +21,12 @@ has_traffic(struct session *session, struct object *request)
 	return session->has_traffic;
 }
 
-/* What was started may be done already; if not, the session answers when it is. */
+/* What was started is answered by the session when it is done. */
 static enum verb_outcome
-begin(struct session *session, enum activity activity, json_t **result)
+begin(struct session *session, enum activity activity)
 {
 	struct pending *pending = &session->pending;
 
-	if (engine_poll(session->engine) != ENGINE_RUNNING) {
-		*result = activity == ACTIVITY_STALLS ? result_stalls(session) :
-			json_pack("{s:i}", "rounds", (int)pending->rounds);
-		return VERB_DONE;
-	}
 	pending->activity = activity;
 	pending->wait = true;
 	pending->started_ns = session->now_ns;
@@ -45,13 +39,13 @@ verb_learn(struct session *session, struct object *request, json_t **result)
 	struct error error = { 0 };
 	uint64_t rounds = LEARN_ROUNDS;
 
+	(void)result;
 	object_count(request, "rounds", 1, LEARN_MOST, &rounds);
 	if (!request_end(request) || !has_traffic(session, request))
 		return VERB_FAILED;
-	session->pending.rounds = (unsigned int)rounds;
 	if (engine_learn(session->engine, (unsigned int)rounds, &error) < 0)
 		return verb_refuse(request, &error);
-	return begin(session, ACTIVITY_LEARN, result);
+	return begin(session, ACTIVITY_LEARN);
 }
 
 enum verb_outcome
@@ -89,6 +83,7 @@ verb_stalls(struct session *session, struct object *request, json_t **result)
 	uint64_t duration_ns = 0, threshold_ns = STALLS_THRESHOLD_NS;
 	bool has_duration;
 
+	(void)result;
 	has_duration = object_count(request, "duration_ns", 1, STALLS_MOST_NS, &duration_ns);
 	object_count(request, "threshold_ns", 1, SECOND_NS, &threshold_ns);
 	if (!request_end(request))
@@ -100,7 +95,7 @@ verb_stalls(struct session *session, struct object *request, json_t **result)
 	}
 	if (engine_stalls(session->engine, duration_ns, threshold_ns, &error) < 0)
 		return verb_refuse(request, &error);
-	return begin(session, ACTIVITY_STALLS, result);
+	return begin(session, ACTIVITY_STALLS);
 }
 
 enum verb_outcome
@@ -114,6 +109,16 @@ verb_stop(struct session *session, struct object *request, json_t **result)
 	}
 	engine_stop(session->engine);
 	*result = json_pack("{s:s}", "stopping", session_activity(session));
+	return VERB_DONE;
+}
+
+enum verb_outcome
+verb_quit(struct session *session, struct object *request, json_t **result)
+{
+	(void)result;
+	if (!request_end(request))
+		return VERB_FAILED;
+	session_end(session, "tgen was asked to quit");
 	return VERB_DONE;
 }
 

@@ -31,6 +31,7 @@ enum verb_outcome verb_learn(struct session *session, struct object *request, js
 enum verb_outcome verb_capture(struct session *session, struct object *request, json_t **result);
 enum verb_outcome verb_stalls(struct session *session, struct object *request, json_t **result);
 enum verb_outcome verb_stop(struct session *session, struct object *request, json_t **result);
+enum verb_outcome verb_quit(struct session *session, struct object *request, json_t **result);
 
 /* verbs_roundtrip.c */
 enum verb_outcome verb_roundtrip(struct session *session, struct object *request,
@@ -38,9 +39,6 @@ enum verb_outcome verb_roundtrip(struct session *session, struct object *request
 
 /* verbs_respond.c */
 enum verb_outcome verb_respond(struct session *session, struct object *request, json_t **result);
-
-/* session.c */
-enum verb_outcome verb_quit(struct session *session, struct object *request, json_t **result);
 
 /* verbs_traffic.c */
 enum verb_outcome verb_configure(struct session *session, struct object *request,

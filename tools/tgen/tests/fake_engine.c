@@ -21,7 +21,7 @@
 struct engine {
 	enum engine_state state;
 	bool is_trial;
-	unsigned int looks;
+	unsigned int looks, rounds;
 	struct traffic traffic;
 	struct trial_request request;
 	struct trial_result result;
@@ -193,7 +193,19 @@ int
 engine_learn(struct engine *engine, unsigned int rounds, struct error *error)
 {
 	(void)error;
-	demand(engine->state != ENGINE_RUNNING && rounds > 0 && engine->traffic.streams > 0);
+	demand(rounds > 0 && engine->traffic.streams > 0);
+	engine->rounds = rounds;
+	begin(engine, false);
+	return 0;
+}
+
+int
+engine_learned(const struct engine *engine, unsigned int *rounds, struct error *error)
+{
+	demand(engine->state == ENGINE_DONE);
+	*rounds = engine->looks < LOOKS ? engine->looks : engine->rounds;
+	if (engine->rounds == FAKE_REFUSED_ROUNDS)
+		return error_set(error, EAGAIN, "not-sent", "the engine does not like so many");
 	return 0;
 }
 

@@ -115,6 +115,66 @@ test_trials_are_numbered_so_that_frames_of_others_are_told_apart(void **state)
 	}
 }
 
+#define LEARN "{\"id\":4,\"verb\":\"learn\",\"rounds\":"
+
+static void
+test_learning_goes_on_while_the_controller_is_heard(void **state)
+{
+	struct talk *talk = *state;
+
+	result_of(talk, CONFIGURE);
+	forget(talk);
+	say(talk, LEARN "5}\n");
+	assert_int_equal(session_patience(talk->session), 0);
+	session_tick(talk->session, 0);
+	assert_int_equal(talk->lines, 0);
+	assert_string_equal(json_string_value(json_object_get(
+		result_of(talk, "{\"id\":8,\"verb\":\"live\"}"), "state")), "learn");
+	assert_refused(talk, LEARN "5}", "busy", "");
+	forget(talk);
+	session_tick(talk->session, 0);
+	session_tick(talk->session, 0);
+	assert_int_equal(talk->lines, 1);
+	assert_int_equal(integer(talk->line[0], "id"), 4);
+	assert_int_equal(integer(json_object_get(talk->line[0], "result"), "rounds"), 5);
+	assert_int_equal(session_patience(talk->session), -1);
+}
+
+static void
+test_learning_that_is_stopped_tells_the_rounds_that_were_whole(void **state)
+{
+	struct talk *talk = *state;
+
+	result_of(talk, CONFIGURE);
+	forget(talk);
+	say(talk, LEARN "5}\n");
+	session_tick(talk->session, 0);
+	result_of(talk, "{\"id\":8,\"verb\":\"stop\"}");
+	forget(talk);
+	session_tick(talk->session, 0);
+	assert_int_equal(talk->lines, 1);
+	assert_int_equal(integer(json_object_get(talk->line[0], "result"), "rounds"), 1);
+}
+
+static void
+test_learning_that_a_port_does_not_take_is_refused_late(void **state)
+{
+	struct talk *talk = *state;
+	unsigned int i;
+
+	result_of(talk, CONFIGURE);
+	forget(talk);
+	say(talk, LEARN STRING(FAKE_REFUSED_ROUNDS) "}\n");
+	for (i = 0; i < 3; i++)
+		session_tick(talk->session, 0);
+	assert_int_equal(talk->lines, 1);
+	assert_int_equal(integer(talk->line[0], "id"), 4);
+	assert_true(json_is_false(json_object_get(talk->line[0], "ok")));
+	assert_string_equal(json_string_value(json_object_get(
+		json_object_get(talk->line[0], "error"), "code")), "not-sent");
+	assert_int_equal(session_patience(talk->session), -1);
+}
+
 static void
 test_a_probe_says_where_frames_came_in(void **state)
 {
@@ -256,6 +316,9 @@ main(void)
 		TEST(test_order_matters),
 		TEST(test_a_trial_that_is_not_waited_for_ends_with_an_event),
 		TEST(test_trials_are_numbered_so_that_frames_of_others_are_told_apart),
+		TEST(test_learning_goes_on_while_the_controller_is_heard),
+		TEST(test_learning_that_is_stopped_tells_the_rounds_that_were_whole),
+		TEST(test_learning_that_a_port_does_not_take_is_refused_late),
 		TEST(test_a_probe_says_where_frames_came_in),
 		TEST(test_stalls_are_told_per_worker),
 		TEST(test_a_round_trip_of_a_cache_line_is_told_at_once),
