@@ -22,12 +22,14 @@ pytestmark = pytest.mark.machine
 
 PATIENCE_S = 60.0
 PREFIX = "vsperf-sanitized"
-EAL = ("--no-huge", "--no-pci", "-m", "256", "--lcores=0@0,1@0", f"--file-prefix={PREFIX}")
+LCORES = ",".join(f"{number}@0" for number in range(5))
+EAL = ("--no-huge", "--no-pci", "-m", "256", f"--lcores={LCORES}", f"--file-prefix={PREFIX}")
 STREAM = {
     "sizes": [128, 1518],
     "vxlan": {"vni": 5},
     "flows": {"vary": [{"field": "source_ip", "count": 64}], "order": "shuffled"},
 }
+SHARED = {"size": 128, "workers": 2}
 TRIAL = {"verb": "trial", "frames": 5000, "rate_fps": 50_000, "variation": True, "check_fill": True}
 LONG = {"verb": "trial", "duration_ns": 60_000_000_000, "rate_fps": 1000}
 
@@ -69,6 +71,7 @@ def sanitized(folder: Path) -> Iterator[tuple[subprocess.Popen[str], Conversatio
     control, log = folder / "control.sock", folder / "log"
     binary = tgen_programs.build_whole()
     argv = [str(binary), *EAL, "--vdev=net_ring0", "--", "--control", str(control)]
+    argv += ["--queues", "2"]
     with log.open("w") as output, subprocess.Popen(argv, stderr=output, text=True) as process:
         try:
             conversation = Conversation(control)
@@ -96,7 +99,7 @@ def test_every_verb_and_a_watcher_at_the_same_time(tmp_path: Path) -> None:
         try:
             answers = [
                 tgen.ask(verb="ports"),
-                tgen.ask(verb="configure", streams=[STREAM]),
+                tgen.ask(verb="configure", streams=[STREAM, SHARED]),
                 tgen.ask(verb="learn"),
                 tgen.ask(verb="capture", port=0, path=str(tmp_path / "seen.pcap"), frames=100),
                 tgen.ask(**TRIAL),

@@ -108,10 +108,14 @@ prepare_worker(struct engine *engine, struct worker *worker, const struct trial_
 		receiver->stale = 0;
 		receiver->corrupted = 0;
 	}
-	for (i = 0; i < engine->traffic.streams && worker->receivers != 0; i++) {
-		clear_watch(&worker->watch[i], request->frames[i]);
-		if (!ready_window(&worker->watch[i].window, window_size(request->rate_mfps[i],
-				request->frames[i], engine->traffic.streams)) ||
+	for (i = 0; i < engine->senders && worker->receivers != 0; i++) {
+		const struct part *part = &engine->sender[i].part;
+		uint64_t frames = part_share(part, request->frames[part->stream]);
+
+		clear_watch(&worker->watch[i], frames);
+		if (!ready_window(&worker->watch[i].window, window_size(
+				request->rate_mfps[part->stream] / part->of, frames,
+				engine->senders)) ||
 				!ready_watch_histograms(&worker->watch[i], request))
 			return false;
 	}
@@ -134,12 +138,13 @@ static void
 clear_sender(struct sender *sender, const struct trial_request *request, unsigned int streams,
 	uint64_t tsc_hz)
 {
-	uint64_t rate_mfps = request->rate_mfps[sender->stream];
+	const struct part *part = &sender->part;
+	uint64_t rate_mfps = request->rate_mfps[part->stream];
 
 	sender->trial = request->number;
 	sender->paced = rate_mfps != 0;
 	sender->burst = sender->paced ? request->burst : PORT_BURST;
-	sender->intended = request->frames[sender->stream];
+	sender->intended = part_share(part, request->frames[part->stream]);
 	sender->next = 0;
 	sender->sent = 0;
 	sender->sent_bytes = 0;
@@ -152,10 +157,13 @@ clear_sender(struct sender *sender, const struct trial_request *request, unsigne
 	sender->position = 0;
 	sender->held = 0;
 	sender->earliest = 0;
-	sender->step = cycles_between(rate_mfps, tsc_hz);
+	sender->step = cycles_between(rate_mfps, tsc_hz * part->of);
 	/* Not all at once: a port that takes one frame after another need not hold one of each. */
-	sender->phase = sender->step / streams * sender->stream >> 16;
-	pacer_init(&sender->pacer, tsc_hz, rate_mfps, 0);
+	pacer_init(&sender->pacer, tsc_hz, rate_mfps,
+		cycles_between(rate_mfps, tsc_hz) / streams * part->stream >> 16);
+	sender->phase = pacer_when(&sender->pacer, part->index);
+	/* Of so many frames one is the part's, as if seconds were as much longer. */
+	pacer_init(&sender->pacer, tsc_hz * part->of, rate_mfps, 0);
 }
 
 static bool
@@ -189,7 +197,7 @@ collect_prepare(struct engine *engine, const struct trial_request *request, stru
 		ready = prepare_worker(engine, engine->worker[i], request);
 	if (!ready)
 		return error_set(error, -ENOMEM, "no-memory", "no memory for histograms and windows");
-	for (i = 0; i < engine->traffic.streams; i++)
+	for (i = 0; i < engine->senders; i++)
 		clear_sender(&engine->sender[i], request, engine->traffic.streams,
 			engine->tsc_hz);
 	return 0;
@@ -236,26 +244,44 @@ add_watch(struct stream_result *result, const struct watch *watch)
 }
 
 static void
-collect_stream(struct engine *engine, unsigned int index)
+add_sender(struct stream_result *result, const struct sender *sender)
+{
+	/* Without a bound but time, what was intended is what was sent. */
+	uint64_t intended = sender->intended == TGEN_48_BITS ? sender->sent : sender->intended;
+
+	result->intended += intended;
+	result->refused += sender->refusing ? intended - sender->sent : 0;
+	if (sender->sent == 0)
+		return;
+	if (result->sent == 0 || sender->first_sent_tsc < result->first_sent_tsc)
+		result->first_sent_tsc = sender->first_sent_tsc;
+	result->last_sent_tsc = RTE_MAX(result->last_sent_tsc, sender->last_sent_tsc);
+	result->sent += sender->sent;
+	result->sent_bytes += sender->sent_bytes;
+}
+
+/* A part of a stream, as it was sent, and as each worker saw it arrive. */
+static void
+collect_part(struct engine *engine, unsigned int index)
 {
 	const struct sender *sender = &engine->sender[index];
-	struct stream_result *result = &engine->result.stream[index];
-	struct histogram *latency = result->latency, *variation = result->variation;
+	struct stream_result *result = &engine->result.stream[sender->part.stream];
 	unsigned int i;
+
+	add_sender(result, sender);
+	for (i = 0; i < engine->workers; i++)
+		if (engine->worker[i]->receivers != 0)
+			add_watch(result, &engine->worker[i]->watch[index]);
+}
+
+static void
+clear_result(struct stream_result *result)
+{
+	struct histogram *latency = result->latency, *variation = result->variation;
 
 	memset(result, 0, sizeof(*result));
 	result->latency = latency;
 	result->variation = variation;
-	/* Without a bound but time, what was intended is what was sent. */
-	result->intended = sender->intended == TGEN_48_BITS ? sender->sent : sender->intended;
-	result->sent = sender->sent;
-	result->refused = sender->refusing ? result->intended - result->sent : 0;
-	result->sent_bytes = sender->sent_bytes;
-	result->first_sent_tsc = sender->first_sent_tsc;
-	result->last_sent_tsc = sender->last_sent_tsc;
-	for (i = 0; i < engine->workers; i++)
-		if (engine->worker[i]->receivers != 0)
-			add_watch(result, &engine->worker[i]->watch[index]);
 }
 
 static void
@@ -282,7 +308,7 @@ collect_port(struct engine *engine, unsigned int index)
 		result->receive_behind_cycles = RTE_MAX(result->receive_behind_cycles,
 			receiver->behind_cycles);
 	}
-	for (i = 0; i < engine->traffic.streams; i++) {
+	for (i = 0; i < engine->senders; i++) {
 		if (engine->sender[i].port != id)
 			continue;
 		result->transmit_retries += engine->sender[i].retries;
@@ -326,7 +352,9 @@ collect_results(struct engine *engine)
 	result->started_tsc = UINT64_MAX;
 	result->ended_tsc = 0;
 	for (i = 0; i < engine->traffic.streams; i++)
-		collect_stream(engine, i);
+		clear_result(&result->stream[i]);
+	for (i = 0; i < engine->senders; i++)
+		collect_part(engine, i);
 	for (i = 0; i < engine->ports; i++)
 		collect_port(engine, i);
 	for (i = 0; i < engine->workers; i++) {

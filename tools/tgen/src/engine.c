@@ -80,7 +80,7 @@ create_workers(struct engine *engine, struct error *error)
 	RTE_LCORE_FOREACH_WORKER(lcore) {
 		struct worker *worker;
 
-		if (engine->workers == WORKER_MAX)
+		if (engine->workers == TGEN_MAX_WORKERS)
 			break;
 		worker = rte_zmalloc_socket("worker", sizeof(*worker), RTE_CACHE_LINE_SIZE,
 			(int)rte_lcore_to_socket_id(lcore));

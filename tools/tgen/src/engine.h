@@ -96,7 +96,7 @@ struct trial_result {
 	uint8_t streams, ports, workers;
 	struct stream_result stream[TGEN_MAX_STREAMS];
 	struct port_result port[TGEN_MAX_PORTS];
-	struct worker_result worker[TGEN_MAX_PORTS];
+	struct worker_result worker[TGEN_MAX_WORKERS];
 };
 
 /* A reading in mid-trial; approximate by nature. */

@@ -40,7 +40,7 @@ struct engine {
 	} phase;
 	uint16_t ports, workers;
 	struct port port[TGEN_MAX_PORTS];
-	struct worker *worker[WORKER_MAX];
+	struct worker *worker[TGEN_MAX_WORKERS];
 	/* Receivers of all ports and queues; each belongs to one worker. */
 	struct receiver *receiver;
 	uint16_t receivers;
@@ -48,11 +48,11 @@ struct engine {
 	uint64_t tsc_hz; /* as measured when it was created */
 	/* Of the traffic configured last. */
 	struct traffic traffic;
-	struct sender *sender; /* one for each stream */
+	struct sender *sender; /* one for each part of each stream */
 	struct template *template; /* of all streams */
 	struct frame *frame;
 	const struct template **pattern;
-	uint16_t templates, patterns;
+	uint16_t senders, templates, patterns;
 	/* Of the trial that runs or ran last. */
 	struct trial_request request;
 	struct trial_result result;
@@ -64,7 +64,8 @@ struct engine {
 	struct answers *answers[TGEN_MAX_PORTS]; /* of all ports while it is on */
 };
 
-/* Which worker sends on a queue, which receives; queues count through all ports. queues.c */
+/* How many workers send. Which of them sends on a queue, which receives; queues count through all ports. queues.c */
+unsigned int engine_transmitters(const struct engine *engine);
 struct worker *engine_transmitter(const struct engine *engine, unsigned int queue);
 struct worker *engine_receiver(const struct engine *engine, unsigned int queue);
 

@@ -54,13 +54,13 @@ start_clock(struct worker *worker)
 	worker->longest_gap_tsc = 0;
 	worker->gaps_over_10us = 0;
 	worker->gap_limit = 0;
-	worker->started_tsc = rte_rdtsc();
-	worker->last_tick = worker->started_tsc;
-	worker->last_arrival = worker->started_tsc;
+	worker->last_tick = rte_rdtsc();
+	worker->last_arrival = worker->last_tick;
+	worker->started_tsc = worker->begin_tsc != 0 ? worker->begin_tsc : worker->last_tick;
 	for (i = 0; i < worker->senders; i++)
 		worker->sender[i]->pacer.start_tsc = worker->started_tsc + worker->sender[i]->phase;
 	for (i = 0; i < worker->receivers; i++)
-		worker->receiver[i]->calm_tsc = worker->started_tsc;
+		worker->receiver[i]->calm_tsc = worker->last_tick;
 }
 
 /* What a round of the loop met. */
@@ -154,7 +154,7 @@ finish_sending(struct worker *worker)
 
 	for (i = 0; i < worker->senders; i++)
 		transmit_abandon(worker, worker->sender[i]);
-	worker->ended_tsc = rte_rdtsc();
+	worker->ended_tsc = RTE_MAX(rte_rdtsc(), worker->started_tsc);
 	worker_set_state(worker, STATE_SENT);
 }
 
@@ -174,10 +174,12 @@ static void
 run(struct worker *worker)
 {
 	bool sending = true, draining = false;
+	uint64_t begun;
 	uint32_t command;
 	unsigned int i;
 
 	start_clock(worker);
+	begun = worker->last_tick;
 	worker_set_state(worker, STATE_BUSY);
 	while ((command = worker_load_command(worker)) == COMMAND_SEND ||
 			command == COMMAND_DRAIN) {
@@ -208,7 +210,7 @@ run(struct worker *worker)
 		finish_sending(worker);
 	for (i = 0; i < worker->receivers; i++)
 		receive_end(worker->receiver[i]);
-	worker->total_cycles = rte_rdtsc() - worker->started_tsc;
+	worker->total_cycles = rte_rdtsc() - begun;
 }
 
 int

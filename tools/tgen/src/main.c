@@ -69,7 +69,7 @@ describe_process(struct process_facts *facts, const struct engine *engine)
 		.transmit_offload = rte_eth_dev_tx_offload_name,
 	};
 	RTE_LCORE_FOREACH_WORKER(lcore) {
-		if (facts->workers == TGEN_MAX_PORTS)
+		if (facts->workers == TGEN_MAX_WORKERS)
 			break;
 		facts->worker[facts->workers++] = describe_lcore(lcore);
 	}

@@ -16,7 +16,7 @@
  * Layout, little-endian:
  *   0  magic        16 bit
  *   2  trial         8 bit  number of the trial modulo 256
- *   3  stream        8 bit
+ *   3  stream        8 bit  one of each worker, where several send it
  *   4  sequence     48 bit  from 0, per stream and trial
  *  10  departure    48 bit  TSC of the sender, modulo 2^48
  *  16  complement   16 bit

@@ -21,7 +21,7 @@ prepare_free(struct engine *engine)
 	for (i = 0; i < engine->workers; i++) {
 		struct worker *worker = engine->worker[i];
 
-		for (j = 0; worker->watch != NULL && j < engine->traffic.streams; j++) {
+		for (j = 0; worker->watch != NULL && j < engine->senders; j++) {
 			window_destroy(&worker->watch[j].window);
 			rte_free(worker->watch[j].latency);
 			rte_free(worker->watch[j].variation);
@@ -39,9 +39,28 @@ prepare_free(struct engine *engine)
 	engine->template = NULL;
 	engine->frame = NULL;
 	engine->pattern = NULL;
+	engine->senders = 0;
 	engine->templates = 0;
 	engine->patterns = 0;
 	engine->traffic.streams = 0;
+}
+
+static int
+check_workers(const struct engine *engine, const struct stream *stream, unsigned int index,
+	struct error *error)
+{
+	uint16_t queues = engine->port[stream->transmit_port].transmit_queues;
+
+	if (stream->workers == 0 || stream->workers > engine_transmitters(engine))
+		return error_set(error, -EINVAL, "bad-value",
+			"stream %u is for %u workers, and %u of %u send: give EAL more lcores", index,
+			stream->workers, engine_transmitters(engine), engine->workers);
+	if (stream->workers > queues)
+		return error_set(error, -EINVAL, "bad-value",
+			"stream %u is for %u workers, each with a queue of its own, and port %u has %u: "
+			"--queues %u gives it as many if its device has them", index,
+			stream->workers, stream->transmit_port, queues, stream->workers);
+	return 0;
 }
 
 static int
@@ -49,6 +68,7 @@ check_stream(const struct engine *engine, const struct stream *stream, unsigned 
 	struct error *error)
 {
 	unsigned int i;
+	int ret;
 
 	if (stream->transmit_port >= engine->ports || stream->receive_port >= engine->ports)
 		return error_set(error, -EINVAL, "bad-value",
@@ -63,30 +83,58 @@ check_stream(const struct engine *engine, const struct stream *stream, unsigned 
 				"stream %u has frames of %u bytes; tgen was started with --max-frame %u",
 				index, stream->size[i],
 				engine->port[stream->receive_port].max_frame);
-	return flow_check(&stream->flows, &stream->headers, error);
+	ret = check_workers(engine, stream, index, error);
+	return ret != 0 ? ret : flow_check(&stream->flows, &stream->headers, error);
+}
+
+static int
+check_traffic(const struct engine *engine, const struct traffic *traffic, struct error *error)
+{
+	unsigned int parts = 0, i;
+	int ret;
+
+	if (traffic->streams == 0 || traffic->streams > TGEN_MAX_STREAMS)
+		return error_set(error, -EINVAL, "bad-value", "%u streams; 1 to %u",
+			traffic->streams, TGEN_MAX_STREAMS);
+	for (i = 0; i < traffic->streams; i++) {
+		ret = check_stream(engine, &traffic->stream[i], i, error);
+		if (ret != 0)
+			return ret;
+		parts += traffic->stream[i].workers;
+	}
+	if (parts > TGEN_MAX_PARTS)
+		return error_set(error, -EINVAL, "bad-value",
+			"the workers of all streams add up to %u; %u are the most", parts,
+			TGEN_MAX_PARTS);
+	return 0;
 }
 
 static int
 allocate(struct engine *engine, const struct traffic *traffic, struct error *error)
 {
-	unsigned int i, sizes = 0;
+	unsigned int sizes = 0, patterns = 0, parts = 0, i;
 
-	for (i = 0; i < traffic->streams; i++)
-		sizes += traffic->stream[i].sizes;
-	engine->sender = rte_zmalloc("senders", traffic->streams * sizeof(*engine->sender),
+	for (i = 0; i < traffic->streams; i++) {
+		const struct stream *stream = &traffic->stream[i];
+
+		sizes += stream->sizes;
+		parts += stream->workers;
+		patterns += stream->workers * stream->sizes;
+	}
+	engine->sender = rte_zmalloc("senders", parts * sizeof(*engine->sender),
 		RTE_CACHE_LINE_SIZE);
 	engine->template = rte_zmalloc("templates", sizes * sizeof(*engine->template),
 		RTE_CACHE_LINE_SIZE);
 	engine->frame = calloc(sizes, sizeof(*engine->frame));
-	engine->pattern = calloc(sizes, sizeof(*engine->pattern));
+	engine->pattern = calloc(patterns, sizeof(*engine->pattern));
 	if (engine->sender == NULL || engine->template == NULL || engine->frame == NULL ||
 			engine->pattern == NULL)
 		return error_set(error, -ENOMEM, "no-memory", "no memory for %u frames", sizes);
 	for (i = 0; i < engine->workers; i++) {
 		struct worker *worker = engine->worker[i];
 
-		worker->watch = rte_zmalloc("watches",
-			traffic->streams * sizeof(*worker->watch), RTE_CACHE_LINE_SIZE);
+		worker->watch = rte_zmalloc("watches", parts * sizeof(*worker->watch),
+			RTE_CACHE_LINE_SIZE);
 		if (worker->watch == NULL)
 			return error_set(error, -ENOMEM, "no-memory", "no memory for %u streams",
 				traffic->streams);
@@ -106,15 +154,15 @@ fill_template(struct template *template, const struct frame *frame, const struct
 	flow_edits_init(&template->edits, &stream->flows, &stream->headers, frame);
 }
 
-/* One template for each size that occurs, and the pattern of them. */
+/* One template for each size that occurs, the pattern of them, and the longest frame. */
 static int
-build_stream(struct engine *engine, const struct stream *stream, struct sender *sender,
-	struct error *error)
+build_frames(struct engine *engine, const struct stream *stream,
+	const struct template **pattern, const struct frame **longest, struct error *error)
 {
-	const struct template **pattern = &engine->pattern[engine->patterns];
 	unsigned int first = engine->templates, i, j;
 	int ret;
 
+	*longest = NULL;
 	for (i = 0; i < stream->sizes; i++) {
 		for (j = first; j < engine->templates; j++)
 			if (engine->template[j].length + TGEN_FCS == stream->size[i])
@@ -126,15 +174,12 @@ build_stream(struct engine *engine, const struct stream *stream, struct sender *
 			if (ret != 0)
 				return ret;
 			fill_template(&engine->template[j], frame, stream);
-			if (sender->fill == NULL || frame->length > sender->fill->length)
-				sender->fill = frame;
+			if (*longest == NULL || frame->length > (*longest)->length)
+				*longest = frame;
 			engine->templates++;
 		}
 		pattern[i] = &engine->template[j];
 	}
-	sender->pattern = pattern;
-	sender->sizes = stream->sizes;
-	engine->patterns += stream->sizes;
 	return 0;
 }
 
@@ -148,51 +193,81 @@ queue_number(const struct engine *engine, unsigned int port, unsigned int queue)
 	return queue;
 }
 
-/* The streams of a port take its queues in turn. */
-static int
-assign_sender(struct engine *engine, const struct traffic *traffic, unsigned int index,
-	struct error *error)
-{
-	const struct stream *stream = &traffic->stream[index];
-	struct port *port = &engine->port[stream->transmit_port];
-	struct sender *sender = &engine->sender[index];
-	struct worker *worker;
-	unsigned int i, before = 0;
-
-	for (i = 0; i < index; i++)
-		before += traffic->stream[i].transmit_port == stream->transmit_port;
-	sender->port = port->id;
-	sender->queue = (uint16_t)(before % port->transmit_queues);
-	sender->stream = (uint8_t)index;
-	sender->varies = stream->flows.variations != 0;
-	sender->tag = (index + 1) << 16;
-	sender->pool = port_transmit_pool(port, sender->fill->length, error);
-	sender->shares_buffers = port->shares_buffers || sender->pool == port->receive_pool;
-	if (sender->pool == NULL)
-		return -ENOMEM;
-	flow_plan_init(&sender->plan, &stream->flows);
-	worker = engine_transmitter(engine,
-		queue_number(engine, stream->transmit_port, sender->queue));
-	sender->departure_error = NULL;
-	worker->sender[worker->senders++] = sender;
-	return 0;
-}
-
 static void
-watch_stream(struct engine *engine, const struct stream *stream, unsigned int index)
+watch_part(struct engine *engine, const struct stream *stream, const struct sender *sender)
 {
-	const struct sender *sender = &engine->sender[index];
 	unsigned int i;
 
 	for (i = 0; i < engine->workers; i++) {
-		struct watch *watch = &engine->worker[i]->watch[index];
+		struct watch *watch = &engine->worker[i]->watch[sender->number];
 
 		watch->port = stream->receive_port;
-		watch->flows = stream->flows.count;
+		watch->flows = part_flows(&sender->part, stream->flows.count);
 		watch->sizes = sender->sizes;
 		watch->pattern = sender->pattern;
 		watch->length = sender->sizes == 1 ? sender->pattern[0]->length : 0;
 	}
+}
+
+/* A part of a stream: its sender, with the sizes in the order that they have in it. */
+static int
+build_part(struct engine *engine, const struct stream *stream, const struct part *part,
+	const struct template *const *sizes, const struct frame *longest, uint16_t queue,
+	struct error *error)
+{
+	struct port *port = &engine->port[stream->transmit_port];
+	struct sender *sender = &engine->sender[engine->senders];
+	const struct template **pattern = &engine->pattern[engine->patterns];
+	struct worker *worker = engine_transmitter(engine,
+		queue_number(engine, stream->transmit_port, queue));
+	unsigned int i;
+
+	for (i = 0; i < stream->sizes; i++)
+		pattern[i] = sizes[part_frame(part, i) % stream->sizes];
+	sender->pattern = pattern;
+	sender->sizes = stream->sizes;
+	sender->fill = longest;
+	sender->port = port->id;
+	sender->queue = queue;
+	sender->part = *part;
+	sender->number = (uint8_t)engine->senders;
+	sender->varies = stream->flows.variations != 0;
+	sender->tag = (part->stream + UINT32_C(1)) << 16;
+	sender->pool = port_transmit_pool(port, longest->length, error);
+	if (sender->pool == NULL)
+		return -ENOMEM;
+	sender->shares_buffers = port->shares_buffers || sender->pool == port->receive_pool;
+	flow_plan_init(&sender->plan, &stream->flows);
+	worker->sender[worker->senders++] = sender;
+	engine->patterns += stream->sizes;
+	engine->senders++;
+	watch_part(engine, stream, sender);
+	return 0;
+}
+
+/* The streams of a port take its queues in turn, each as many as it has workers. */
+static int
+build_stream(struct engine *engine, const struct traffic *traffic, unsigned int index,
+	struct error *error)
+{
+	const struct stream *stream = &traffic->stream[index];
+	const struct template *sizes[TGEN_MAX_SIZES];
+	struct part part = { .stream = (uint8_t)index, .of = stream->workers };
+	unsigned int before = 0, i;
+	const struct frame *longest;
+	uint16_t queue;
+	int ret;
+
+	ret = build_frames(engine, stream, sizes, &longest, error);
+	for (i = 0; i < index; i++)
+		if (traffic->stream[i].transmit_port == stream->transmit_port)
+			before += traffic->stream[i].workers;
+	queue = part_first_queue(part.of, before,
+		engine->port[stream->transmit_port].transmit_queues);
+	for (; ret == 0 && part.index < part.of; part.index++)
+		ret = build_part(engine, stream, &part, sizes, longest,
+			(uint16_t)(queue + part.index), error);
+	return ret;
 }
 
 static void
@@ -213,12 +288,9 @@ build(struct engine *engine, const struct traffic *traffic, struct error *error)
 	int ret;
 
 	for (i = 0; i < traffic->streams; i++) {
-		ret = build_stream(engine, &traffic->stream[i], &engine->sender[i], error);
-		if (ret == 0)
-			ret = assign_sender(engine, traffic, i, error);
+		ret = build_stream(engine, traffic, i, error);
 		if (ret != 0)
 			return ret;
-		watch_stream(engine, &traffic->stream[i], i);
 	}
 	/* Buffers hold the fill bytes of the traffic before. */
 	for (i = 0; i < engine->ports; i++)
@@ -233,25 +305,18 @@ int
 prepare_traffic(struct engine *engine, const struct traffic *traffic, struct error *error)
 {
 	unsigned int i;
-	int ret;
+	int ret = check_traffic(engine, traffic, error);
 
-	if (traffic->streams == 0 || traffic->streams > TGEN_MAX_STREAMS)
-		return error_set(error, -EINVAL, "bad-value", "%u streams; 1 to %u",
-			traffic->streams, TGEN_MAX_STREAMS);
-	for (i = 0; i < traffic->streams; i++) {
-		ret = check_stream(engine, &traffic->stream[i], i, error);
-		if (ret != 0)
-			return ret;
-	}
+	if (ret != 0)
+		return ret;
 	prepare_free(engine);
 	ret = allocate(engine, traffic, error);
-	engine->traffic.streams = traffic->streams; /* so that all of it is freed */
 	if (ret == 0)
 		ret = build(engine, traffic, error);
 	if (ret != 0)
 		return ret;
 	engine->traffic = *traffic;
 	for (i = 0; i < engine->workers; i++)
-		engine->worker[i]->streams = traffic->streams;
+		engine->worker[i]->streams = (uint8_t)engine->senders;
 	return 0;
 }

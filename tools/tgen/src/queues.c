@@ -7,8 +7,8 @@
 #include "engine_private.h"
 
 /* One worker does both; of several, the first half sends and the others receive. */
-static unsigned int
-transmitters(const struct engine *engine)
+unsigned int
+engine_transmitters(const struct engine *engine)
 {
 	return engine->workers == 1 ? 1 : engine->workers / 2;
 }
@@ -16,13 +16,13 @@ transmitters(const struct engine *engine)
 struct worker *
 engine_transmitter(const struct engine *engine, unsigned int queue)
 {
-	return engine->worker[queue % transmitters(engine)];
+	return engine->worker[queue % engine_transmitters(engine)];
 }
 
 struct worker *
 engine_receiver(const struct engine *engine, unsigned int queue)
 {
-	unsigned int first = engine->workers == 1 ? 0 : transmitters(engine);
+	unsigned int first = engine->workers == 1 ? 0 : engine_transmitters(engine);
 
 	return engine->worker[first + queue % (engine->workers - first)];
 }

@@ -39,7 +39,7 @@ struct process_facts {
 	int64_t pid;
 	struct lcore_facts main;
 	unsigned int workers;
-	struct lcore_facts worker[TGEN_MAX_PORTS];
+	struct lcore_facts worker[TGEN_MAX_WORKERS];
 	uint8_t first_trial; /* differs between processes: frames of the last one are stale */
 	/* Names of one offload bit. */
 	const char *(*receive_offload)(uint64_t bit);

@@ -14,6 +14,8 @@
 
 #define TGEN_MAX_PORTS 16
 #define TGEN_MAX_STREAMS 32
+#define TGEN_MAX_WORKERS 64
+#define TGEN_MAX_PARTS 64 /* of all streams: each is what one worker sends of a stream */
 #define TGEN_MAX_SIZES 128 /* entries of an IMIX pattern */
 #define TGEN_MAX_VARIATIONS 4 /* header fields that vary at the same time */
 #define TGEN_MAX_HEADER 192 /* all headers before the fill bytes */
@@ -107,6 +109,7 @@ struct stream {
 	uint8_t id; /* index in the traffic, and in each frame's payload */
 	uint16_t transmit_port;
 	uint16_t receive_port; /* a frame that arrives elsewhere is misrouted */
+	uint16_t workers; /* that send it, each a part of it from a queue of its own */
 	struct headers headers;
 	struct flows flows;
 	uint16_t sizes; /* 1, or the length of an IMIX pattern */

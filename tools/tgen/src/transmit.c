@@ -72,7 +72,8 @@ build_frame(struct sender *sender, struct rte_mbuf *buffer, const struct templat
 	buffer->hash.usr = tag;
 	copy_headers(bytes, template);
 	if (sender->varies)
-		flow_apply(&template->edits, bytes, flow_number(&sender->plan, sequence));
+		flow_apply(&template->edits, bytes,
+			flow_number(&sender->plan, part_frame(&sender->part, sequence)));
 }
 
 /* Build `count` more frames behind those that are held; false when the pool is empty. */
@@ -105,7 +106,7 @@ stamp_frames(struct sender *sender, uint64_t departure)
 {
 	struct payload payload = {
 		.trial = sender->trial,
-		.stream = sender->stream,
+		.stream = sender->number,
 		.departure = departure & TGEN_48_BITS,
 		.sequence = sender->next - sender->held,
 	};

@@ -16,6 +16,7 @@
 
 #define SECOND_NS UINT64_C(1000000000)
 #define GRACE_SHARE 100000 /* of the duration: a share of 10 ppm */
+#define BEGIN_NS 1000000 /* until all workers that send have heard of it */
 
 static uint64_t
 to_cycles(const struct engine *engine, uint64_t ns)
@@ -53,6 +54,11 @@ check_request(const struct engine *engine, const struct trial_request *request,
 		if (request->frames[i] >= TGEN_48_BITS && request->duration_ns == 0)
 			return error_set(error, -EINVAL, "bad-value",
 				"stream %u would never end: bound its frames or the duration", i);
+	for (i = 0; i < engine->senders; i++)
+		if (engine->sender[i].part.of > 1 && request->train[engine->sender[i].part.stream] != 0)
+			return error_set(error, -EINVAL, "bad-value",
+				"stream %u has %u workers: no gap would be after all of a burst",
+				engine->sender[i].part.stream, engine->sender[i].part.of);
 	return 0;
 }
 
@@ -77,10 +83,10 @@ attach_captures(struct engine *engine)
 			if (port == receiver->port && receiver->queue == 0)
 				receiver->capture = engine->capture[port].received;
 	}
-	for (i = 0; i < engine->traffic.streams; i++) {
+	for (i = 0; i < engine->senders; i++) {
 		struct sender *sender = &engine->sender[i];
 
-		port = engine->traffic.stream[i].transmit_port;
+		port = engine->traffic.stream[sender->part.stream].transmit_port;
 		sender->capture = sender->queue == 0 ? engine->capture[port].sent : NULL;
 	}
 }
@@ -90,10 +96,29 @@ set_bursts(struct engine *engine, const struct trial_request *request)
 {
 	unsigned int i;
 
-	for (i = 0; i < engine->traffic.streams; i++)
-		if (request->train[i] != 0)
-			pacer_set_bursts(&engine->sender[i].pacer, request->train[i],
+	for (i = 0; i < engine->senders; i++) {
+		struct sender *sender = &engine->sender[i];
+
+		if (request->train[sender->part.stream] != 0)
+			pacer_set_bursts(&sender->pacer, request->train[sender->part.stream],
 				to_cycles(engine, request->gap_ns));
+	}
+}
+
+/* Workers that send together begin at one moment, which none of them can have missed. */
+static void
+agree_on_begin(struct engine *engine)
+{
+	unsigned int sending = 0, i;
+
+	for (i = 0; i < engine->workers; i++)
+		sending += engine->worker[i]->senders != 0;
+	for (i = 0; i < engine->workers; i++) {
+		struct worker *worker = engine->worker[i];
+
+		worker->begin_tsc = worker->senders == 0 || sending == 1 ? 0 :
+			engine->result.started_tsc + to_cycles(engine, BEGIN_NS);
+	}
 }
 
 int
@@ -128,6 +153,7 @@ engine_start(struct engine *engine, const struct trial_request *request, struct 
 	engine->result.started_tsc = rte_rdtsc();
 	engine->result.started_unix_ns = unix_now_ns();
 	clock_read(&engine->begun);
+	agree_on_begin(engine);
 	engine->state = ENGINE_RUNNING;
 	engine->phase = PHASE_SENDING;
 	for (i = 0; i < engine->workers; i++)
@@ -237,16 +263,18 @@ void
 engine_live(const struct engine *engine, struct live *live)
 {
 	uint64_t elapsed = rte_rdtsc() - engine->result.started_tsc;
-	unsigned int i, stream;
+	unsigned int i, j;
 
 	memset(live, 0, sizeof(*live));
 	live->elapsed_ns = (uint64_t)((double)elapsed * 1e9 / (double)engine->tsc_hz);
-	for (stream = 0; stream < engine->traffic.streams; stream++) {
-		live->sent[stream] = counter_read(&engine->sender[stream].sent);
-		for (i = 0; i < engine->workers; i++)
-			if (engine->worker[i]->receivers != 0)
+	for (i = 0; i < engine->senders; i++) {
+		uint8_t stream = engine->sender[i].part.stream;
+
+		live->sent[stream] += counter_read(&engine->sender[i].sent);
+		for (j = 0; j < engine->workers; j++)
+			if (engine->worker[j]->receivers != 0)
 				live->received[stream] +=
-					counter_read(&engine->worker[i]->watch[stream].received);
+					counter_read(&engine->worker[j]->watch[i].received);
 	}
 }
 

@@ -39,6 +39,7 @@ limits_json(void)
 
 	message_count(json, "line_bytes", SESSION_MAX_LINE);
 	message_count(json, "streams", TGEN_MAX_STREAMS);
+	message_count(json, "workers", TGEN_MAX_PARTS);
 	message_count(json, "sizes", TGEN_MAX_SIZES);
 	message_count(json, "variations", TGEN_MAX_VARIATIONS);
 	message_count(json, "flows", TGEN_MAX_FLOWS);

@@ -158,6 +158,8 @@ read_stream(json_t *json, const char *path, uint16_t ports, struct stream *strea
 	if (stream->receive_port > last)
 		stream->receive_port = stream->transmit_port;
 	object_count_16(&object, "receive_port", 0, last, &stream->receive_port);
+	stream->workers = 1;
+	object_count_16(&object, "workers", 1, TGEN_MAX_WORKERS, &stream->workers);
 	read_sizes(&object, stream);
 	headers_read(&object, stream);
 	read_flows(&object, &stream->flows);

@@ -5,8 +5,8 @@
 #define TGEN_WORKER_H
 
 /*
- * What the lcores do: senders (a stream on a transmit queue), receivers (a receive queue) and
- * watches (what a worker sees arrive of a stream). Each of them is served by exactly one worker
+ * What the lcores do: senders (a part of a stream on a transmit queue), receivers (a receive queue)
+ * and watches (what a worker sees arrive of such a part). Each of them is served by exactly one worker
  * and written by nobody else while that worker is not parked.
  *
  * The main lcore and a worker meet in two words. `command` goes one way, `state` the other:
@@ -33,12 +33,12 @@
 #include "frame.h"
 #include "histogram.h"
 #include "pacer.h"
+#include "part.h"
 #include "port.h"
 #include "respond.h"
 #include "traffic.h"
 #include "window.h"
 
-#define WORKER_MAX TGEN_MAX_PORTS
 #define WORKER_MAX_QUEUES 64 /* receivers of one worker */
 #define TEMPLATE_COPY 64 /* headers are copied in such pieces */
 #define TEMPLATE_HEADERS ((TGEN_MAX_HEADER + TEMPLATE_COPY - 1) / TEMPLATE_COPY * TEMPLATE_COPY)
@@ -73,7 +73,8 @@ struct template {
 
 struct __rte_cache_aligned sender {
 	uint16_t port, queue;
-	uint8_t stream;
+	struct part part;
+	uint8_t number; /* of the part among those of all streams: what receivers know it by */
 	uint8_t trial;
 	bool paced, shares_buffers, varies;
 	uint16_t burst;
@@ -122,7 +123,7 @@ struct __rte_cache_aligned receiver {
 struct __rte_cache_aligned watch {
 	struct window window;
 	uint64_t intended; /* no frame of this trial has a higher number */
-	uint32_t flows; /* frame n is of flow n modulo this, in the order that they are sent */
+	uint32_t flows; /* frames whose numbers differ by a multiple of this are of one flow */
 	uint16_t port; /* where frames should come in: its number */
 	uint16_t length; /* in memory; 0 when sizes differ */
 	uint16_t sizes;
@@ -144,15 +145,16 @@ struct __rte_cache_aligned worker {
 	unsigned int lcore;
 	int cpu;
 	uint8_t trial;
-	uint8_t streams;
+	uint8_t streams; /* parts of streams, each of which is one on the wire */
 	bool check_fill;
 	uint16_t senders, receivers;
+	uint64_t begin_tsc; /* of all workers that send together; 0: as soon as it can */
 	uint64_t duration_cycles, grace_cycles; /* 0: until everything is sent */
 	uint64_t ten_us; /* [cycles] */
 	uint64_t stall_cycles, stall_threshold;
 	struct sender *sender[TGEN_MAX_STREAMS];
 	struct receiver *receiver[WORKER_MAX_QUEUES];
-	struct watch *watch; /* one for each stream */
+	struct watch *watch; /* one for each part of each stream */
 	struct answers *answers[TGEN_MAX_PORTS]; /* of ports on whose first queue it sends */
 	unsigned int answering;
 	struct histogram *gaps; /* of stalls */

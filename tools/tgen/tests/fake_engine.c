@@ -88,6 +88,7 @@ engine_configure(struct engine *engine, const struct traffic *traffic, struct er
 		const struct stream *stream = &traffic->stream[i];
 
 		demand(stream->id == i && stream->transmit_port < 2 && stream->receive_port < 2);
+		demand(stream->workers >= 1 && stream->workers <= TGEN_MAX_WORKERS);
 		demand(stream->sizes >= 1 && stream->sizes <= TGEN_MAX_SIZES);
 		demand(stream->size[0] >= TGEN_MIN_FRAME && stream->size[0] <= TGEN_MAX_FRAME);
 		demand(stream->headers.vlans <= 2 && stream->headers.mpls_labels <= 3);

@@ -61,7 +61,7 @@ static const char *const requests[] = {
 };
 
 static const char *const words[] = {
-	"", "id", "verb", "size", "sizes", "flows", "vary", "field", "count", "streams", "trial",
+	"", "id", "verb", "size", "sizes", "flows", "vary", "field", "count", "streams", "workers", "trial",
 	"hello", "vlan", "vni", "geneve", "gre", "gtpu", "key", "teid", "carries", "ip", "source_mac", "source_ip", "ipv4", "ipv6", "udp", "::", "0.0.0.0",
 	"198.18.0.1", "ff:ff:ff:ff:ff:ff", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
 	"i", "\xc3\xa4\xe2\x82\xac", "%s%n", "shuffled", "/", "/tmp/x",

@@ -57,6 +57,7 @@ test_an_error_says_where_it_is(void **state)
 		{ STREAM("\"genome\":\"\""), "bad-value", "streams[1].genome" },
 		{ STREAM("\"sizes\":[64,9217]"), "out-of-range", "streams[1].sizes[1]" },
 		{ STREAM("\"sizes\":[]"), "out-of-range", "streams[1].sizes" },
+		{ STREAM("\"size\":64,\"workers\":65"), "out-of-range", "streams[1].workers" },
 		{ STREAM("\"size\":64,\"transmit_port\":2"), "out-of-range",
 			"streams[1].transmit_port" },
 		{ STREAM("\"size\":64,\"layer3\":\"ipx\""), "bad-value", "streams[1].layer3" },
