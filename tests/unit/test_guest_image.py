@@ -11,64 +11,16 @@ from pathlib import Path
 
 import pytest
 from conftest import REPOSITORY, Require
-from guest_image import cpio, image, kernel, modules, programs
+from guest_image import cpio, image, programs
 from guest_image.failure import BuildError, output
+from guest_kernels import (
+    PACKAGE,
+    commands,
+    fixture_package,
+    prepared,
+)
 
-PACKAGE = kernel.Package("linux-image-9.9-test", "9.9-1")
-SIGNATURE = b"x" * 20 + bytes(8) + (20).to_bytes(4, "big") + b"~Module signature appended~\n"
-
-
-def module(name: str, *needs: str) -> bytes:
-    return f"\x7fELF\0name={name}\0depends={','.join(needs)}\0more".encode()
-
-
-def system(builtin: frozenset[str] = frozenset(), **needs: tuple[str, ...]) -> kernel.Kernel:
-    packed = {name: module(name, *each) for name, each in needs.items()}
-    return kernel.Kernel("9.9-test", b"kernel", packed, builtin)
-
-
-SYSTEM = {
-    "virtio": (),
-    "virtio_ring": (),
-    "virtio_pci": ("virtio", "virtio-ring"),
-    "virtio_net": ("virtio_ring", "failover"),
-    "failover": (),
-    "virtio_console": ("virtio",),
-    "uio": (),
-    "uio_pci_generic": ("uio",),
-    "bridge": ("stp", "llc"),
-    "stp": ("llc",),
-    "llc": (),
-}
-PACKET_BUILT_IN = frozenset({"af_packet"})
-
-
-def make_package(folder: Path) -> Path:
-    """Pack a kernel the way the distribution does, with modules that hold only their names."""
-    tree = folder / "tree"
-    home = tree / "lib/modules/9.9-test"
-    (tree / "DEBIAN").mkdir(parents=True)
-    (tree / "boot").mkdir()
-    (home / "kernel").mkdir(parents=True)
-    (tree / "DEBIAN/control").write_text(
-        "Package: linux-image-9.9-test\nVersion: 9.9-1\nArchitecture: amd64\n"
-        "Maintainer: nobody <nobody@example.org>\nDescription: a kernel for tests\n"
-    )
-    (tree / "boot/vmlinuz-9.9-test").write_bytes(b"kernel" * 1000)
-    for name, needs in SYSTEM.items():
-        file = home / "kernel" / f"{name.replace('_', '-')}.ko"
-        file.write_bytes(module(name, *needs) + SIGNATURE)
-    (home / "modules.builtin").write_text("kernel/net/packet/af_packet.ko\n")
-    path = folder / "linux-image-9.9-test_9.9-1.deb"
-    subprocess.run(["dpkg-deb", "--build", tree, path], check=True, capture_output=True)
-    return path
-
-
-@pytest.fixture(name="package", scope="module")
-def fixture_package(tmp_path_factory: pytest.TempPathFactory, require: Require) -> Path:
-    for program in ("dpkg-deb", "gcc", "busybox", "dpdk-testpmd", "ldd"):
-        require(program)
-    return make_package(tmp_path_factory.mktemp("package"))
+__all__ = ["fixture_package"]
 
 
 @pytest.fixture(name="built", scope="module")
@@ -82,16 +34,6 @@ def fixture_built(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
 def fixture_copy(built: Path, tmp_path: Path) -> Path:
     """Return an image of the test's own, which is up to date."""
     return Path(shutil.copytree(built, tmp_path / "image"))
-
-
-def prepared(folder: Path, package: Path) -> Path:
-    """Return a folder for an image whose kernel has been downloaded already."""
-    downloads = folder / "downloads"
-    downloads.mkdir(parents=True)
-    shutil.copy(package, downloads)
-    chosen = [{"name": PACKAGE.name, "version": PACKAGE.version}]
-    (downloads / kernel.CHOICE).write_text(json.dumps(chosen))
-    return folder
 
 
 def test_an_archive_is_what_the_kernel_reads() -> None:
@@ -125,32 +67,6 @@ def test_cpio_unpacks_what_was_packed(tmp_path: Path, require: Require) -> None:
 def test_the_order_of_names_does_not_matter() -> None:
     one = {"b": cpio.file(b"1"), "a": cpio.file(b"2")}
     assert cpio.archive(one) == cpio.archive(dict(reversed(one.items())))
-
-
-def test_modules_come_behind_what_they_need_and_once() -> None:
-    lists = modules.ordered(system(PACKET_BUILT_IN, **SYSTEM))
-    assert lists["linux_bridge"] == ("llc", "stp", "bridge")
-    assert lists["testpmd"] == ("uio", "uio_pci_generic")
-    boot = lists["boot"]
-    assert boot.index("virtio_ring") < boot.index("virtio_pci")
-    assert len(set(boot)) == len(boot)
-
-
-def test_what_the_kernel_has_built_in_is_not_loaded() -> None:
-    lists = modules.ordered(system(PACKET_BUILT_IN | {"virtio", "uio"}, **SYSTEM))
-    assert "virtio" not in lists["boot"]
-    assert lists["testpmd"] == ("uio_pci_generic",)
-
-
-def test_a_kernel_without_a_module_is_refused_by_its_name() -> None:
-    lacking = {name: needs for name, needs in SYSTEM.items() if name != "uio_pci_generic"}
-    with pytest.raises(BuildError, match=r"9\.9-test has no module uio_pci_generic"):
-        modules.ordered(system(PACKET_BUILT_IN, **lacking))
-
-
-def test_the_signature_of_a_module_is_taken_off() -> None:
-    signed = kernel.Kernel("9.9", b"", {"a": module("a") + SIGNATURE}, frozenset())
-    assert modules.plain(signed, "a") == module("a")
 
 
 def test_equal_sources_make_equal_images(tmp_path: Path, package: Path, built: Path) -> None:
@@ -206,112 +122,11 @@ def test_a_package_that_was_cut_off_is_named(copy: Path) -> None:
     assert str(file) in caught.value.fix
 
 
-def test_without_package_lists_the_way_to_get_them_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    empty = tmp_path / "bin"
-    empty.mkdir()
-    (empty / "apt-cache").write_text("#!/bin/sh\nexit 100\n")
-    (empty / "apt-cache").chmod(0o755)
-    monkeypatch.setenv("PATH", str(empty))
-    (tmp_path / "downloads").mkdir()
-    with pytest.raises(BuildError, match="no kernel for the guest is known") as caught:
-        kernel.chosen(tmp_path / "downloads")
-    assert "apt-get update" in caught.value.fix
-
-
 def test_a_missing_program_is_named_with_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
     with pytest.raises(BuildError, match="dpdk-testpmd") as caught:
         programs.find()
     assert "package dpdk-dev" in caught.value.fix
-
-
-def commands(folder: Path, **scripts: str) -> str:
-    """Return a search path on which these programs do as they are told here."""
-    folder.mkdir()
-    for name, script in scripts.items():
-        file = folder / name.replace("_", "-")
-        file.write_text(f"#!/bin/sh\n{script}\n")
-        file.chmod(0o755)
-    return f"{folder}:{os.environ['PATH']}"
-
-
-def test_a_kernel_that_was_chosen_is_downloaded_again_where_its_file_is_missing(
-    tmp_path: Path, package: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    downloads = prepared(tmp_path / "image", package) / "downloads"
-    (downloads / package.name).unlink()
-    get = f'case "$*" in *download*{PACKAGE.name}={PACKAGE.version}*) cp {package} . ;; esac'
-    path = commands(tmp_path / "bin", apt_get=get, apt_cache="exit 100")
-    monkeypatch.setenv("PATH", path)
-    assert kernel.chosen(downloads) == {PACKAGE: downloads / package.name}
-    assert (downloads / package.name).read_bytes() == package.read_bytes()
-
-
-def test_a_kernel_that_the_mirror_has_no_more_is_not_replaced_unasked(
-    tmp_path: Path, package: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    downloads = prepared(tmp_path / "image", package) / "downloads"
-    (downloads / package.name).unlink()
-    offered = """case "$1" in
-        depends) echo '  Depends: linux-image-10.0-test' ;;
-        show) case "$3" in linux-image-10.0-test) echo 'Version: 10.0-1' ;; esac ;;
-    esac"""
-    get = f"""case "$*" in
-        *{PACKAGE.version}*) echo 'E: Version was not found' >&2; exit 100 ;;
-        *) cp {package} . ;;
-    esac"""
-    path = commands(tmp_path / "bin", apt_get=get, apt_cache=offered)
-    monkeypatch.setenv("PATH", path)
-    with pytest.raises(BuildError, match="cannot be downloaded again") as caught:
-        kernel.chosen(downloads)
-    assert "Version was not found" in caught.value.why
-    assert "--renew" in caught.value.fix
-    assert list(kernel.chosen(downloads, renew=True)) == [
-        kernel.Package("linux-image-10.0-test", "10.0-1")
-    ]
-
-
-def test_a_download_that_leaves_no_file_is_an_error(
-    tmp_path: Path, package: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    downloads = prepared(tmp_path / "image", package) / "downloads"
-    (downloads / package.name).unlink()
-    monkeypatch.setenv("PATH", commands(tmp_path / "bin", apt_get="exit 0"))
-    with pytest.raises(BuildError) as caught:
-        kernel.chosen(downloads)
-    assert "left no file" in caught.value.why
-
-
-@pytest.mark.parametrize("text", ["", "{", "[]", "7", "[7]", '[{"name": "a"}]', "\udcff"])
-def test_a_damaged_choice_of_a_kernel_is_named(tmp_path: Path, text: str) -> None:
-    (tmp_path / kernel.CHOICE).write_bytes(text.encode(errors="surrogateescape"))
-    with pytest.raises(BuildError, match=r"kernel\.json does not say") as caught:
-        kernel.chosen(tmp_path)
-    assert "--renew" in caught.value.fix
-
-
-def test_a_package_whose_unpacking_ends_badly_is_named_although_its_files_were_read(
-    tmp_path: Path, package: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real = shutil.which("dpkg-deb")
-    monkeypatch.setenv(
-        "PATH", commands(tmp_path / "bin", dpkg_deb=f'{real} "$@"; echo broken >&2; exit 2')
-    )
-    with pytest.raises(BuildError, match="cannot be unpacked") as caught:
-        kernel.unpack({PACKAGE: package})
-    assert caught.value.why == "broken"
-
-
-@pytest.mark.parametrize("magic", [b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"])
-def test_a_damaged_module_is_named(magic: bytes, require: Require) -> None:
-    require("zstd")
-    damaged = kernel.Kernel("9.9", b"", {"bridge": magic + b"cut off"}, frozenset())
-    with pytest.raises(BuildError, match="module bridge cannot be unpacked") as caught:
-        modules.plain(damaged, "bridge")
-    assert caught.value.why
-    assert "delete" in caught.value.fix
 
 
 def test_the_owners_of_a_file_are_read_past_diversions_and_where_several_share_it() -> None:

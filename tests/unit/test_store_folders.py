@@ -1,0 +1,119 @@
+"""Run folders are named, made and listed so that each is found again by a few letters."""
+
+from __future__ import annotations
+
+import os
+import re
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from record_samples import (
+    header,
+)
+from written_runs import TESTCASES, interrupted_run, write_run
+
+from vsperf.errors import UsageError
+from vsperf.store.folders import RECORDS, make_folder, point_latest, resolve, run_folders
+from vsperf.store.writer import RunWriter
+
+
+def test_a_run_id_is_date_testcase_and_four_letters_that_cannot_be_misread(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path, ["phy2phy_tput", "phy2phy_tput"])
+    form = r"\d{4}-\d\d-\d\d-phy2phy_tput-[34679acdefghjkmnpqrtuvwxy]{4}"
+    assert re.fullmatch(form, folder.name)
+
+
+def test_a_run_of_different_testcases_is_called_several(tmp_path: Path) -> None:
+    assert "-several-" in make_folder(tmp_path, ["phy2phy_tput", "pvp_tput"]).name
+
+
+def test_many_runs_started_at_once_all_get_folders_of_their_own(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(16) as pool:
+        folders = list(pool.map(lambda _: make_folder(tmp_path, TESTCASES), range(300)))
+    assert len(set(folders)) == 300
+
+
+def test_latest_points_to_the_run_last_begun_or_resumed(tmp_path: Path) -> None:
+    first = interrupted_run(tmp_path)
+    second = write_run(tmp_path)
+    assert (tmp_path / "latest").resolve() == second
+    RunWriter.resume(first).close()
+    assert (tmp_path / "latest").resolve() == first
+
+
+def test_a_file_called_latest_that_somebody_made_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "latest").write_text("mine")
+    write_run(tmp_path)
+    assert (tmp_path / "latest").read_text() == "mine"
+
+
+def test_runs_are_found_by_path_name_beginning_ending_and_latest(tmp_path: Path) -> None:
+    names = ("2026-11-20-phy2phy_tput-k7f3", "2026-11-20-pvp_tput-aaaa", "2026-11-21-pvp_tput-k7f4")
+    for name in names:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / RECORDS).write_text(header(name).model_dump_json() + "\n")
+    point_latest(tmp_path / names[1])
+    meant = {
+        names[0]: 0,
+        "2026-11-20-ph": 0,
+        "k7f3": 0,
+        "2026-11-21": 2,
+        "latest": 1,
+        str(tmp_path / names[2]): 2,
+        str(tmp_path / names[2] / RECORDS): 2,
+    }
+    for text, number in meant.items():
+        assert resolve(tmp_path, text) == tmp_path / names[number], text
+
+
+def test_without_a_link_latest_is_the_run_written_last(tmp_path: Path) -> None:
+    old, new = write_run(tmp_path), write_run(tmp_path)
+    os.utime(old / RECORDS, (1, 1))
+    (tmp_path / "latest").unlink()
+    assert resolve(tmp_path, "latest") == new
+
+
+def test_a_beginning_that_fits_several_runs_lists_them(tmp_path: Path) -> None:
+    folders = {write_run(tmp_path).name, write_run(tmp_path).name}
+    with pytest.raises(UsageError, match="fits 2 runs") as caught:
+        resolve(tmp_path, "20")
+    assert all(name in str(caught.value) for name in folders)
+
+
+def test_a_mistyped_run_is_answered_with_the_nearest_one(tmp_path: Path) -> None:
+    folder = write_run(tmp_path)
+    with pytest.raises(UsageError) as caught:
+        resolve(tmp_path, folder.name.replace("phy2phy", "phy2fy"))
+    assert folder.name in (caught.value.problems[0].fix or "")
+
+
+def test_a_run_folder_in_the_current_directory_is_found_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write_run(tmp_path / "elsewhere")
+    write_run(tmp_path / "results")
+    monkeypatch.chdir(folder.parent)
+    assert resolve(tmp_path / "results", folder.name) == folder
+
+
+NO_RUNS = ["", "latest!", "x", "*", ".", "../x", "/nowhere/at/all", "~/x", "~nobody-at-all/x"]
+NO_NAMES = ["\0", "\0/", "\udcff/", "x" * 5000, "x" * 5000 + "/"]
+
+
+@pytest.mark.parametrize("filled", [True, False])
+@pytest.mark.parametrize("text", [*NO_RUNS, *NO_NAMES])
+def test_a_run_that_does_not_exist_is_a_plain_error(
+    tmp_path: Path, text: str, filled: bool
+) -> None:
+    if filled:
+        write_run(tmp_path)
+    with pytest.raises(UsageError):
+        resolve(tmp_path, text)
+
+
+def test_other_folders_beside_the_runs_are_not_taken_for_runs(tmp_path: Path) -> None:
+    folder = write_run(tmp_path)
+    (tmp_path / "notes").mkdir()
+    (tmp_path / ".hidden").mkdir()
+    assert run_folders(tmp_path) == (folder,)
