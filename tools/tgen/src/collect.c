@@ -50,6 +50,7 @@ clear_watch(struct watch *watch, uint64_t intended)
 {
 	watch->intended = intended;
 	watch->received = 0;
+	watch->unmarked = 0;
 	watch->received_bytes = 0;
 	watch->distinct = 0;
 	watch->duplicates = 0;
@@ -114,7 +115,7 @@ prepare_worker(struct engine *engine, struct worker *worker, const struct trial_
 
 		clear_watch(&worker->watch[i], frames);
 		if (!ready_window(&worker->watch[i].window, window_size(
-				request->rate_mfps[part->stream] / part->of, frames,
+				request->own_times ? 0 : request->rate_mfps[part->stream] / part->of, frames,
 				engine->senders)) ||
 				!ready_watch_histograms(&worker->watch[i], request))
 			return false;
@@ -142,7 +143,7 @@ clear_sender(struct sender *sender, const struct trial_request *request, unsigne
 	uint64_t rate_mfps = request->rate_mfps[part->stream];
 
 	sender->trial = request->number;
-	sender->paced = rate_mfps != 0;
+	sender->paced = rate_mfps != 0 || request->own_times;
 	sender->burst = sender->paced ? request->burst : PORT_BURST;
 	sender->intended = part_share(part, request->frames[part->stream]);
 	sender->next = 0;
@@ -157,13 +158,18 @@ clear_sender(struct sender *sender, const struct trial_request *request, unsigne
 	sender->position = 0;
 	sender->held = 0;
 	sender->earliest = 0;
-	sender->step = cycles_between(rate_mfps, tsc_hz * part->of);
+	sender->step = request->own_times ? 0 : cycles_between(rate_mfps, tsc_hz * part->of);
 	/* Not all at once: a port that takes one frame after another need not hold one of each. */
 	pacer_init(&sender->pacer, tsc_hz, rate_mfps,
 		cycles_between(rate_mfps, tsc_hz) / streams * part->stream >> 16);
 	sender->phase = pacer_when(&sender->pacer, part->index);
 	/* Of so many frames one is the part's, as if seconds were as much longer. */
 	pacer_init(&sender->pacer, tsc_hz * part->of, rate_mfps, 0);
+	if (request->own_times && sender->replay != NULL) {
+		schedule_init(&sender->schedule, sender->replay, rate_mfps, tsc_hz);
+		sender->pacer.schedule = &sender->schedule;
+		sender->phase = 0;
+	}
 }
 
 static bool
@@ -226,6 +232,7 @@ add_watch(struct stream_result *result, const struct watch *watch)
 	result->longest_silence = result->listeners == 1 ?
 		RTE_MAX(result->longest_silence, watch->longest_silence) : 0;
 	result->received += watch->received;
+	result->unmarked_received += watch->unmarked;
 	result->received_bytes += watch->received_bytes;
 	result->distinct += watch->distinct;
 	result->duplicates += watch->duplicates;
@@ -241,6 +248,14 @@ add_watch(struct stream_result *result, const struct watch *watch)
 		histogram_merge(result->latency, watch->latency);
 	if (result->variation != NULL && watch->variation != NULL)
 		histogram_merge(result->variation, watch->variation);
+}
+
+static void
+add_replay(struct stream_result *result, const struct sender *sender, const struct port *receives)
+{
+	result->replays = true;
+	result->unmarked = replay_count_unmarked(sender->replay, sender->sent);
+	result->several_queues = receives->receive_queues > 1;
 }
 
 static void
@@ -269,6 +284,9 @@ collect_part(struct engine *engine, unsigned int index)
 	unsigned int i;
 
 	add_sender(result, sender);
+	if (sender->replay != NULL)
+		add_replay(result, sender, &engine->port[
+			engine->traffic.stream[sender->part.stream].receive_port]);
 	for (i = 0; i < engine->workers; i++)
 		if (engine->worker[i]->receivers != 0)
 			add_watch(result, &engine->worker[i]->watch[index]);
@@ -300,6 +318,7 @@ collect_port(struct engine *engine, unsigned int index)
 		if (receiver->port != index)
 			continue;
 		result->foreign += receiver->foreign;
+		result->counts_unmarked |= receiver->unmarked != 0;
 		result->answered += receiver->answered;
 		result->stale += receiver->stale;
 		result->corrupted += receiver->corrupted;

@@ -17,6 +17,7 @@
 #include "error.h"
 #include "histogram.h"
 #include "neighbours.h"
+#include "replay.h"
 #include "traffic.h"
 
 struct engine;
@@ -55,12 +56,17 @@ struct stream_result {
 	uint64_t corrupted;
 	uint64_t misrouted;
 	uint64_t wrong_size;
+	bool replays; /* so these two are known: */
+	uint64_t unmarked; /* sent without a mark; nothing above but `sent` counts them */
+	uint64_t unmarked_received; /* without a mark, where they should arrive */
+	bool several_queues; /* frames came by more than one, so nobody knows in which order */
 	struct histogram *latency; /* [TSC cycles]; NULL when not asked for */
 	struct histogram *variation;
 };
 
 struct port_result {
 	uint64_t foreign; /* frames that are not ours */
+	bool counts_unmarked; /* so all of those are taken for frames of a file */
 	uint64_t answered; /* nor these, which asked for one of us */
 	uint64_t stale; /* ours, of another trial */
 	uint64_t corrupted; /* ours, but too damaged to say of which stream */
@@ -124,6 +130,8 @@ void engine_port_facts(const struct engine *engine, uint16_t port, struct port_f
 
 /* Check the traffic, build its frames. Refused while a trial runs; on failure there is none. */
 int engine_configure(struct engine *engine, const struct traffic *traffic, struct error *error);
+/* The file that a stream sends; NULL: none. Valid until traffic is configured anew. */
+const struct replay *engine_replay(const struct engine *engine, unsigned int stream);
 
 int engine_start(struct engine *engine, const struct trial_request *request, struct error *error);
 /* Call often (every few ms): notices the end of sending, then of the drain. */

@@ -53,6 +53,8 @@ struct engine {
 	struct frame *frame;
 	const struct template **pattern;
 	uint16_t senders, templates, patterns;
+	struct replay *replay[TGEN_MAX_STREAMS]; /* one for all streams that send the same file */
+	uint64_t replay_bytes; /* of all their files */
 	/* Of the trial that runs or ran last. */
 	struct trial_request request;
 	struct trial_result result;
@@ -72,6 +74,11 @@ struct worker *engine_receiver(const struct engine *engine, unsigned int queue);
 /* Build and free what a traffic needs; nothing runs meanwhile. prepare.c */
 int prepare_traffic(struct engine *engine, const struct traffic *traffic, struct error *error);
 void prepare_free(struct engine *engine);
+
+/* The same of a stream that sends a file. prepare_replay.c */
+int prepare_replay(struct engine *engine, const struct traffic *traffic, unsigned int index,
+	struct error *error);
+void prepare_free_replays(struct engine *engine);
 
 /* Send all workers to park; whether they have; and both, false when one does not answer
  * in time. parking.c

@@ -36,6 +36,8 @@ add_end(struct neighbours *neighbours, const struct stream *stream, bool is_sour
 	struct neighbour *inner = &neighbours->neighbour[neighbours->count];
 	unsigned int i;
 
+	if (stream->replay[0] != '\0')
+		return; /* the addresses in a file belong to nobody here */
 	add(neighbours, headers->layer3, is_source ? headers->source_ip : headers->destination_ip,
 		mac);
 	for (i = 0; i < stream->flows.variations; i++) {

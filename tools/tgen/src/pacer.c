@@ -5,25 +5,6 @@
 
 #include "pacer.h"
 
-/* Long division, one bit at a time: this is not the data path. */
-static void
-ratio_init(struct pacer_ratio *ratio, uint64_t numerator, uint64_t denominator)
-{
-	uint64_t remainder = numerator % denominator;
-
-	ratio->numerator = numerator;
-	ratio->denominator = denominator;
-	ratio->leading = numerator / denominator;
-	ratio->shift = 0;
-	while (ratio->leading >> 63 == 0) {
-		bool bit = remainder >= denominator - remainder;
-
-		remainder = bit ? remainder - (denominator - remainder) : 2 * remainder;
-		ratio->leading = ratio->leading << 1 | bit;
-		ratio->shift++;
-	}
-}
-
 void
 pacer_init(struct pacer *pacer, uint64_t tsc_hz, uint64_t rate_mfps, uint64_t start_tsc)
 {

@@ -9,7 +9,8 @@
  * a whole TSC cycle. Both directions of the sum are exact integers at any time, so a schedule
  * never drifts, and the n-th frame never depends on when the ones before it left.
  *
- * With bursts it begins anew with each of them, a gap after the last frame of the one before.
+ * With bursts it begins anew with each of them, a gap after the last frame of the one before. A file
+ * that is replayed may have a schedule of its own (schedule.h).
  */
 
 #include <stdbool.h>
@@ -17,26 +18,18 @@
 
 #include <rte_branch_prediction.h>
 
-#include "wide.h"
-
-/*
- * A fraction by which to multiply without dividing: its first 64 significant bits find the whole
- * part to within one, and the remainder then decides.
- */
-struct pacer_ratio {
-	uint64_t numerator, denominator;
-	uint64_t leading; /* of numerator / denominator: the first 64 significant bits */
-	unsigned int shift; /* 0 to 127; leading / 2^shift is the fraction */
-};
+#include "ratio.h"
+#include "schedule.h"
 
 struct pacer {
 	uint64_t start_tsc;
 	bool flat_out; /* no schedule: everything is due from the start */
-	struct pacer_ratio frames; /* per cycle */
-	struct pacer_ratio cycles; /* per frame */
+	struct ratio frames; /* per cycle */
+	struct ratio cycles; /* per frame */
 	uint64_t first; /* frame of the burst that is under way */
 	uint64_t burst; /* frames in each; UINT64_MAX: there is one that never ends */
 	uint64_t gap; /* cycles between two of them */
+	struct schedule *schedule; /* in place of all above but the start, unless NULL */
 };
 
 /* `rate_mfps` in thousandths of a frame per second; 0: flat out. `tsc_hz` below 2^53, not 0. */
@@ -44,22 +37,6 @@ void pacer_init(struct pacer *pacer, uint64_t tsc_hz, uint64_t rate_mfps, uint64
 
 /* Send in bursts of so many frames, above 0, with a gap of so many cycles after each. */
 void pacer_set_bursts(struct pacer *pacer, uint64_t burst, uint64_t gap);
-
-/* The whole part of value * ratio; the result must be below 2^63. */
-static inline uint64_t
-pacer_multiply(const struct pacer_ratio *ratio, uint64_t value, bool *has_remainder)
-{
-	uint64_t whole = (uint64_t)(((uint128_t)value * ratio->leading) >> ratio->shift);
-	uint128_t remainder = (uint128_t)value * ratio->numerator -
-		(uint128_t)whole * ratio->denominator;
-
-	if (remainder >= ratio->denominator) {
-		remainder -= ratio->denominator;
-		whole++;
-	}
-	*has_remainder = remainder != 0;
-	return whole;
-}
 
 /* How many frames should have left by `now`: all n with pacer_when(n) <= now, to the burst's end. */
 static inline uint64_t
@@ -70,8 +47,10 @@ pacer_due(const struct pacer *pacer, uint64_t now)
 
 	if (unlikely((int64_t)(now - pacer->start_tsc) < 0))
 		return pacer->first;
+	if (unlikely(pacer->schedule != NULL))
+		return schedule_due(pacer->schedule, now - pacer->start_tsc);
 	if (!pacer->flat_out)
-		due = pacer_multiply(&pacer->frames, now - pacer->start_tsc, &has_remainder) + 1;
+		due = ratio_multiply(&pacer->frames, now - pacer->start_tsc, &has_remainder) + 1;
 	return pacer->first + (due < pacer->burst ? due : pacer->burst);
 }
 
@@ -79,6 +58,8 @@ pacer_due(const struct pacer *pacer, uint64_t now)
 static inline void
 pacer_note_sent(struct pacer *pacer, uint64_t sent, uint64_t now)
 {
+	if (unlikely(pacer->schedule != NULL))
+		schedule_sent(pacer->schedule, sent);
 	if (likely(sent - pacer->first < pacer->burst))
 		return;
 	pacer->first = sent;
@@ -92,9 +73,11 @@ pacer_when(const struct pacer *pacer, uint64_t n)
 	bool has_remainder;
 	uint64_t whole;
 
+	if (unlikely(pacer->schedule != NULL))
+		return pacer->start_tsc + schedule_when(pacer->schedule, n);
 	if (pacer->flat_out)
 		return pacer->start_tsc;
-	whole = pacer_multiply(&pacer->cycles, n - pacer->first, &has_remainder);
+	whole = ratio_multiply(&pacer->cycles, n - pacer->first, &has_remainder);
 	return pacer->start_tsc + whole + has_remainder;
 }
 

@@ -35,6 +35,7 @@ prepare_free(struct engine *engine)
 	rte_free(engine->template);
 	free(engine->frame);
 	free(engine->pattern);
+	prepare_free_replays(engine);
 	engine->sender = NULL;
 	engine->template = NULL;
 	engine->frame = NULL;
@@ -74,6 +75,8 @@ check_stream(const struct engine *engine, const struct stream *stream, unsigned 
 		return error_set(error, -EINVAL, "bad-value",
 			"stream %u uses port %u; there are %u ports", index,
 			RTE_MAX(stream->transmit_port, stream->receive_port), engine->ports);
+	if (stream->replay[0] != '\0')
+		return 0;
 	if (stream->sizes == 0 || stream->sizes > TGEN_MAX_SIZES)
 		return error_set(error, -EINVAL, "bad-value", "stream %u has %u sizes; 1 to %u",
 			index, stream->sizes, TGEN_MAX_SIZES);
@@ -112,7 +115,8 @@ check_traffic(const struct engine *engine, const struct traffic *traffic, struct
 static int
 allocate(struct engine *engine, const struct traffic *traffic, struct error *error)
 {
-	unsigned int sizes = 0, patterns = 0, parts = 0, i;
+	/* One to spare: streams that send files have none. */
+	unsigned int sizes = 1, patterns = 1, parts = 0, i;
 
 	for (i = 0; i < traffic->streams; i++) {
 		const struct stream *stream = &traffic->stream[i];
@@ -205,6 +209,7 @@ watch_part(struct engine *engine, const struct stream *stream, const struct send
 		watch->flows = part_flows(&sender->part, stream->flows.count);
 		watch->sizes = sender->sizes;
 		watch->pattern = sender->pattern;
+		watch->replay = sender->replay;
 		watch->length = sender->sizes == 1 ? sender->pattern[0]->length : 0;
 	}
 }
@@ -227,13 +232,15 @@ build_part(struct engine *engine, const struct stream *stream, const struct part
 	sender->pattern = pattern;
 	sender->sizes = stream->sizes;
 	sender->fill = longest;
+	sender->replay = engine->replay[part->stream];
 	sender->port = port->id;
 	sender->queue = queue;
 	sender->part = *part;
 	sender->number = (uint8_t)engine->senders;
 	sender->varies = stream->flows.variations != 0;
 	sender->tag = (part->stream + UINT32_C(1)) << 16;
-	sender->pool = port_transmit_pool(port, longest->length, error);
+	sender->pool = port_transmit_pool(port,
+		longest != NULL ? longest->length : sender->replay->longest, error);
 	if (sender->pool == NULL)
 		return -ENOMEM;
 	sender->shares_buffers = port->shares_buffers || sender->pool == port->receive_pool;
@@ -254,11 +261,14 @@ build_stream(struct engine *engine, const struct traffic *traffic, unsigned int 
 	const struct template *sizes[TGEN_MAX_SIZES];
 	struct part part = { .stream = (uint8_t)index, .of = stream->workers };
 	unsigned int before = 0, i;
-	const struct frame *longest;
+	const struct frame *longest = NULL;
 	uint16_t queue;
 	int ret;
 
-	ret = build_frames(engine, stream, sizes, &longest, error);
+	if (stream->replay[0] != '\0')
+		ret = prepare_replay(engine, traffic, index, error);
+	else
+		ret = build_frames(engine, stream, sizes, &longest, error);
 	for (i = 0; i < index; i++)
 		if (traffic->stream[i].transmit_port == stream->transmit_port)
 			before += traffic->stream[i].workers;

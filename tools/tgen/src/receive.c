@@ -170,21 +170,53 @@ template_of(const struct watch *watch, uint64_t sequence)
 	return watch->pattern[watch->sizes == 1 ? 0 : sequence % watch->sizes];
 }
 
-/* All bytes between headers and payload, counted from the end: tags may have come or gone. */
-static __rte_noinline bool
-fill_intact(const struct watch *watch, const struct rte_mbuf *buffer, uint64_t sequence)
+static inline uint16_t
+length_of(const struct watch *watch, uint64_t sequence)
 {
-	const struct template *template = template_of(watch, sequence);
-	uint32_t length = template->payload - template->header;
+	return unlikely(watch->replay != NULL) ? replay_frame_of(watch->replay, sequence)->length :
+		template_of(watch, sequence)->length;
+}
+
+/* So many bytes before the last `end` ones: counted from there, since tags may have come or gone. */
+static bool
+bytes_intact(const struct rte_mbuf *buffer, uint32_t end, const uint8_t *expected, uint32_t length)
+{
 	uint8_t copy[TGEN_MAX_FRAME];
 	const void *bytes;
 
-	if (buffer->pkt_len < length + TGEN_PAYLOAD_BYTES)
+	if (buffer->pkt_len < length + end)
 		return false;
-	bytes = rte_pktmbuf_read(buffer, buffer->pkt_len - TGEN_PAYLOAD_BYTES - length, length,
-		copy);
-	return bytes != NULL &&
-		memcmp(bytes, template->frame->bytes + template->header, length) == 0;
+	bytes = rte_pktmbuf_read(buffer, buffer->pkt_len - end - length, length, copy);
+	return bytes != NULL && memcmp(bytes, expected, length) == 0;
+}
+
+/* All bytes between headers and payload. */
+static __rte_noinline bool
+fill_intact(const struct watch *watch, const struct rte_mbuf *buffer, uint64_t sequence)
+{
+	const struct template *template;
+	const struct replay_frame *frame;
+
+	if (watch->replay != NULL) {
+		frame = replay_frame_of(watch->replay, sequence);
+		return frame->mark == REPLAY_UNMARKED || bytes_intact(buffer,
+			frame->length - frame->mark, watch->replay->bytes + frame->offset +
+			frame->fill, frame->mark - frame->fill);
+	}
+	template = template_of(watch, sequence);
+	return bytes_intact(buffer, TGEN_PAYLOAD_BYTES, template->frame->bytes + template->header,
+		template->payload - template->header);
+}
+
+/* A frame of a file that has no mark, as far as anybody can tell. True, for it is of this trial. */
+static bool
+note_unmarked(struct worker *worker, const struct receiver *receiver)
+{
+	struct watch *watch = &worker->watch[receiver->unmarked - 1];
+
+	counter_add(&watch->unmarked, 1);
+	note_silence(watch, receiver->tsc);
+	return true;
 }
 
 /* A damaged frame belongs to a stream if all that it says could be true of it here. */
@@ -196,6 +228,8 @@ note_corrupted(struct worker *worker, struct receiver *receiver, const struct rt
 
 	if (payload->trial != worker->trial || payload->stream >= worker->streams ||
 			payload->sequence >= watch->intended || watch->port != receiver->port) {
+		if (receiver->unmarked != 0)
+			return note_unmarked(worker, receiver);
 		receiver->corrupted++;
 		return false;
 	}
@@ -218,6 +252,8 @@ check_odd_frame(struct worker *worker, struct receiver *receiver, const struct r
 	case PAYLOAD_FOREIGN:
 		if (receiver->answers != NULL && respond_to(receiver, buffer))
 			receiver->answered++;
+		else if (receiver->unmarked != 0)
+			return note_unmarked(worker, receiver);
 		else
 			receiver->foreign++;
 		return false;
@@ -246,7 +282,7 @@ check_odd_frame(struct worker *worker, struct receiver *receiver, const struct r
 	} else if (worker->check_fill && !fill_intact(watch, buffer, payload.sequence)) {
 		watch->corrupted++;
 	} else {
-		watch->wrong_size += buffer->pkt_len != template_of(watch, payload.sequence)->length;
+		watch->wrong_size += buffer->pkt_len != length_of(watch, payload.sequence);
 		note_arrival(&row, &payload, receiver->tsc);
 	}
 	flush_row(&row, receiver->port, receiver->tsc);
@@ -272,7 +308,7 @@ is_usual(const struct worker *worker, const struct receiver *receiver,
 	watch = &worker->watch[payload->stream];
 	length = watch->length;
 	if (unlikely(length == 0))
-		length = template_of(watch, payload->sequence)->length;
+		length = length_of(watch, payload->sequence);
 	return likely(payload->sequence < watch->intended && watch->port == receiver->port &&
 		buffer->data_len == length);
 }

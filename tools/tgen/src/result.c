@@ -117,10 +117,17 @@ set_received(json_t *json, const struct stream_result *stream, unsigned int port
 	message_count(json, "received_bytes", stream->received_bytes);
 	json_object_set_new(json, "arrived", arrived_json(stream, ports));
 	message_count(json, "distinct", stream->distinct);
-	message_count(json, "lost", stream->sent - stream->distinct);
+	message_count(json, "lost", stream->sent - stream->unmarked - stream->distinct);
+	if (stream->replays) {
+		message_count(json, "unmarked", stream->unmarked);
+		message_count(json, "unmarked_received", stream->unmarked_received);
+	}
 	message_count(json, "duplicates", stream->duplicates);
-	message_count(json, "reordered", stream->reordered);
-	message_count(json, "reorder_extent", stream->reorder_extent);
+	/* The flows of a file are not told apart, and queues are by flow. */
+	if (!stream->replays || !stream->several_queues) {
+		message_count(json, "reordered", stream->reordered);
+		message_count(json, "reorder_extent", stream->reorder_extent);
+	}
 	message_count(json, "beyond_window", stream->beyond_window);
 	message_count(json, "corrupted", stream->corrupted);
 	message_count(json, "misrouted", stream->misrouted);
@@ -166,7 +173,8 @@ ports_json(const struct trial_result *trial)
 		port = &trial->port[i];
 		json = json_object();
 		message_count(json, "port", i);
-		message_count(json, "foreign", port->foreign);
+		if (!port->counts_unmarked)
+			message_count(json, "foreign", port->foreign);
 		message_count(json, "answered", port->answered);
 		message_count(json, "stale", port->stale);
 		message_count(json, "corrupted", port->corrupted);

@@ -70,7 +70,8 @@ fill_result(struct rte_tel_data *one, const struct view *view, unsigned int i)
 	rte_tel_data_add_dict_uint(one, "sent", stream->sent);
 	rte_tel_data_add_dict_uint(one, "received", stream->received);
 	rte_tel_data_add_dict_uint(one, "distinct", stream->distinct);
-	rte_tel_data_add_dict_uint(one, "lost", stream->sent - stream->distinct);
+	rte_tel_data_add_dict_uint(one, "lost",
+		stream->sent - stream->unmarked - stream->distinct);
 	rte_tel_data_add_dict_uint(one, "duplicates", stream->duplicates);
 	rte_tel_data_add_dict_uint(one, "reordered", stream->reordered);
 	rte_tel_data_add_dict_uint(one, "corrupted", stream->corrupted);

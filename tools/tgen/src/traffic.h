@@ -20,6 +20,7 @@
 #define TGEN_MAX_VARIATIONS 4 /* header fields that vary at the same time */
 #define TGEN_MAX_HEADER 192 /* all headers before the fill bytes */
 #define TGEN_MAX_CAPTURE 8192 /* frames each way: 150 MB */
+#define TGEN_MAX_PATH 1024 /* bytes of the path of a file, its end included */
 #define TGEN_FCS 4
 #define TGEN_MIN_FRAME 64
 #define TGEN_MAX_FRAME 9216
@@ -110,6 +111,7 @@ struct stream {
 	uint16_t transmit_port;
 	uint16_t receive_port; /* a frame that arrives elsewhere is misrouted */
 	uint16_t workers; /* that send it, each a part of it from a queue of its own */
+	char replay[TGEN_MAX_PATH]; /* a capture file to send; then there is nothing below */
 	struct headers headers;
 	struct flows flows;
 	uint16_t sizes; /* 1, or the length of an IMIX pattern */
@@ -128,6 +130,7 @@ struct trial_request {
 	uint64_t frames[TGEN_MAX_STREAMS]; /* intended; TGEN_48_BITS: no bound but time */
 	uint64_t train[TGEN_MAX_STREAMS]; /* frames between two gaps; 0: there are no gaps */
 	uint64_t gap_ns; /* after the last frame of each such train */
+	bool own_times; /* files are sent by their own times; rates say how fast, 0: as they are */
 	uint64_t duration_ns; /* sending ends then, whatever is still unsent; 0: when all are sent */
 	uint16_t burst; /* most frames sent back to back when paced; 1 to 64 */
 	uint64_t drain_ns; /* wait at most so long for quiet after the last frame */

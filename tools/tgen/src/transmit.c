@@ -12,6 +12,7 @@
 
 #include "payload.h"
 #include "transmit.h"
+#include "transmit_replay.h"
 
 #define DEPARTURE_GROUPS 8
 /* What a stall held up is caught up with at no more than twice the rate: flat out, the generator's
@@ -88,13 +89,17 @@ build_frames(struct sender *sender, unsigned int count)
 		sender->no_buffers++;
 		return false;
 	}
-	for (i = 0; i < count; i++) {
-		const struct template *template = sender->pattern[sender->position];
+	if (unlikely(sender->replay != NULL)) {
+		replay_build(sender, count);
+	} else {
+		for (i = 0; i < count; i++) {
+			const struct template *template = sender->pattern[sender->position];
 
-		if (unlikely(sender->sizes > 1) && ++sender->position == sender->sizes)
-			sender->position = 0;
-		build_frame(sender, buffer[i], template, sender->next + i);
-		length[i] = template->length;
+			if (unlikely(sender->sizes > 1) && ++sender->position == sender->sizes)
+				sender->position = 0;
+			build_frame(sender, buffer[i], template, sender->next + i);
+			length[i] = template->length;
+		}
 	}
 	sender->next += count;
 	sender->held += count;
@@ -112,6 +117,10 @@ stamp_frames(struct sender *sender, uint64_t departure)
 	};
 	unsigned int i;
 
+	if (unlikely(sender->replay != NULL)) {
+		replay_stamp(sender, payload);
+		return;
+	}
 	for (i = 0; i < sender->held; i++) {
 		uint8_t *bytes = (uint8_t *)sender->buffer[i]->buf_addr + RTE_PKTMBUF_HEADROOM;
 
@@ -201,7 +210,9 @@ transmit_round(struct worker *worker, struct sender *sender, uint64_t now)
 	if (taken != 0) {
 		if (unlikely(sender->capture != NULL))
 			capture_commit(sender->capture, taken);
-		if (sender->paced) {
+		if (unlikely(sender->pacer.schedule != NULL)) {
+			replay_note_departures(sender, taken, departure);
+		} else if (sender->paced) {
 			note_departures(sender, taken, departure);
 			sender->earliest = departure +
 				taken * (sender->step >> (16 + CATCH_UP_SHIFT));

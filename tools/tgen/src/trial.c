@@ -274,7 +274,8 @@ engine_live(const struct engine *engine, struct live *live)
 		for (j = 0; j < engine->workers; j++)
 			if (engine->worker[j]->receivers != 0)
 				live->received[stream] +=
-					counter_read(&engine->worker[j]->watch[i].received);
+					counter_read(&engine->worker[j]->watch[i].received) +
+					counter_read(&engine->worker[j]->watch[i].unmarked);
 	}
 }
 

@@ -8,6 +8,7 @@
 #include "flow.h"
 #include "frame.h"
 #include "verbs.h"
+#include "verbs_replay.h"
 
 /* One way to say what sizes frames have: a size, a list of sizes, or a genome. */
 static void
@@ -26,7 +27,7 @@ read_sizes(struct object *object, struct stream *stream)
 	ways += object_text(object, "genome", &genome);
 	if (ways != 1) {
 		problem_set(object->problem, object->path, ways == 0 ? "missing-key" : "bad-value",
-			"a stream needs exactly one of size, sizes and genome");
+			"a stream needs exactly one of size, sizes, genome and replay");
 		return;
 	}
 	stream->sizes = 1;
@@ -98,7 +99,6 @@ read_flows(struct object *stream_object, struct flows *flows)
 	struct object object;
 	size_t i;
 
-	flows->count = 1;
 	if (json == NULL)
 		return;
 	object_path(stream_object, "flows", path);
@@ -159,12 +159,15 @@ read_stream(json_t *json, const char *path, uint16_t ports, struct stream *strea
 		stream->receive_port = stream->transmit_port;
 	object_count_16(&object, "receive_port", 0, last, &stream->receive_port);
 	stream->workers = 1;
-	object_count_16(&object, "workers", 1, TGEN_MAX_WORKERS, &stream->workers);
-	read_sizes(&object, stream);
-	headers_read(&object, stream);
-	read_flows(&object, &stream->flows);
+	stream->flows.count = 1;
+	if (!replay_of_stream(&object, stream)) {
+		object_count_16(&object, "workers", 1, TGEN_MAX_WORKERS, &stream->workers);
+		read_sizes(&object, stream);
+		headers_read(&object, stream);
+		read_flows(&object, &stream->flows);
+	}
 	object_end(&object);
-	if (!problem_is(problem))
+	if (!problem_is(problem) && stream->replay[0] == '\0')
 		check_stream(&object, stream);
 }
 
@@ -174,7 +177,7 @@ verb_configure(struct session *session, struct object *request, json_t **result)
 	struct traffic traffic = { 0 };
 	struct error error = { 0 };
 	char path[MESSAGE_PATH];
-	json_t *list = NULL, *element;
+	json_t *list = NULL, *element, *replays;
 	size_t i;
 
 	if (!object_list(request, "streams", 1, TGEN_MAX_STREAMS, &list))
@@ -197,5 +200,8 @@ verb_configure(struct session *session, struct object *request, json_t **result)
 	session->traffic = traffic;
 	session->has_traffic = true;
 	*result = json_pack("{s:i}", "streams", (int)traffic.streams);
+	replays = replays_json(session);
+	if (replays != NULL)
+		json_object_set_new(*result, "replays", replays);
 	return VERB_DONE;
 }

@@ -4,6 +4,7 @@
 
 #include "payload.h"
 #include "verbs.h"
+#include "verbs_replay.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define MILLISECOND_NS UINT64_C(1000000)
@@ -147,16 +148,20 @@ static void
 read_bounds(struct session *session, struct object *request, struct trial_request *trial)
 {
 	bool has_frames, has_duration;
+	uint64_t grace_ns = 0;
 	unsigned int i;
 
 	has_frames = read_each(session, request, "frames", read_frames, trial->frames);
 	has_duration = object_count(request, "duration_ns", 1, LONGEST_NS, &trial->duration_ns);
 	read_each(session, request, "rate_fps", read_rate, trial->rate_mfps);
 	if (!has_frames && !has_duration)
-		problem_set(request->problem, "", "missing-key",
-			"a trial needs frames, duration_ns, or both");
-	for (i = 0; i < session->traffic.streams && !has_frames; i++)
+		replay_frames_once(session, request, trial);
+	for (i = 0; i < session->traffic.streams && !has_frames && has_duration; i++)
 		trial->frames[i] = frames_of(trial->rate_mfps[i], trial->duration_ns);
+	replay_read_rhythm(session, request, trial, has_frames);
+	object_count(request, "grace_ns", 0, SECOND_NS, &grace_ns);
+	if (has_duration)
+		trial->duration_ns += grace_ns;
 }
 
 enum verb_outcome

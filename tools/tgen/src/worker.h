@@ -35,7 +35,9 @@
 #include "pacer.h"
 #include "part.h"
 #include "port.h"
+#include "replay.h"
 #include "respond.h"
+#include "schedule.h"
 #include "traffic.h"
 #include "window.h"
 
@@ -82,12 +84,14 @@ struct __rte_cache_aligned sender {
 	uint32_t tag; /* of buffers that already hold this stream's fill bytes */
 	const struct template *const *pattern;
 	const struct frame *fill; /* the longest frame: its fill bytes serve all sizes */
+	const struct replay *replay; /* sent in place of the pattern, unless NULL */
 	struct rte_mempool *pool;
 	struct histogram *departure_error;
 	struct capture *capture;
 	uint64_t intended;
 	struct flow_plan plan;
 	struct pacer pacer;
+	struct schedule schedule; /* of the pacer, when it goes by the times of a file */
 	uint64_t step; /* cycles between frames, with 16 bits of fraction */
 	uint64_t phase; /* cycles by which it begins after the others */
 	/* Written by its worker from here on. */
@@ -99,7 +103,7 @@ struct __rte_cache_aligned sender {
 	uint64_t earliest; /* TSC of the next burst, when it is behind its schedule */
 	uint64_t last_refusal; /* when the port last did not take all frames; 0 if it always did */
 	bool refusing; /* it was still at it when sending ended */
-	uint16_t position; /* in the pattern */
+	uint32_t position; /* in the pattern, or in the file */
 	uint16_t held; /* frames built that the port has not taken yet */
 	uint16_t length[PORT_BURST];
 	struct rte_mbuf *buffer[PORT_BURST];
@@ -109,6 +113,7 @@ struct __rte_cache_aligned receiver {
 	uint16_t port; /* its number here, */
 	uint16_t device, queue; /* and what DPDK knows it by */
 	uint16_t count; /* frames polled and not yet checked */
+	uint8_t unmarked; /* part that has frames without a mark for this port, from 1; 0: none */
 	uint64_t tsc; /* when they were polled */
 	uint64_t calm_tsc; /* when a poll last found less than a full burst */
 	uint64_t backlog, backlog_limit; /* frames found in full bursts without a pause */
@@ -128,9 +133,11 @@ struct __rte_cache_aligned watch {
 	uint16_t length; /* in memory; 0 when sizes differ */
 	uint16_t sizes;
 	const struct template *const *pattern;
+	const struct replay *replay; /* in place of the pattern, unless NULL */
 	struct histogram *latency, *variation; /* NULL when not asked for */
 	/* Written by its worker from here on. */
 	RTE_ATOMIC(uint64_t) received __rte_cache_aligned; /* read while it runs */
+	RTE_ATOMIC(uint64_t) unmarked; /* beside them; read while it runs, too */
 	uint64_t received_bytes;
 	uint64_t distinct, duplicates, reordered, reorder_extent, beyond_window;
 	uint64_t last_arrival, longest_silence;

@@ -89,16 +89,36 @@ engine_configure(struct engine *engine, const struct traffic *traffic, struct er
 
 		demand(stream->id == i && stream->transmit_port < 2 && stream->receive_port < 2);
 		demand(stream->workers >= 1 && stream->workers <= TGEN_MAX_WORKERS);
+		demand(stream->flows.count >= 1 && stream->flows.count <= TGEN_MAX_FLOWS);
+		if (stream->replay[0] != '\0') {
+			demand(stream->replay[0] == '/' && stream->sizes == 0);
+			continue;
+		}
 		demand(stream->sizes >= 1 && stream->sizes <= TGEN_MAX_SIZES);
 		demand(stream->size[0] >= TGEN_MIN_FRAME && stream->size[0] <= TGEN_MAX_FRAME);
 		demand(stream->headers.vlans <= 2 && stream->headers.mpls_labels <= 3);
-		demand(stream->flows.count >= 1 && stream->flows.count <= TGEN_MAX_FLOWS);
 		demand(stream->flows.variations <= TGEN_MAX_VARIATIONS);
 	}
 	if (traffic->stream[0].size[0] == FAKE_REFUSED_SIZE)
 		return error_set(error, EINVAL, "refused", "the engine does not like this size");
 	engine->traffic = *traffic;
 	return 0;
+}
+
+/* Any file has these three frames, the last of them without a mark. */
+const struct replay *
+engine_replay(const struct engine *engine, unsigned int stream)
+{
+	static struct replay_frame frames[] = {
+		{ .length = 60, .mark = 42 }, { .when_ns = 1000, .length = 60, .mark = 42 },
+		{ .when_ns = 2000, .length = 60, .mark = REPLAY_UNMARKED },
+	};
+	static const struct replay replay = {
+		.frames = 3, .unmarked = 1, .longest = 60, .shortest = 60, .sum = 192,
+		.period_ns = 3000, .frame = frames,
+	};
+
+	return engine->traffic.stream[stream].replay[0] != '\0' ? &replay : NULL;
 }
 
 static void
@@ -144,7 +164,10 @@ fill_result(struct engine *engine)
 
 		stream->intended = engine->request.frames[i];
 		stream->sent = stream->intended == TGEN_48_BITS ? 1000 : stream->intended;
-		stream->received = stream->distinct = stream->sent;
+		stream->replays = asked->replay[0] != '\0';
+		stream->unmarked = stream->replays ? stream->sent / 3 : 0;
+		stream->unmarked_received = stream->unmarked;
+		stream->received = stream->distinct = stream->sent - stream->unmarked;
 		stream->arrived[asked->receive_port] = stream->sent;
 		stream->latency = engine->request.latency ? &engine->histogram : NULL;
 		stream->variation = engine->request.variation ? &engine->histogram : NULL;

@@ -45,6 +45,9 @@ static const char *const requests[] = {
 		"\"burst\":4,\"drain_ns\":1,\"quiet_ns\":1,\"latency\":true,\"variation\":true,"
 		"\"check_fill\":true,\"wait\":false,\"number\":9}",
 	"{\"id\":4,\"verb\":\"trial\",\"frames\":1000}",
+	"{\"id\":3,\"verb\":\"configure\",\"streams\":[{\"replay\":\"/x.pcap\"}]}",
+	"{\"id\":4,\"verb\":\"trial\",\"rhythm\":\"file\",\"duration_ns\":100000,"
+		"\"grace_ns\":100,\"rate_fps\":1000000}",
 	"{\"id\":4,\"verb\":\"trial\",\"frames\":[10,20],\"duration_ns\":5}",
 	"{\"id\":5,\"verb\":\"burst\",\"frames\":100,\"rate_fps\":7,\"timeout_ns\":1000}",
 	"{\"id\":5,\"verb\":\"burst\",\"frames\":[4,281474976710],\"bursts\":9,\"gap_ns\":100}",
@@ -65,6 +68,7 @@ static const char *const words[] = {
 	"hello", "vlan", "vni", "geneve", "gre", "gtpu", "key", "teid", "carries", "ip", "source_mac", "source_ip", "ipv4", "ipv6", "udp", "::", "0.0.0.0",
 	"198.18.0.1", "ff:ff:ff:ff:ff:ff", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
 	"i", "\xc3\xa4\xe2\x82\xac", "%s%n", "shuffled", "/", "/tmp/x",
+	"replay", "rhythm", "file", "even",
 };
 
 static const json_int_t numbers[] = {

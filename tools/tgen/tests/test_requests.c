@@ -98,6 +98,10 @@ test_an_error_says_where_it_is(void **state)
 		{ STREAM("\"size\":200,\"gre\":{},\"flows\":{\"vary\":[{\"field\":\"key\","
 			"\"count\":2}]}"), "bad-value", "streams[1].flows" },
 		{ STREAM("\"size\":64,\"layer3\":\"ipv6\""), "bad-size", "streams[1]" },
+		{ STREAM("\"replay\":\"x.pcap\""), "bad-value", "streams[1].replay" },
+		{ STREAM("\"replay\":7"), "wrong-type", "streams[1].replay" },
+		{ STREAM("\"replay\":\"/x.pcap\",\"size\":64"), "unknown-key",
+			"streams[1].size" },
 		{ STREAM("\"size\":64,\"flows\":7"), "wrong-type", "streams[1].flows" },
 		{ STREAM("\"size\":64,\"flows\":{}"), "missing-key", "streams[1].flows" },
 		{ STREAM("\"size\":64,\"flows\":{\"vary\":[{\"field\":\"colour\",\"count\":2}]}"),
@@ -312,6 +316,72 @@ test_bursts_are_counted_one_by_one_and_all_together(void **state)
 		"\"bursts\":2,\"gap_ns\":1}", "out-of-range", "frames");
 }
 
+static void
+test_a_file_is_sent_once_for_a_time_or_at_a_rate(void **state)
+{
+	struct talk *talk = *state;
+	const struct trial_request *request = &talk->session->pending.request;
+	static const struct {
+		const char *keys;
+		json_int_t frames;
+	} trials[] = {
+		/* Three frames, and again, a microsecond apart. */
+		{ "", 3 }, { ",\"rhythm\":\"file\"", 3 }, { ",\"frames\":7", 7 },
+		{ ",\"duration_ns\":7001,\"rhythm\":\"file\"", 8 },
+		{ ",\"duration_ns\":7000,\"rhythm\":\"file\"", 7 },
+		{ ",\"duration_ns\":7000,\"rhythm\":\"file\",\"rate_fps\":2000000", 14 },
+		{ ",\"duration_ns\":7000,\"grace_ns\":9000,\"rate_fps\":1000000", 7 },
+	};
+	json_t *file;
+	size_t i;
+	char line[200];
+
+	file = json_array_get(json_object_get(result_of(talk, "{\"id\":1,\"verb\":\"configure\","
+		"\"streams\":[{\"transmit_port\":1,\"replay\":\"/x.pcap\"}]}"), "replays"), 0);
+	assert_int_equal(integer(file, "stream"), 0);
+	assert_int_equal(integer(file, "frames"), 3);
+	assert_int_equal(integer(file, "unmarked"), 1);
+	assert_int_equal(integer(file, "longest"), 64);
+	for (i = 0; i < sizeof(trials) / sizeof(trials[0]); i++) {
+		snprintf(line, sizeof(line), "{\"id\":1,\"verb\":\"trial\",\"wait\":false%s}",
+			trials[i].keys);
+		result_of(talk, line);
+		assert_int_equal(request->frames[0], trials[i].frames);
+		result_of(talk, "{\"id\":1,\"verb\":\"stop\"}");
+		session_tick(talk->session, 0);
+	}
+	assert_int_equal(request->duration_ns, 16000);
+	assert_refused(talk, "{\"id\":1,\"verb\":\"trial\",\"rhythm\":\"swing\"}", "bad-value",
+		"rhythm");
+	assert_refused(talk, "{\"id\":1,\"verb\":\"trial\",\"rhythm\":\"file\","
+		"\"rate_fps\":0.5}", "out-of-range", "rhythm");
+	result_of(talk, CONFIGURE);
+	assert_refused(talk, "{\"id\":1,\"verb\":\"trial\"}", "missing-key", "");
+	assert_refused(talk, "{\"id\":1,\"verb\":\"trial\",\"frames\":1,\"rhythm\":\"file\"}",
+		"bad-value", "rhythm");
+}
+
+static void
+test_what_a_file_is_sent_of_is_counted_apart(void **state)
+{
+	struct talk *talk = *state;
+	json_t *stream;
+
+	result_of(talk, "{\"id\":1,\"verb\":\"configure\",\"streams\":"
+		"[{\"replay\":\"/x.pcap\"}]}");
+	forget(talk);
+	say(talk, "{\"id\":1,\"verb\":\"trial\",\"frames\":9}\n");
+	while (talk->lines == 0)
+		session_tick(talk->session, 0);
+	stream = json_array_get(json_object_get(json_object_get(talk->line[0], "result"),
+		"streams"), 0);
+	assert_int_equal(integer(stream, "sent"), 9);
+	assert_int_equal(integer(stream, "unmarked"), 3);
+	assert_int_equal(integer(stream, "unmarked_received"), 3);
+	assert_int_equal(integer(stream, "distinct"), 6);
+	assert_int_equal(integer(stream, "lost"), 0);
+}
+
 int
 main(void)
 {
@@ -325,6 +395,8 @@ main(void)
 		TEST(test_what_the_engine_refuses_is_handed_on),
 		TEST(test_rates_are_exact_to_a_thousandth),
 		TEST(test_hosts_of_a_responder),
+		TEST(test_a_file_is_sent_once_for_a_time_or_at_a_rate),
+		TEST(test_what_a_file_is_sent_of_is_counted_apart),
 		TEST(test_bursts_are_counted_one_by_one_and_all_together),
 	};
 
