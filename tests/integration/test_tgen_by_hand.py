@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from conftest import Require
+from real_runs import hugepages
+
+from vsperf.host.hugepages import read_pools
 
 pytestmark = pytest.mark.machine
 
+MAP_HUGETLB, MAP_HUGE_SHIFT = 0x40000, 26
+"""Flags of mmap that Python does not name: hugepages, and the size of them."""
 RING = ("--vdev", "net_ring0", "--no-hugepages")
 
 
@@ -40,6 +48,33 @@ def test_ports_shows_what_was_negotiated() -> None:
     facts = json.loads(tgen("ports", *RING, "--json").stdout)
     assert facts["ports"][0]["driver"] == "net_ring"
     assert facts["hello"]["protocol"] == 1
+
+
+@pytest.fixture(name="no_page_free")
+def fixture_no_page_free(require: Require) -> Iterator[None]:
+    """Take all hugepages that are free, as long as a test takes."""
+    for part in ("root", "hugepages"):
+        require(part)
+    with ExitStack() as stack:
+        for pool in read_pools():
+            if pages := pool.free:
+                shift = pool.page_bytes.bit_length() - 1
+                flags = (
+                    mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_HUGETLB | shift << MAP_HUGE_SHIFT
+                )
+                taken = stack.enter_context(mmap.mmap(-1, pages * pool.page_bytes, flags=flags))
+                for page in range(pages):
+                    taken[page * pool.page_bytes] = 1
+        yield
+
+
+@pytest.mark.usefixtures("built", "no_page_free")
+def test_hugepages_that_are_missing_are_reserved_and_returned() -> None:
+    before = hugepages()
+    done = tgen("ports", "--vdev", "net_ring0", "--hugepages")
+    assert done.returncode == 0, done.stderr
+    assert "net_ring0" in done.stdout
+    assert hugepages() == before
 
 
 @pytest.mark.usefixtures("built")

@@ -108,13 +108,15 @@ def test_a_port_that_cannot_be_made_is_told_in_dpdks_words() -> None:
 
 
 def test_a_lack_of_hugepages_is_told_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "LEAST_HUGEPAGES", 1 << 40)
+    monkeypatch.setattr(process, "MEMORY_BYTES", 1 << 50)
     with (
         pytest.raises(NotReadyError, match="hugepages") as failed,
         at_hand(RINGS, Options()),
     ):
         pytest.fail("a tgen was given")
-    assert "nr_hugepages" in str(failed.value.problems[0].fix)
+    (problem,) = failed.value.problems
+    assert "hugepages are needed on node" in problem.what
+    assert "--no-hugepages" in (problem.fix or "")
 
 
 @pytest.mark.parametrize(

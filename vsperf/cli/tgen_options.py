@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
 
 from vsperf.cli.quantities import QuantityType
+from vsperf.errors import UsageError
 from vsperf.trafficgens.tgen.command import Options
 from vsperf.units import Count, CpuSet, Duration, FrameSize
 
@@ -70,23 +72,56 @@ _PROCESS = (
 
 
 def stream_options(function: F) -> F:
-    """Add the options that say what is sent."""
-    for option in (
-        click.option(
-            "--header",
-            "headers",
-            multiple=True,
-            metavar="KEY=JSON",
-            help="A key of tgen's streams, such as vlans=[100] or layer3=ipv6.",
-        ),
-        click.option(
-            "--direction",
-            type=click.Choice(["both", "forward", "reverse"]),
-            default="both",
-            help="Which way pairs of ports send.",
-        ),
-        click.option("--flows", type=QuantityType(Count), default="1", help="Flows per stream."),
-        click.option("--size", type=SIZE, default="64B", help="Frame size with FCS."),
-    ):
-        function = option(function)
-    return function
+    """Add the options that say what is sent, and which way; the ports are known by then."""
+
+    @functools.wraps(function)
+    def collecting(
+        devices: tuple[str, ...],
+        size: FrameSize,
+        flows: Count,
+        direction: Any,
+        headers: tuple[str, ...],
+        **values: Any,
+    ) -> Any:
+        from vsperf.trafficgens.tgen import byhand
+
+        stream = byhand.Stream(size.bytes, int(flows), _headers(headers))
+        ways = byhand.ways_between(len(devices), direction)
+        return function(devices=devices, stream=stream, ways=ways, **values)
+
+    for option in _STREAM:
+        collecting = option(collecting)
+    return collecting  # type: ignore[return-value]
+
+
+_STREAM = (
+    click.option(
+        "--header",
+        "headers",
+        multiple=True,
+        metavar="KEY=JSON",
+        help="A key of tgen's streams, such as vlans=[100] or layer3=ipv6.",
+    ),
+    click.option(
+        "--direction",
+        type=click.Choice(["both", "forward", "reverse"]),
+        default="both",
+        help="Which way pairs of ports send.",
+    ),
+    click.option("--flows", type=QuantityType(Count), default="1", help="Flows per stream."),
+    click.option("--size", type=SIZE, default="64B", help="Frame size with FCS."),
+)
+
+
+def _headers(texts: tuple[str, ...]) -> dict[str, Any]:
+    """Read KEY=JSON; what is no JSON is text."""
+    found = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise UsageError(f"{text!r} is no header", fix="write KEY=JSON, such as vlans=[100]")
+        try:
+            found[key] = json.loads(value)
+        except ValueError:
+            found[key] = value
+    return found

@@ -17,7 +17,7 @@ from vsperf.cli.tgen_options import DURATION, SIZE, port_options, process_option
 from vsperf.errors import UsageError
 from vsperf.quantity import decimal_text
 from vsperf.trafficgens.tgen.command import Options
-from vsperf.units import Count, CpuSet, Duration, FrameSize, Rate
+from vsperf.units import CpuSet, Duration, FrameSize, Rate
 
 NOTHING = ("net_null0",)
 """For what needs no port."""
@@ -76,10 +76,8 @@ def ports(devices: tuple[str, ...], options: Options, as_json: bool) -> None:
 def trial(
     devices: tuple[str, ...],
     options: Options,
-    size: FrameSize,
-    flows: Count,
-    direction: Any,
-    headers: tuple[str, ...],
+    stream: Any,
+    ways: Any,
     rate: Rate | None,
     duration: Duration,
     burst: int,
@@ -93,8 +91,7 @@ def trial(
     sending = byhand.Sending(
         _fps(rate), duration.ns, burst=burst, variation=variation, respond=respond
     )
-    stream = byhand.Stream(size.bytes, int(flows), _headers(headers))
-    _send(devices, options, byhand.ways_between(len(devices), direction), stream, sending, as_json)
+    _send(devices, options, ways, stream, sending, as_json)
 
 
 @command.command(
@@ -115,10 +112,8 @@ def trial(
 def burst(
     devices: tuple[str, ...],
     options: Options,
-    size: FrameSize,
-    flows: Count,
-    direction: Any,
-    headers: tuple[str, ...],
+    stream: Any,
+    ways: Any,
     frames: int,
     bursts: int,
     gap: Duration,
@@ -132,8 +127,7 @@ def burst(
     from vsperf.trafficgens.tgen import byhand
 
     sending = byhand.Bursts(frames, bursts, gap.ns, _fps(rate))
-    stream = byhand.Stream(size.bytes, int(flows), _headers(headers))
-    _send(devices, options, byhand.ways_between(len(devices), direction), stream, sending, as_json)
+    _send(devices, options, ways, stream, sending, as_json)
 
 
 @command.command(
@@ -148,10 +142,8 @@ def burst(
 def capture(
     devices: tuple[str, ...],
     options: Options,
-    size: FrameSize,
-    flows: Count,
-    direction: Any,
-    headers: tuple[str, ...],
+    stream: Any,
+    ways: Any,
     frames: int,
     file: Path,
 ) -> None:
@@ -161,8 +153,6 @@ def capture(
     """
     from vsperf.trafficgens.tgen import byhand
 
-    stream = byhand.Stream(size.bytes, int(flows), _headers(headers))
-    ways = byhand.ways_between(len(devices), direction)
     files = {n: file.with_suffix(f".{n}{file.suffix}") for n in range(len(devices))}
     if len(devices) == 1:
         files = {0: file}
@@ -317,17 +307,3 @@ def _send(
         click.echo(json.dumps(result, indent=2))
     else:
         print_trial(result, ways)
-
-
-def _headers(texts: tuple[str, ...]) -> dict[str, Any]:
-    """Read KEY=JSON; what is no JSON is text."""
-    found = {}
-    for text in texts:
-        key, equals, value = text.partition("=")
-        if not equals:
-            raise UsageError(f"{text!r} is no header", fix="write KEY=JSON, such as vlans=[100]")
-        try:
-            found[key] = json.loads(value)
-        except ValueError:
-            found[key] = value
-    return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 import subprocess
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -34,7 +34,6 @@ START_S = 30.0
 LINKS_S = 10.0
 ANSWER_S = 10.0
 ROUND_TRIPS = 400
-LEAST_HUGEPAGES = 64
 MEMORY_BYTES = 256 << 20
 """Hugepages that it may take, per memory node that it runs on."""
 
@@ -145,12 +144,10 @@ def running(
     one of its own, and claims its memory, which a deployment has done for all of its parts.
     """
     binary = find_binary()
-    if options.hugepages:
-        _require_hugepages()
     claimed = _memory(options) if workspace is None else {}
     with (
         given_or_own(workspace, "a traffic generator by hand") as place,
-        reserve(claimed, place),
+        _reserved(claimed, place),
     ):
         name, control = place.fill(PREFIX), Path(place.fill(CONTROL))
         argv = command_line(str(binary), name, control, ports, options)
@@ -228,24 +225,22 @@ def _greet(tgen: Tgen) -> None:
         )
 
 
+@contextmanager
+def _reserved(needed_bytes: Mapping[int, int], workspace: Workspace) -> Iterator[None]:
+    """See to hugepages as `reserve` does; by hand it can also be done without them."""
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(reserve(needed_bytes, workspace))
+        except NotReadyError as error:
+            (problem,) = error.problems
+            fix = f"{problem.fix}; or do without them: --no-hugepages"
+            raise NotReadyError(problem.what, why=problem.why, fix=fix) from error
+        yield
+
+
 def _memory(options: Options) -> dict[int, int]:
     """Return how many bytes of hugepages it takes, by memory node."""
     if not options.hugepages:
         return {}
     near = read_topology(frozenset(options.cpus))
     return {near[number].node: MEMORY_BYTES for number in options.cpus}
-
-
-def _require_hugepages() -> None:
-    """Say so before DPDK would, and say how to mend it."""
-    free = 0
-    with suppress(OSError):
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("HugePages_Free:"):
-                free = int(line.split()[1])
-    if free < LEAST_HUGEPAGES:
-        raise NotReadyError(
-            f"tgen needs hugepages, and {free} are free",
-            fix="sysctl vm.nr_hugepages=512, or do without them: generator.hugepages=false in a "
-            "case, --no-hugepages by hand",
-        )
