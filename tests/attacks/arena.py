@@ -11,6 +11,7 @@ from pathlib import Path
 
 from real_runs import Place, Run
 
+from attacks.pages import PageWatch
 from vsperf.host.claims import Ledger
 from vsperf.host.hugepages import Machine, read_pools
 from vsperf.host.procfs import start_ticks
@@ -37,7 +38,9 @@ class Arena(Place):
     view: Path = field(default=Path("/"))
     """The root folder as those commands see it."""
     pages_before: dict[Path, int] = field(default_factory=dict)
-    """Hugepages that there were before, by pool; others may have taken theirs away since."""
+    """Hugepages that there were before, by pool."""
+    watch: PageWatch | None = None
+    """Who has changed their number since."""
 
     def __post_init__(self) -> None:
         self.temporary.mkdir(parents=True, exist_ok=True)
@@ -95,16 +98,30 @@ class Arena(Place):
                 if (link / "ifalias").read_text().startswith(begins):
                     yield f"tap {link.name}"
 
+    def is_own(self, pid: int) -> bool:
+        """Whether a process is a command of this place, or was started by one."""
+        if any(run.process.pid == pid for run in self.runs):
+            return True
+        with suppress(OSError):
+            environ = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+            return f"VSPERF_RUNTIME={self.runtime}".encode() in environ
+        return False
+
     def _hugepages(self) -> Iterator[str]:
-        """Yield claims of this place, and pages more than before that nobody else claims."""
+        """Yield claims of this place, and pages that neither were there nor are somebody else's."""
         for pool in read_pools():
             path = Machine().ledger(pool)
             ledger = Ledger.of(path, pool)
             if any(claim.is_relative_to(self.runtime) for claim in ledger.claims):
                 yield f"a claim in {path}"
-            before = self.pages_before.get(pool.folder, pool.total)
-            if pool.total > before and not ledger.claims:
-                yield f"{pool.total} pages in {pool.folder}, which had {before}"
+            if self.watch is None or ledger.claims:
+                continue
+            before, others = self.pages_before[pool.folder], self.watch.grown_by_others(pool.folder)
+            if pool.total > before + others:
+                yield (
+                    f"{pool.total} pages in {pool.folder}, which had {before}, and {others:+} by "
+                    f"others; {path} says that runs added {ledger.added}; {self.watch}"
+                )
 
     def _reports(self) -> Iterator[str]:
         """Yield what vsperf wrote of bugs of its own."""

@@ -22,6 +22,7 @@ from attacks.announced import found
 from attacks.arena import Arena
 from attacks.full_disk import FullDisk
 from attacks.kills import P2P, PROCESSES, PVP, SIMULATED, Pace, Round, Scenario
+from attacks.pages import PageWatch
 from attacks.sandbox import sandbox
 from attacks.stop import Stop
 from attacks.tally import Tally
@@ -105,8 +106,14 @@ class Kills:
     def _arena(self, name: str) -> Iterator[Arena]:
         with tempfile.TemporaryDirectory(prefix="round-", dir=self.base) as folder:
             arena = Arena(Path(folder), self.base / "run", self.base / "cache")
-            arena.pages_before = hugepages() if self.scenario.real else {}
-            yield arena
+            if not self.scenario.real:
+                yield arena
+                return
+            arena.pages_before = hugepages()
+            with PageWatch(arena.is_own) as arena.watch:
+                yield arena
+                others = arena.watch.by_others()
+            self.tally.by_others += [f"{name}: {change}" for change in others]
 
     def _keep(self, arena: Arena, name: str) -> None:
         kept = self.evidence / f"{name.replace(' ', '-')}-seed-{self.seed}"
@@ -163,7 +170,10 @@ def ask(worker: subprocess.Popen[str], number: int) -> list[str]:
 
 def campaigns(seed: int, tally: Tally, base: Path, evidence: Path, stop: Stop) -> list[Campaign]:
     """Return all campaigns, in the order in which they take turns."""
-    kinds = ((SIMULATED, False), (P2P, False), (SIMULATED, True), (PROCESSES, False), (PVP, False))
+    kinds = (
+        *((SIMULATED, False), (P2P, False), (SIMULATED, True)),
+        *((PROCESSES, False), (PVP, False), (P2P, True)),
+    )
     found: list[Campaign] = [
         Kills(scenario, seed, tally, base, evidence, stop, full_disk)
         for scenario, full_disk in kinds

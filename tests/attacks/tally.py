@@ -38,6 +38,8 @@ class Tally:
     """Things that were still there after `vsperf clean`."""
     full_disks: int = 0
     """Runs that a full disk ended."""
+    by_others: list[str] = field(default_factory=list)
+    """How others changed the number of hugepages during real rounds."""
     findings: list[Finding] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)
 
@@ -63,7 +65,8 @@ class Tally:
         """Return all figures, one per line."""
         rows = [*self._rows()]
         width = max(len(name) for name, _ in rows)
-        return "\n".join(f"{name:<{width}}  {number}" for name, number in rows)
+        lines = [f"{name:<{width}}  {number}" for name, number in rows]
+        return "\n".join([*self.by_others, *lines])
 
     def _rows(self) -> Iterator[tuple[str, str]]:
         yield "minutes", f"{self.minutes:.1f}"
@@ -77,4 +80,5 @@ class Tally:
         yield "trials announced", f"{self.announced:,}"
         yield "trials lost", f"{self.lost:,}"
         yield "things left", f"{self.left:,}"
+        yield "changes of hugepages by others", f"{len(self.by_others):,}"
         yield "findings", f"{len(self.findings):,}"

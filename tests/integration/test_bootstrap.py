@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from pathlib import Path
 
+import pytest
 from conftest import REPOSITORY
 
 
@@ -79,6 +81,49 @@ def test_a_step_that_fails_shows_its_last_words_and_names_the_log(tmp_path: Path
     assert "the end of build/set-up.log:" in done.stdout
     assert "require-hashes" in done.stdout, "a package that has no hash is not installed"
     assert "vsperf-without-a-hash" in (tmp_path / "build" / "set-up.log").read_text()
+
+
+SWITCH_FOR_SERVICES = """
+as_root() { "$@"; }
+%s
+hold_services
+echo held
+while :; do sleep 0.05; done
+"""
+
+
+def holding_services(policy: Path) -> subprocess.Popen[str]:
+    """Start what keeps services from starting, with its file elsewhere."""
+    text = (REPOSITORY / "tools" / "bootstrap").read_text()
+    begin, end = text.index("policy=/usr/sbin/policy-rc.d"), text.index("# Installs packages whose")
+    part = text[begin:end].replace("policy=/usr/sbin/policy-rc.d", f"policy={policy}")
+    argv = ["sh", "-euc", SWITCH_FOR_SERVICES % part]
+    process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    return process
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM, signal.SIGINT])
+def test_a_set_up_that_a_signal_ends_lets_services_start_again(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    policy = tmp_path / "policy-rc.d"
+    with holding_services(policy) as process:
+        refused = subprocess.run([policy, "openvswitch-switch", "start"], check=False)
+        others = subprocess.run([policy, "ssh", "start"], check=False)
+        process.send_signal(number)
+        assert process.wait(10) == 130
+    assert (refused.returncode, others.returncode) == (101, 0)
+    assert not policy.exists()
+
+
+def test_a_switch_for_services_that_somebody_else_made_stays_as_it_is(tmp_path: Path) -> None:
+    policy = tmp_path / "policy-rc.d"
+    policy.write_text("#!/bin/sh\nexit 101\n")
+    with holding_services(policy) as process:
+        process.terminate()
+    assert policy.read_text() == "#!/bin/sh\nexit 101\n"
 
 
 def finish(checkout: Path) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from attacker import NOBODY, Town, as_nobody, town
 from cli_shell import SMOKE, Shell, fixture_vsperf
+from forged_index import change, seal
 
 from vsperf.errors import ExitCode
 from vsperf.host.cache import read_found, write_found
@@ -213,6 +214,20 @@ def test_a_link_in_a_cache_of_ones_own_is_not_followed(here: Town) -> None:
 def test_an_index_of_another_user_is_neither_believed_nor_written(
     vsperf: Shell, here: Town
 ) -> None:
+    results = here.tmp / "results"
+    interrupted(vsperf, results)
+    listed = ("results", "--cases", "--json", "--results", str(results))
+    expected = vsperf(*listed).out
+    change(results / INDEX, "UPDATE cases SET label = 'forged'")
+    seal(results / INDEX)
+    before = (results / INDEX).read_bytes()
+    assert "forged" in vsperf(*listed).out, "or nothing is forged"
+    give(results)
+    assert vsperf(*listed).out == expected
+    assert (results / INDEX).read_bytes() == before
+
+
+def test_no_index_is_written_through_a_link_of_another_user(vsperf: Shell, here: Town) -> None:
     results = here.tmp / "results"
     interrupted(vsperf, results)
     (results / INDEX).unlink(missing_ok=True)

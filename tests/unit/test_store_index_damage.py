@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from forged_index import change, seal
 from stored_runs import (
     ALL_TABLES,
     everything,
@@ -22,7 +23,7 @@ from stored_runs import (
     store_finished,
 )
 
-from vsperf.store.index import CHECKSUM, INDEX, SCRATCH, SEED, Index, _checksum
+from vsperf.store.index import INDEX, SCRATCH, SEED, Index
 from vsperf.store.leftovers import leftovers
 
 __all__ = ["fixture_mixed"]
@@ -49,9 +50,7 @@ def holes(path: Path) -> None:
 
 
 def tables_gone(path: Path) -> None:
-    with sqlite3.connect(path) as database:
-        database.execute("DROP TABLE cases")
-    database.close()
+    change(path, "DROP TABLE cases")
 
 
 def a_directory(path: Path) -> None:
@@ -89,21 +88,13 @@ def a_pipe_beside_it(path: Path) -> None:
         os.mkfifo(f"{path}-{end}")
 
 
-def sealed(path: Path) -> None:
-    """Give an image the checksum that belongs to it, as only a forger would."""
-    image = path.read_bytes()
-    path.write_bytes(image[: CHECKSUM.start] + _checksum(image) + image[CHECKSUM.stop :])
-
-
-def unbelievable(change: str, seal: bool = False) -> Callable[[Path], None]:
+def unbelievable(values: str, sealed: bool = False) -> Callable[[Path], None]:
     """Return the damage that leaves a sound database with values that nothing can have written."""
 
     def damage(path: Path) -> None:
-        with sqlite3.connect(path) as database:
-            database.execute(f"UPDATE {change}")
-        database.close()
-        if seal:
-            sealed(path)
+        change(path, f"UPDATE {values}")
+        if sealed:
+            seal(path)
 
     return damage
 
@@ -130,7 +121,7 @@ UNBELIEVABLE = (
     [
         *(junk, half, holes, tables_gone, another_value, a_longer_image, a_giant_without_content),
         *(a_directory, a_pipe, a_link_to_nothing, a_pipe_beside_it),
-        *(pytest.param(unbelievable(change, seal=True), id=change) for change in UNBELIEVABLE),
+        *(pytest.param(unbelievable(values, sealed=True), id=values) for values in UNBELIEVABLE),
     ],
 )
 def test_a_damaged_index_is_made_anew_without_a_word(
@@ -153,10 +144,10 @@ def test_whatever_a_value_of_the_index_becomes_there_is_an_answer(mixed: Path) -
     database.close()
     for table, column in columns:
         for value in ("NULL", "'x'", "-1", "X'ff'", "99999999999999999999"):
-            change = f"OR IGNORE {table} SET {column} = {value}"
-            unbelievable(change)(mixed / INDEX)
+            values = f"OR IGNORE {table} SET {column} = {value}"
+            unbelievable(values)(mixed / INDEX)
             assert everything(mixed) == before
-            unbelievable(change, seal=True)(mixed / INDEX)
+            unbelievable(values, sealed=True)(mixed / INDEX)
             everything(mixed)
             (mixed / INDEX).unlink()
             everything(mixed)
@@ -164,7 +155,7 @@ def test_whatever_a_value_of_the_index_becomes_there_is_an_answer(mixed: Path) -
 
 def test_an_image_that_is_as_it_was_written_is_believed(mixed: Path) -> None:
     everything(mixed)
-    unbelievable("cases SET label = 'believed'", seal=True)(mixed / INDEX)
+    unbelievable("cases SET label = 'believed'", sealed=True)(mixed / INDEX)
     with refreshed(mixed) as index:
         assert {case.label for case in index.cases()} == {"believed"}
 
@@ -175,7 +166,7 @@ def test_an_index_of_another_layout_is_made_anew(
     before = everything(mixed)
     with monkeypatch.context() as another:
         another.setattr("vsperf.store.index.SEED", SEED + 1)
-        unbelievable("cases SET label = 'believed'", seal=True)(mixed / INDEX)
+        unbelievable("cases SET label = 'believed'", sealed=True)(mixed / INDEX)
     assert everything(mixed) == before
 
 
@@ -236,7 +227,7 @@ def test_a_directory_that_cannot_be_written_is_read_all_the_same(fresh: bool) ->
 HAMMER = """
 import sys
 from pathlib import Path
-from vsperf.store.index import CHECKSUM, INDEX, SCRATCH, SEED, Index, _checksum
+from vsperf.store.index import INDEX, SCRATCH, SEED, Index
 from vsperf.store.leftovers import leftovers
 for _ in range(15):
     with Index.open(Path(sys.argv[1])) as index:
