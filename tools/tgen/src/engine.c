@@ -30,7 +30,7 @@ start_ports(struct engine *engine, const struct engine_options *options, struct 
 		ret = port_limit_queues(id, &receive, &transmit, error);
 		if (ret == 0)
 			ret = port_start(&engine->port[engine->ports], id, receive, transmit,
-				options, error);
+				(uint16_t)engine_transmitters(engine), options, error);
 		if (ret != 0)
 			return ret;
 		engine->ports++;

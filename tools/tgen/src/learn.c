@@ -70,9 +70,11 @@ write_advertisement(uint8_t *bytes, const struct announcement *who)
 
 /* False when there is no buffer, or the port does not take it. */
 static bool
-announce(const struct port *port, const struct announcement *who)
+announce(struct port *port, const struct announcement *who)
 {
-	struct rte_mbuf *buffer = rte_pktmbuf_alloc(port->receive_pool);
+	struct error ignored;
+	struct rte_mempool *pool = port_transmit_pool(port, PORT_SHORT, &ignored);
+	struct rte_mbuf *buffer = pool != NULL ? rte_pktmbuf_alloc(pool) : NULL;
 	uint16_t length;
 
 	if (buffer == NULL)

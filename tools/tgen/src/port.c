@@ -15,11 +15,11 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
+#include "pool.h"
 #include "port.h"
 
 #define POOL_CACHE 512
 #define POOL_CACHE_LONG 128 /* of buffers for jumbo frames, which are some MB otherwise */
-#define POOL_HELD (TGEN_MAX_STREAMS * PORT_BURST) /* frames built that no port has taken yet */
 #define ORDINARY_MTU 1500
 #define LEAST_ROOM 2048 /* several drivers want no less */
 #define FRAME_OVERHEAD 18 /* Ethernet header and FCS: what the MTU does not count */
@@ -38,32 +38,39 @@ clamp_ring(uint16_t asked, const struct rte_eth_desc_lim *limits)
 	return size;
 }
 
-/*
- * What may be out of reach beside the rings' buffers: in the caches of all lcores, which hold half
- * as much again as their size, in a burst of each that was received, and in what streams hold.
- */
+/* A stream has a sender for each of its workers on this port; all streams have no more than so many. */
 static uint32_t
-spare_buffers(uint32_t cache)
+most_senders(const struct port *port)
 {
-	return rte_lcore_count() * (cache + cache / 2 + PORT_BURST) + POOL_HELD;
+	uint32_t each = RTE_MIN(port->workers, port->transmit_queues);
+
+	return RTE_MIN(each * TGEN_MAX_STREAMS, (uint32_t)TGEN_MAX_PARTS);
 }
 
 static struct rte_mempool *
-create_pool(uint16_t id, const char *use, uint32_t descriptors, uint16_t room, struct error *error)
+create_pool(const struct port *port, const char *use, uint32_t descriptors, uint16_t room,
+	struct error *error)
 {
+	struct pool_holders holders = {
+		.descriptors = descriptors,
+		.lcores = rte_lcore_count(),
+		.cache = room > LEAST_ROOM + PORT_TAGS ? POOL_CACHE_LONG : POOL_CACHE,
+		.queues = port->receive_queues,
+		.senders = most_senders(port),
+		.waiting = PORT_ANSWERS,
+	};
+	uint32_t count = pool_size(&holders);
 	struct rte_mempool *pool;
 	char name[RTE_MEMPOOL_NAMESIZE];
-	uint32_t cache = room > LEAST_ROOM + PORT_TAGS ? POOL_CACHE_LONG : POOL_CACHE;
-	uint32_t count = descriptors + spare_buffers(cache);
-	int socket = rte_eth_dev_socket_id(id);
+	int socket = rte_eth_dev_socket_id(port->id);
 
-	snprintf(name, sizeof(name), "tgen_%s_%u_%u", use, id, room);
-	pool = rte_pktmbuf_pool_create(name, count, cache, 0,
+	snprintf(name, sizeof(name), "tgen_%s_%u_%u", use, port->id, room);
+	pool = rte_pktmbuf_pool_create(name, count, holders.cache, 0,
 		RTE_PKTMBUF_HEADROOM + room, socket);
 	if (pool == NULL)
 		error_set(error, -rte_errno, "no-memory",
 			"port %u: no memory for %u buffers of %u bytes (%s); reserve more hugepages",
-			id, count, RTE_PKTMBUF_HEADROOM + room,
+			port->id, count, RTE_PKTMBUF_HEADROOM + room,
 			rte_strerror(rte_errno));
 	return pool;
 }
@@ -71,15 +78,17 @@ create_pool(uint16_t id, const char *use, uint32_t descriptors, uint16_t room, s
 struct rte_mempool *
 port_transmit_pool(struct port *port, uint16_t length, struct error *error)
 {
-	static const uint16_t rooms[PORT_POOLS] = { 2048, TGEN_MAX_FRAME };
+	const uint16_t rooms[PORT_POOLS] = {
+		port->fast_free ? RTE_MAX(port->max_frame, LEAST_ROOM) : LEAST_ROOM, TGEN_MAX_FRAME,
+	};
 	unsigned int i = 0;
 
-	if (length <= PORT_SHORT)
+	if (length <= PORT_SHORT && !port->fast_free)
 		return port->receive_pool;
 	while (rooms[i] < length)
 		i++;
 	if (port->transmit_pool[i] == NULL)
-		port->transmit_pool[i] = create_pool(port->id, "transmit",
+		port->transmit_pool[i] = create_pool(port, "transmit",
 			(uint32_t)port->transmit_ring * port->transmit_queues, rooms[i], error);
 	return port->transmit_pool[i];
 }
@@ -113,6 +122,8 @@ configure(struct port *port, const struct rte_eth_dev_info *info, struct error *
 		conf.rx_adv_conf.rss_conf.rss_hf = info->flow_type_rss_offloads &
 			(RTE_ETH_RSS_IP | RTE_ETH_RSS_UDP | RTE_ETH_RSS_TCP);
 	}
+	if (port->fast_free)
+		conf.txmode.offloads |= RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
 	ret = rte_eth_dev_configure(port->id, port->receive_queues, port->transmit_queues, &conf);
 	if (ret != 0)
 		return error_set(error, ret, "port-refused",
@@ -177,7 +188,7 @@ start_device(struct port *port, const struct rte_eth_dev_info *info, struct erro
 	if (ret != 0)
 		return ret;
 	set_mtu(port, info);
-	port->receive_pool = create_pool(port->id, "receive",
+	port->receive_pool = create_pool(port, "receive",
 		(uint32_t)port->receive_ring * port->receive_queues +
 		(uint32_t)port->transmit_ring * port->transmit_queues,
 		RTE_MAX(port->max_frame + PORT_TAGS, LEAST_ROOM), error);
@@ -218,7 +229,7 @@ port_limit_queues(uint16_t id, uint16_t *receive, uint16_t *transmit, struct err
 
 int
 port_start(struct port *port, uint16_t id, uint16_t receive_queues, uint16_t transmit_queues,
-	const struct engine_options *options, struct error *error)
+	uint16_t workers, const struct engine_options *options, struct error *error)
 {
 	struct rte_eth_dev_info info;
 	int ret;
@@ -232,10 +243,13 @@ port_start(struct port *port, uint16_t id, uint16_t receive_queues, uint16_t tra
 	port->max_frame = options->max_frame;
 	port->receive_queues = receive_queues;
 	port->transmit_queues = transmit_queues;
+	port->workers = workers;
 	port->receive_ring = clamp_ring(options->ring, &info.rx_desc_lim);
 	port->transmit_ring = clamp_ring(options->ring, &info.tx_desc_lim);
 	port->shares_buffers = strcmp(info.driver_name, "net_ring") == 0 ||
 		strcmp(info.driver_name, "net_memif") == 0;
+	port->fast_free = !port->shares_buffers &&
+		(info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE) != 0;
 	ret = start_device(port, &info, error);
 	if (ret != 0) {
 		rte_eth_dev_close(id);

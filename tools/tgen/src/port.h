@@ -15,10 +15,11 @@
 #include "engine.h"
 #include "error.h"
 
-#define PORT_BURST 64 /* most frames per call of a driver */
+#define PORT_BURST TGEN_BURST
 #define PORT_TAGS 64 /* room in a buffer for what a switch adds to a frame */
 #define PORT_POOLS 2
 #define PORT_SHORT 128 /* bytes of a frame that is sent from the receive pool */
+#define PORT_ANSWERS 256 /* most that wait to be sent; a power of two */
 
 struct port {
 	uint16_t id;
@@ -32,8 +33,16 @@ struct port {
 	 * to it before it comes back: nothing in a buffer can be relied on.
 	 */
 	bool shares_buffers;
+	/*
+	 * The device gives buffers back without looking at each: all that it sends comes from one
+	 * pool, and nobody else holds it.
+	 */
+	bool fast_free;
+	uint16_t workers; /* that send */
 	struct rte_mempool *receive_pool; /* and of short frames to send */
-	/* Of longer frames, by room for the longest; created when first needed. */
+	/* Of longer frames, by room for the longest, or of all where there has to be one; created
+	 * when first needed.
+	 */
 	struct rte_mempool *transmit_pool[PORT_POOLS];
 };
 
@@ -42,13 +51,14 @@ int port_limit_queues(uint16_t id, uint16_t *receive, uint16_t *transmit, struct
 
 /* Configure and start; on failure nothing is left behind. */
 int port_start(struct port *port, uint16_t id, uint16_t receive_queues, uint16_t transmit_queues,
-	const struct engine_options *options, struct error *error);
+	uint16_t workers, const struct engine_options *options, struct error *error);
 void port_stop(struct port *port);
 
 /*
  * Buffers to send frames of up to `length` bytes. Short ones come from the pool that received
  * frames go back to: both directions then go round in the same few buffers, which whoever is at
  * the other end has in its cache. It takes OVS 4 % less time for each frame than with two pools.
+ * Where the device frees fast, all of them come from one pool that is for sending only.
  */
 struct rte_mempool *port_transmit_pool(struct port *port, uint16_t length, struct error *error);
 

@@ -14,22 +14,21 @@
 #include "engine_private.h"
 #include "respond.h"
 
-#define ANSWERS_WAITING 256 /* most of a port; a power of two */
 #define IDLE_BURSTS 8 /* of a queue in one look: a switch may flood us for ever */
 
 /* The answer as a frame, or NULL: nobody asked for one of us, or there is no buffer. */
 static struct rte_mbuf *
-make_answer(const struct neighbours *neighbours, const struct rte_mbuf *request)
+make_answer(const struct answers *answers, const struct rte_mbuf *request)
 {
 	uint8_t copy[NEIGHBOURS_REQUEST], answer[NEIGHBOURS_ANSWER];
 	uint16_t length = (uint16_t)RTE_MIN(request->pkt_len, (uint32_t)NEIGHBOURS_REQUEST);
 	const uint8_t *bytes = rte_pktmbuf_read(request, 0, length, copy);
 	struct rte_mbuf *buffer;
 
-	length = neighbours_answer(neighbours, bytes, length, answer);
+	length = neighbours_answer(&answers->neighbours, bytes, length, answer);
 	if (length == 0)
 		return NULL;
-	buffer = rte_pktmbuf_alloc(request->pool);
+	buffer = rte_pktmbuf_alloc(answers->pool);
 	if (buffer == NULL)
 		return NULL;
 	buffer->hash.usr = 0; /* holds no stream's fill bytes any more */
@@ -43,7 +42,7 @@ bool
 respond_to(const struct receiver *receiver, const struct rte_mbuf *request)
 {
 	struct answers *answers = receiver->answers;
-	struct rte_mbuf *answer = make_answer(&answers->neighbours, request);
+	struct rte_mbuf *answer = make_answer(answers, request);
 
 	if (answer == NULL)
 		return false;
@@ -91,7 +90,7 @@ look_at(const struct receiver *receiver)
 	unsigned int answers = 0, i;
 
 	for (i = 0; i < count; i++) {
-		answer[answers] = make_answer(&receiver->answers->neighbours, request[i]);
+		answer[answers] = make_answer(receiver->answers, request[i]);
 		answers += answer[answers] != NULL;
 	}
 	if (answers != 0)
@@ -127,8 +126,11 @@ create_answers(struct engine *engine, unsigned int index, struct error *error)
 		return error_set(error, -ENOMEM, "no-memory", "no memory for the responder");
 	engine->answers[index] = answers;
 	answers->port = engine->port[index].id;
+	answers->pool = port_transmit_pool(&engine->port[index], NEIGHBOURS_ANSWER, error);
+	if (answers->pool == NULL)
+		return -ENOMEM;
 	snprintf(name, sizeof(name), "tgen_answers_%u", answers->port);
-	answers->ring = rte_ring_create(name, ANSWERS_WAITING, SOCKET_ID_ANY, RING_F_SC_DEQ);
+	answers->ring = rte_ring_create(name, PORT_ANSWERS, SOCKET_ID_ANY, RING_F_SC_DEQ);
 	if (answers->ring == NULL)
 		return error_set(error, -rte_errno, "no-memory",
 			"no memory for answers of port %u (%s)", answers->port,

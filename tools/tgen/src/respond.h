@@ -21,6 +21,7 @@
 /* Answers on their way to one port. */
 struct answers {
 	uint16_t port;
+	struct rte_mempool *pool; /* of what is sent there */
 	struct rte_ring *ring;
 	struct neighbours neighbours;
 };

@@ -16,6 +16,7 @@
 #define TGEN_MAX_STREAMS 32
 #define TGEN_MAX_WORKERS 64
 #define TGEN_MAX_PARTS 64 /* of all streams: each is what one worker sends of a stream */
+#define TGEN_BURST 64 /* most frames per call of a driver */
 #define TGEN_MAX_SIZES 128 /* entries of an IMIX pattern */
 #define TGEN_MAX_VARIATIONS 4 /* header fields that vary at the same time */
 #define TGEN_MAX_HEADER 192 /* all headers before the fill bytes */

@@ -1,0 +1,22 @@
+"""A tgen whose ports do what none here does by itself, since a library is loaded before DPDK."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+from loopbacks import tgen_dut
+
+from vsperf.trafficgens.tgen.binary import find_binary
+
+
+def preload(library: str, folder: Path, patch: pytest.MonkeyPatch, **environment: str) -> None:
+    """From now on, start tgen with a library that is built beside the witness."""
+    file = tgen_dut().parent / f"lib{library}.so"
+    words = ["env", f"LD_PRELOAD={file}"]
+    words += [f"{name}={value}" for name, value in environment.items()]
+    script = folder / f"tgen-{library}"
+    script.write_text(f'#!/bin/sh\nexec {shlex.join([*words, str(find_binary())])} "$@"\n')
+    script.chmod(0o700)
+    patch.setenv("VSPERF_TGEN", str(script))
