@@ -14,8 +14,8 @@ from attacks.kills import Round
 from vsperf.errors import ExitCode
 
 MOUNT = 'mount -t tmpfs -o size="$1"k,mode=755 none "$0" && echo mounted && read -r _'
-LEAST_KB, MOST_KB = 4, 120
-"""From less than a header needs to more than a whole run does."""
+LEAST_KB, MOST_KB, MOST_REAL_KB = 4, 120, 32
+"""From less than a header needs to more than a whole run does; real ones are shorter."""
 ROOMY = "remount,size=64m"
 
 
@@ -24,7 +24,8 @@ class FullDisk(Round):
     """A round whose disk is small until it is made larger."""
 
     def _carry_out(self, most: int) -> None:
-        size_kb = 4 * self.chance.randint(LEAST_KB // 4, MOST_KB // 4)
+        most_kb = MOST_REAL_KB if self.scenario.real else MOST_KB
+        size_kb = 4 * self.chance.randint(LEAST_KB // 4, most_kb // 4)
         with small_disk(self.arena, size_kb) as arena:
             self.arena = arena
             self._run_until_full()
