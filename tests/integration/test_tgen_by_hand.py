@@ -107,6 +107,25 @@ def test_a_trial_as_json_is_the_whole_result() -> None:
 
 
 @pytest.mark.usefixtures("built")
+def test_a_capture_is_replayed(tmp_path: Path) -> None:
+    """What tgen wrote, each frame of it sent and received: all have their mark."""
+    file = tmp_path / "seen.pcap"
+    assert tgen("capture", *RING, "--frames", "5", "--size", "128", str(file)).returncode == 0
+    replay = ("trial", *RING, "--replay", str(file), "--rhythm", "file")
+    done = tgen(*replay, "--rate", "1kpps", "--duration", "300ms", "--json")
+    assert done.returncode == 0, done.stderr
+    (stream,) = json.loads(done.stdout)["streams"]
+    assert stream["intended"] >= stream["sent"] == stream["distinct"] > 0
+    assert stream["unmarked"] == 0
+    done = tgen(*replay, "--duration", "300ms")
+    assert "sent without a mark" in done.stdout
+    for wrong in (("--rhythm", "file"), ("--replay", str(file), "--size", "64")):
+        done = tgen("trial", *RING, *wrong)
+        assert done.returncode == 2
+        assert done.stderr.startswith("error: ")
+
+
+@pytest.mark.usefixtures("built")
 def test_bursts_are_sent_one_after_the_other() -> None:
     bursts = ("--frames", "100", "--bursts", "3", "--gap", "20ms")
     done = tgen("burst", *RING, *bursts, "--json")

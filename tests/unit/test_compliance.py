@@ -104,6 +104,12 @@ def test_one_direction_alone_is_conditional() -> None:
     assert found.deviations == ("traffic in one direction only (section 14)",)
 
 
+def test_frames_of_a_capture_file_are_conditional() -> None:
+    traffic = {"frame_size": "64B", "replay": {"file": "/tmp/x.pcap"}}
+    found = _judge(case_of("rfc2544", traffic=traffic, search=spec_of("rfc2544")), Standard.RFC2544)
+    assert found.deviations == ("frames of a capture file, not the test frames (section 8)",)
+
+
 def test_all_deviations_are_listed_and_the_breaking_ones_come_first() -> None:
     found = _judge(_case("rfc2544", {"learning": False}, duration="1s"), Standard.RFC2544)
     assert found.level is Level.NOT

@@ -18,6 +18,7 @@ from vsperf.record.host import Calibration
 from vsperf.record.plan import Placement
 from vsperf.record.result import GoalResult, Limit, SearchResult
 from vsperf.spec.case import CaseSpec
+from vsperf.spec.traffic import Replay
 from vsperf.trafficgens.base import Noise
 from vsperf.trafficgens.sim import SimulatedGenerator
 from vsperf.vswitches.sim import SimulatedSwitch
@@ -77,6 +78,23 @@ def fixture_lab(tmp_path: Path) -> Lab:
 def test_a_cap_is_measured_once_per_frame_size(lab: Lab) -> None:
     assert lab.run("64B", "128B", "64B") == [(1000, False), (2000, False), (1000, False)]
     assert lab.run("64B", "128B") == [(1000, True), (2000, True)]
+
+
+def test_a_cap_is_that_of_the_file_that_is_replayed(lab: Lab, tmp_path: Path) -> None:
+    """As it then was, whatever is there today."""
+    file = tmp_path / "x.pcap"
+    made, plan, drivers = lab.case()
+    replay = Replay(file=str(file))
+    spec = made.model_copy(update={"traffic": made.traffic.model_copy(update={"replay": replay})})
+    caps = []
+    for content in (None, b"one", b"another", None):
+        if content is not None:
+            file.write_bytes(content)
+        found = Groundwork(cache=lab.cache).calibration(spec, plan, drivers, Nowhere())
+        assert found is not None
+        caps.append((found.cap_fps, found.cached))
+    assert caps == [(1000, False), (2000, False), (3000, False), (3000, True)]
+    assert lab.run() == [(4000, False)]
 
 
 def test_it_is_measured_anew_once_when_told_so(lab: Lab) -> None:

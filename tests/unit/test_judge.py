@@ -62,6 +62,7 @@ def test_loss_alone_is_no_reason_for_doubt() -> None:
         ({"corrupted_frames": 1}, Flag.CORRUPTED),
         ({"reordered_frames": 1}, Flag.REORDERED),
         ({"foreign_frames": 1}, Flag.FOREIGN),
+        ({"unmarked_frames": 1}, Flag.UNCHECKED),
     ],
 )
 def test_each_doubt_has_its_flag_in_either_direction(counters: dict[str, Any], flag: Flag) -> None:

@@ -192,6 +192,25 @@ def test_one_flow_is_one_rule() -> None:
     assert len(made(ovs_case({"flows": "l3"}))) == 2
 
 
+REPLAY = {"frame_size": "256B", "replay": {"file": "/tmp/x.pcap"}}
+
+
+def test_frames_of_a_file_are_sent_on_by_their_port() -> None:
+    assert made(ovs_case(traffic=REPLAY)) == made(ovs_case())
+
+
+@pytest.mark.parametrize("flows", ["l2", "l3", "l4", "network"])
+def test_no_rule_knows_the_addresses_in_a_file(flows: str) -> None:
+    with pytest.raises(UsageError, match="addresses"):
+        made(ovs_case({"flows": flows}, traffic=REPLAY))
+
+
+def test_frames_of_a_file_go_one_way_from_a_port() -> None:
+    topology = {"name": "fork", "paths": [["phy0", "phy1"], ["phy0", "phy2"]]}
+    with pytest.raises(UsageError, match="several ways"):
+        made(ovs_case(links={"phy2": {}}, topology=topology, traffic=REPLAY))
+
+
 TUNNEL = {"frame_size": "256B", "encapsulation": {"kind": "vxlan", "id": 1, "underlay": "ipv6"}}
 
 

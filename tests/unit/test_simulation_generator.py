@@ -171,6 +171,12 @@ def test_ports_of_a_real_switch_are_refused_with_a_way_out() -> None:
     assert caught.value.problems[0].fix is not None
 
 
+def test_a_file_cannot_be_replayed_to_a_model() -> None:
+    case = simulated_case(traffic={"replay": {"file": "/tmp/x.pcap"}})
+    with pytest.raises(UsageError, match="cannot replay"):
+        SimulatedGenerator().plan(case, (), PLACEMENT)
+
+
 def test_ports_of_two_different_switches_are_refused() -> None:
     one = SimulatedSwitch().plan(simulated_case(), PLACEMENT).endpoints[0]
     other = SimulatedSwitch().plan(simulated_case(IDEAL), PLACEMENT).endpoints[1]

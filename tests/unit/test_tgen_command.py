@@ -103,6 +103,18 @@ def test_queues_of_a_machine_that_nobody_would_empty_are_refused() -> None:
     assert TgenGenerator().plan(enough, plugged_in, placement)
 
 
+def test_a_plan_names_the_file_that_is_replayed_and_has_nobody_answer_for_its_hosts() -> None:
+    replay = {"file": "/tmp/x.pcap", "rhythm": "file"}
+    case = simulated_case(traffic={"frame_size": "256B", "replay": replay})
+    placement = Placement(cpus={"generator": (0,)})
+    answering = case.model_copy(update={"generator": TgenSpec(kind="tgen", respond=True)})
+    with pytest.raises(UsageError, match="answers for no hosts"):
+        TgenGenerator().plan(answering, (), placement)
+    case = case.model_copy(update={"generator": TgenSpec(kind="tgen")})
+    *_, last = TgenGenerator().plan(case, (), placement)
+    assert "the frames of /tmp/x.pcap, rhythm file" in last.action
+
+
 def test_a_vhost_user_socket_is_spoken_to_by_virtio_user() -> None:
     found = port_of(endpoint("vhost-user", "/run/p0"), 1, Options(ring=1000, queues=2))
     assert found == Port(

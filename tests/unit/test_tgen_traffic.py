@@ -13,7 +13,8 @@ from pydantic import ValidationError
 from vsperf.errors import ComponentError, UsageError
 from vsperf.spec.flows import HOSTS
 from vsperf.spec.topology import Dispatch
-from vsperf.spec.traffic import TrafficProfile
+from vsperf.spec.traffic import Replay, TrafficProfile
+from vsperf.trafficgens.tgen.replay import Replayed
 from vsperf.trafficgens.tgen.traffic import Way, direction, flows_of, streams
 
 WAYS = (Way("phy0 to phy1", 0, 1), Way("phy1 to phy0", 1, 0))
@@ -59,6 +60,75 @@ def test_frames_are_carried_as_the_profile_says(
     for found in streams(profile(frame_size="256B", encapsulation=encapsulation), WAYS):
         assert stream.items() <= found.items()
         assert found["size"] == 256
+
+
+def test_each_way_sends_the_file_that_is_replayed() -> None:
+    found = streams(profile(replay={"file": "/tmp/x.pcap"}), WAYS)
+    assert found == [
+        {"transmit_port": 0, "receive_port": 1, "replay": "/tmp/x.pcap"},
+        {"transmit_port": 1, "receive_port": 0, "replay": "/tmp/x.pcap"},
+    ]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"flows": 2}, {"encapsulation": {"kind": "gre"}, "frame_size": "256B"}],
+    ids=["flows", "tunnel"],
+)
+def test_a_file_has_its_own_flows_and_tunnels(settings: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError, match="set neither"):
+        profile(replay={"file": "/tmp/x.pcap"}, **settings)
+
+
+def test_a_file_is_named_from_the_root() -> None:
+    with pytest.raises(ValidationError, match="must be absolute"):
+        profile(replay={"file": "x.pcap"})
+
+
+def test_a_file_takes_no_parallel_paths() -> None:
+    with pytest.raises(UsageError, match="2 parallel paths"):
+        streams(profile(replay={"file": "/tmp/x.pcap"}), (Way("phy0 to phy1", 0, 1, lanes=2),))
+
+
+def test_frames_without_a_mark_are_counted_where_they_arrive() -> None:
+    stream = STREAM | {"sent": 1100, "unmarked": 100, "unmarked_received": 97, "intended": 1200}
+    del stream["reordered"]
+    found = direction(WAYS[0], None, stream, None)
+    assert (found.intended_frames, found.sent_frames) == (1200, 1100)
+    assert found.received_frames == 990 - 10 + 97
+    assert found.unmarked_frames == 100
+    assert found.reordered_frames is None
+    assert found.foreign_frames is None
+
+
+def test_a_file_whose_frames_all_have_marks_is_like_any_other_traffic() -> None:
+    found = direction(WAYS[0], 1000, STREAM | {"unmarked": 0, "unmarked_received": 0}, 3)
+    assert found == direction(WAYS[0], 1000, STREAM, 3)
+    assert found.unmarked_frames is None
+
+
+@pytest.mark.parametrize(
+    ("load_fps", "speed"),
+    [
+        (300, {"rhythm": "file"}),
+        (301, {"rhythm": "file"}),
+        (302, {"rhythm": "file", "rate_fps": 302}),
+        (3, {"rhythm": "file", "rate_fps": 3}),
+    ],
+)
+def test_a_load_that_is_the_files_own_rate_means_its_own_times(
+    load_fps: int, speed: dict[str, Any]
+) -> None:
+    """Twelve frames in some 40 ms are 300.6 a second."""
+    replay = Replay(file="/tmp/x.pcap", rhythm="file")
+    replayed = Replayed(replay, {"frames": 12, "period_ns": 39_926_181}, "")
+    assert replayed.speed(load_fps) == speed
+
+
+def test_frames_that_all_have_one_time_have_no_rate_of_their_own() -> None:
+    replayed = Replayed(Replay(file="/tmp/x.pcap", rhythm="file"), {"frames": 12}, "")
+    assert replayed.own_fps is None
+    assert replayed.speed(7) == {"rhythm": "file", "rate_fps": 7}
 
 
 @pytest.mark.parametrize(

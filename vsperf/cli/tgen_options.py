@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -81,11 +82,13 @@ def stream_options(function: F) -> F:
         flows: Count,
         direction: Any,
         headers: tuple[str, ...],
+        replay: Path | None,
         **values: Any,
     ) -> Any:
         from vsperf.trafficgens.tgen import byhand
 
-        stream = byhand.Stream(size.bytes, int(flows), _headers(headers))
+        more = _headers(headers) | (_replayed(replay) if replay else {})
+        stream = byhand.Stream(size.bytes, int(flows), more)
         ways = byhand.ways_between(len(devices), direction)
         return function(devices=devices, stream=stream, ways=ways, **values)
 
@@ -108,9 +111,22 @@ _STREAM = (
         default="both",
         help="Which way pairs of ports send.",
     ),
+    click.option(
+        "--replay",
+        type=click.Path(path_type=Path, exists=True, dir_okay=False),
+        help="Send the frames of a pcap or pcapng file, over and over.",
+    ),
     click.option("--flows", type=QuantityType(Count), default="1", help="Flows per stream."),
     click.option("--size", type=SIZE, default="64B", help="Frame size with FCS."),
 )
+
+
+def _replayed(file: Path) -> dict[str, Any]:
+    """Return what a stream says of its file, whose frames have sizes of their own."""
+    given = click.get_current_context().get_parameter_source("size")
+    if given is click.core.ParameterSource.COMMANDLINE:
+        raise UsageError("frames of a file have sizes of their own", fix="leave out --size")
+    return {"replay": str(file.absolute())}
 
 
 def _headers(texts: tuple[str, ...]) -> dict[str, Any]:

@@ -80,7 +80,7 @@ class Groundwork:
 
 def _key(spec: CaseSpec, plan: CasePlan) -> str:
     """Name everything that a cap depends on."""
-    parts = {
+    parts: dict[str, object] = {
         "frame_size": str(spec.traffic.frame_size),
         "flows": str(spec.traffic.flows),
         "direction": spec.traffic.direction,
@@ -89,7 +89,18 @@ def _key(spec: CaseSpec, plan: CasePlan) -> str:
         "cpus": dict(plan.plan.placement.cpus),
         "boot": boot_id(),
     }
+    if spec.traffic.replay is not None:
+        parts["replay"] = _state(Path(spec.traffic.replay.file))
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _state(file: Path) -> list[str | int]:
+    """Return what changes when a file does; nothing but its name when it is not there."""
+    try:
+        facts = file.stat()
+    except OSError:
+        return [str(file)]
+    return [str(file), facts.st_size, facts.st_mtime_ns, facts.st_ino]
 
 
 def _moved(known: Calibration, distance_ns: int | None) -> bool:

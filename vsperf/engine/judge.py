@@ -46,6 +46,7 @@ def _of_direction(direction: Direction, policy: TrialPolicy) -> list[Flag]:
         (direction.corrupted_frames, Flag.CORRUPTED),
         (direction.reordered_frames, Flag.REORDERED),
         (direction.foreign_frames, Flag.FOREIGN),
+        (direction.unmarked_frames, Flag.UNCHECKED),
     )
     return flags + [flag for frames, flag in seen if frames]
 

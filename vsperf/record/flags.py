@@ -138,6 +138,13 @@ class Flag(enum.StrEnum):
         Severity.NOTE,
         "Frames that are not of the test arrived. They are counted apart and never mixed in.",
     )
+    UNCHECKED = (
+        "unchecked-frames",
+        Severity.NOTE,
+        "Some frames of the file that is replayed have no room for the generator's mark. They are "
+        "counted where they should arrive, so loss is complete; but a foreign frame there passes "
+        "for one of them, and their order, copies and contents are not known.",
+    )
     ONE_SIDED = (
         "one-sided",
         Severity.NOTE,

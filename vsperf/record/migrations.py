@@ -68,8 +68,21 @@ def _without_backlog(line: dict[str, Any]) -> dict[str, Any]:
     return {**line, "trial": {**line["trial"], "generator": generator}}
 
 
+def _without_replays(line: dict[str, Any]) -> dict[str, Any]:
+    """Lift version 4, in which every frame sent had a mark."""
+    if line.get("type") != "trial":
+        return line
+    ways = [{**way, "unmarked_frames": None} for way in line["trial"]["directions"]]
+    return {**line, "trial": {**line["trial"], "directions": ways}}
+
+
 MIGRATIONS: Mapping[int, Step] = MappingProxyType(
-    {1: _without_surroundings, 2: _without_machines, 3: _without_backlog}
+    {
+        1: _without_surroundings,
+        2: _without_machines,
+        3: _without_backlog,
+        4: _without_replays,
+    }
 )
 """Version → the step that leaves it."""
 

@@ -42,6 +42,9 @@ class Direction(Record):
     refused_frames: int | None = None
     """Frames not sent because the port was full to the end: on a virtual port, the switch did not
     take them; None when the generator cannot tell."""
+    unmarked_frames: int | None = None
+    """Of the frames sent, those without room for the generator's mark: they are counted when they
+    arrive, but cannot be told from others. None where all frames have one."""
     longest_silence_ns: int | None = None
     """Longest time between two arrivals in which no frame came; None when nobody can tell."""
     latency_histogram: str | None = None

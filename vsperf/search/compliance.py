@@ -181,6 +181,8 @@ def _evidence(found: Findings, case: CaseSpec, sister_sizes: Sequence[int]) -> N
         found.weakening.append(f"frame sizes not measured (section 9.1): {listed}")
     if len(sizes) < 5:
         found.weakening.append(f"{len(sizes)} of at least 5 frame sizes (section 9)")
+    if case.traffic.replay is not None:
+        found.weakening.append("frames of a capture file, not the test frames (section 8)")
     if case.traffic.direction != "both":
         found.weakening.append("traffic in one direction only (section 14)")
     if case.latency is not None and case.latency.loads:

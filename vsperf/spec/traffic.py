@@ -48,6 +48,22 @@ class Encapsulation(Spec):
         return self
 
 
+class Replay(Spec):
+    """A capture file whose frames are sent in place of made ones."""
+
+    file: Annotated[str, Field(min_length=2, max_length=1023)]
+    """Absolute path of a pcap or pcapng file, whose frames are sent each way, over and over."""
+    rhythm: Literal["even", "file"] = "even"
+    """`even` sends them at the trial's load, all equally far apart; `file` as far apart as they
+    were, all faster or slower by one factor, so that the load is their mean rate."""
+
+    @model_validator(mode="after")
+    def _is_found_from_anywhere(self) -> Self:
+        if not self.file.startswith("/"):
+            raise ValueError(f"the path {self.file!r} must be absolute: begin with a slash")
+        return self
+
+
 class TrafficProfile(Spec):
     """Frames, flows and direction of the offered traffic."""
 
@@ -59,12 +75,21 @@ class TrafficProfile(Spec):
     """`both` offers the same load each way at once, as RFC 2544 section 14 asks."""
     encapsulation: Encapsulation | None = None
     """A tunnel that carries the frames; `frame_size` counts all of it. Flows differ inside."""
+    replay: Replay | None = None
+    """A capture file to send; `frame_size` is then the mean size by which shares of a line rate are
+    reckoned. Frames may have up to 1518B, or up to that if it is more."""
 
     @model_validator(mode="after")
     def _frames_hold_their_headers(self) -> Self:
         least = FrameSize.MINIMUM + (self.encapsulation.added_bytes if self.encapsulation else 0)
         if self.frame_size.bytes < least:
             raise ValueError(f"frames of {self.frame_size} cannot hold a tunnel: at least {least}B")
+        return self
+
+    @model_validator(mode="after")
+    def _a_file_is_sent_as_it_is(self) -> Self:
+        if self.replay is not None and (self.encapsulation is not None or int(self.flows) != 1):
+            raise ValueError("a file that is replayed has its own flows and tunnels: set neither")
         return self
 
 

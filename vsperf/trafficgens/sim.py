@@ -68,6 +68,12 @@ class SimulatedGenerator:
         self, case: CaseSpec, endpoints: tuple[Endpoint, ...], placement: Placement
     ) -> tuple[Step, ...]:
         spec = _spec_of(case)
+        if case.traffic.replay is not None:
+            raise UsageError(
+                "the simulated generator cannot replay a file",
+                why="its switch is a model of frames of one size",
+                fix="take a real generator, or leave traffic.replay out",
+            )
         _switch_behind(endpoints)
         action = f"simulate a generator with seed {spec.seed}"
         if spec.max_rate is not None:

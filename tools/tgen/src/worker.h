@@ -91,7 +91,6 @@ struct __rte_cache_aligned sender {
 	uint64_t intended;
 	struct flow_plan plan;
 	struct pacer pacer;
-	struct schedule schedule; /* of the pacer, when it goes by the times of a file */
 	uint64_t step; /* cycles between frames, with 16 bits of fraction */
 	uint64_t phase; /* cycles by which it begins after the others */
 	/* Written by its worker from here on. */
@@ -107,6 +106,7 @@ struct __rte_cache_aligned sender {
 	uint16_t held; /* frames built that the port has not taken yet */
 	uint16_t length[PORT_BURST];
 	struct rte_mbuf *buffer[PORT_BURST];
+	struct schedule schedule; /* of the pacer, when it goes by the times of a file */
 };
 
 struct __rte_cache_aligned receiver {

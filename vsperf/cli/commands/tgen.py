@@ -63,10 +63,17 @@ def ports(devices: tuple[str, ...], options: Options, as_json: bool) -> None:
     "  vsperf tgen trial --vdev net_ring0 --size 64 --rate 1Mpps --duration 10s\n"
     "  vsperf tgen trial --vdev net_virtio_user0,path=/run/p0 "
     "--vdev net_virtio_user1,path=/run/p1\n"
-    "  vsperf tgen trial --vdev net_ring0 --header vlans=[100] --header layer3=ipv6 --json\n",
+    "  vsperf tgen trial --vdev net_ring0 --header vlans=[100] --header layer3=ipv6 --json\n"
+    "  vsperf tgen trial --vdev net_ring0 --replay seen.pcap --rhythm file\n",
 )
 @port_options
 @stream_options
+@click.option(
+    "--rhythm",
+    type=click.Choice(["even", "file"]),
+    default="even",
+    help="Whether frames are as far apart as in the file; --rate is then their mean rate.",
+)
 @click.option("--rate", type=QuantityType(Rate), help="Per stream; flat out when not given.")
 @click.option("--duration", type=DURATION, default="10s", show_default=True, help="Of sending.")
 @click.option("--burst", type=click.IntRange(1, 64), default=32, help="Most frames back to back.")
@@ -83,14 +90,17 @@ def trial(
     burst: int,
     variation: bool,
     respond: bool,
+    rhythm: str,
     as_json: bool,
 ) -> None:
     """Make one trial; a table of each second on stderr, everything at the end on stdout."""
     from vsperf.trafficgens.tgen import byhand
 
     sending = byhand.Sending(
-        _fps(rate), duration.ns, burst=burst, variation=variation, respond=respond
+        _fps(rate), duration.ns, burst=burst, variation=variation, rhythm=rhythm, respond=respond
     )
+    if rhythm == "file" and "replay" not in stream.more:
+        raise UsageError("there is no file to keep the rhythm of", fix="give --replay FILE")
     _send(devices, options, ways, stream, sending, as_json)
 
 

@@ -34,7 +34,7 @@ class Stream:
     def on(self, way: Way) -> dict[str, Any]:
         """Return the stream as `configure` takes it."""
         found: dict[str, Any] = {"transmit_port": way.transmit, "receive_port": way.receive}
-        if not {"sizes", "genome"} & set(self.more):
+        if not {"sizes", "genome", "replay"} & set(self.more):
             found["size"] = self.size
         if vary := flows_of(self.flows):
             found["flows"] = {"vary": vary}
@@ -55,6 +55,8 @@ class Sending:
     burst: int = 32
     latency: bool = True
     variation: bool = False
+    rhythm: str = "even"
+    """`file` for the distances of the frames in a file that is replayed."""
     respond: bool = False
     """Answer devices that ask where the addresses of the streams are."""
 
@@ -64,6 +66,7 @@ class Sending:
             "burst": self.burst,
             "latency": self.latency,
             "variation": self.variation,
+            "rhythm": self.rhythm,
             "drain_ns": DRAIN_NS,
             "quiet_ns": QUIET_NS,
         }

@@ -26,7 +26,8 @@ NOTHING = ("net_null0",)
 def measure_cap(case: CaseSpec, options: Options, mirror_cpu: int, workspace: Workspace) -> int:
     """Return the frames per second and direction that came back, sending flat out."""
     profile = case.traffic
-    stream = Stream(profile.frame_size.bytes, int(profile.flows))
+    more = {} if profile.replay is None else {"replay": profile.replay.file}
+    stream = Stream(profile.frame_size.bytes, int(profile.flows), more)
     with (
         loop(loop_of(case), mirror_cpu, workspace) as devices,
         at_hand(devices, options, workspace) as tgen,

@@ -19,13 +19,14 @@ from vsperf.record.plan import Endpoint, Placement, Step
 from vsperf.record.trial import GeneratorActivity, TrialCounts, intended_frames
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
-from vsperf.spec.traffic import TrialPolicy
+from vsperf.spec.traffic import TrafficProfile, TrialPolicy
 from vsperf.trafficgens.base import Noise, TrialRequest
 from vsperf.trafficgens.tgen.binary import planned_binary
 from vsperf.trafficgens.tgen.cap import METHOD, measure_cap, measure_noise
 from vsperf.trafficgens.tgen.command import Options, Port, command_line, port_of
 from vsperf.trafficgens.tgen.doctor import CHECKS
 from vsperf.trafficgens.tgen.process import CONTROL, MEMORY_BYTES, PREFIX, Tgen, running
+from vsperf.trafficgens.tgen.replay import Replayed
 from vsperf.trafficgens.tgen.spec import TgenSpec
 from vsperf.trafficgens.tgen.traffic import Way, direction, streams
 
@@ -46,6 +47,7 @@ class TgenSession:
     spec: TgenSpec
     policy: TrialPolicy
     ways: tuple[Way, ...]
+    replay: Replayed | None = None
     closed: bool = False
 
     def run(self, request: TrialRequest) -> TrialCounts:
@@ -61,12 +63,13 @@ class TgenSession:
         if self.policy.learning:
             self.tgen.ask("learn")
             _rest(self.policy.settle.ns)
-        message = trial_message(request, intended, self.spec, self.policy)
-        patience_s = (message["duration_ns"] + message["drain_ns"]) / NANOSECONDS + SLACK_S
+        message = trial_message(request, intended, self.spec, self.policy, self.replay)
+        sending_ns = message["duration_ns"] + message.get("grace_ns", 0)
+        patience_s = (sending_ns + message["drain_ns"]) / NANOSECONDS + SLACK_S
         result = self.tgen.ask("trial", patience_s, **message)
         _rest(self.policy.pause.ns)
         elapsed_ns = time.monotonic_ns() - began
-        return counts(result, self.ways, intended, elapsed_ns, self.spec.ring)
+        return counts(result, self.ways, message.get("frames"), elapsed_ns, self.spec.ring)
 
     def failure(self) -> str | None:
         if self.closed:
@@ -81,6 +84,8 @@ class TgenSession:
         known: dict[str, Any] = {
             key: hello[key] for key in ("tgen", "dpdk", "build") if key in hello
         }
+        if self.replay is not None:
+            known["replay"] = self.replay.facts()
         return {**known, "argv": list(self.tgen.argv), "ports": self.tgen.ports()}
 
 
@@ -106,6 +111,7 @@ class TgenGenerator:
         spec = _spec_of(case)
         options = _options(case, spec, placement)
         _check_queues(case, endpoints, options.queues)
+        _check_hosts(case.traffic, spec)
         argv = command_line(
             planned_binary(),
             PREFIX,
@@ -123,8 +129,7 @@ class TgenGenerator:
             ),
             Step(
                 component="generator",
-                action=f"configure {case.traffic.frame_size} frames, "
-                f"{case.traffic.flows} flows per direction, bursts of at most {spec.burst}",
+                action=f"configure {_shown(case.traffic)}, bursts of at most {spec.burst}",
             ),
         )
 
@@ -171,10 +176,13 @@ class TgenGenerator:
                 )
                 for enters, leaves in directions
             )
-            tgen.ask("configure", streams=streams(case.traffic, ways, case.topology.dispatch))
+            found = tgen.ask(
+                "configure", streams=streams(case.traffic, ways, case.topology.dispatch)
+            )
             if spec.respond:
                 tgen.ask("respond")
-            session = TgenSession(tgen, spec, case.trial, ways)
+            replay = Replayed.of(case.traffic, found)
+            session = TgenSession(tgen, spec, case.trial, ways, replay)
             try:
                 yield session
             finally:
@@ -182,26 +190,38 @@ class TgenGenerator:
 
 
 def trial_message(
-    request: TrialRequest, intended: int, spec: TgenSpec, policy: TrialPolicy
+    request: TrialRequest,
+    intended: int,
+    spec: TgenSpec,
+    policy: TrialPolicy,
+    replay: Replayed | None = None,
 ) -> dict[str, Any]:
-    """Return the parameters of a `trial`: exact frames, and when to give up sending the rest."""
+    """Return the parameters of a `trial`: exact frames, and when to give up sending the rest.
+
+    By the times of a file, tgen itself finds how many frames are due.
+    """
     grace_ns = min(spec.grace.ns, int(policy.stretch_tolerance.value * request.duration_ns))
     quiet_ns = max(policy.drain.ns, 1_000_000)
-    return {
-        "rate_fps": request.load_fps,
-        "frames": intended,
-        "duration_ns": request.duration_ns + grace_ns,
+    found = {
         "burst": spec.burst,
         "quiet_ns": quiet_ns,
         "drain_ns": 2 * quiet_ns + NANOSECONDS,
         "latency": request.latency,
+    }
+    if replay is not None and replay.own_rhythm:
+        times = {"duration_ns": request.duration_ns, "grace_ns": min(grace_ns, NANOSECONDS)}
+        return found | replay.speed(request.load_fps) | times
+    return found | {
+        "rate_fps": request.load_fps,
+        "frames": intended,
+        "duration_ns": request.duration_ns + grace_ns,
     }
 
 
 def counts(
     result: dict[str, Any],
     ways: tuple[Way, ...],
-    intended: int,
+    intended: int | None,
     elapsed_ns: int,
     ring: int | None = None,
 ) -> TrialCounts:
@@ -254,6 +274,12 @@ def _options(case: CaseSpec, spec: TgenSpec, placement: Placement) -> Options:
     return Options(cpus, spec.hugepages, spec.queues, spec.ring, longest, spec.eal)
 
 
+def _shown(traffic: TrafficProfile) -> str:
+    if traffic.replay is not None:
+        return f"the frames of {traffic.replay.file}, rhythm {traffic.replay.rhythm}"
+    return f"{traffic.frame_size} frames, {traffic.flows} flows per direction"
+
+
 def _ports(endpoints: tuple[Endpoint, ...], options: Options) -> dict[str, Port]:
     return {
         endpoint.link: port_of(endpoint, number, options)
@@ -269,6 +295,15 @@ def _check_queues(case: CaseSpec, endpoints: tuple[Endpoint, ...], queues: int) 
             f"tgen serves {queues} of the {case.machine_queues} queues of a machine's card",
             why=f"in topology {case.topology.name} the generator is plugged into machines",
             fix=f"set generator.queues to {case.machine_queues}, or vnf.queues to {queues}",
+        )
+
+
+def _check_hosts(traffic: TrafficProfile, spec: TgenSpec) -> None:
+    if traffic.replay is not None and spec.respond:
+        raise UsageError(
+            "tgen answers for no hosts of a file that is replayed",
+            why="whose addresses those in it are, nobody knows",
+            fix="--set generator.respond=false, or no traffic.replay",
         )
 
 

@@ -38,9 +38,10 @@ def loop(
 def arrived_fps(stream: dict[str, Any]) -> int:
     """Return how much of a stream came back, per second of sending."""
     span_ns = stream.get("sending_ns")
-    if not span_ns or not stream["distinct"]:
+    arrived: int = stream["distinct"] + stream.get("unmarked_received", 0)
+    if not span_ns or not arrived:
         raise ComponentError(
             "no frame came back from the loop",
             why=f"{stream['sent']} were sent, {stream['received']} arrived",
         )
-    return int(stream["distinct"] * NANOSECONDS // span_ns)
+    return int(arrived * NANOSECONDS // span_ns)

@@ -24,6 +24,8 @@ COUNTERS = (
     ("misrouted", "misrouted"),
     ("wrong size", "wrong_size"),
 )
+UNMARKED = (("sent without a mark", "unmarked"), ("… received", "unmarked_received"))
+"""Of files that are replayed."""
 PORT_COUNTERS = (
     ("foreign frames", "foreign"),
     ("requests answered", "answered"),
@@ -42,7 +44,9 @@ Json = Mapping[str, Any]
 
 def stream_rows(streams: Sequence[Json]) -> list[Row]:
     """Return one row per quantity, with one cell per stream."""
-    rows = [_row(label, streams, _counter(key)) for label, key in COUNTERS]
+    replays = any("unmarked" in stream for stream in streams)
+    counters = COUNTERS + (UNMARKED if replays else ())
+    rows = [_row(label, streams, _counter(key)) for label, key in counters]
     rows.insert(2, _row("… rate", streams, _sent_rate))
     for section, title in (("latency", "latency"), ("variation", "IPDV")):
         if any(section in stream for stream in streams):

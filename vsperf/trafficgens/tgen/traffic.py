@@ -11,7 +11,7 @@ from vsperf.errors import ComponentError, UsageError
 from vsperf.record.trial import Direction
 from vsperf.spec.flows import HOSTS, hosts
 from vsperf.spec.topology import Dispatch
-from vsperf.spec.traffic import Encapsulation, TrafficProfile
+from vsperf.spec.traffic import Encapsulation, Replay, TrafficProfile
 
 MOST_FLOWS = 1 << 24
 ID_KEYS = {"gre": "key", "gtpu": "teid"}
@@ -38,6 +38,8 @@ def streams(
 
     With parallel paths there are as many flows on each of them as the profile says.
     """
+    if profile.replay is not None:
+        return [replayed(profile.replay, way) for way in ways]
     found = []
     for way in ways:
         vary = [*lanes_of(way.lanes, dispatch, profile), *flows_of(int(profile.flows))]
@@ -51,6 +53,17 @@ def streams(
             }
         )
     return found
+
+
+def replayed(replay: Replay, way: Way) -> dict[str, Any]:
+    """Return the stream that sends a file."""
+    if way.lanes > 1:
+        raise UsageError(
+            f"a file cannot be replayed over {way.lanes} parallel paths",
+            why="what tells these apart are addresses that the generator chooses",
+            fix="choose a topology without parallel paths, or no traffic.replay",
+        )
+    return {"transmit_port": way.transmit, "receive_port": way.receive, "replay": replay.file}
 
 
 def tunnel_of(encapsulation: Encapsulation | None) -> dict[str, Any]:
@@ -112,24 +125,28 @@ def flows_of(count: int) -> list[dict[str, Any]]:
     return variations
 
 
-def direction(way: Way, intended: int, stream: Mapping[str, Any], foreign: int | None) -> Direction:
+def direction(
+    way: Way, intended: int | None, stream: Mapping[str, Any], foreign: int | None
+) -> Direction:
     """Return a direction's counters from the result of its stream.
 
+    Without a number of its own, intended is what tgen says: what was due by the times of a file.
     What arrived at a wrong port did not arrive, and is lost. A frame so late that tgen cannot know
     whether it is new counts as a duplicate. A frame with something behind it is a whole one.
     """
     try:
-        received = stream["received"] - stream["misrouted"]
+        received = stream["received"] - stream["misrouted"] + stream.get("unmarked_received", 0)
         found = Direction(
             name=way.name,
-            intended_frames=intended,
+            intended_frames=stream["intended"] if intended is None else intended,
             sent_frames=stream["sent"],
             received_frames=received,
             duplicate_frames=stream["duplicates"] + stream["beyond_window"],
             corrupted_frames=stream["corrupted"],
-            reordered_frames=stream["reordered"],
+            reordered_frames=stream.get("reordered"),
             foreign_frames=foreign,
             refused_frames=stream.get("refused"),
+            unmarked_frames=stream.get("unmarked") or None,
             longest_silence_ns=stream.get("longest_silence_ns"),
             latency_histogram=stream.get("latency", {}).get("hdr"),
         )

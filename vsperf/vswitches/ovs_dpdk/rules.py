@@ -125,11 +125,29 @@ def _check_tunnel(tunnel: Encapsulation, spec: OvsDpdkSpec, *, forked: bool) -> 
         )
 
 
+def _check_replay(spec: OvsDpdkSpec, *, forked: bool) -> None:
+    """Refuse rules by addresses, which in a file are whatever they are."""
+    if forked:
+        raise UsageError(
+            "the frames of a file cannot be sent several ways from one port",
+            why="nothing in them tells their paths apart",
+            fix="choose another topology, or no traffic.replay",
+        )
+    if spec.flows != "port":
+        raise UsageError(
+            f"vswitch.flows={spec.flows} asks for rules by the generator's own addresses",
+            why="those of a file that is replayed are others",
+            fix="--set vswitch.flows=port",
+        )
+
+
 def _check(case: CaseSpec, spec: OvsDpdkSpec) -> None:
     ways, flows = passes(case.topology), int(case.traffic.flows)
     forked = [way for way in ways if _forks(way, ways)]
     if case.traffic.encapsulation is not None:
         _check_tunnel(case.traffic.encapsulation, spec, forked=bool(forked))
+    if case.traffic.replay is not None:
+        _check_replay(spec, forked=bool(forked))
     if forked and spec.flows in ("l2", "l3", "l4"):
         raise UsageError(
             f"topology {case.topology.name} sends frames from {forked[0].enters} several ways, "
