@@ -36,10 +36,11 @@ def started_generator(
     case: CaseSpec,
     endpoints: tuple[Endpoint, ...],
     directions: tuple[tuple[str, str], ...],
+    placement: Placement = PLACEMENT,
 ) -> Iterator[Any]:
     """Connect a generator in a workspace of its own."""
     with (
         workspace("a test") as place,
-        driver.start(case, endpoints, directions, PLACEMENT, place) as session,
+        driver.start(case, endpoints, directions, placement, place) as session,
     ):
         yield session

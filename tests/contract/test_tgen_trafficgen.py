@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,13 @@ from places import started_generator
 from simulated_cases import WAYS
 from trafficgen_contract import LIGHT, Rig, TrafficGeneratorContract
 
-from vsperf.record.plan import Endpoint
+from vsperf.errors import ComponentError
+from vsperf.host.workspace import workspace
+from vsperf.record.plan import Endpoint, Placement
 from vsperf.spec.case import CaseSpec
 from vsperf.trafficgens.base import TrafficGenerator
+from vsperf.trafficgens.tgen.cap import measure_cap
+from vsperf.trafficgens.tgen.command import Options
 from vsperf.trafficgens.tgen.driver import TgenGenerator
 
 pytestmark = pytest.mark.machine
@@ -134,3 +139,45 @@ def test_frames_in_tunnels_come_through_a_switch_that_knows_none(
         for way in session.run(LIGHT).directions:
             assert way.sent_frames == way.good_frames == 500
             assert way.foreign_frames == 0
+
+
+SHARED = Placement(cpus={"generator": (0, 0, 0, 0)})
+"""Four workers on one CPU: it is counts that matter here."""
+ONE_WAY = {"flows": 64, "direction": "forward"}
+RING = (Endpoint(link="phy0", kind="vdev", address="net_ring0"),)
+TO_ITSELF = (("phy0", "phy0"),)
+
+
+def test_several_workers_send_a_direction(require: Require) -> None:
+    require("tgen")
+    case = tgen_case(queues=2, traffic=ONE_WAY, grace="10s")
+    with started_generator(TgenGenerator(), case, RING, TO_ITSELF, SHARED) as session:
+        (way,) = session.run(LIGHT).directions
+    assert way.sent_frames == way.received_frames == way.good_frames == 500
+    assert way.reordered_frames == way.duplicate_frames == 0
+    assert way.longest_silence_ns is None  # two workers and queues: nobody saw all frames
+
+
+def test_a_device_with_too_few_queues_is_refused_with_the_way_out(
+    require: Require, tmp_path: Path
+) -> None:
+    require("tgen")
+    case = tgen_case(queues=2, traffic=ONE_WAY)
+    address = f"net_pcap0,tx_pcap={tmp_path / 'sent.pcap'}"
+    endpoints = (Endpoint(link="phy0", kind="vdev", address=address),)
+    with (
+        pytest.raises(ComponentError, match="net_pcap0 has 1 queues to send on") as refused,
+        started_generator(TgenGenerator(), case, endpoints, TO_ITSELF, SHARED),
+    ):
+        pytest.fail("it was started")
+    assert "generator.queues=1" in str(refused.value.problems[0].fix)
+
+
+def test_the_mirror_has_as_many_queues_as_workers_send(require: Require) -> None:
+    require("tgen")
+    require("dpdk-testpmd")
+    case = tgen_case(queues=2, traffic=ONE_WAY)
+    options = Options(cpus=SHARED.of("generator"), hugepages=False, queues=2, max_frame=1518)
+    with workspace("a test") as place:
+        last = max(os.sched_getaffinity(0))
+        assert measure_cap(case, options, 2, (last,), place) > 0

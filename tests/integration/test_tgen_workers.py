@@ -6,6 +6,7 @@ The workers share the CPUs that there are: how fast they are is not asked here.
 from __future__ import annotations
 
 import struct
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -30,6 +31,7 @@ RING = ("net_ring0",)
 FRAMES = 20_003
 """No multiple of any number of workers here."""
 RATE_FPS = "30000"
+PATIENCE_S = 20.0
 
 
 def shared(workers: int, queues: int, **more: Any) -> Options:
@@ -92,10 +94,19 @@ def test_vhost_user_ports_with_two_queues_each(require: Require, tmp_path: Path)
         with at_hand(devices, shared(4, 2)) as tgen:
             tgen.ports()
             stream = Stream(flows=64, more={"workers": 2})
+            tgen.ask("configure", streams=[stream.on(way) for way in ways])
+            wait_until_forwarded(tgen)
             sending = Sending("5000", frames=2001)
             result = trial(tgen, ways, stream, sending, lambda event: None)
     for found in result["streams"]:
         assert_whole(found, 2001)
+
+
+def wait_until_forwarded(tgen: Tgen) -> None:
+    """testpmd drops frames for a queue of which it has not heard yet that it is in use."""
+    deadline = time.monotonic() + PATIENCE_S
+    while any(stream["lost"] for stream in tgen.ask("probe", 30.0)["streams"]):
+        assert time.monotonic() < deadline, "testpmd does not forward all"
 
 
 SIZES = (64, 200, 1000)

@@ -13,7 +13,7 @@ from vsperf.plugins import Plugins
 from vsperf.record.placeholder import Placeholder
 from vsperf.record.plan import Endpoint, Placement, Plan, Step, Wire
 from vsperf.spec.case import CaseSpec
-from vsperf.spec.wiring import outer_nics
+from vsperf.spec.wiring import directions_of, outer_nics
 from vsperf.trafficgens.base import TrafficGenerator
 from vsperf.vnfs.base import Vnf
 from vsperf.vswitches.base import SwitchPlan, VSwitch, wire_of
@@ -99,7 +99,7 @@ def make_plan(spec: CaseSpec, drivers: Drivers, topology: CpuTopology) -> CasePl
         steps=steps,
         endpoints=endpoints,
         wires=wires,
-        directions=directions_of(spec),
+        directions=directions_of(spec.topology, spec.traffic.direction),
         placement=placement,
         hugepage_bytes=_hugepages(parts, placement),
         notes=(*simulated, *notes, *placement.notes),
@@ -149,15 +149,3 @@ def _allowed(spec: CaseSpec, topology: CpuTopology) -> CpuTopology:
             ]
         )
     return replace(topology, cpus=chosen)
-
-
-def directions_of(spec: CaseSpec) -> tuple[tuple[str, str], ...]:
-    """Return the ways of the test traffic, each as (link it enters by, link it leaves by)."""
-    forward = [(path[0], path[-1]) for path in spec.topology.paths]
-    reverse = [(last, first) for first, last in forward]
-    ways = {
-        "both": [way for pair in zip(forward, reverse, strict=True) for way in pair],
-        "forward": forward,
-        "reverse": reverse,
-    }
-    return tuple(dict.fromkeys(ways[spec.traffic.direction]))

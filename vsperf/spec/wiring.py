@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from vsperf.spec.flows import link_mac
 from vsperf.spec.topology import Path, Topology, is_machine
+from vsperf.spec.traffic import Directions
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,3 +124,15 @@ def _mac(topology: Topology, path: Path, place: int, side: int) -> str:
         return link_mac(topology.links.index(hop))
     port = _port(topology, path, place, side)
     return nic_mac(hop, int(port.partition("_")[2]))
+
+
+def directions_of(topology: Topology, direction: Directions) -> tuple[tuple[str, str], ...]:
+    """Return the ways of the test traffic, each as (link it enters by, link it leaves by)."""
+    forward = [(path[0], path[-1]) for path in topology.paths]
+    reverse = [(last, first) for first, last in forward]
+    ways = {
+        "both": [way for pair in zip(forward, reverse, strict=True) for way in pair],
+        "forward": forward,
+        "reverse": reverse,
+    }
+    return tuple(dict.fromkeys(ways[direction]))

@@ -158,14 +158,21 @@ finish_sending(struct worker *worker)
 	worker_set_state(worker, STATE_SENT);
 }
 
-/* Quiet is when nothing of this trial comes: what others say may never end. */
+/*
+ * Quiet is when nothing of this trial comes: what others say may never end. A poll that finds nothing
+ * says so of the time before it, and not of that for which the CPU may have been away since.
+ */
 static void
-note_quiet(struct worker *worker, uint64_t now, bool ours, bool draining)
+note_quiet(struct worker *worker, const struct round *round, uint64_t end, bool draining)
 {
-	if (ours)
-		worker->last_arrival = now;
-	else if (draining)
-		rte_atomic_store_explicit(&worker->quiet_cycles, now - worker->last_arrival,
+	int64_t quiet = (int64_t)(round->begin - worker->last_arrival);
+
+	if (round->ours) {
+		worker->last_arrival = end;
+		quiet = 0;
+	}
+	if (draining)
+		rte_atomic_store_explicit(&worker->quiet_cycles, quiet > 0 ? (uint64_t)quiet : 0,
 			rte_memory_order_relaxed);
 }
 
@@ -201,7 +208,7 @@ run(struct worker *worker)
 		if (unlikely(worker->answering != 0))
 			respond_send(worker);
 		end = worker->last_tick;
-		note_quiet(worker, end, round.ours, draining);
+		note_quiet(worker, &round, end, draining);
 		if (round.offered || round.received)
 			worker->busy_cycles += end - round.begin;
 		worker->loops++;

@@ -278,7 +278,10 @@ def calibrate(
     def measure(session: Any, policy: Any, limit: Any) -> Any:
         return Measurer(session, Watch(None, session), policy, limit).measure
 
-    with leading_to_itself(loop, mirror_cpu) as devices, byhand.at_hand(devices, options) as tgen:
+    with (
+        leading_to_itself(loop, (mirror_cpu,)) as devices,
+        byhand.at_hand(devices, options) as tgen,
+    ):
         found = [
             calibrating.calibrate(tgen, size.bytes, duration.ns, budget.ns, measure)
             for size in sizes

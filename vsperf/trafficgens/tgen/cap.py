@@ -13,6 +13,7 @@ from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, stalls, tri
 from vsperf.trafficgens.tgen.client import Answer
 from vsperf.trafficgens.tgen.command import Options
 from vsperf.trafficgens.tgen.loop import Loop, arrived_fps, loop
+from vsperf.trafficgens.tgen.traffic import workers_of
 
 FLAT_OUT = Sending(duration_ns=500_000_000, latency=False)
 ATTEMPTS = 2
@@ -23,13 +24,19 @@ METHOD = "vhost-user ports against a forwarder that looks at no frame"
 NOTHING = ("net_null0",)
 
 
-def measure_cap(case: CaseSpec, options: Options, mirror_cpu: int, workspace: Workspace) -> int:
+def measure_cap(
+    case: CaseSpec,
+    options: Options,
+    senders: int,
+    mirror_cpus: tuple[int, ...],
+    workspace: Workspace,
+) -> int:
     """Return the frames per second and direction that came back, sending flat out."""
     profile = case.traffic
-    more = {} if profile.replay is None else {"replay": profile.replay.file}
+    more = workers_of(senders) if profile.replay is None else {"replay": profile.replay.file}
     stream = Stream(profile.frame_size.bytes, int(profile.flows), more)
     with (
-        loop(loop_of(case), mirror_cpu, workspace) as devices,
+        loop(loop_of(case), mirror_cpus, workspace, senders) as devices,
         at_hand(devices, options, workspace) as tgen,
     ):
         ways = ways_between(len(tgen.ports()), profile.direction)

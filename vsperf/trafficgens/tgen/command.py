@@ -13,6 +13,15 @@ KINDS = ("vhost-user", "vhost-user-client", "vhost-user-backend", "vdev", "pci")
 """Kinds of endpoints that tgen speaks to."""
 ORDINARY_MEMORY_MB = 512
 """Taken where there are no hugepages; pages that are not touched cost nothing."""
+BUFFER_BYTES = 2560
+"""Of a buffer for an ordinary frame, with all that DPDK has beside it."""
+POOLS = 4
+"""To send from and to receive into, for each of two ports."""
+CACHED = 768
+"""Buffers that a worker may keep from the others, of each pool."""
+HISTOGRAM_BYTES = 40 << 10
+BURST = 64
+PAGE_BYTES = 2 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +99,7 @@ def command_line(
     memory = (
         ("--in-memory", "--single-file-segments")
         if options.hugepages
-        else ("--no-huge", "--no-shconf", "-m", str(ORDINARY_MEMORY_MB))
+        else ("--no-huge", "--no-shconf", "-m", str(_ordinary_mb(options)))
     )
     named = tuple(ports)
     bus = () if any(port.pci for port in named) else ("--no-pci",)
@@ -113,6 +122,24 @@ def command_line(
         "--max-frame",
         str(options.max_frame),
     )
+
+
+def more_memory(workers: int, queues: int, ring: int) -> int:
+    """Return what several workers and queues take beside what one of each does, in whole pages.
+
+    Queues have rings of buffers, and bursts that were built or not yet looked at; each worker that
+    receives has histograms of what each worker sends.
+    """
+    buffers = (queues - 1) * (2 * ring + BURST) + (workers - 1) * CACHED
+    if queues > 1:
+        buffers += 32 * BURST
+    needed = POOLS * BUFFER_BYTES * buffers + (workers // 2) ** 2 * HISTOGRAM_BYTES
+    return -(-needed // PAGE_BYTES) * PAGE_BYTES
+
+
+def _ordinary_mb(options: Options) -> int:
+    more = more_memory(len(options.cpus), options.queues, options.ring)
+    return ORDINARY_MEMORY_MB + (more >> 20)
 
 
 def lcores(cpus: tuple[int, ...]) -> str:

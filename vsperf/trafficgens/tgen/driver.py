@@ -20,15 +20,16 @@ from vsperf.record.trial import GeneratorActivity, TrialCounts, intended_frames
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.traffic import TrafficProfile, TrialPolicy
+from vsperf.spec.wiring import directions_of, outer_nics
 from vsperf.trafficgens.base import Noise, TrialRequest
 from vsperf.trafficgens.tgen.binary import planned_binary
 from vsperf.trafficgens.tgen.cap import METHOD, measure_cap, measure_noise
 from vsperf.trafficgens.tgen.command import Options, Port, command_line, port_of
 from vsperf.trafficgens.tgen.doctor import CHECKS
-from vsperf.trafficgens.tgen.process import CONTROL, MEMORY_BYTES, PREFIX, Tgen, running
+from vsperf.trafficgens.tgen.process import CONTROL, PREFIX, Tgen, memory_bytes, running
 from vsperf.trafficgens.tgen.replay import Replayed
 from vsperf.trafficgens.tgen.spec import TgenSpec
-from vsperf.trafficgens.tgen.traffic import Way, direction, streams
+from vsperf.trafficgens.tgen.traffic import Way, direction, senders_each, streams
 
 NANOSECONDS = 1_000_000_000
 ORDINARY_FRAME = 1518
@@ -100,9 +101,11 @@ class TgenGenerator:
     def needs(self, case: CaseSpec) -> Needs:
         spec = _spec_of(case)
         pinned = spec.cpus.cpus if spec.cpus else None
+        workers = len(pinned) if pinned else spec.workers
+        needed = memory_bytes(workers, spec.queues, spec.ring)
         return Needs(
-            cpus=(CpuNeed(ROLE, len(pinned) if pinned else 1, pinned=pinned),),
-            hugepage_bytes=MEMORY_BYTES if spec.hugepages else 0,
+            cpus=(CpuNeed(ROLE, workers, pinned=pinned),),
+            hugepage_bytes=needed if spec.hugepages else 0,
         )
 
     def plan(
@@ -124,28 +127,29 @@ class TgenGenerator:
         return (
             Step(
                 component="generator",
-                action=f"start tgen on CPU {cpus} with the ports {ports}",
+                action=f"start tgen on CPU {cpus} with the ports {ports}{_halves(options.cpus)}",
                 argv=argv,
             ),
             Step(
                 component="generator",
-                action=f"configure {_shown(case.traffic)}, bursts of at most {spec.burst}",
+                action=f"configure {_shown(case.traffic)}, bursts of at most {spec.burst}"
+                + _shared(senders(case, options)),
             ),
         )
 
     def calibrate(
         self, case: CaseSpec, placement: Placement, workspace: Workspace
     ) -> Calibration | None:
-        switch_cpu = next(iter(placement.of(SWITCH_ROLE)), None)
+        switch_cpus = placement.of(SWITCH_ROLE)
         options = _options(case, _spec_of(case), placement)
-        if switch_cpu is None or switch_cpu in options.cpus:
+        if not switch_cpus or switch_cpus[0] in options.cpus:
             return None
         return Calibration(
             frame_size=case.traffic.frame_size.bytes,
-            cap_fps=measure_cap(case, options, switch_cpu, workspace),
+            cap_fps=measure_cap(case, options, senders(case, options), switch_cpus, workspace),
             method=METHOD,
             measured_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
-            cpus=(*options.cpus, switch_cpu),
+            cpus=(*options.cpus, switch_cpus[0]),
         )
 
     def noise(self, case: CaseSpec, placement: Placement, workspace: Workspace) -> Noise:
@@ -176,9 +180,10 @@ class TgenGenerator:
                 )
                 for enters, leaves in directions
             )
-            found = tgen.ask(
-                "configure", streams=streams(case.traffic, ways, case.topology.dispatch)
-            )
+            each = senders(case, options)
+            _check_devices(tgen.ports(), each)
+            asked = streams(case.traffic, ways, case.topology.dispatch, each)
+            found = tgen.ask("configure", streams=asked)
             if spec.respond:
                 tgen.ask("respond")
             replay = Replayed.of(case.traffic, found)
@@ -278,6 +283,44 @@ def _shown(traffic: TrafficProfile) -> str:
     if traffic.replay is not None:
         return f"the frames of {traffic.replay.file}, rhythm {traffic.replay.rhythm}"
     return f"{traffic.frame_size} frames, {traffic.flows} flows per direction"
+
+
+def senders(case: CaseSpec, options: Options) -> int:
+    """Return how many workers send each direction: of a file one, and at most a queue each."""
+    if case.traffic.replay is not None:
+        return 1
+    ways = directions_of(case.topology, case.traffic.direction)
+    queues = options.queues
+    if outer_nics(case.topology):
+        queues = min(queues, case.machine_queues)
+    return senders_each(len(options.cpus), len(ways), queues)
+
+
+def _halves(cpus: tuple[int, ...]) -> str:
+    """Say who sends, where not all do both."""
+    half = len(cpus) // 2
+    if half == 0:
+        return ""
+    sending, receiving = (
+        ", ".join(str(cpu) for cpu in part) for part in (cpus[:half], cpus[half:])
+    )
+    return f"; {sending} sends, {receiving} receives"
+
+
+def _shared(each: int) -> str:
+    return f", each by {each} workers with a queue of their own" if each > 1 else ""
+
+
+def _check_devices(ports: list[dict[str, Any]], each: int) -> None:
+    """Refuse a device that has fewer queues than workers are to send on."""
+    for port in ports:
+        if port["transmit_queues"] < each:
+            raise ComponentError(
+                f"{port['name']} has {port['transmit_queues']} queues to send on, and {each} "
+                "workers are to send each direction",
+                why="each of them needs a queue of its own",
+                fix=f"--set generator.queues={port['transmit_queues']}, or a device with more",
+            )
 
 
 def _ports(endpoints: tuple[Endpoint, ...], options: Options) -> dict[str, Port]:

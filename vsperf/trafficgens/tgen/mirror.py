@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from vsperf.errors import NotReadyError
 from vsperf.host.process import managed
 from vsperf.host.workspace import Workspace, given_or_own
-from vsperf.trafficgens.tgen.command import ORDINARY_MEMORY_MB
+from vsperf.trafficgens.tgen.command import ORDINARY_MEMORY_MB, lcores
 
 PROGRAM = "dpdk-testpmd"
 NAME = "mirror"
@@ -26,9 +26,13 @@ FRONTEND = "net_virtio_user{},path={},queue_size=1024"
 
 @contextmanager
 def mirror(
-    cpu: int, workspace: Workspace | None = None, *, as_machine: bool = False
+    cpus: tuple[int, ...],
+    workspace: Workspace | None = None,
+    queues: int = 1,
+    *,
+    as_machine: bool = False,
 ) -> Iterator[tuple[str, str]]:
-    """Run the mirror on a CPU; gives the devices by which tgen reaches its two ports.
+    """Run the mirror on CPUs; gives the devices by which tgen reaches its two ports.
 
     Usually it stands in for a switch. As a machine it is on the other side of the port, and tgen
     has to do what a switch does: copy every frame.
@@ -47,10 +51,13 @@ def mirror(
             device, other, awaited = f"--vdev={FRONTEND},server=1", f"{BACKEND},client=1", 1
         sockets = tuple(place.folder / f"{NAME}{number}.sock" for number in SIDES)
         argv = [program, "--no-pci", "--no-huge", "--no-shconf", "-m", str(ORDINARY_MEMORY_MB)]
-        argv += [f"--file-prefix={place.name}-{NAME}", f"--lcores=0@{cpu},1@{cpu}"]
-        argv += [device.format(*pair) for pair in enumerate(sockets)]
+        several = f",queues={queues}" if queues > 1 else ""
+        cpus = cpus[: len(SIDES) * queues]
+        argv += [f"--file-prefix={place.name}-{NAME}", f"--lcores={lcores(cpus)}"]
+        argv += [device.format(*pair) + several for pair in enumerate(sockets)]
         argv += ["--", "--auto-start", "--forward-mode=io", "--stats-period=600", "--no-mlockall"]
-        argv += ["--total-num-mbufs=32768", "--txd=1024", "--rxd=1024"]
+        argv += [f"--total-num-mbufs={24576 + 8192 * queues}", "--txd=1024", "--rxd=1024"]
+        argv += [f"--rxq={queues}", f"--txq={queues}", f"--nb-cores={len(cpus)}"]
         with managed(
             argv,
             name=NAME,
@@ -58,5 +65,5 @@ def mirror(
             ready=lambda: all(path.is_socket() for path in sockets[:awaited]),
             timeout_s=START_S,
         ):
-            first, second = (other.format(*pair) for pair in enumerate(sockets))
+            first, second = (other.format(*pair) + several for pair in enumerate(sockets))
             yield first, second

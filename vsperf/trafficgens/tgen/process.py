@@ -21,7 +21,7 @@ from vsperf.host.workspace import Workspace, given_or_own
 from vsperf.record.placeholder import Placeholder
 from vsperf.trafficgens.tgen.binary import BUILD_COMMAND, find_binary
 from vsperf.trafficgens.tgen.client import Answer, Client, Event, Gone, Look, Silent, TgenError
-from vsperf.trafficgens.tgen.command import Options, Port, command_line
+from vsperf.trafficgens.tgen.command import Options, Port, command_line, more_memory
 
 NAME = "tgen"
 """Its name among the programs of a workspace."""
@@ -35,7 +35,7 @@ LINKS_S = 10.0
 ANSWER_S = 10.0
 ROUND_TRIPS = 400
 MEMORY_BYTES = 256 << 20
-"""Hugepages that it may take, per memory node that it runs on."""
+"""Hugepages that it may take, per memory node that it runs on, with one worker and one queue."""
 
 
 @dataclass
@@ -243,4 +243,10 @@ def _memory(options: Options) -> dict[int, int]:
     if not options.hugepages:
         return {}
     near = read_topology(frozenset(options.cpus))
-    return {near[number].node: MEMORY_BYTES for number in options.cpus}
+    needed = memory_bytes(len(options.cpus), options.queues, options.ring)
+    return {near[number].node: needed for number in options.cpus}
+
+
+def memory_bytes(workers: int, queues: int, ring: int) -> int:
+    """Return how many bytes of hugepages it may take, per memory node that it runs on."""
+    return MEMORY_BYTES + more_memory(workers, queues, ring)

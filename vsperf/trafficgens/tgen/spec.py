@@ -15,14 +15,17 @@ class TgenSpec(DriverSpec):
 
     kind: Literal["tgen"]
     cpus: CpuSet | None = None
-    """CPUs that send and receive, one worker each; the first CPU of the testbed's machine when
-    not given. One worker serves all ports both ways; more of them share the work."""
+    """CPUs that send and receive, one worker each; as many as `workers` says when not given. One
+    worker serves all ports both ways; of several, the first half sends and the others receive."""
+    workers: Annotated[int, Field(ge=1, le=64)] = 1
+    """How many CPUs send and receive, where `cpus` does not name them."""
     hugepages: bool = True
     """Take memory from hugepages; without, it is slower, and enough for trying things out."""
     burst: Annotated[int, Field(ge=1, le=64)] = 32
     """Most frames sent back to back; smaller is smoother, larger is faster."""
     queues: Annotated[int, Field(ge=1, le=16)] = 1
-    """Queues of each port."""
+    """Queues of each port. Those workers that send share the directions; so many of them, and no
+    more than there are queues, send one together."""
     ring: Annotated[int, Field(ge=64, le=32768)] = 1024
     """Descriptors of each queue."""
     respond: bool = False

@@ -31,10 +31,22 @@ class Way:
     """Parallel paths that its frames take in turn."""
 
 
+def senders_each(workers: int, ways: int, queues: int) -> int:
+    """Return how many workers send each way; of several, half of them send at all.
+
+    Each has a queue of its own, so no more do than a port has queues.
+    """
+    sending = max(1, workers // 2)
+    return max(1, min(queues, sending // max(1, ways)))
+
+
 def streams(
-    profile: TrafficProfile, ways: tuple[Way, ...], dispatch: Dispatch = "mac"
+    profile: TrafficProfile,
+    ways: tuple[Way, ...],
+    dispatch: Dispatch = "mac",
+    senders: int = 1,
 ) -> list[dict[str, Any]]:
-    """Return the streams of a `configure` request, one for each way.
+    """Return the streams of a `configure` request, one for each way, by so many workers each.
 
     With parallel paths there are as many flows on each of them as the profile says.
     """
@@ -50,6 +62,7 @@ def streams(
                 "size": profile.frame_size.bytes,
                 **tunnel_of(profile.encapsulation),
                 **({"flows": {"vary": vary}} if vary else {}),
+                **workers_of(senders),
             }
         )
     return found
@@ -64,6 +77,11 @@ def replayed(replay: Replay, way: Way) -> dict[str, Any]:
             fix="choose a topology without parallel paths, or no traffic.replay",
         )
     return {"transmit_port": way.transmit, "receive_port": way.receive, "replay": replay.file}
+
+
+def workers_of(senders: int) -> dict[str, Any]:
+    """Return the key of a stream that several workers send."""
+    return {"workers": senders} if senders > 1 else {}
 
 
 def tunnel_of(encapsulation: Encapsulation | None) -> dict[str, Any]:
