@@ -12,7 +12,7 @@ from vsperf.record.flags import Flag
 from vsperf.record.result import GoalResult, SearchResult
 from vsperf.record.trial import Direction, Purpose, Trial, intended_frames
 from vsperf.search.base import Budget, Loads, Probe
-from vsperf.search.build import build
+from vsperf.search.build import method
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.search import Search
 from vsperf.spec.traffic import TrialPolicy
@@ -158,7 +158,7 @@ def probe_of(measure: Measure, budget_s: float | None = None) -> Probe:
 
 def search(spec: Search, measure: Measure, loads: Loads = LOADS) -> SearchResult:
     """Run a search without a budget."""
-    return build(spec, loads).run(probe_of(measure))
+    return method(spec, loads).run(probe_of(measure))
 
 
 def goal_of(result: SearchResult, name: str) -> GoalResult:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from search_models import trial, way
 from simulated_cases import simulated_case
 
-from vsperf.engine.criteria import check_all, outcome_of
+from vsperf.engine.criteria import check_all, flags_of, outcome_of
 from vsperf.record.flags import Flag
 from vsperf.record.result import GoalResult, Limit, LoadResult, SearchResult
 from vsperf.record.run import Outcome
@@ -62,6 +63,10 @@ AT_LEAST_5M = {"metric": "ndr", "min": "5Mfps"}
         (ndr(4_900_000, None, Limit.GENERATOR), None),
         (ndr(6_000_000, None, Limit.GENERATOR), True),
         (ndr(None, 9_001), False),
+        (ndr(4_900_000, 4_950_000, Limit.HOST), None),
+        (ndr(4_900_000, 4_950_000, Limit.GUEST), None),
+        (ndr(4_900_000, 4_950_000, Limit.GENERATOR), None),
+        (ndr(4_900_000, 4_950_000, Limit.UNCOUNTED), None),
         (ndr(5_000_000, 5_050_000, Limit.UNKNOWN, Flag.UPPER_NOT_REPRODUCED), None),
         (SearchResult(), None),
     ],
@@ -88,7 +93,8 @@ def test_loss_of_a_fixed_load_is_judged_by_the_worst_trial() -> None:
     wanted = simulated_case(expect=[{"metric": "loss", "max_loss": "1%"}])
     assert check_all(wanted, result("1/100", Limit.DUT), ())[0].met is True
     assert check_all(wanted, result("1/50", Limit.DUT), ())[0].met is False
-    assert check_all(wanted, result("1/50", Limit.GENERATOR), ())[0].met is None
+    for elsewhere in (Limit.GENERATOR, Limit.GUEST, Limit.HOST, Limit.UNCOUNTED):
+        assert check_all(wanted, result("1/50", elsewhere), ())[0].met is None
 
 
 def test_latency_that_was_not_measured_cannot_meet_a_criterion() -> None:
@@ -98,6 +104,12 @@ def test_latency_that_was_not_measured_cannot_meet_a_criterion() -> None:
 
 def outcome(result: SearchResult, *criteria: dict[str, Any]) -> Outcome:
     return outcome_of(result, check_all(spec(*criteria), result, ()))[0]
+
+
+def test_a_buffer_that_filled_under_overload_is_no_doubt_about_the_case() -> None:
+    waited = trial(10**6, 10**9, [way(10**6)], Flag.BUFFERED, Flag.UNTIMED)
+    assert flags_of(ndr(1, 2), [waited]) == (Flag.UNTIMED,)
+    assert flags_of(ndr(1, 2, Limit.DUT, Flag.BUFFERED), [waited])[0] is Flag.BUFFERED
 
 
 def test_the_outcome_follows_from_doubts_first_then_from_criteria() -> None:

@@ -8,8 +8,10 @@ import pytest
 from search_models import trial
 from search_models import way as lane
 
-from vsperf.engine.judge import judge, judge_with_context
+from vsperf.engine.judge import Asked, judge, judge_with_context
 from vsperf.record.flags import Flag, Severity
+from vsperf.record.machine import MachineCounters, NicCounters
+from vsperf.record.switch import PmdCounters, PortCounters, SwitchCounters
 from vsperf.record.trial import Direction, GeneratorActivity, TrialCounts
 from vsperf.spec.traffic import TrialPolicy
 
@@ -34,9 +36,19 @@ def way(name: str = "phy0>phy1", **counters: Any) -> Direction:
     return Direction(name=name, **{**fine, **counters})
 
 
-def flags(*ways: Direction, sending_ns: int | None = SECOND, settled: bool = True) -> set[Flag]:
-    counts = TrialCounts(directions=ways, sending_ns=sending_ns, elapsed_ns=SECOND, settled=settled)
-    return set(judge(counts, SECOND, POLICY))
+def flags(
+    *ways: Direction,
+    sending_ns: int | None = SECOND,
+    settled: bool = True,
+    directions: int | None = None,
+    duration_ns: int = SECOND,
+) -> set[Flag]:
+    """Judge what a generator reports that was asked for 10,000 frames in a second, each way."""
+    counts = TrialCounts(
+        directions=ways, sending_ns=sending_ns, elapsed_ns=duration_ns, settled=settled
+    )
+    directions = len(ways) if directions is None else directions
+    return set(judge(counts, Asked(10_000, duration_ns, directions), POLICY))
 
 
 def test_a_lossless_trial_earns_no_flag() -> None:
@@ -75,12 +87,40 @@ def test_counters_that_still_move_are_no_result() -> None:
 
 
 def test_sending_that_took_longer_than_tolerated_is_not_the_load_asked_for() -> None:
-    assert flags(way(), sending_ns=SECOND * 101 // 100) == set()
-    assert flags(way(), sending_ns=SECOND * 102 // 100) == {Flag.STRETCHED}
+    assert flags(way(), sending_ns=SECOND * 1010 // 1000) == set()
+    assert flags(way(), sending_ns=SECOND * 1011 // 1000) == {Flag.STRETCHED}
 
 
-def test_a_generator_that_cannot_time_its_sending_is_not_blamed_for_it() -> None:
-    assert flags(way(), sending_ns=None) == set()
+def test_sending_in_less_time_is_a_higher_load_than_the_one_asked_for() -> None:
+    due = SECOND * 9_999 // 10_000  # from the first frame to the last
+    assert flags(way(), sending_ns=due * 991 // 1000) == set()
+    assert flags(way(), sending_ns=due * 989 // 1000) == {Flag.RUSHED}
+    half = way(sent_frames=5_000, received_frames=5_000)
+    assert Flag.RUSHED in flags(half, sending_ns=due * 4 // 10), "whatever stayed unsent"
+    assert Flag.RUSHED not in flags(half, sending_ns=due // 2), "it ended early, at the right rate"
+
+
+def test_two_milliseconds_are_always_allowed_for_catching_up() -> None:
+    short = way(intended_frames=100, sent_frames=100, received_frames=100)
+    duration = SECOND // 100
+    for sending_ns, found in ((11_999_999, set()), (12_000_001, {Flag.STRETCHED})):
+        assert flags(short, sending_ns=sending_ns, duration_ns=duration) == found
+
+
+def test_a_generator_that_cannot_time_its_sending_is_not_believed_without_a_word() -> None:
+    assert flags(way(), sending_ns=None) == {Flag.UNTIMED}
+
+
+def test_what_the_generator_meant_to_send_is_held_against_the_load() -> None:
+    less = way(intended_frames=9_900, sent_frames=9_900, received_frames=9_900)
+    assert flags(way(), less) == {Flag.WRONG_LOAD}
+    more = way(intended_frames=10_001, sent_frames=10_001, received_frames=10_001)
+    assert Flag.WRONG_LOAD in flags(more)
+
+
+def test_a_direction_too_few_or_too_many_is_not_the_load_asked_for() -> None:
+    assert flags(way(), directions=2) == {Flag.WRONG_LOAD}
+    assert flags(way(), way("phy1>phy0"), directions=1) == {Flag.WRONG_LOAD}
 
 
 def test_a_shortfall_within_the_tolerance_is_no_flag_but_still_loss() -> None:
@@ -103,6 +143,12 @@ def test_a_report_without_directions_is_impossible() -> None:
     assert flags() == {Flag.COUNTERS_IMPOSSIBLE}
 
 
+def test_frames_that_come_long_after_the_last_one_was_sent_had_been_waiting() -> None:
+    for late_ns, expected in ((2_000_000, set()), (2_000_001, {Flag.BUFFERED})):
+        ways = (way(receiving_ns=SECOND), way("phy1>phy0", receiving_ns=SECOND + late_ns))
+        assert flags(*ways) == expected
+
+
 def test_a_loss_while_the_generator_was_behind_is_said_to_be_doubtful() -> None:
     behind = GeneratorActivity(busy_ppm=1, longest_gap_ns=0, gaps_over_10us=0, behind_ns=1_000)
     calm = behind.model_copy(update={"behind_ns": 0})
@@ -116,6 +162,37 @@ def test_a_loss_while_the_generator_was_behind_is_said_to_be_doubtful() -> None:
     ):
         seen = counts.model_copy(update={"generator": activity})
         assert (Flag.GENERATOR_BEHIND in judge_with_context(seen, POLICY)) is doubted
+
+
+def _counted(frames: int, drops: int, busy: int = 1) -> SwitchCounters:
+    port = PortCounters(
+        name="phy1", received_frames=0, sent_frames=frames, drops={"tx dropped": drops}
+    )
+    return SwitchCounters(
+        ports=(port,), pmds=(PmdCounters(cpu=1, frames=1, busy_cycles=busy, idle_cycles=1),)
+    )
+
+
+def test_a_counter_that_fell_is_pointed_out_and_explains_nothing() -> None:
+    before, seen = _counted(500, 500, 500), trial(1000, SECOND, [lane(1000, lost=10)])
+    for after, fell in (
+        (_counted(1490, 510, 501), False),
+        (_counted(490, 510, 501), True),
+        (_counted(1490, 10, 501), True),
+        (_counted(1490, 510, 1), True),
+    ):
+        found = seen.model_copy(update={"switch": after.since(before)})
+        assert (Flag.COUNTERS_RESET in judge_with_context(found, POLICY)) is fell
+        assert found.unexplained_frames == (None if fell else 0)
+
+
+def test_a_counter_of_a_machine_that_fell_is_pointed_out_too() -> None:
+    now, then = (NicCounters(received_frames=frames, sent_frames=0) for frames in (1, 2))
+    machine = MachineCounters(name="vm1", nics=(now,)).since(
+        MachineCounters(name="vm1", nics=(then,))
+    )
+    found = trial(1000, SECOND, [lane(1000)]).model_copy(update={"machines": (machine,)})
+    assert Flag.COUNTERS_RESET in judge_with_context(found, POLICY)
 
 
 def test_every_flag_says_what_it_means_and_what_it_weighs() -> None:

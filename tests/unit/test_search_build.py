@@ -84,6 +84,14 @@ def test_the_step_of_an_array_is_whole_frames() -> None:
         loads_of(_case("tst009", step="0%"))
 
 
+def test_the_step_of_an_array_is_a_share_of_what_can_be_offered() -> None:
+    """Virtual links have a speed in name only: a share of it could be more than all that passes."""
+    case = _case("tst009", step="0.5%")
+    assert loads_of(case, generator_cap=2_000_000).step == 10_000
+    assert loads_of(_case("tst009", step="0.5%", max_load="50%")).step == 37_202
+    assert loads_of(_case("tst009", step="10kfps"), generator_cap=2_000_000).step == 10_000
+
+
 def test_fixed_loads_keep_their_order_and_their_units() -> None:
     loads = loads_of(_fixed("50%", "1Mpps", "100%"))
     assert loads.fixed == (7_440_476, 10**6, LINE_RATE)
@@ -125,7 +133,7 @@ def test_the_estimate_is_close_to_what_a_steady_switch_needs(method: str, capaci
     case = simulated_case(switch={"capacity": capacity})
     budget = Budget()
     with session(case) as generator:
-        measurer = Measurer(generator, Watch(RunningModel(), generator), POLICY, budget)
+        measurer = Measurer(generator, Watch(RunningModel(), generator), POLICY, budget, 2)
         probe = Probe(measurer.measure, budget, POLICY.overhead_ns)
         build(spec, LOADS).run(probe)
     needed = POLICY.warm_up.ns + POLICY.overhead_ns

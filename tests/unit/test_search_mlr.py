@@ -36,7 +36,7 @@ from vsperf.record.flags import Flag
 from vsperf.record.result import Limit
 from vsperf.record.trial import Trial, intended_frames
 from vsperf.search.base import Loads
-from vsperf.search.build import build
+from vsperf.search.build import method
 from vsperf.search.classify import Bound
 from vsperf.search.mlr import MultipleLossRatio, _Measurer
 from vsperf.units import NANOSECONDS
@@ -112,7 +112,7 @@ def test_the_wrapper_finds_the_known_bounds_in_whole_frames() -> None:
 
 def test_the_wrapper_needs_as_many_trials_as_the_library() -> None:
     probe = probe_of(switch(10**6))
-    build(spec_of("mlr"), LOADS).run(probe)
+    method(spec_of("mlr"), LOADS).run(probe)
     assert len(probe.trials) == 35
     assert sum(each.duration_ns for each in probe.trials) == 35 * NANOSECONDS
 
@@ -187,7 +187,7 @@ def test_on_the_edge_of_a_decision_the_exact_sums_stand_and_not_those_of_the_lib
         lossy(10**6, seconds, loss)
         for seconds, loss in ((2, 1), (5, 0), (7, 0), (7, 1), (2, 0), (7, 0))
     ]
-    wrapper = build(spec, LOADS)
+    wrapper = method(spec, LOADS)
     assert isinstance(wrapper, MultipleLossRatio)
     assert wrapper.goals["ndr"].rule.classify(trials).bound is Bound.LOWER
     measurer = _Measurer(probe_of(switch(1)), LOADS, Fraction(0))
@@ -221,7 +221,7 @@ def test_equal_goals_of_different_names_get_equal_answers() -> None:
 def test_trial_durations_are_whole_nanoseconds_and_never_too_short() -> None:
     probe = probe_of(switch(10**6))
     spec = spec_of("mlr as rfc2544", initial_duration="1s")
-    build(spec, LOADS).run(probe)
+    method(spec, LOADS).run(probe)
     durations = sorted({each.duration_ns for each in probe.trials})
     assert durations[0] == NANOSECONDS
     assert durations[-1] == 60 * NANOSECONDS
@@ -304,7 +304,7 @@ def test_whatever_the_goal_and_the_switch_the_library_and_our_bounds_agree(
         duration_sum=total,
     )
     probe = probe_of(erratic, budget_s=3000)
-    result = build(spec, Loads(low, low + reach, LINE_RATE)).run(probe)
+    result = method(spec, Loads(low, low + reach, LINE_RATE)).run(probe)
     for goal in result.goals:
         assert goal.reason
         if goal.lower_fps is not None and goal.upper_fps is not None:
@@ -350,7 +350,7 @@ def test_the_upper_bound_of_a_goal_without_exceed_ratio_is_tried_again() -> None
 
 def test_an_upper_bound_that_loses_again_stands() -> None:
     probe = probe_of(switch(10**6))
-    result = build(spec_of("mlr as rfc2544"), LOADS).run(probe)
+    result = method(spec_of("mlr as rfc2544"), LOADS).run(probe)
     for goal in result.goals:
         at_upper = [each for each in probe.trials if each.load_fps == goal.upper_fps]
         assert len(at_upper) == 3
@@ -359,16 +359,16 @@ def test_an_upper_bound_that_loses_again_stands() -> None:
 
 def test_the_library_is_never_stopped_by_the_clock_on_the_wall() -> None:
     spec = spec_of("mlr")
-    assert isinstance(build(spec, LOADS), MultipleLossRatio)
+    assert isinstance(method(spec, LOADS), MultipleLossRatio)
     probe = probe_of(switch(10**6))
-    assert build(spec, LOADS).run(probe).complete
+    assert method(spec, LOADS).run(probe).complete
     assert probe.budget.spent_ns > 0
 
 
 @pytest.mark.parametrize("budget_s", [0, 5, 11, 50, 100, 200, 300])
 def test_when_the_budget_ends_the_bounds_found_so_far_are_the_answer(budget_s: int) -> None:
     probe = probe_of(switch(10**6), budget_s)
-    result = build(spec_of("mlr"), LOADS).run(probe)
+    result = method(spec_of("mlr"), LOADS).run(probe)
     assert not result.complete
     assert probe.budget.spent_ns <= budget_s * NANOSECONDS
     for goal in result.goals:
@@ -382,7 +382,7 @@ def test_a_goal_that_was_reached_before_the_budget_ended_keeps_its_answer() -> N
     whole = search(spec_of("mlr"), switch(10**6))
     outcomes = set()
     for budget_s in range(300, 350, 10):
-        result = build(spec_of("mlr"), LOADS).run(probe_of(switch(10**6), budget_s))
+        result = method(spec_of("mlr"), LOADS).run(probe_of(switch(10**6), budget_s))
         for goal, final in zip(result.goals, whole.goals, strict=True):
             outcomes.add(goal.limit)
             assert goal == final or goal.limit is Limit.BUDGET

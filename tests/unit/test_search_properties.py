@@ -73,7 +73,12 @@ class Bench:
             started_generator(generator, self.case, plan.endpoints, WAYS) as session,
         ):
             measurer = Measurer(
-                session, Watch(running, session), POLICY, self.budget, trials=self.made
+                session,
+                Watch(running, session),
+                POLICY,
+                self.budget,
+                len(WAYS),
+                trials=self.made,
             )
             if self.warm_up_ns:
                 request = TrialRequest(LOADS.maximum, self.warm_up_ns)

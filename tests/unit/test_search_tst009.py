@@ -22,7 +22,7 @@ from vsperf.record.flags import Flag
 from vsperf.record.result import Limit
 from vsperf.record.trial import Trial, intended_frames
 from vsperf.search.base import Loads
-from vsperf.search.build import array_of, build
+from vsperf.search.build import array_of, method
 from vsperf.units import NANOSECONDS
 
 NDR = {"ndr": {"loss_ratio": "0"}}
@@ -59,13 +59,13 @@ def test_the_result_is_a_load_of_the_array_and_the_next_one_up(capacity: int) ->
 
 def test_the_number_of_trials_is_logarithmic_in_the_array() -> None:
     probe = probe_of(switch(10**6))
-    build(spec_of("tst009", goals=NDR), LOADS).run(probe)
+    method(spec_of("tst009", goals=NDR), LOADS).run(probe)
     assert len(probe.trials) <= len(array_of(LOADS)).bit_length()
 
 
 def test_small_loss_is_repeated_until_a_trial_passes() -> None:
     probe = probe_of(_accidents(every=2, frames=5))
-    (ndr,) = build(spec_of("tst009", goals=NDR), LOADS).run(probe).goals
+    (ndr,) = method(spec_of("tst009", goals=NDR), LOADS).run(probe).goals
     assert (ndr.limit, ndr.lower_fps) == (Limit.LINK, LINE_RATE)
     loads = [each.load_fps for each in probe.trials]
     assert any(loads.count(load) == 2 for load in loads)
@@ -73,14 +73,33 @@ def test_small_loss_is_repeated_until_a_trial_passes() -> None:
 
 def test_loss_above_the_threshold_is_not_repeated() -> None:
     probe = probe_of(switch(10**6))
-    build(spec_of("tst009", goals=NDR), LOADS).run(probe)
+    method(spec_of("tst009", goals=NDR), LOADS).run(probe)
     loads = [each.load_fps for each in probe.trials]
     assert len(loads) == len(set(loads))
 
 
+def test_frames_that_the_switch_refused_are_its_loss() -> None:
+    """On a virtual port that is how overload shows: the ring stays full."""
+
+    def measure(load_fps: int, duration_ns: int) -> Trial:
+        intended = intended_frames(load_fps, duration_ns)
+        taken = min(intended, intended_frames(5 * 10**6, duration_ns))
+        refused = {
+            "sent_frames": taken,
+            "received_frames": taken,
+            "refused_frames": intended - taken,
+        }
+        return trial(load_fps, duration_ns, [way(intended).model_copy(update=refused)])
+
+    ndr = goal_of(search(spec_of("tst009"), measure), "ndr")
+    assert ndr.limit is Limit.DUT
+    assert ndr.lower_fps is not None
+    assert ndr.lower_fps <= 5 * 10**6 < (ndr.upper_fps or 0)
+
+
 def test_loss_in_every_repeat_is_believed() -> None:
     probe = probe_of(_accidents(every=1, frames=5))
-    (ndr,) = build(spec_of("tst009", goals=NDR, max_repeats=3), LOADS).run(probe).goals
+    (ndr,) = method(spec_of("tst009", goals=NDR, max_repeats=3), LOADS).run(probe).goals
     assert ndr.lower_fps is None
     assert Flag.AT_MINIMUM in ndr.flags
     loads = [each.load_fps for each in probe.trials]
@@ -89,7 +108,7 @@ def test_loss_in_every_repeat_is_believed() -> None:
 
 def test_without_repeats_it_is_a_plain_binary_search() -> None:
     probe = probe_of(_accidents(every=2, frames=5))
-    build(spec_of("tst009", goals=NDR, max_repeats=0), LOADS).run(probe)
+    method(spec_of("tst009", goals=NDR, max_repeats=0), LOADS).run(probe)
     loads = [each.load_fps for each in probe.trials]
     assert len(loads) == len(set(loads))
 
@@ -109,7 +128,7 @@ def test_the_lowest_load_of_the_array_counts_as_the_minimum() -> None:
 
 def test_goals_use_each_others_trials() -> None:
     probe = probe_of(switch(10**6))
-    build(spec_of("tst009"), LOADS).run(probe)
+    method(spec_of("tst009"), LOADS).run(probe)
     loads = [each.load_fps for each in probe.trials]
     assert len(loads) == len(set(loads))
 
@@ -117,7 +136,7 @@ def test_goals_use_each_others_trials() -> None:
 @pytest.mark.parametrize("budget_s", [0, 60, 70, 200, 400])
 def test_when_the_budget_ends_the_bounds_found_so_far_are_the_answer(budget_s: int) -> None:
     probe = probe_of(switch(10**6), budget_s)
-    result = build(spec_of("tst009"), LOADS).run(probe)
+    result = method(spec_of("tst009"), LOADS).run(probe)
     assert not result.complete
     assert probe.budget.spent_ns <= budget_s * NANOSECONDS
     for goal in result.goals:

@@ -130,6 +130,24 @@ def test_one_failed_trial_in_which_the_switch_lost_most_is_enough_to_blame_it() 
     assert _answer([lossy(999_000, 1), *trials]).limit is Limit.DUT
 
 
+def _dropped(lost: int, counted: int) -> Trial:
+    port = PortCounters(
+        name="phy1", link="phy1", received_frames=0, sent_frames=0, drops={"tx dropped": counted}
+    )
+    found = trial(10**6, ONE, [way(10**6, lost)])
+    return found.model_copy(update={"switch": SwitchCounters(ports=(port,))})
+
+
+def test_nobody_is_blamed_for_frames_that_nobody_counted() -> None:
+    found = _answer([lossy(999_000, 1), _dropped(50, counted=20)])
+    assert (found.limit, found.upper_fps) == (Limit.UNCOUNTED, 10**6)
+    assert found.reason == (
+        "at 1.000 Mfps 30 of 50 missing frames were counted as lost by nobody; who lost them "
+        "cannot be told"
+    )
+    assert _answer([lossy(999_000, 1), _dropped(50, counted=25)]).limit is Limit.DUT
+
+
 def test_the_generator_is_the_limit_where_frames_were_not_sent() -> None:
     found = _answer([lossy(829_500, 1), _short(830_000, unsent=1000)])
     assert (found.limit, found.lower_fps, found.upper_fps) == (Limit.GENERATOR, 829_500, None)
@@ -236,6 +254,23 @@ def test_trials_of_different_length_may_differ_without_being_unstable() -> None:
 
 def _each_loses(lost: int, *loads: int) -> list[Trial]:
     return [trial(load, ONE, [way(load, lost=lost)]) for load in loads]
+
+
+def test_a_load_that_only_short_trials_carry_is_flagged() -> None:
+    short = [lossy(10**6, 0.5)] * 2
+    full = [lossy(10**6, 1, Fraction(1, 100))] * 2
+    assert Flag.LENGTH_MATTERS in _answer([lossy(999_000, 1), *short, *full]).flags
+    for trials in ((*short[1:], *full), (*short, *full[1:]), (*short, *full, lossy(10**6, 1))):
+        assert Flag.LENGTH_MATTERS not in _answer([lossy(999_000, 1), *trials]).flags
+
+
+def test_a_load_that_passed_since_frames_waited_somewhere_is_flagged() -> None:
+    waited = lossy(999_000, 1).model_copy(update={"flags": (Flag.BUFFERED,)})
+    failed = [lossy(10**6, 1, Fraction(1, 100))]
+    assert Flag.BUFFERED in _answer([waited, *failed]).flags
+    assert Flag.BUFFERED not in _answer([waited, lossy(999_000, 1), *failed]).flags
+    overload = [lossy(999_000, 1), failed[0].model_copy(update={"flags": (Flag.BUFFERED,)})]
+    assert Flag.BUFFERED not in _answer(overload).flags, "overload fills any buffer"
 
 
 def test_the_same_frame_lost_at_low_and_high_load_is_constant_loss() -> None:

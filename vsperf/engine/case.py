@@ -105,6 +105,7 @@ def _measure(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
             watch=watch,
             policy=spec.trial,
             budget=run.budget,
+            directions=len(plan.plan.directions),
             begin=lambda *trial: run.emit(TrialStarted(case, *trial)),
             record=lambda trial: _record(run, trial),
             trials=run.trials,

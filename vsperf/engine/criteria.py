@@ -15,6 +15,9 @@ from vsperf.spec.case import CaseSpec
 from vsperf.spec.expect import Expectation
 from vsperf.spec.search import Rfc2544Search
 
+NOT_THE_SWITCH = (Limit.GENERATOR, Limit.GUEST, Limit.HOST, Limit.UNCOUNTED)
+"""Where these end a result, the switch may do better: that it is too slow does not follow."""
+
 
 def check_all(spec: CaseSpec, result: SearchResult, trials: Iterable[Trial]) -> tuple[Check, ...]:
     """Judge every criterion of the case."""
@@ -43,6 +46,9 @@ def _check_goal(expected: Expectation, spec: CaseSpec, goal: GoalResult | None) 
         return Check(criterion=criterion, met=None, found="not measured")
     found = human_fps(goal.lower_fps) if goal.lower_fps is not None else "none"
     if goal.upper_fps is not None and goal.upper_fps <= least:
+        if goal.limit in NOT_THE_SWITCH:
+            untold = f"{found}, limited by {goal.limit}: what the switch can do nobody can tell"
+            return Check(criterion=criterion, met=None, found=untold)
         return Check(criterion=criterion, met=False, found=found)
     if (goal.lower_fps or 0) >= least and goal.limit is not Limit.BUDGET:
         return Check(criterion=criterion, met=True, found=found)
@@ -60,8 +66,10 @@ def _check_loss(expected: Expectation, result: SearchResult) -> Check:
         return Check(criterion=criterion, met=None, found="no fixed load was measured")
     loss = max(Fraction(load.worst_loss_ratio) for load in result.loads)
     found = f"{float(loss):.4%}"
-    if loss > expected.max_loss.value and any(x.limit is Limit.GENERATOR for x in result.loads):
-        return Check(criterion=criterion, met=None, found=f"{found}, limited by generator")
+    too_lossy = [x for x in result.loads if Fraction(x.worst_loss_ratio) > expected.max_loss.value]
+    if too_lossy and all(load.limit in NOT_THE_SWITCH for load in too_lossy):
+        found = f"{found}, limited by {too_lossy[0].limit}"
+        return Check(criterion=criterion, met=None, found=found)
     met = loss <= expected.max_loss.value
     if met and not result.complete:
         found = f"{found}, but the time ended before every load was tried"
@@ -190,14 +198,16 @@ def flags_of(result: SearchResult, trials: Iterable[Trial]) -> tuple[Flag, ...]:
     """Return all flags that a reader of the result should see, each once.
 
     Those of the goals, and of the trials whose numbers stand with a reservation. The shortage of
-    a generator above the result is what the limit verdict says already.
+    a generator above the result is what the limit verdict says already, and buffers fill under
+    any overload: only at a bound they matter.
     """
     flags = {flag: None for goal in result.goals for flag in goal.flags}
     if not result.complete:
         flags[Flag.OUT_OF_BUDGET] = None
     for trial in trials:
         if trial.purpose in (Purpose.SEARCH, Purpose.LATENCY):
-            flags |= {flag: None for flag in trial.flags if flag.severity is Severity.SUSPECT}
+            suspect = [flag for flag in trial.flags if flag.severity is Severity.SUSPECT]
+            flags |= {flag: None for flag in suspect if flag is not Flag.BUFFERED}
     limits = [*(goal.limit for goal in result.goals), *(load.limit for load in result.loads)]
     if Limit.GENERATOR not in limits:
         flags.pop(Flag.SHORT_OFFER, None)

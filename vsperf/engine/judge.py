@@ -2,24 +2,45 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
+from dataclasses import dataclass
 
 from vsperf.record.flags import Flag
-from vsperf.record.trial import Direction, Trial, TrialCounts
-from vsperf.spec.traffic import TrialPolicy
+from vsperf.record.trial import Direction, Trial, TrialCounts, intended_frames
+from vsperf.spec.traffic import LATE_NS, TrialPolicy
+from vsperf.units import NANOSECONDS
 
 
-def judge(counts: TrialCounts, duration_ns: int, policy: TrialPolicy) -> tuple[Flag, ...]:
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a generator was asked for; what it says it was asked for is held against it."""
+
+    load_fps: int
+    """Per direction."""
+    duration_ns: int
+    directions: int
+
+    @property
+    def frames(self) -> int:
+        """Frames in each direction."""
+        return intended_frames(self.load_fps, self.duration_ns)
+
+
+def judge(counts: TrialCounts, asked: Asked, policy: TrialPolicy) -> tuple[Flag, ...]:
     """Return everything that is to be said against a trial, gravest matters first."""
     flags: dict[Flag, None] = {}
     if not counts.directions:
         return (Flag.COUNTERS_IMPOSSIBLE,)
+    if len(counts.directions) != asked.directions or any(
+        direction.intended_frames != asked.frames for direction in counts.directions
+    ):
+        flags[Flag.WRONG_LOAD] = None
     for direction in counts.directions:
         flags |= dict.fromkeys(_of_direction(direction, policy))
     if not counts.settled:
         flags[Flag.COUNTERS_MOVING] = None
-    if _stretched(counts, duration_ns, policy):
-        flags[Flag.STRETCHED] = None
+    flags |= dict.fromkeys(_of_time(counts, asked, policy))
+    if _buffered(counts):
+        flags[Flag.BUFFERED] = None
     lossy = [direction.lost_frames > 0 for direction in counts.directions]
     if any(lossy) and not all(lossy):
         flags[Flag.ONE_SIDED] = None
@@ -65,10 +86,30 @@ def _impossible(direction: Direction) -> bool:
     return min(counters) < 0 or direction.good_frames < 0
 
 
-def _stretched(counts: TrialCounts, duration_ns: int, policy: TrialPolicy) -> bool:
+def _of_time(counts: TrialCounts, asked: Asked, policy: TrialPolicy) -> list[Flag]:
+    """Hold the time of sending, first frame to last, against the load that the trial stands for.
+
+    What was sent in less time than it is due in was sent at a higher load, however many frames
+    stayed unsent.
+    """
     if counts.sending_ns is None:
+        return [Flag.UNTIMED]
+    allowed_ns = policy.allowed_late_ns(asked.duration_ns)
+    sent = max(min(way.sent_frames, way.intended_frames) for way in counts.directions)
+    flags = []
+    if counts.sending_ns + allowed_ns < (sent - 1) * NANOSECONDS // asked.load_fps:
+        flags.append(Flag.RUSHED)
+    if counts.sending_ns > asked.duration_ns + allowed_ns:
+        flags.append(Flag.STRETCHED)
+    return flags
+
+
+def _buffered(counts: TrialCounts) -> bool:
+    """Whether frames went on coming for longer than their way takes: they had been waiting."""
+    times = [way.receiving_ns for way in counts.directions if way.receiving_ns is not None]
+    if not times or counts.sending_ns is None:
         return False
-    return Fraction(counts.sending_ns) > duration_ns * (1 + policy.stretch_tolerance.value)
+    return max(times) - counts.sending_ns > LATE_NS
 
 
 def judge_with_context(trial: Trial, policy: TrialPolicy) -> tuple[Flag, ...]:
@@ -77,6 +118,8 @@ def judge_with_context(trial: Trial, policy: TrialPolicy) -> tuple[Flag, ...]:
     Only of a trial whose own counters can be believed.
     """
     flags = []
+    if trial.counts_backwards:
+        flags.append(Flag.COUNTERS_RESET)
     unexplained = trial.unexplained_frames
     if unexplained is not None and abs(unexplained) > (
         policy.unexplained_tolerance.value * trial.sent_frames

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from vsperf.engine.disturb import Disturbance, run_disturbed
-from vsperf.engine.judge import judge, judge_with_context
+from vsperf.engine.judge import Asked, judge, judge_with_context
 from vsperf.engine.watch import Seen, Watch
 from vsperf.errors import ComponentError, DiedError, InvalidTrialError
 from vsperf.human import human_fps
@@ -31,6 +31,8 @@ class Measurer:
     watch: Watch
     policy: TrialPolicy
     budget: Budget
+    directions: int
+    """In which frames are to be sent."""
     begin: Callable[[Purpose, int, int], None] = lambda purpose, load_fps, duration_ns: None
     """Told before each trial."""
     record: Callable[[Trial], None] = lambda trial: None
@@ -79,7 +81,8 @@ class Measurer:
                 )
             else:
                 counts = self.generator.run(request)
-            flags = judge(counts, request.duration_ns, self.policy)
+            asked = Asked(request.load_fps, request.duration_ns, self.directions)
+            flags = judge(counts, asked, self.policy)
         except ComponentError as failure:
             lost = failure
             counts = TrialCounts(directions=(), sending_ns=None, elapsed_ns=0, settled=False)

@@ -90,13 +90,45 @@ class Flag(enum.StrEnum):
         "Sending took longer than intended (beyond `trial.stretch_tolerance`), so the offered "
         "rate was lower than the load that this trial stands for.",
     )
+    RUSHED = (
+        "rushed",
+        Severity.INVALID,
+        "The frames were sent in less time than they were due in (beyond "
+        "`trial.stretch_tolerance`), so the offered rate was higher than the load that this trial "
+        "stands for.",
+    )
+    WRONG_LOAD = (
+        "wrong-load",
+        Severity.INVALID,
+        "The generator reports another number of frames to send, or of directions, than it was "
+        "asked for: its counters belong to another trial, or its driver is wrong.",
+    )
     # Of a trial: the counters stand, with a reservation.
+    UNTIMED = (
+        "untimed",
+        Severity.SUSPECT,
+        "The generator cannot tell how long it sent. Nobody knows whether the rate was that of the "
+        "load, so the bounds are as exact as the generator is, and no more.",
+    )
+    COUNTERS_RESET = (
+        "counters-reset",
+        Severity.SUSPECT,
+        "A counter of the switch or of a machine fell during the trial: it was reset, or wrapped. "
+        "Where frames were lost cannot be told then; the generator's own counts stand.",
+    )
     SHORT_OFFER = (
         "short-offer",
         Severity.SUSPECT,
         "The generator could not send all the frames it was asked to (beyond "
         "`trial.offered_tolerance`). Unsent frames count as lost, and the limit is the generator, "
         "not the switch.",
+    )
+    BUFFERED = (
+        "buffered",
+        Severity.SUSPECT,
+        "Frames went on arriving for longer than they were sent: they had been waiting somewhere. "
+        "A buffer hides overload until it is full, so a load that passed like this may be more "
+        "than the switch can carry; longer trials tell.",
     )
     UNEXPLAINED = (
         "unexplained-loss",
@@ -186,6 +218,20 @@ class Flag(enum.StrEnum):
         Severity.INVALID,
         "A latency trial at or below the load that was found lost more than the goal allows. The "
         "search took single trials for granted, and a later one says otherwise.",
+    )
+    LENGTH_MATTERS = (
+        "length-matters",
+        Severity.SUSPECT,
+        "At a load short trials passed, and full-length ones failed, each time. The switch can "
+        "carry it for a while only, and what is found depends on the length of a trial.",
+    )
+    CHANGED_SINCE = (
+        "changed-since",
+        Severity.SUSPECT,
+        "At the end of the search a bound no longer stood: three trials in a row at the lower one "
+        "failed, or at the upper one passed. The switch or its machine changed while it was "
+        "measured (a clock, a cache, overload before), so the interval is that of no one moment. "
+        "Longer trials and a longer warm-up help, if it comes to rest at all.",
     )
     LOSS_INVERSION = (
         "loss-inversion",

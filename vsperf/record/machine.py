@@ -36,6 +36,18 @@ class MachineCounters(Record):
         )
 
     @property
+    def least_growth(self) -> int:
+        """The least of what counters grew by; below zero where one was reset."""
+        return min(
+            (
+                count
+                for nic in self.nics
+                for count in (nic.received_frames, nic.sent_frames, *nic.drops.values())
+            ),
+            default=0,
+        )
+
+    @property
     def lost_frames(self) -> int | None:
         """Frames that came in and did not go out again; None when it counts nothing."""
         if not self.nics:

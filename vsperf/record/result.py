@@ -24,6 +24,8 @@ class Limit(enum.StrEnum):
     """The line rate was reached without loss."""
     HOST = "host"
     """The machine itself stalled; the loss says nothing on the switch."""
+    UNCOUNTED = "uncounted"
+    """Frames went missing, and nobody counted most of them: who lost them cannot be told."""
     SETTING = "setting"
     """The highest load that the user allowed was reached without loss."""
     BUDGET = "budget"

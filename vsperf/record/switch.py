@@ -25,6 +25,11 @@ class PortCounters(Record):
     """Frames lost at this port by reason, such as `tx dropped`; the first word is the way."""
 
     @property
+    def all_counts(self) -> tuple[int, ...]:
+        """Every counter of it."""
+        return (self.received_frames, self.sent_frames, *self.drops.values())
+
+    @property
     def lost_on_sending(self) -> int:
         """Frames that did not go out by this port."""
         return sum(count for reason, count in self.drops.items() if reason.startswith("tx "))
@@ -39,6 +44,11 @@ class PmdCounters(Record):
     idle_cycles: int
     hits: dict[str, int] = Field(default_factory=dict)
     """Lookups by the cache that answered them: emc, smc, megaflow, upcall, lost."""
+
+    @property
+    def all_counts(self) -> tuple[int, ...]:
+        """Every counter of it."""
+        return (self.frames, self.busy_cycles, self.idle_cycles, *self.hits.values())
 
 
 class SwitchCounters(Record):
@@ -63,6 +73,18 @@ class SwitchCounters(Record):
     def refused_by_machines(self) -> int:
         """Frames that the switch could not hand to a machine, whose ring was full."""
         return sum(port.lost_on_sending for port in self.ports if port.machine is not None)
+
+    @property
+    def least_growth(self) -> int:
+        """The least of what counters grew by; below zero where one was reset."""
+        return min(
+            (
+                *self.drops.values(),
+                *(count for port in self.ports for count in port.all_counts),
+                *(count for pmd in self.pmds for count in pmd.all_counts),
+            ),
+            default=0,
+        )
 
     @property
     def dropped_frames(self) -> int:

@@ -47,6 +47,8 @@ class Direction(Record):
     arrive, but cannot be told from others. None where all frames have one."""
     longest_silence_ns: int | None = None
     """Longest time between two arrivals in which no frame came; None when nobody can tell."""
+    receiving_ns: int | None = None
+    """Time from the first arrival to the last; None when the generator cannot tell."""
     latency_histogram: str | None = None
     """Latencies [ns] as a compressed HdrHistogram V2, base64; None when not measured."""
 
@@ -272,10 +274,19 @@ class Trial(TrialCounts):
         return sum(outer) + (self.switch.refused_by_machines if self.switch is not None else 0)
 
     @property
+    def counts_backwards(self) -> bool:
+        """Whether a counter of the switch or of a machine fell: it was reset, or wrapped."""
+        switch = self.switch is not None and self.switch.least_growth < 0
+        return switch or any(machine.least_growth < 0 for machine in self.machines)
+
+    @property
     def explained_frames(self) -> int | None:
-        """Frames whose loss a counter explains; None when the switch or a machine has none."""
+        """Frames whose loss a counter explains; None when the switch or a machine has none.
+
+        A counter that fell counts nothing.
+        """
         inside = [machine.lost_frames for machine in self.machines]
-        if self.switch is None or None in inside:
+        if self.switch is None or None in inside or self.counts_backwards:
             return None
         return self.switch.dropped_frames + sum(lost for lost in inside if lost is not None)
 

@@ -9,6 +9,7 @@ from fractions import Fraction
 from vsperf.errors import Problem, SpecError
 from vsperf.search import base
 from vsperf.search.classify import DurationRule
+from vsperf.search.confirm import Confirmed
 from vsperf.search.fixed import FixedLoads
 from vsperf.search.mlr import MlrGoal, MultipleLossRatio
 from vsperf.search.rfc2544 import Bisection
@@ -19,7 +20,20 @@ from vsperf.units import Duration, FrameSize, LinkSpeed, Rate, Ratio
 
 
 def build(spec: Search, loads: base.Loads) -> base.Search:
-    """Return the search that a specification asks for."""
+    """Return the search that a specification asks for, with a closing pair if it has bounds."""
+    found = method(spec, loads)
+    match found:
+        case MultipleLossRatio():
+            rules = {name: goal.rule for name, goal in found.goals.items()}
+            return Confirmed(found, rules, max(rule.final_ns for rule in rules.values()))
+        case Bisection() | VerifiedBinarySearch():
+            return Confirmed(found, found.rules, found.duration_ns)
+        case _:
+            return found
+
+
+def method(spec: Search, loads: base.Loads) -> base.Search:
+    """Return the method alone, as others have it."""
     match spec:
         case MlrSearch():
             return MultipleLossRatio(mlr_goals(spec), loads, spec.verify_upper)
@@ -114,7 +128,7 @@ def loads_of(case: CaseSpec, generator_cap: int | None = None) -> base.Loads:
         )
     step = None
     if isinstance(spec, Tst009Search):
-        step = math.floor(spec.step.frames_per_second(size, link))
+        step = math.floor(_step_fps(spec.step, size, link, highest))
         if step < 1:
             raise _refused(
                 f"the step {spec.step} is less than one frame per second",
@@ -122,6 +136,15 @@ def loads_of(case: CaseSpec, generator_cap: int | None = None) -> base.Loads:
                 "give search.step a greater rate, such as 10kfps",
             )
     return base.Loads(lowest, highest, line_rate, step=step, generator_cap=generator_cap)
+
+
+def _step_fps(step: Rate, size: FrameSize, link: LinkSpeed, highest: int) -> Fraction:
+    """Return the distance of two loads; a share is one of the highest load that may be offered.
+
+    That is the line rate of real links. A virtual one has a speed in name only, of which half a
+    per cent can be more than a quarter of all that ever passes.
+    """
+    return step.number / 100 * highest if step.unit == "%" else step.frames_per_second(size, link)
 
 
 def _fixed(rate: Rate, size: FrameSize, link: LinkSpeed, line_rate: int) -> int:

@@ -158,6 +158,7 @@ def _undetermined(found: Findings, goal: GoalResult | None) -> None:
     reasons = {
         Limit.GENERATOR: "the generator limited the result, not the switch",
         Limit.HOST: "the host limited the result, not the switch",
+        Limit.UNCOUNTED: "nobody counted where the missing frames were lost",
         Limit.SETTING: "the highest load allowed lies below the line rate, and it passed",
         Limit.BUDGET: "the time ended before the search did",
         Limit.UNKNOWN: "the trials contradict each other",

@@ -12,6 +12,7 @@ from vsperf.record.trial import Trial
 from vsperf.search.base import BudgetExhausted, Loads, Probe
 from vsperf.search.classify import failed, failed_in_switch
 from vsperf.search.verdict import (
+    counted_by_nobody,
     lost_by_the_generator,
     lost_in_machines,
     machine_stalled,
@@ -85,6 +86,8 @@ def _blame(trials: Sequence[Trial]) -> tuple[Limit, str]:
         return Limit.HOST, stalls
     if (behind := lost_by_the_generator(trials)) is not None:
         return Limit.GENERATOR, behind
+    if (nobody := counted_by_nobody(trials)) is not None:
+        return Limit.UNCOUNTED, nobody
     if (guest := lost_in_machines(trials)) is not None:
         return Limit.GUEST, f"up to {worst} of what was offered is missing; {guest}"
     return Limit.DUT, f"the switch lost up to {worst} of what it was offered"

@@ -54,7 +54,7 @@ class VerificationRule:
 def _lost(trial: Trial, fails: Failed) -> int:
     """Return the lost frames that a way of failing counts."""
     if fails is failed_in_switch:
-        return sum(way.sent_frames - way.good_frames for way in trial.directions)
+        return sum(way.offered_frames - way.good_frames for way in trial.directions)
     return trial.lost_frames
 
 

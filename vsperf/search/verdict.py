@@ -29,6 +29,8 @@ from vsperf.search.classify import (
 
 FEW_FRAMES = 16
 """Loss of up to so many frames may be something that eats single frames."""
+FEW_TRIALS = 2
+"""From so many trials of each length on their difference is no accident."""
 NEAR = Fraction(95, 100)
 """From this share of the generator's cap on a result is the generator's."""
 ALIKE_LOADS = 3
@@ -135,6 +137,8 @@ def _lossy(question: Question, groups: Groups, bounds: Bounds, upper: int) -> tu
         return Limit.GENERATOR, behind
     if (near := _near_the_generator(question.loads, bounds)) is not None:
         return Limit.GENERATOR, near
+    if (nobody := counted_by_nobody(own)) is not None:
+        return Limit.UNCOUNTED, nobody
     guest = lost_in_machines(own)
     who = "the switch" if guest is None else "the machines"
     reason = _lost(rule, groups[upper], at_minimum=bounds.lower is None, who=who)
@@ -187,6 +191,20 @@ def lost_by_the_generator(own: Sequence[Trial]) -> str | None:
     return (
         f"at {human_fps(own[0].load_fps)} every loss is one that the generator's own rings explain "
         f"(it was behind with receiving for up to {human_ns(longest_ns)})"
+    )
+
+
+def counted_by_nobody(own: Sequence[Trial]) -> str | None:
+    """Say so if no counter tells where most of the missing frames of every failed trial went."""
+    if not own or any(
+        trial.unexplained_frames is None or 2 * trial.unexplained_frames <= _missing(trial)
+        for trial in own
+    ):
+        return None
+    mildest = min(own, key=lambda trial: trial.switch_loss_ratio)
+    return (
+        f"at {human_fps(own[0].load_fps)} {mildest.unexplained_frames} of {_missing(mildest)} "
+        "missing frames were counted as lost by nobody; who lost them cannot be told"
     )
 
 
@@ -268,6 +286,8 @@ def _flags(
         Flag.LOSS_INVERSION: bounds.inverted,
         Flag.CONSTANT_LOSS: bounds.lower is None and constant_loss(trials),
         Flag.UNSTABLE: _disagree(rule, in_question),
+        Flag.LENGTH_MATTERS: _length_matters(rule, in_question),
+        Flag.BUFFERED: bounds.lower is not None and _buffered(rule, trials, bounds.lower),
         Flag.OUT_OF_BUDGET: limit is Limit.BUDGET or question.unverified,
         Flag.AT_MINIMUM: at_minimum,
     }
@@ -299,6 +319,28 @@ def _disagree(rule: Rule, trials: Sequence[Trial]) -> bool:
         equal = outcomes.setdefault((trial.load_fps, trial.duration_ns), set())
         equal.add(failed(trial, rule.loss_ratio))
     return any(len(seen) > 1 for seen in outcomes.values())
+
+
+def _length_matters(rule: Rule, trials: Sequence[Trial]) -> bool:
+    """Whether at a load all short trials passed and all long ones failed, two of each or more."""
+    longest_ns = max((trial.duration_ns for trial in trials), default=0)
+    for group in by_load(trials).values():
+        short = [trial for trial in group if trial.duration_ns < longest_ns]
+        full = [trial for trial in group if trial.duration_ns == longest_ns]
+        if min(len(short), len(full)) >= FEW_TRIALS and (
+            all(failed(trial, rule.loss_ratio) for trial in full)
+            and not any(failed(trial, rule.loss_ratio) for trial in short)
+        ):
+            return True
+    return False
+
+
+def _buffered(rule: Rule, trials: Sequence[Trial], lower: int) -> bool:
+    """Whether most of what passed at the lower bound had to wait somewhere."""
+    passed = [
+        trial for trial in trials if trial.load_fps == lower and not failed(trial, rule.loss_ratio)
+    ]
+    return 2 * sum(Flag.BUFFERED in trial.flags for trial in passed) > len(passed)
 
 
 def _loss(trial: Trial) -> Fraction:

@@ -122,7 +122,8 @@ class Tst009Search(LoadRange):
     goals: dict[GoalName, Goal] = Field(min_length=1)
     duration: TrialDuration
     step: Rate
-    """Distance of two loads of the array."""
+    """Distance of two loads of the array; a percentage is one of the highest load: the line rate,
+    or of `max_load` or what the generator can do where that is less."""
     max_repeats: int = Field(ge=0, le=100)
     """max(r): how often a lossy trial is repeated before its loss is believed."""
     loss_threshold: int = Field(ge=0)

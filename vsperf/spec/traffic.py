@@ -93,6 +93,10 @@ class TrafficProfile(Spec):
         return self
 
 
+LATE_NS = 2_000_000
+"""By how much sending may be late or early however short it is."""
+
+
 class TrialPolicy(Spec):
     """How one trial is carried out and when it is believed."""
 
@@ -111,7 +115,8 @@ class TrialPolicy(Spec):
     offered_tolerance: Ratio
     """Share of the intended frames that may stay unsent before the generator counts as short."""
     stretch_tolerance: Ratio
-    """Share by which sending may take longer than intended."""
+    """Share by which sending may take longer or shorter than intended, but always 2 ms: what a
+    generator on a machine that others use may need to catch up."""
     unexplained_tolerance: Ratio = Ratio(Fraction(1, 10_000))
     """Share of the sent frames that may be missing without a counter that says where."""
 
@@ -119,6 +124,10 @@ class TrialPolicy(Spec):
     def overhead_ns(self) -> int:
         """Time that each trial takes beyond its traffic."""
         return self.settle.ns + self.drain.ns + self.pause.ns
+
+    def allowed_late_ns(self, duration_ns: int) -> int:
+        """Return by how much sending for that long may differ from it."""
+        return max(LATE_NS, int(self.stretch_tolerance.value * duration_ns))
 
 
 class LatencyTrials(Spec):

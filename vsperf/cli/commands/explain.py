@@ -24,6 +24,8 @@ LIMITS = {
     Limit.GENERATOR: "The generator could not send more. The switch may do better.",
     Limit.LINK: "The line rate was reached without loss. The switch may do better.",
     Limit.HOST: "The machine itself stalled, so the loss says nothing on the switch.",
+    Limit.UNCOUNTED: "Frames went missing, and no counter of switch or machines says where. The "
+    "switch may do better, or something beside it drops frames.",
     Limit.SETTING: "The highest load that the settings allow (`search.max_load`) passed.",
     Limit.BUDGET: "The time given ended before the limit was found.",
     Limit.UNKNOWN: "The trials contradict each other; the flags say how.",

@@ -276,7 +276,7 @@ def calibrate(
     from vsperf.trafficgens.tgen.loop import loop as leading_to_itself
 
     def measure(session: Any, policy: Any, limit: Any) -> Any:
-        return Measurer(session, Watch(None, session), policy, limit).measure
+        return Measurer(session, Watch(None, session), policy, limit, len(session.ways)).measure
 
     with (
         leading_to_itself(loop, (mirror_cpu,)) as devices,

@@ -205,7 +205,7 @@ def trial_message(
 
     By the times of a file, tgen itself finds how many frames are due.
     """
-    grace_ns = min(spec.grace.ns, int(policy.stretch_tolerance.value * request.duration_ns))
+    grace_ns = min(spec.grace.ns, policy.allowed_late_ns(request.duration_ns) // 2)
     quiet_ns = max(policy.drain.ns, 1_000_000)
     found = {
         "burst": spec.burst,

@@ -166,6 +166,7 @@ def direction(
             refused_frames=stream.get("refused"),
             unmarked_frames=stream.get("unmarked") or None,
             longest_silence_ns=stream.get("longest_silence_ns"),
+            receiving_ns=stream.get("receiving_ns"),
             latency_histogram=stream.get("latency", {}).get("hdr"),
         )
     except KeyError as error:

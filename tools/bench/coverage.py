@@ -1,0 +1,198 @@
+"""Holds every search against switches whose truth is known, over many seeds.
+
+Each answer is one of three: it holds the truth, it is wrong and something was said against it (a
+flag, a limit that is not the switch's, no result), or it is wrong in silence. The last is what must
+not happen. The ratio is that of silent answers to all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import enum
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from common import Option, Ratio, carry_out, options, say, wanted
+from coverage_models import LINE_RATE, MODELS, Model, World
+from pydantic import TypeAdapter
+
+from vsperf.engine.criteria import believed, flags_of
+from vsperf.engine.measurer import Measurer
+from vsperf.engine.watch import Watch
+from vsperf.errors import ComponentError, InvalidTrialError
+from vsperf.record.flags import Severity
+from vsperf.record.result import GoalResult, Limit, SearchResult
+from vsperf.record.switch import SwitchCounters
+from vsperf.record.trial import Trial, TrialCounts
+from vsperf.search.base import Budget, Loads, Probe
+from vsperf.search.build import build
+from vsperf.spec.search import Search
+from vsperf.spec.traffic import TrialPolicy
+from vsperf.trafficgens.base import TrialRequest
+
+EXAMPLE = "tools/bench/coverage.py --seeds 20 --search mlr --model ideal"
+GOALS = {"ndr": {"loss_ratio": "0"}, "pdr": {"loss_ratio": "0.5%"}}
+RANGE = {"min_load": "9001fps", "max_load": "100%", "goals": GOALS}
+SEARCHES: dict[str, dict[str, Any]] = {
+    "quick": {
+        "kind": "mlr", "exceed_ratio": "50%", "initial_duration": "500ms",
+        "final_duration": "1s", "duration_sum": "5s", "width": "1%",
+    },
+    "standard": {
+        "kind": "mlr", "exceed_ratio": "50%", "initial_duration": "1s",
+        "final_duration": "1s", "duration_sum": "21s", "width": "0.5%",
+    },
+    "rfc2544": {"kind": "rfc2544", "duration": "10s", "resolution": "0.5%"},
+    "tst009": {
+        "kind": "tst009", "duration": "10s", "step": "0.5%", "max_repeats": 3,
+        "loss_threshold": 5000,
+    },
+}  # fmt: skip
+POLICY = TrialPolicy.model_validate(
+    {
+        "warm_up": "0s", "learning": False, "settle": "0s", "drain": "100ms", "pause": "0s",
+        "retries": 2, "offered_tolerance": "0.5%", "stretch_tolerance": "0.1%",
+    }
+)  # fmt: skip
+CLOSE = 1.001
+"""What a bound may be off the truth by: a fifth of the narrowest interval."""
+CAP = 11_000_000
+"""Of the generator, in frames per second."""
+
+
+class Answer(enum.Enum):
+    """How an answer stands to the truth."""
+
+    HOLDS = "holds"
+    SAID = "wrong, but said"
+    SILENT = "silent"
+
+
+@dataclass
+class Bench:
+    """A model in the place of generator and switch."""
+
+    model: Model
+    world: World
+    grown: SwitchCounters = field(default_factory=SwitchCounters)
+
+    def run(self, request: TrialRequest) -> TrialCounts:
+        """Make a trial."""
+        counts, self.grown = self.model.trial(self.world, request.load_fps, request.duration_ns)
+        return counts
+
+    def failure(self) -> None:
+        """Never fail."""
+
+    def round_trip_ns(self, cpus: tuple[int, int]) -> None:
+        """Have no CPUs."""
+
+    def facts(self) -> dict[str, Any]:
+        """Have nothing to say."""
+        return {}
+
+    def measurer(self) -> Measurer:
+        """Return what makes trials, with the switch's own growth beside each."""
+        return Measurer(self, GrowthWatch(self), POLICY, Budget(), len(("forward", "reverse")))
+
+
+class GrowthWatch(Watch):
+    """Takes the growth of the counters from the model."""
+
+    def __init__(self, bench: Bench) -> None:
+        super().__init__(None, bench)
+        self.bench = bench
+
+    def end(self) -> Any:
+        """Return what the switch counted in the trial that ended."""
+        return super().end().__class__(switch=self.bench.grown)
+
+
+def main() -> None:
+    """Print a line per model and search."""
+    parser = options(__doc__, EXAMPLE, seeds=Option(200, 3, "worlds of each model"))
+    parser.add_argument("--model", action="append", choices=[model.name for model in MODELS])
+    parser.add_argument("--search", action="append", choices=list(SEARCHES))
+    found = wanted(parser)
+    carry_out(lambda: measure(found))
+
+
+def measure(found: argparse.Namespace) -> Ratio:
+    """Hold the wanted searches against the wanted models."""
+    head = f"{'model':<26}{'search':<10}{'holds':>7}{'said':>7}{'silent':>8}{'trials':>8}{'s':>8}"
+    say(head)
+    silent = []
+    for model in MODELS:
+        if found.model and model.name not in found.model:
+            continue
+        for name in found.search or SEARCHES:
+            answers, trials, seconds = held(model, SEARCHES[name], range(found.seeds))
+            whole = answers.total()
+            cells = "".join(f"{100 * answers[one] / whole:>7.1f}" for one in Answer)
+            say(f"{model.name:<26}{name:<10}{cells} {trials:>8.0f}{seconds:>8.0f}")
+            silent.append(answers[Answer.SILENT] / whole)
+    return Ratio.of("silent answers to all", silent)
+
+
+def held(
+    model: Model, search: dict[str, Any], seeds: Sequence[int]
+) -> tuple[Counter[Answer], float, float]:
+    """Return how the answers stand, and how many trials and seconds a search took on average."""
+    spec: Search = TypeAdapter(Search).validate_python({**RANGE, **search})
+    answers: Counter[Answer] = Counter()
+    trials = seconds = 0.0
+    for seed in seeds:
+        world = World(seed)
+        bench = Bench(model, world)
+        measurer = bench.measurer()
+        step = CAP // 200 if spec.kind == "tst009" else None
+        loads = Loads(9001, CAP, LINE_RATE, step=step, generator_cap=CAP)
+        probe = Probe(measurer.measure, measurer.budget, POLICY.overhead_ns)
+        try:
+            result = believed(build(spec, loads).run(probe), measurer.trials)
+        except (InvalidTrialError, ComponentError):
+            answers[Answer.SAID] += len(GOALS)
+            continue
+        finally:
+            trials += len(measurer.trials) / len(seeds)
+            seconds += world.now_ns / 1e9 / len(seeds)
+        answers.update(judged(model, world, result, measurer.trials))
+    return answers, trials, seconds
+
+
+def judged(
+    model: Model, world: World, result: SearchResult, trials: Sequence[Trial]
+) -> list[Answer]:
+    """Return how the answer to each goal stands to the truth."""
+    doubts = any(
+        flag.severity is not Severity.NOTE
+        for flag in flags_of(result.model_copy(update={"goals": ()}), trials)
+    )
+    return [_answer(model, world, goal, doubts=doubts) for goal in result.goals]
+
+
+def _answer(model: Model, world: World, goal: GoalResult, *, doubts: bool) -> Answer:
+    low, high = model.truth(world)
+    if model.limit == "uncounted" and Fraction(goal.loss_ratio):
+        low = high = world.capacity  # a goal that allows the loss has the capacity as its truth
+    loss = 1 - Fraction(goal.loss_ratio)
+    holds = (goal.lower_fps or 0) <= high / loss * CLOSE + 1 and (
+        goal.upper_fps is None or goal.upper_fps * CLOSE >= low - 1
+    )
+    blamed = {"dut": Limit.DUT, "host": Limit.HOST, "uncounted": Limit.UNCOUNTED}[model.limit]
+    rightly = goal.limit is blamed or Fraction(goal.loss_ratio) > 0 or model.limit == "host"
+    if holds and rightly:
+        return Answer.HOLDS
+    said = (
+        doubts
+        or goal.limit not in (Limit.DUT, Limit.LINK)
+        or any(flag.severity is not Severity.NOTE for flag in goal.flags)
+    )
+    return Answer.SAID if said else Answer.SILENT
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,333 @@
+"""Switches and generators whose truth is known, as time goes by: what a search is held against.
+
+Each model is a small story of what happens on real machines, exact in whole frames. Time counts:
+the same load may pass now and fail a minute later. A model never explains itself; what a search
+knows is what a generator and a switch would have counted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from random import Random
+
+from vsperf.record.switch import PortCounters, SwitchCounters
+from vsperf.record.trial import Direction, GeneratorActivity, TrialCounts, intended_frames
+from vsperf.units import NANOSECONDS
+
+RING = 1024
+"""Frames of the generator's receive ring."""
+BATCH = 32
+WAYS = ("phy0 to phy1", "phy1 to phy0")
+LINE_RATE = 14_880_952
+
+
+@dataclass
+class Lane:
+    """What becomes of the frames of one direction in a trial."""
+
+    intended: int
+    sent: int
+    received: int
+    dropped: int = 0
+    """As the switch counts it."""
+    refused: int = 0
+    late_ns: int = 0
+    """How long frames went on arriving after the last was sent."""
+    duplicates: int = 0
+
+
+@dataclass
+class World:
+    """One seed of a model: its capacity, its chance, and its clock."""
+
+    seed: int
+    now_ns: int = 0
+    chance: Random = field(init=False)
+    capacity: int = field(init=False)
+    """Frames per second and direction, before any story."""
+    trials: int = 0
+
+    def __post_init__(self) -> None:
+        self.chance = Random(self.seed)  # noqa: S311 - a simulation
+        self.capacity = self.chance.randrange(500_000, 9_000_000)
+
+    def events(self, per_second: float, duration_ns: int) -> int:
+        """Return how many of something that happens at random times happen in that long."""
+        mean, count, product = per_second * duration_ns / NANOSECONDS, 0, self.chance.random()
+        limit = math.exp(-mean)
+        while product > limit:
+            count += 1
+            product *= self.chance.random()
+        return count
+
+
+Story = Callable[[World, int, int], Lane]
+"""(world, load, duration) → one direction of a trial."""
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A story, and what is true in it."""
+
+    name: str
+    story: Story
+    truth: Callable[[World], tuple[float, float]] = lambda world: (world.capacity, world.capacity)
+    """Lowest and highest load [fps] that may rightly be called the capacity."""
+    plain: bool = False
+    """Whether nothing happens that a search could be excused by."""
+    limit: str = "dut"
+    """Whose loss it is."""
+    pace: float = 1.0
+    """Real sending time over the intended one."""
+    reverse: Story | None = None
+    """The other direction, where it differs."""
+    activity: Callable[[World, int], GeneratorActivity] | None = None
+    resets: bool = False
+    """Whether the switch's counters begin anew now and then."""
+
+    def trial(
+        self, world: World, load: int, duration_ns: int
+    ) -> tuple[TrialCounts, SwitchCounters]:
+        """Make a trial, and let the time pass."""
+        world.trials += 1
+        lanes = [(story or self.story)(world, load, duration_ns) for story in (None, self.reverse)]
+        activity = (self.activity or calm)(world, duration_ns)
+        counts = TrialCounts(
+            directions=tuple(
+                Direction(
+                    name=name,
+                    intended_frames=lane.intended,
+                    sent_frames=lane.sent,
+                    received_frames=lane.received,
+                    duplicate_frames=lane.duplicates,
+                    refused_frames=lane.refused,
+                    receiving_ns=round(duration_ns * self.pace) + lane.late_ns,
+                )
+                for name, lane in zip(WAYS, lanes, strict=True)
+            ),
+            sending_ns=round(duration_ns * self.pace),
+            elapsed_ns=round(duration_ns * self.pace) + NANOSECONDS // 8,
+            settled=True,
+            generator=activity,
+        )
+        world.now_ns += counts.elapsed_ns
+        ports = tuple(
+            PortCounters(
+                name=name,
+                link=name[-4:],
+                received_frames=lane.sent,
+                sent_frames=lane.received,
+                drops={"tx dropped": lane.dropped},
+            )
+            for name, lane in zip(WAYS, lanes, strict=True)
+        )
+        if self.resets and world.chance.random() < 0.3:
+            ports = tuple(
+                port.model_copy(update={"drops": {"tx dropped": -1000}}) for port in ports
+            )
+        return counts, SwitchCounters(ports=ports)
+
+
+def calm(world: World, duration_ns: int) -> GeneratorActivity:
+    """Return what a generator says that was never kept from running."""
+    return GeneratorActivity(
+        busy_ppm=500_000, longest_gap_ns=10_000, gaps_over_10us=0, ring_frames=RING
+    )
+
+
+def over(load: int, duration_ns: int, capacity: float, extra: int = 0, buffer: int = 0) -> Lane:
+    """Pass what the capacity allows, and drop the rest and `extra` frames, all of it counted."""
+    intended = intended_frames(load, duration_ns)
+    passed = min(intended, intended_frames(int(capacity), duration_ns) + buffer)
+    passed = max(0, passed - extra)
+    late_ns = max(0, int(passed * NANOSECONDS / capacity) - duration_ns) if buffer else 0
+    return Lane(intended, intended, passed, dropped=intended - passed, late_ns=late_ns)
+
+
+def ideal(world: World, load: int, duration_ns: int) -> Lane:
+    """A sharp capacity."""
+    return over(load, duration_ns, world.capacity)
+
+
+def refusing(world: World, load: int, duration_ns: int) -> Lane:
+    """A sharp capacity, on a virtual port: what it cannot take stays with the generator."""
+    found = over(load, duration_ns, world.capacity)
+    short = found.intended - found.received
+    return Lane(found.intended, found.received, found.received, refused=short)
+
+
+def batches(share: float, per_second: float) -> Story:
+    """The switch itself drops a batch now and then, above a share of its capacity."""
+
+    def story(world: World, load: int, duration_ns: int) -> Lane:
+        busy = load > share * world.capacity
+        extra = BATCH * world.events(per_second, duration_ns) if busy else 0
+        return over(load, duration_ns, world.capacity, extra)
+
+    return story
+
+
+def hysteresis(world: World, load: int, duration_ns: int) -> Lane:
+    """For five seconds after overload it forwards a tenth less."""
+    tired_until = world.__dict__.setdefault("tired_until", -1)
+    tired = world.now_ns < tired_until
+    capacity = world.capacity * (0.9 if tired else 1)
+    if load > capacity:
+        world.__dict__["tired_until"] = world.now_ns + duration_ns + 5 * NANOSECONDS
+    return over(load, duration_ns, capacity)
+
+
+def after(share_of: Callable[[World], float]) -> Story:
+    """A capacity that changes with time."""
+    return lambda world, load, duration_ns: over(
+        load, duration_ns, world.capacity * share_of(world)
+    )
+
+
+def drift(world: World) -> float:
+    """It loses 5 % in a minute."""
+    return max(0.95, 1 - 0.05 * world.now_ns / (60 * NANOSECONDS))
+
+
+def step(world: World) -> float:
+    """After some time it forwards a tenth less."""
+    return 0.9 if world.now_ns > _moment_ns(world) else 1.0
+
+
+def _moment_ns(world: World) -> int:
+    moment: int = world.__dict__.setdefault("moment", world.chance.randrange(5, 60))
+    return moment * NANOSECONDS
+
+
+def around_step(world: World) -> tuple[float, float]:
+    """Return the truth at the end; of a step within the last seconds nobody can know."""
+    if abs(world.now_ns - _moment_ns(world)) < 3 * NANOSECONDS:
+        return 0.9 * world.capacity, world.capacity
+    return now(step)(world)
+
+
+def turbo(world: World) -> float:
+    """For the first 20 s its clock is faster."""
+    return 1.1 if world.now_ns < 20 * NANOSECONDS else 1.0
+
+
+def cold(world: World, load: int, duration_ns: int) -> Lane:
+    """For two seconds it loses a hundredth at any load."""
+    extra = intended_frames(load, duration_ns) // 100 if world.now_ns < 2 * NANOSECONDS else 0
+    return over(load, duration_ns, world.capacity, extra)
+
+
+def buffered(frames: int) -> Story:
+    """A buffer takes what is too much, for as long as it has room."""
+    return lambda world, load, duration_ns: over(load, duration_ns, world.capacity, buffer=frames)
+
+
+def buffer_of_time(seconds: float) -> Story:
+    """A buffer of so many seconds at capacity."""
+    return lambda world, load, duration_ns: over(
+        load, duration_ns, world.capacity, buffer=int(seconds * world.capacity)
+    )
+
+
+def vanishing(world: World, load: int, duration_ns: int) -> Lane:
+    """One in 20,000 frames vanishes, and nobody counts it."""
+    found = over(load, duration_ns, world.capacity)
+    found.received -= found.received // 20_000
+    return found
+
+
+def late(world: World, load: int, duration_ns: int) -> Lane:
+    """A few frames of a trial are counted in the next one."""
+    found = over(load, duration_ns, world.capacity)
+    waiting = world.__dict__.setdefault("waiting", 0)
+    world.__dict__["waiting"] = found.received // 5000
+    found.received += waiting - found.received // 5000
+    return found
+
+
+def duplicating(world: World, load: int, duration_ns: int) -> Lane:
+    """One frame in 1000 arrives twice, and the generator cannot tell."""
+    found = over(load, duration_ns, world.capacity)
+    found.received += found.received // 1000
+    return found
+
+
+def rare(world: World, load: int, duration_ns: int) -> Lane:
+    """One trial in thirty seconds of sending loses three frames at any load."""
+    return over(load, duration_ns, world.capacity, 3 * world.events(1 / 30, duration_ns))
+
+
+def slower(world: World, load: int, duration_ns: int) -> Lane:
+    """The load that was really offered is a little less: there is more time for each frame."""
+    return over(load, duration_ns, world.capacity * 1.009)
+
+
+def stalled(world: World, load: int, duration_ns: int) -> Lane:
+    """The generator stands still now and then, and its own ring overflows by whole batches."""
+    stalls = world.events(0.7, duration_ns)
+    world.__dict__["stalls"] = stalls
+    return over(load, duration_ns, world.capacity, BATCH * stalls)
+
+
+def stalls_beside(world: World, load: int, duration_ns: int) -> Lane:
+    """The generator stands still now and then, and loses nothing by it."""
+    world.__dict__["stalls"] = world.events(0.7, duration_ns)
+    return over(load, duration_ns, world.capacity)
+
+
+def restless(world: World, duration_ns: int) -> GeneratorActivity:
+    """Return what a generator says that stood still when the story said so."""
+    gap_ns = 2_000_000 if world.__dict__.get("stalls") else 20_000
+    return GeneratorActivity(
+        busy_ppm=500_000, longest_gap_ns=gap_ns, gaps_over_10us=1, ring_frames=RING
+    )
+
+
+def now(share_of: Callable[[World], float]) -> Callable[[World], tuple[float, float]]:
+    """Return the truth at the end: what somebody would get who used the switch from then on."""
+    return lambda world: (share_of(world) * world.capacity,) * 2
+
+
+def at(*shares: float) -> Callable[[World], tuple[float, float]]:
+    """Return the truth as shares of the capacity."""
+    return lambda world: (min(shares) * world.capacity, max(shares) * world.capacity)
+
+
+MODELS = (
+    Model("ideal", ideal, plain=True),
+    Model("refusing", refusing, plain=True),
+    Model(
+        "one direction is slower",
+        ideal,
+        plain=True,
+        truth=at(0.7),
+        reverse=lambda world, load, ns: over(load, ns, 0.7 * world.capacity),
+    ),
+    Model(
+        "small buffer",
+        buffered(1000),
+        plain=True,
+        truth=lambda world: (world.capacity, world.capacity + 4000),
+    ),
+    Model("rare loss", rare, plain=True),
+    Model("buffer of 50 ms", buffer_of_time(0.05)),
+    Model("buffer of 500 ms", buffer_of_time(0.5)),
+    Model("batches above 20 %", batches(0.2, 2.0), truth=at(0.2, 1.0)),
+    Model("hysteresis", hysteresis, truth=at(0.9, 1.0)),
+    Model("drift", after(drift), truth=now(drift)),
+    Model("step", after(step), truth=around_step),
+    Model("turbo", after(turbo), truth=now(turbo)),
+    Model("cold start", cold),
+    Model("vanishing, uncounted", vanishing, truth=lambda world: (0, 1), limit="uncounted"),
+    Model("slow generator", slower, pace=1.009),
+    Model(
+        "fast generator", lambda world, load, ns: over(load, ns, world.capacity / 1.1), pace=1 / 1.1
+    ),
+    Model("late frames", late),
+    Model("unseen duplicates", duplicating),
+    Model("counters that reset", ideal, resets=True),
+    Model("stalls that lose", stalled, activity=restless, limit="host"),
+    Model("stalls that do not lose", stalls_beside, activity=restless, plain=True),
+)
