@@ -16,7 +16,7 @@ from conftest import REPOSITORY, Require
 from vsperf.errors import ExitCode
 
 FOLDER = REPOSITORY / "tools" / "bench"
-SHARED = ("common", "testpmd")
+SHARED = ("common", "coverage_models", "testpmd")
 PROGRAMS = sorted({path.stem for path in FOLDER.glob("*.py")} - {*SHARED})
 LAST_LINE = re.compile(r"ratio \S.* median [\d.e-]+ from [\d.e-]+ to [\d.e-]+ rounds \d+")
 PATIENCE_S = 120
@@ -48,6 +48,20 @@ def test_each_has_a_short_form_and_help_with_an_example(program: str) -> None:
 def test_all_of_them_are_run_by_the_one_that_writes_the_table() -> None:
     listed = " ".join(bench("run_all", "--help").stdout.split())
     assert [name for name in PROGRAMS if name != "run_all" and name not in listed] == []
+
+
+def test_no_search_is_wrong_in_silence() -> None:
+    """The same worlds each time, few of them: the benchmark itself has hundreds of each model."""
+    done = bench("coverage", "--seeds", "4")
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = re.findall(
+        r"^(\S.+?) {2,}(\S+) +([\d.]+) +([\d.]+) +([\d.]+) +\d+ +\d+$", done.stdout, re.M
+    )
+    assert len({model for model, *_ in rows}) >= 20
+    silent = [(model, search) for model, search, _, _, silent in rows if float(silent)]
+    assert silent == []
+    plain = [float(holds) for model, _, holds, _, _ in rows if model in ("ideal", "refusing")]
+    assert set(plain) == {100.0}
 
 
 def test_the_table_says_what_was_found_on_which_machine(tmp_path: Path) -> None:

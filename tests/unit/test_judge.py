@@ -118,6 +118,13 @@ def test_what_the_generator_meant_to_send_is_held_against_the_load() -> None:
     assert Flag.WRONG_LOAD in flags(more)
 
 
+def test_by_the_times_of_a_file_the_number_of_frames_is_the_files() -> None:
+    ways = (way(intended_frames=9_000, sent_frames=9_000, received_frames=9_000),)
+    counts = TrialCounts(directions=ways, sending_ns=SECOND // 2, elapsed_ns=SECOND, settled=True)
+    assert judge(counts, Asked(10_000, SECOND, 1, even=False), POLICY) == ()
+    assert judge(counts, Asked(10_000, SECOND, 2, even=False), POLICY) == (Flag.WRONG_LOAD,)
+
+
 def test_a_direction_too_few_or_too_many_is_not_the_load_asked_for() -> None:
     assert flags(way(), directions=2) == {Flag.WRONG_LOAD}
     assert flags(way(), way("phy1>phy0"), directions=1) == {Flag.WRONG_LOAD}

@@ -256,6 +256,18 @@ def _each_loses(lost: int, *loads: int) -> list[Trial]:
     return [trial(load, ONE, [way(load, lost=lost)]) for load in loads]
 
 
+def test_a_loss_that_is_no_overload_is_flagged() -> None:
+    """Overload is about as great as the step from a load that passed; single frames are not."""
+
+    def found(lost: int, rule: DurationRule = NDR) -> GoalResult:
+        few = trial(10**6, ONE, [way(10**6, lost)])
+        return _answer([lossy(999_000, 1), few], _question(rule))
+
+    assert Flag.SPORADIC_LOSS in found(9).flags
+    assert Flag.SPORADIC_LOSS not in found(10).flags
+    assert Flag.SPORADIC_LOSS not in found(5009, PDR).flags, "the goal allows such a loss"
+
+
 def test_a_load_that_only_short_trials_carry_is_flagged() -> None:
     short = [lossy(10**6, 0.5)] * 2
     full = [lossy(10**6, 1, Fraction(1, 100))] * 2

@@ -106,6 +106,7 @@ def _measure(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
             policy=spec.trial,
             budget=run.budget,
             directions=len(plan.plan.directions),
+            even=spec.traffic.evenly,
             begin=lambda *trial: run.emit(TrialStarted(case, *trial)),
             record=lambda trial: _record(run, trial),
             trials=run.trials,

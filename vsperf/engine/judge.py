@@ -18,6 +18,8 @@ class Asked:
     """Per direction."""
     duration_ns: int
     directions: int
+    even: bool = True
+    """Whether frames are equally far apart; by the times of a file their number is the file's."""
 
     @property
     def frames(self) -> int:
@@ -30,9 +32,8 @@ def judge(counts: TrialCounts, asked: Asked, policy: TrialPolicy) -> tuple[Flag,
     flags: dict[Flag, None] = {}
     if not counts.directions:
         return (Flag.COUNTERS_IMPOSSIBLE,)
-    if len(counts.directions) != asked.directions or any(
-        direction.intended_frames != asked.frames for direction in counts.directions
-    ):
+    intended = {direction.intended_frames for direction in counts.directions}
+    if len(counts.directions) != asked.directions or (asked.even and intended != {asked.frames}):
         flags[Flag.WRONG_LOAD] = None
     for direction in counts.directions:
         flags |= dict.fromkeys(_of_direction(direction, policy))
@@ -97,7 +98,7 @@ def _of_time(counts: TrialCounts, asked: Asked, policy: TrialPolicy) -> list[Fla
     allowed_ns = policy.allowed_late_ns(asked.duration_ns)
     sent = max(min(way.sent_frames, way.intended_frames) for way in counts.directions)
     flags = []
-    if counts.sending_ns + allowed_ns < (sent - 1) * NANOSECONDS // asked.load_fps:
+    if asked.even and counts.sending_ns + allowed_ns < (sent - 1) * NANOSECONDS // asked.load_fps:
         flags.append(Flag.RUSHED)
     if counts.sending_ns > asked.duration_ns + allowed_ns:
         flags.append(Flag.STRETCHED)

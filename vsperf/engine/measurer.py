@@ -33,6 +33,8 @@ class Measurer:
     budget: Budget
     directions: int
     """In which frames are to be sent."""
+    even: bool = True
+    """Whether they are to be sent equally far apart."""
     begin: Callable[[Purpose, int, int], None] = lambda purpose, load_fps, duration_ns: None
     """Told before each trial."""
     record: Callable[[Trial], None] = lambda trial: None
@@ -81,7 +83,7 @@ class Measurer:
                 )
             else:
                 counts = self.generator.run(request)
-            asked = Asked(request.load_fps, request.duration_ns, self.directions)
+            asked = Asked(request.load_fps, request.duration_ns, self.directions, self.even)
             flags = judge(counts, asked, self.policy)
         except ComponentError as failure:
             lost = failure

@@ -219,6 +219,14 @@ class Flag(enum.StrEnum):
         "A latency trial at or below the load that was found lost more than the goal allows. The "
         "search took single trials for granted, and a later one says otherwise.",
     )
+    SPORADIC_LOSS = (
+        "sporadic-loss",
+        Severity.SUSPECT,
+        "What ended the search is a loss far smaller than that of overload: a few frames now and "
+        "then, as from a stall, a batch that found a ring full for a moment, or a protocol. How "
+        "long trials are decides on such a result as much as the switch does; a goal that allows "
+        "a little loss (PDR) says what it can carry.",
+    )
     LENGTH_MATTERS = (
         "length-matters",
         Severity.SUSPECT,

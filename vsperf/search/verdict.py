@@ -26,9 +26,13 @@ from vsperf.search.classify import (
     failed,
     failed_in_switch,
 )
+from vsperf.units import NANOSECONDS
 
 FEW_FRAMES = 16
 """Loss of up to so many frames may be something that eats single frames."""
+SPORADIC = Fraction(1, 100)
+"""Overload at an upper bound is somewhere between none and the width of the interval. That it is
+within this share of nothing is unlikely, in all trials there."""
 FEW_TRIALS = 2
 """From so many trials of each length on their difference is no accident."""
 NEAR = Fraction(95, 100)
@@ -287,6 +291,7 @@ def _flags(
         Flag.CONSTANT_LOSS: bounds.lower is None and constant_loss(trials),
         Flag.UNSTABLE: _disagree(rule, in_question),
         Flag.LENGTH_MATTERS: _length_matters(rule, in_question),
+        Flag.SPORADIC_LOSS: limit is Limit.DUT and _sporadic(rule, trials, bounds),
         Flag.BUFFERED: bounds.lower is not None and _buffered(rule, trials, bounds.lower),
         Flag.OUT_OF_BUDGET: limit is Limit.BUDGET or question.unverified,
         Flag.AT_MINIMUM: at_minimum,
@@ -333,6 +338,19 @@ def _length_matters(rule: Rule, trials: Sequence[Trial]) -> bool:
         ):
             return True
     return False
+
+
+def _sporadic(rule: Rule, trials: Sequence[Trial], bounds: Bounds) -> bool:
+    """Whether every trial at the upper bound lost far less than overload by an interval would."""
+    lower, upper = bounds.lower, bounds.upper
+    if rule.loss_ratio or lower is None or upper is None:
+        return False
+    lost = [
+        Fraction(trial.worst_direction.lost_frames * NANOSECONDS, trial.duration_ns)
+        for trial in trials
+        if trial.load_fps == upper and failed(trial, rule.loss_ratio)
+    ]
+    return max(lost) < (upper - lower) * SPORADIC
 
 
 def _buffered(rule: Rule, trials: Sequence[Trial], lower: int) -> bool:

@@ -86,6 +86,11 @@ class TrafficProfile(Spec):
             raise ValueError(f"frames of {self.frame_size} cannot hold a tunnel: at least {least}B")
         return self
 
+    @property
+    def evenly(self) -> bool:
+        """Whether frames are equally far apart, and not as they were in a file."""
+        return self.replay is None or self.replay.rhythm == "even"
+
     @model_validator(mode="after")
     def _a_file_is_sent_as_it_is(self) -> Self:
         if self.replay is not None and (self.encapsulation is not None or int(self.flows) != 1):

@@ -56,6 +56,7 @@ clear_watch(struct watch *watch, uint64_t intended)
 	watch->duplicates = 0;
 	watch->reordered = 0;
 	watch->reorder_extent = 0;
+	watch->first_arrival = 0;
 	watch->last_arrival = 0;
 	watch->longest_silence = 0;
 	watch->beyond_window = 0;
@@ -228,6 +229,9 @@ add_watch(struct stream_result *result, const struct watch *watch)
 	unsigned int i;
 
 	/* Who sees a part of the frames cannot say for how long none came at all. */
+	/* 0 for none, which less 1 is more than any. */
+	result->first_arrival = RTE_MIN(result->first_arrival - 1, watch->first_arrival - 1) + 1;
+	result->last_arrival = RTE_MAX(result->last_arrival, watch->last_arrival);
 	result->listeners += watch->received != 0;
 	result->longest_silence = result->listeners == 1 ?
 		RTE_MAX(result->longest_silence, watch->longest_silence) : 0;

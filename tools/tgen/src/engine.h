@@ -51,6 +51,7 @@ struct stream_result {
 	uint64_t reordered; /* arrived after a later one (RFC 4737 type P) */
 	uint64_t reorder_extent; /* greatest distance in sequence numbers */
 	uint64_t listeners; /* workers that received some of it */
+	uint64_t first_arrival, last_arrival; /* TSC; 0 when nothing came */
 	uint64_t longest_silence; /* cycles between two arrivals; 0 when nobody knows */
 	uint64_t beyond_window; /* so late that it cannot be told from a duplicate */
 	uint64_t corrupted;

@@ -87,7 +87,9 @@ note_silence(struct watch *watch, uint64_t tsc)
 {
 	int64_t silence = (int64_t)(tsc - watch->last_arrival);
 
-	if (unlikely(silence > (int64_t)watch->longest_silence) && watch->last_arrival != 0)
+	if (unlikely(watch->last_arrival == 0))
+		watch->first_arrival = tsc;
+	else if (unlikely(silence > (int64_t)watch->longest_silence))
 		watch->longest_silence = (uint64_t)silence;
 	watch->last_arrival = tsc;
 }

@@ -132,6 +132,9 @@ set_received(json_t *json, const struct stream_result *stream, unsigned int port
 	message_count(json, "corrupted", stream->corrupted);
 	message_count(json, "misrouted", stream->misrouted);
 	message_count(json, "wrong_size", stream->wrong_size);
+	if (stream->last_arrival != 0)
+		message_count(json, "receiving_ns",
+			hdr_nanoseconds(stream->last_arrival - stream->first_arrival, hz));
 	if (stream->longest_silence != 0)
 		message_count(json, "longest_silence_ns",
 			hdr_nanoseconds(stream->longest_silence, hz));

@@ -140,7 +140,7 @@ struct __rte_cache_aligned watch {
 	RTE_ATOMIC(uint64_t) unmarked; /* beside them; read while it runs, too */
 	uint64_t received_bytes;
 	uint64_t distinct, duplicates, reordered, reorder_extent, beyond_window;
-	uint64_t last_arrival, longest_silence;
+	uint64_t first_arrival, last_arrival, longest_silence; /* TSC; 0 before the first */
 	uint64_t corrupted, misrouted, wrong_size;
 	uint64_t last_sequence, last_latency; /* of the frame before, for its variation */
 	uint64_t arrived[TGEN_MAX_PORTS];
