@@ -23,7 +23,7 @@ from vsperf.engine.criteria import believed, flags_of
 from vsperf.engine.measurer import Measurer
 from vsperf.engine.watch import Watch
 from vsperf.errors import ComponentError, InvalidTrialError
-from vsperf.record.flags import Severity
+from vsperf.record.flags import Flag, Severity
 from vsperf.record.result import GoalResult, Limit, SearchResult
 from vsperf.record.switch import SwitchCounters
 from vsperf.record.trial import Trial, TrialCounts
@@ -59,6 +59,8 @@ POLICY = TrialPolicy.model_validate(
 )  # fmt: skip
 CLOSE = 1.001
 """What a bound may be off the truth by: a fifth of the narrowest interval."""
+TELLING = (Flag.SPORADIC_LOSS,)
+"""Notes that say of a bound that it is not that of overload."""
 CAP = 11_000_000
 """Of the generator, in frames per second."""
 
@@ -189,7 +191,7 @@ def _answer(model: Model, world: World, goal: GoalResult, *, doubts: bool) -> An
     said = (
         doubts
         or goal.limit not in (Limit.DUT, Limit.LINK)
-        or any(flag.severity is not Severity.NOTE for flag in goal.flags)
+        or any(flag in TELLING or flag.severity is not Severity.NOTE for flag in goal.flags)
     )
     return Answer.SAID if said else Answer.SILENT
 

@@ -221,7 +221,7 @@ class Flag(enum.StrEnum):
     )
     SPORADIC_LOSS = (
         "sporadic-loss",
-        Severity.SUSPECT,
+        Severity.NOTE,
         "What ended the search is a loss far smaller than that of overload: a few frames now and "
         "then, as from a stall, a batch that found a ring full for a moment, or a protocol. How "
         "long trials are decides on such a result as much as the switch does; a goal that allows "
