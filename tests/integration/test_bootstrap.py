@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -92,16 +94,24 @@ while :; do sleep 0.05; done
 """
 
 
-def holding_services(policy: Path) -> subprocess.Popen[str]:
-    """Start what keeps services from starting, with its file elsewhere."""
+@contextmanager
+def holding_services(policy: Path) -> Iterator[subprocess.Popen[str]]:
+    """Run what keeps services from starting, with its file elsewhere.
+
+    A shell cannot trap a signal that its parent ignores, as `nohup` has it with SIGHUP.
+    """
     text = (REPOSITORY / "tools" / "bootstrap").read_text()
     begin, end = text.index("policy=/usr/sbin/policy-rc.d"), text.index("# Installs packages whose")
     part = text[begin:end].replace("policy=/usr/sbin/policy-rc.d", f"policy={policy}")
-    argv = ["sh", "-euc", SWITCH_FOR_SERVICES % part]
-    process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    assert process.stdout.readline() == "held\n"
-    return process
+    argv = ["env", "--default-signal", "sh", "-euc", SWITCH_FOR_SERVICES % part]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "held\n"
+            yield process
+            process.wait(10)
+        finally:
+            process.kill()
 
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM, signal.SIGINT])

@@ -16,6 +16,7 @@ from real_runs import FIXED, Place, Run, fixture_calibrations, fixture_place, wa
 
 from vsperf.record.flags import Flag
 from vsperf.record.run import Outcome
+from vsperf.record.trial import Purpose
 from vsperf.store.folders import LATEST
 from vsperf.trafficgens.tgen.process import LINKS_S
 
@@ -97,7 +98,7 @@ def test_when_a_part_is_killed_in_mid_trial_the_case_is_measured_anew(
     (again,) = (text for text in case.record.warnings if text.startswith("measured anew"))
     assert f"{name} was killed by SIGKILL" in again
     failed = [trial for trial in case.trials if not trial.valid]
-    assert [trial.index for trial in failed] == [2]
+    assert [trial.purpose for trial in failed] == [Purpose.SEARCH]
     assert FLAGS[name] in failed[0].flags
     assert f"{name} was killed by SIGKILL" in (failed[0].error or "")
     assert ended.phases.count("deploy") == 2
@@ -159,7 +160,8 @@ def test_a_case_whose_switch_is_killed_twice_is_given_up_with_the_cause(place: P
     assert case.record.outcome is Outcome.ERROR
     assert "the switch failed during trial 4" in case.record.reason
     assert "ovs-vswitchd was killed by SIGKILL" in case.record.reason
-    assert [trial.index for trial in case.trials if not trial.valid] == [2, 4]
+    failed = [trial.purpose for trial in case.trials if not trial.valid]
+    assert failed == [Purpose.SEARCH] * 2
     assert len(ended.of("TrialFinished")) == len(case.trials) == 4
     assert_recorded(ended.of("TrialFinished"), stored)
     assert (stored.end and stored.end.exit_code) == 4

@@ -196,5 +196,8 @@ def test_qemu_lets_go_of_the_rights_of_root_where_it_opens_nothing_later() -> No
     assert after("-runas", words(Surroundings(IMAGE, "tcg", root=True))) == [
         f"{FIRST_USER + 1}:{FIRST_USER + 1}"
     ]
+    newer = words(Surroundings(IMAGE, "tcg", root=True, run_with=True))
+    assert after("-run-with", newer) == [f"user={FIRST_USER + 1}:{FIRST_USER + 1}"]
+    assert not after("-runas", newer), "newer versions do not know it"
     assert not after("-runas", words(EMULATED)), "who is not root has no rights to let go of"
     assert not after("-runas", words(Surroundings(IMAGE, "tcg", root=True), "vhost-user"))

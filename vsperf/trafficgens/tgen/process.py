@@ -31,7 +31,7 @@ CONTROL = f"{Placeholder.RUN}/{NAME}.sock"
 """Its socket, as a plan writes it."""
 PROTOCOL = 1
 START_S = 30.0
-LINKS_S = 10.0
+LINKS_S = 20.0
 ANSWER_S = 10.0
 ROUND_TRIPS = 400
 MEMORY_BYTES = 256 << 20

@@ -64,6 +64,8 @@ class Machine:
     """Memory nodes that its memory is bound to; any when empty."""
     root: bool = False
     """Whether QEMU is started by root."""
+    run_with: bool = False
+    """Whether it has `-run-with user=` in the place of `-runas`."""
     vhost: bool = False
     """Whether the kernel copies the frames of taps (vhost-net), or QEMU itself."""
 
@@ -175,7 +177,9 @@ def _general(machine: Machine) -> Iterator[str]:
     if machine.user is None:
         yield from ("-sandbox", SANDBOX + NO_OTHER_USER)
     else:
-        yield from ("-sandbox", SANDBOX, "-runas", f"{machine.user}:{machine.user}")
+        becomes = f"{machine.user}:{machine.user}"
+        known = ("-run-with", f"user={becomes}") if machine.run_with else ("-runas", becomes)
+        yield from ("-sandbox", SANDBOX, *known)
 
 
 def _processor(machine: Machine) -> Iterator[str]:

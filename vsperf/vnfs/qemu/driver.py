@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
+import subprocess
 from contextlib import AbstractContextManager
+from functools import cache
 from typing import ClassVar
 
 from vsperf.errors import UsageError
@@ -29,6 +32,9 @@ from vsperf.vnfs.qemu.plan import (
 from vsperf.vnfs.qemu.running import QemuMachines, all_started
 from vsperf.vnfs.qemu.spec import QemuSpec
 from vsperf.vnfs.settings import by_machine
+
+ANSWER_S = 10.0
+RUN_WITH = re.compile(r"^-run-with\b(?:.*\n[ \t])*.*\buser=", re.MULTILINE)
 
 
 class Qemu:
@@ -80,13 +86,32 @@ def surroundings() -> Surroundings:
     known = probe().known()
     nodes = max(1, len(numbered(Roots().nodes, "node")))
     vhost = (Roots().dev / "vhost-net").exists()
+    root = os.geteuid() == 0
     return Surroundings(
         planned_image(),
         known.accelerator if known else None,
         nodes,
         vhost,
-        root=os.geteuid() == 0,
+        root=root,
+        run_with=root and has_run_with(PROGRAM),
     )
+
+
+@cache
+def has_run_with(program: str) -> bool:
+    """Whether this QEMU's help has `-run-with user=`; a QEMU that is not there has nothing."""
+    try:
+        done = subprocess.run(  # noqa: S603 - an argument vector of our own
+            (program, "-help"),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=ANSWER_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return RUN_WITH.search(done.stdout) is not None
 
 
 def _spec_of(case: CaseSpec) -> QemuSpec:

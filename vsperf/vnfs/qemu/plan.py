@@ -34,6 +34,8 @@ class Surroundings:
 
     root: bool = False
     """Whether machines are started by root."""
+    run_with: bool = False
+    """Whether QEMU has `-run-with user=`, which newer versions have in the place of `-runas`."""
 
     def accelerator_of(self, spec: QemuSpec) -> str | None:
         """Return what a machine runs on; None while that is not known."""
@@ -91,6 +93,7 @@ def machines_of(
                 emulator_cpus=placement.of(emulator_role(name)),
                 nodes=nodes,
                 root=surroundings.root,
+                run_with=surroundings.run_with,
                 vhost=surroundings.vhost,
             )
         )
