@@ -16,12 +16,12 @@ from fractions import Fraction
 from typing import Any
 
 from common import Option, Ratio, carry_out, options, say, wanted
-from coverage_models import LINE_RATE, MODELS, Model, World
+from coverage_models import LINE_RATE, MODELS, WAYS, Model, World
 from pydantic import TypeAdapter
 
 from vsperf.engine.criteria import believed, flags_of
 from vsperf.engine.measurer import Measurer
-from vsperf.engine.watch import Watch
+from vsperf.engine.watch import Seen, Watch
 from vsperf.errors import ComponentError, InvalidTrialError
 from vsperf.record.flags import Flag, Severity
 from vsperf.record.result import GoalResult, Limit, SearchResult
@@ -98,7 +98,7 @@ class Bench:
 
     def measurer(self) -> Measurer:
         """Return what makes trials, with the switch's own growth beside each."""
-        return Measurer(self, GrowthWatch(self), POLICY, Budget(), len(("forward", "reverse")))
+        return Measurer(self, GrowthWatch(self), POLICY, Budget(), len(WAYS))
 
 
 class GrowthWatch(Watch):
@@ -108,9 +108,9 @@ class GrowthWatch(Watch):
         super().__init__(None, bench)
         self.bench = bench
 
-    def end(self) -> Any:
+    def end(self) -> Seen:
         """Return what the switch counted in the trial that ended."""
-        return super().end().__class__(switch=self.bench.grown)
+        return Seen(switch=self.bench.grown)
 
 
 def main() -> None:

@@ -48,6 +48,8 @@ class World:
     capacity: int = field(init=False)
     """Frames per second and direction, before any story."""
     trials: int = 0
+    memory: dict[str, int] = field(default_factory=dict)
+    """What a story remembers of earlier trials."""
 
     def __post_init__(self) -> None:
         self.chance = Random(self.seed)  # noqa: S311 - a simulation
@@ -92,7 +94,8 @@ class Model:
     ) -> tuple[TrialCounts, SwitchCounters]:
         """Make a trial, and let the time pass."""
         world.trials += 1
-        lanes = [(story or self.story)(world, load, duration_ns) for story in (None, self.reverse)]
+        stories = (self.story, self.reverse or self.story)
+        lanes = [story(world, load, duration_ns) for story in stories]
         activity = (self.activity or calm)(world, duration_ns)
         counts = TrialCounts(
             directions=tuple(
@@ -171,11 +174,11 @@ def batches(share: float, per_second: float) -> Story:
 
 def hysteresis(world: World, load: int, duration_ns: int) -> Lane:
     """For five seconds after overload it forwards a tenth less."""
-    tired_until = world.__dict__.setdefault("tired_until", -1)
+    tired_until = world.memory.setdefault("tired_until", -1)
     tired = world.now_ns < tired_until
     capacity = world.capacity * (0.9 if tired else 1)
     if load > capacity:
-        world.__dict__["tired_until"] = world.now_ns + duration_ns + 5 * NANOSECONDS
+        world.memory["tired_until"] = world.now_ns + duration_ns + 5 * NANOSECONDS
     return over(load, duration_ns, capacity)
 
 
@@ -197,7 +200,7 @@ def step(world: World) -> float:
 
 
 def _moment_ns(world: World) -> int:
-    moment: int = world.__dict__.setdefault("moment", world.chance.randrange(5, 60))
+    moment: int = world.memory.setdefault("moment", world.chance.randrange(5, 60))
     return moment * NANOSECONDS
 
 
@@ -241,8 +244,8 @@ def vanishing(world: World, load: int, duration_ns: int) -> Lane:
 def late(world: World, load: int, duration_ns: int) -> Lane:
     """A few frames of a trial are counted in the next one."""
     found = over(load, duration_ns, world.capacity)
-    waiting = world.__dict__.setdefault("waiting", 0)
-    world.__dict__["waiting"] = found.received // 5000
+    waiting = world.memory.setdefault("waiting", 0)
+    world.memory["waiting"] = found.received // 5000
     found.received += waiting - found.received // 5000
     return found
 
@@ -267,19 +270,19 @@ def slower(world: World, load: int, duration_ns: int) -> Lane:
 def stalled(world: World, load: int, duration_ns: int) -> Lane:
     """The generator stands still now and then, and its own ring overflows by whole batches."""
     stalls = world.events(0.7, duration_ns)
-    world.__dict__["stalls"] = stalls
+    world.memory["stalls"] = stalls
     return over(load, duration_ns, world.capacity, BATCH * stalls)
 
 
 def stalls_beside(world: World, load: int, duration_ns: int) -> Lane:
     """The generator stands still now and then, and loses nothing by it."""
-    world.__dict__["stalls"] = world.events(0.7, duration_ns)
+    world.memory["stalls"] = world.events(0.7, duration_ns)
     return over(load, duration_ns, world.capacity)
 
 
 def restless(world: World, duration_ns: int) -> GeneratorActivity:
     """Return what a generator says that stood still when the story said so."""
-    gap_ns = 2_000_000 if world.__dict__.get("stalls") else 20_000
+    gap_ns = 2_000_000 if world.memory.get("stalls") else 20_000
     return GeneratorActivity(
         busy_ppm=500_000, longest_gap_ns=gap_ns, gaps_over_10us=1, ring_frames=RING
     )

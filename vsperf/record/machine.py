@@ -19,6 +19,11 @@ class NicCounters(Record):
     drops: dict[str, int] = Field(default_factory=dict)
     """Frames lost at this card by reason, such as `no buffer`."""
 
+    @property
+    def all_counts(self) -> tuple[int, ...]:
+        """Every counter of it."""
+        return (self.received_frames, self.sent_frames, *self.drops.values())
+
 
 class MachineCounters(Record):
     """All counters of a machine at one moment, or their growth over a trial."""
@@ -38,14 +43,7 @@ class MachineCounters(Record):
     @property
     def least_growth(self) -> int:
         """The least of what counters grew by; below zero where one was reset."""
-        return min(
-            (
-                count
-                for nic in self.nics
-                for count in (nic.received_frames, nic.sent_frames, *nic.drops.values())
-            ),
-            default=0,
-        )
+        return min((count for nic in self.nics for count in nic.all_counts), default=0)
 
     @property
     def lost_frames(self) -> int | None:

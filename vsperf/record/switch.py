@@ -77,14 +77,9 @@ class SwitchCounters(Record):
     @property
     def least_growth(self) -> int:
         """The least of what counters grew by; below zero where one was reset."""
-        return min(
-            (
-                *self.drops.values(),
-                *(count for port in self.ports for count in port.all_counts),
-                *(count for pmd in self.pmds for count in pmd.all_counts),
-            ),
-            default=0,
-        )
+        ports = (count for port in self.ports for count in port.all_counts)
+        pmds = (count for pmd in self.pmds for count in pmd.all_counts)
+        return min((*self.drops.values(), *ports, *pmds), default=0)
 
     @property
     def dropped_frames(self) -> int:

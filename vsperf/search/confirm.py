@@ -61,22 +61,19 @@ class Confirmed:
             return result, set()
 
     def _changed(self, result: SearchResult, closing: Probe) -> set[str]:
-        """Return the goals of which a bound no longer stands; the lower ones are tried last.
+        """Return the goals of which a bound no longer stands.
 
-        They are the result, so it is for them that nothing later should be unknown.
+        The lower bounds are tried last: they are the result, so it is for them that nothing later
+        should be unknown.
         """
         tried = [goal for goal in result.goals if goal.limit not in NOT_TRIED]
-        risen = {
+        upper = [(goal, goal.upper_fps, False) for goal in tried]
+        lower = [(goal, goal.lower_fps, True) for goal in tried]
+        return {
             goal.goal
-            for goal in tried
-            if goal.upper_fps is not None and self._all(goal, goal.upper_fps, closing, fails=False)
+            for goal, load_fps, fails in (*upper, *lower)
+            if load_fps is not None and self._all(goal, load_fps, closing, fails=fails)
         }
-        fallen = {
-            goal.goal
-            for goal in tried
-            if goal.lower_fps is not None and self._all(goal, goal.lower_fps, closing, fails=True)
-        }
-        return fallen | risen
 
     def _all(self, goal: GoalResult, load_fps: int, closing: Probe, *, fails: bool) -> bool:
         """Whether all closing trials at a load fail, or all pass; goals share them."""

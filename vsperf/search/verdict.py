@@ -347,17 +347,14 @@ def _sporadic(rule: Rule, trials: Sequence[Trial], bounds: Bounds) -> bool:
         return False
     lost = [
         Fraction(trial.worst_direction.lost_frames * NANOSECONDS, trial.duration_ns)
-        for trial in trials
-        if trial.load_fps == upper and failed(trial, rule.loss_ratio)
+        for trial in lossy_trials(rule, by_load(trials)[upper])
     ]
     return max(lost) < (upper - lower) * SPORADIC
 
 
 def _buffered(rule: Rule, trials: Sequence[Trial], lower: int) -> bool:
     """Whether most of what passed at the lower bound had to wait somewhere."""
-    passed = [
-        trial for trial in trials if trial.load_fps == lower and not failed(trial, rule.loss_ratio)
-    ]
+    passed = [trial for trial in by_load(trials)[lower] if not failed(trial, rule.loss_ratio)]
     return 2 * sum(Flag.BUFFERED in trial.flags for trial in passed) > len(passed)
 
 
