@@ -213,6 +213,11 @@ def open_plain(path: Path, flags: int) -> int:
     return descriptor
 
 
+def without_waiting(path: str, flags: int) -> int:
+    """Open a file as `open` does, whose opener this is; of a pipe nobody is waited for."""
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
+
+
 def make_folder(path: Path) -> None:
     """Make a folder for this user alone, with those around it, or see that it is one already."""
     present = next(above for above in path.absolute().parents if above.exists())

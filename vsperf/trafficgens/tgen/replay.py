@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,12 +10,9 @@ from typing import Any, Self
 
 from vsperf.errors import ComponentError
 from vsperf.spec.traffic import Replay, TrafficProfile
+from vsperf.trusted import without_waiting
 
 NANOSECONDS = 1_000_000_000
-
-
-def _without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NONBLOCK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +30,7 @@ class Replayed:
         if traffic.replay is None:
             return None
         try:
-            with open(traffic.replay.file, "rb", opener=_without_waiting) as file:
+            with open(traffic.replay.file, "rb", opener=without_waiting) as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
         except OSError as error:
             raise ComponentError(
