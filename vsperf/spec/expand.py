@@ -12,6 +12,7 @@ from vsperf.spec.suggest import quoted
 from vsperf.spec.tree import Listing, Node, Section, find, put
 
 MOST_CASES = 2000
+SIZES, REPLAY = "traffic.frame_size", "traffic.replay"
 
 
 def axes(document: Section) -> tuple[dict[str, Listing], list[Problem]]:
@@ -26,12 +27,24 @@ def axes(document: Section) -> tuple[dict[str, Listing], list[Problem]]:
                 problems.append(
                     Problem(f"`{path}` is an empty list", node.mark.location, None, fix)
                 )
+    problems += _one_file_for_all_sizes(document, found)
     number = math.prod(len(axis.items) for axis in found.values())
     if number > MOST_CASES:
         largest = max(found.values(), key=lambda axis: len(axis.items))
         what = f"the lists make {number} cases, more than {MOST_CASES}"
         problems.append(Problem(what, largest.mark.location, None, "split the testcase"))
     return found, problems
+
+
+def _one_file_for_all_sizes(document: Section, found: dict[str, Listing]) -> list[Problem]:
+    """Refuse a list of sizes for frames that have their own."""
+    sizes = found.get(SIZES)
+    if sizes is None or len(sizes.items) < 2 or not isinstance(find(document, REPLAY), Section):
+        return []
+    what = f"`{SIZES}` is a list, but a file is replayed, whose frames have their own sizes"
+    why = f"each of the {len(sizes.items)} cases would send the same"
+    fix = "give one size: the mean of the file's, by which shares of a line rate are reckoned"
+    return [Problem(what, sizes.mark.location, why, fix)]
 
 
 def points(document: Section, found: dict[str, Listing]) -> list[Section]:
