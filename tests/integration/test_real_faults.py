@@ -29,8 +29,8 @@ FLAGS = {
     "ovsdb-server": Flag.SWITCH_ERROR,
 }
 IN_MID_TRIAL_S = 0.15
-SECOND_TRIAL = 2
-"""The first is the path check."""
+SEARCHING = (("purpose", "search"),)
+"""Of a trial; those before check the path, once or, on a restless machine, more often."""
 
 
 @dataclass(frozen=True)
@@ -72,14 +72,14 @@ STAGES = (
     Stage("switch", "PhaseEntered", phase("deploy"), program="ovs-vswitchd"),
     Stage("generator", "PhaseEntered", phase("deploy"), program="tgen", connected=False),
     Stage("check", "PhaseEntered", phase("check the path")),
-    Stage("trial", "TrialStarted", number=SECOND_TRIAL, later_s=IN_MID_TRIAL_S, resumed=True),
+    Stage("trial", "TrialStarted", SEARCHING, later_s=IN_MID_TRIAL_S, resumed=True),
     Stage("tear-down", "PhaseEntered", phase("tear down")),
 )
 BEGIN = Stage("begin", "RunStarted", connected=False)
 
 
-def in_mid_trial(run: Run, number: int = SECOND_TRIAL) -> None:
-    run.wait_for("TrialStarted", number)
+def in_mid_trial(run: Run, number: int = 1) -> None:
+    run.wait_for("TrialStarted", number, **dict(SEARCHING))
     time.sleep(IN_MID_TRIAL_S)
 
 
@@ -97,10 +97,10 @@ def test_when_a_part_is_killed_in_mid_trial_the_case_is_measured_anew(
     assert case.record.outcome is Outcome.PASS
     (again,) = (text for text in case.record.warnings if text.startswith("measured anew"))
     assert f"{name} was killed by SIGKILL" in again
-    failed = [trial for trial in case.trials if not trial.valid]
-    assert [trial.purpose for trial in failed] == [Purpose.SEARCH]
-    assert FLAGS[name] in failed[0].flags
-    assert f"{name} was killed by SIGKILL" in (failed[0].error or "")
+    (failed,) = (trial for trial in case.trials if FLAGS[name] in trial.flags)
+    assert failed.purpose is Purpose.SEARCH
+    assert not failed.valid
+    assert f"{name} was killed by SIGKILL" in (failed.error or "")
     assert ended.phases.count("deploy") == 2
     assert len(case.trials) >= 2 + 3, "all is measured anew; a restless machine may cost repeats"
 
@@ -131,7 +131,7 @@ def test_parts_that_hang_are_noticed_and_the_second_time_the_case_ends_with_the_
     run = place.start(*FIXED)
     in_mid_trial(run)
     place.signal("tgen", signal.SIGSTOP)
-    in_mid_trial(run, number=4)
+    in_mid_trial(run, number=2)
     place.signal("ovs-vswitchd", signal.SIGSTOP)
     ended = run.end(patience_s=30)
     assert ended.code == 4, ended.err
@@ -140,7 +140,7 @@ def test_parts_that_hang_are_noticed_and_the_second_time_the_case_ends_with_the_
     assert case.record.outcome is Outcome.ERROR
     assert "ovs-vswitchd does not answer" in case.record.reason
     assert ended.took_s < 15
-    errors = [trial.error or "" for trial in case.trials if not trial.valid]
+    errors = [trial.error for trial in case.trials if trial.error is not None]
     assert len(errors) == 2
     assert "tgen did not answer `trial`" in errors[0]
     assert "ovs-vswitchd does not answer" in errors[1]
@@ -150,7 +150,7 @@ def test_a_case_whose_switch_is_killed_twice_is_given_up_with_the_cause(place: P
     run = place.start(*FIXED)
     in_mid_trial(run)
     place.signal("ovs-vswitchd", signal.SIGKILL)
-    in_mid_trial(run, number=4)
+    in_mid_trial(run, number=2)
     place.signal("ovs-vswitchd", signal.SIGKILL)
     ended = run.end()
     assert ended.code == 4, ended.err
@@ -158,11 +158,11 @@ def test_a_case_whose_switch_is_killed_twice_is_given_up_with_the_cause(place: P
     (case,) = stored.cases
     assert case.record is not None
     assert case.record.outcome is Outcome.ERROR
-    assert "the switch failed during trial 4" in case.record.reason
+    assert f"the switch failed during trial {case.trials[-1].index}" in case.record.reason
     assert "ovs-vswitchd was killed by SIGKILL" in case.record.reason
-    failed = [trial.purpose for trial in case.trials if not trial.valid]
+    failed = [trial.purpose for trial in case.trials if Flag.SWITCH_ERROR in trial.flags]
     assert failed == [Purpose.SEARCH] * 2
-    assert len(ended.of("TrialFinished")) == len(case.trials) == 4
+    assert len(ended.of("TrialFinished")) == len(case.trials) >= 4
     assert_recorded(ended.of("TrialFinished"), stored)
     assert (stored.end and stored.end.exit_code) == 4
     assert ended.phases.count("deploy") == 2

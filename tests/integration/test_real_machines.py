@@ -129,7 +129,7 @@ def test_a_machine_lost_in_mid_trial_is_named_and_the_case_measured_anew(
     place: Place, number: signal.Signals, said: str
 ) -> None:
     run = place.start("run", "pvp_tput", "--vnf=qemu", *LOAD)
-    run.wait_for("TrialStarted", 2)
+    run.wait_for("TrialStarted", purpose="search")
     time.sleep(0.3)
     (name,) = {name for name in place.programs().values() if name.startswith("vm1")}
     place.signal(name, number)
