@@ -2,19 +2,27 @@
  * Copyright(c) 2026 The vsperf authors
  */
 
-/* Loaded before DPDK, this has every port fail at what the variable TGEN_FAULT names. */
+/*
+ * Loaded before DPDK, this has every port fail at what the variable TGEN_FAULT names. With `full` it
+ * takes nothing between two times after its first frame, TGEN_FULL=FROM-TO in milliseconds.
+ */
 
 #define _GNU_SOURCE /* RTLD_NEXT */
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_cycles.h>
 #include <rte_ethdev.h>
 
 typedef int (*enable)(uint16_t port);
 typedef int (*stats_get)(uint16_t port, struct rte_eth_stats *stats);
+typedef int (*set_up)(uint16_t port, uint16_t queue, uint16_t descriptors, unsigned int socket,
+	const struct rte_eth_txconf *conf);
 typedef int (*set_mtu)(uint16_t port, uint16_t mtu);
 
 static bool
@@ -23,6 +31,33 @@ fails(const char *what)
 	const char *fault = getenv("TGEN_FAULT");
 
 	return fault != NULL && strcmp(fault, what) == 0;
+}
+
+static uint16_t
+refuse(uint16_t port, uint16_t queue, struct rte_mbuf *buffers[], uint16_t count, void *context)
+{
+	static uint64_t first, from_ms, to_ms;
+	uint64_t ms;
+
+	if (first == 0) {
+		first = rte_rdtsc();
+		sscanf(getenv("TGEN_FULL"), "%" SCNu64 "-%" SCNu64, &from_ms, &to_ms);
+	}
+	ms = (rte_rdtsc() - first) * 1000 / rte_get_tsc_hz();
+	(void)port, (void)queue, (void)buffers, (void)context;
+	return ms >= from_ms && ms < to_ms ? 0 : count;
+}
+
+int
+rte_eth_tx_queue_setup(uint16_t port, uint16_t queue, uint16_t descriptors, unsigned int socket,
+	const struct rte_eth_txconf *conf)
+{
+	int ret = ((set_up)dlsym(RTLD_NEXT, "rte_eth_tx_queue_setup"))(port, queue, descriptors,
+		socket, conf);
+
+	if (ret == 0 && fails("full"))
+		rte_eth_add_tx_callback(port, queue, refuse, NULL);
+	return ret;
 }
 
 int

@@ -13,6 +13,7 @@
 #include <rte_ethdev.h>
 
 #include "engine_private.h"
+#include "transmit.h"
 
 static struct histogram *
 ready_histogram(struct histogram *histogram)
@@ -154,7 +155,7 @@ clear_sender(struct sender *sender, const struct trial_request *request, unsigne
 	sender->last_sent_tsc = 0;
 	sender->retries = 0;
 	sender->last_refusal = 0;
-	sender->refusing = false;
+	sender->full_cycles = 0;
 	sender->no_buffers = 0;
 	sender->position = 0;
 	sender->held = 0;
@@ -269,7 +270,7 @@ add_sender(struct stream_result *result, const struct sender *sender)
 	uint64_t intended = sender->intended == TGEN_48_BITS ? sender->sent : sender->intended;
 
 	result->intended += intended;
-	result->refused += sender->refusing ? intended - sender->sent : 0;
+	result->refused += transmit_refused(sender, intended - sender->sent);
 	if (sender->sent == 0)
 		return;
 	if (result->sent == 0 || sender->first_sent_tsc < result->first_sent_tsc)

@@ -19,10 +19,6 @@
  * stall would be a burst that no load of the trial has.
  */
 #define CATCH_UP_SHIFT 1
-/* Of 10 us: 10 ms, longer than most stalls of a host at the end of sending. A generator that is too
- * slow by itself finds no port full.
- */
-#define REFUSING_TIMES 1000
 
 /* Headers in whole pieces: the loop is one store of a vector for most frames. */
 static inline void
@@ -183,6 +179,20 @@ settle(struct sender *sender, unsigned int taken, uint64_t departure)
 	}
 }
 
+/*
+ * For how long the port has been full: nobody else fills it, so between two looks that found it full it
+ * was. When it has room again it may have had that since just after the last look, if this CPU was away.
+ */
+static void
+note_full(const struct worker *worker, struct sender *sender, uint64_t now, bool is_full)
+{
+	uint64_t since = now - sender->last_refusal;
+
+	if (sender->last_refusal != 0)
+		sender->full_cycles += is_full ? since : RTE_MIN(since, worker->ten_us);
+	sender->last_refusal = is_full ? now : 0;
+}
+
 bool
 transmit_round(struct worker *worker, struct sender *sender, uint64_t now)
 {
@@ -205,7 +215,9 @@ transmit_round(struct worker *worker, struct sender *sender, uint64_t now)
 	taken = rte_eth_tx_burst(sender->port, sender->queue, sender->buffer, sender->held);
 	if (unlikely(taken != sender->held)) {
 		sender->retries++;
-		sender->last_refusal = departure;
+		note_full(worker, sender, departure, true);
+	} else if (unlikely(sender->last_refusal != 0)) {
+		note_full(worker, sender, departure, false);
 	}
 	if (taken != 0) {
 		if (unlikely(sender->capture != NULL))
@@ -238,9 +250,17 @@ transmit_done(const struct sender *sender)
 void
 transmit_abandon(struct worker *worker, struct sender *sender)
 {
-	sender->refusing = sender->last_refusal != 0 &&
-		rte_rdtsc() - sender->last_refusal < REFUSING_TIMES * worker->ten_us;
+	if (sender->last_refusal != 0)
+		note_full(worker, sender, rte_rdtsc(), true);
 	if (sender->held != 0)
 		rte_pktmbuf_free_bulk(sender->buffer, sender->held);
 	sender->held = 0;
+}
+
+uint64_t
+transmit_refused(const struct sender *sender, uint64_t unsent)
+{
+	if (sender->step == 0)
+		return sender->last_refusal != 0 ? unsent : 0;
+	return RTE_MIN(unsent, (uint64_t)(((uint128_t)sender->full_cycles << 16) / sender->step));
 }

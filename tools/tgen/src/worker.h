@@ -100,8 +100,8 @@ struct __rte_cache_aligned sender {
 	uint64_t first_sent_tsc, last_sent_tsc;
 	uint64_t retries, no_buffers;
 	uint64_t earliest; /* TSC of the next burst, when it is behind its schedule */
-	uint64_t last_refusal; /* when the port last did not take all frames; 0 if it always did */
-	bool refusing; /* it was still at it when sending ended */
+	uint64_t last_refusal; /* when the port last did not take all frames; 0 if it did since */
+	uint64_t full_cycles; /* time in which it did not */
 	uint32_t position; /* in the pattern, or in the file */
 	uint16_t held; /* frames built that the port has not taken yet */
 	uint16_t length[PORT_BURST];
