@@ -100,6 +100,21 @@ def test_sending_in_less_time_is_a_higher_load_than_the_one_asked_for() -> None:
     assert Flag.RUSHED not in flags(half, sending_ns=due // 2), "it ended early, at the right rate"
 
 
+def test_a_pause_of_the_generator_is_no_slower_pace() -> None:
+    for paused_ns, found in ((SECOND // 2, set()), (SECOND // 3, {Flag.STRETCHED})):
+        activity = GeneratorActivity(
+            busy_ppm=1, longest_gap_ns=paused_ns, gaps_over_10us=1, paused_ns=paused_ns
+        )
+        counts = TrialCounts(
+            directions=(way(),),
+            sending_ns=SECOND * 3 // 2,
+            elapsed_ns=2 * SECOND,
+            settled=True,
+            generator=activity,
+        )
+        assert set(judge(counts, Asked(10_000, SECOND, 1), POLICY)) == found
+
+
 def test_two_milliseconds_are_always_allowed_for_catching_up() -> None:
     short = way(intended_frames=100, sent_frames=100, received_frames=100)
     duration = SECOND // 100

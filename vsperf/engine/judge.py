@@ -93,14 +93,14 @@ def _of_time(counts: TrialCounts, asked: Asked, policy: TrialPolicy) -> list[Fla
     What was sent in less time than it is due in was sent at a higher load, however many frames
     stayed unsent.
     """
-    if counts.sending_ns is None:
+    if counts.paced_ns is None:
         return [Flag.UNTIMED]
     allowed_ns = policy.allowed_late_ns(asked.duration_ns)
     sent = max(min(way.sent_frames, way.intended_frames) for way in counts.directions)
     flags = []
-    if asked.even and counts.sending_ns + allowed_ns < (sent - 1) * NANOSECONDS // asked.load_fps:
+    if asked.even and counts.paced_ns + allowed_ns < (sent - 1) * NANOSECONDS // asked.load_fps:
         flags.append(Flag.RUSHED)
-    if counts.sending_ns > asked.duration_ns + allowed_ns:
+    if counts.paced_ns > asked.duration_ns + allowed_ns:
         flags.append(Flag.STRETCHED)
     return flags
 

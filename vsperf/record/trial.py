@@ -101,6 +101,9 @@ class GeneratorActivity(Record):
     """Longest time in which the machine kept one of its loops from running."""
     gaps_over_10us: int
     """How often it was kept from running for more than 10 µs."""
+    paused_ns: int = 0
+    """Time that its schedule stood still because it was kept from running: what was due then was
+    sent later, and not faster. Of the worker that had most of it."""
     no_buffers: int = 0
     """Times that it had no buffer for a frame."""
     ring_frames: int | None = None
@@ -123,6 +126,12 @@ class TrialCounts(Record):
     """Whether the counters had come to rest when they were read."""
     generator: GeneratorActivity | None = None
     """None when the generator does not watch itself."""
+
+    @property
+    def paced_ns(self) -> int | None:
+        """Time of sending without the pauses of the generator; None when it cannot tell."""
+        paused_ns = 0 if self.generator is None else self.generator.paused_ns
+        return None if self.sending_ns is None else self.sending_ns - paused_ns
 
 
 class Event(Record):

@@ -101,6 +101,7 @@ prepare_worker(struct engine *engine, struct worker *worker, const struct trial_
 	worker->total_cycles = 0;
 	worker->longest_gap_cycles = 0;
 	worker->gaps_over_10us = 0;
+	worker->paused_cycles = 0;
 	worker->started_tsc = 0;
 	worker->ended_tsc = 0;
 	for (i = 0; i < worker->receivers; i++) {
@@ -360,6 +361,7 @@ collect_worker(struct engine *engine, unsigned int index)
 	result->longest_gap_cycles = worker->longest_gap_cycles;
 	result->longest_gap_tsc = worker->longest_gap_tsc;
 	result->gaps_over_10us = worker->gaps_over_10us;
+	result->paused_cycles = worker->paused_cycles;
 	result->departure_error = worker->departure_error;
 }
 

@@ -89,6 +89,7 @@ struct worker_result {
 	uint64_t longest_gap_cycles; /* between two rounds of its loop */
 	uint64_t longest_gap_tsc; /* when it ended */
 	uint64_t gaps_over_10us;
+	uint64_t paused_cycles; /* of long gaps, by which its schedules were moved */
 	struct histogram *departure_error; /* |actual - scheduled| [TSC cycles]; paced streams */
 };
 

@@ -53,6 +53,8 @@ start_clock(struct worker *worker)
 	worker->longest_gap_cycles = 0;
 	worker->longest_gap_tsc = 0;
 	worker->gaps_over_10us = 0;
+	worker->away_cycles = 0;
+	worker->paused_cycles = 0;
 	worker->gap_limit = 0;
 	worker->last_tick = rte_rdtsc();
 	worker->last_arrival = worker->last_tick;
@@ -110,14 +112,41 @@ offer(struct worker *worker, struct sender *sender, uint64_t now, bool is_last,
 	round->received |= poll_all(worker);
 }
 
+/*
+ * While this CPU was away nothing was offered, and all that came due meanwhile would be a burst that no
+ * load of the trial has: schedules go on where they were. Half of the trial's time is the most that is
+ * waited for.
+ */
+static void
+pause_schedules(struct worker *worker, uint64_t now)
+{
+	uint64_t most = worker->duration_cycles == 0 ? UINT64_MAX : worker->duration_cycles / 2;
+	uint64_t away = RTE_MIN(worker->away_cycles, most - worker->paused_cycles);
+	unsigned int i;
+
+	worker->away_cycles = 0;
+	worker->paused_cycles += away;
+	for (i = 0; i < worker->senders; i++) {
+		struct pacer *pacer = &worker->sender[i]->pacer;
+		int64_t running = (int64_t)(now - pacer->start_tsc);
+
+		/* Between two bursts nothing was held up. */
+		if (running > 0)
+			pacer->start_tsc += RTE_MIN(away, (uint64_t)running);
+	}
+}
+
 /* Offer everything once; false when there will be nothing to offer any more. */
 static bool
 send_round(struct worker *worker, struct round *round)
 {
-	uint64_t end = worker->started_tsc + worker->duration_cycles, now = round->begin;
+	uint64_t end, now = round->begin;
 	bool more = false;
 	unsigned int i, next;
 
+	if (unlikely(worker->away_cycles != 0))
+		pause_schedules(worker, now);
+	end = worker->started_tsc + worker->duration_cycles + worker->paused_cycles;
 	/* Frames that are due by the end may still leave a moment later: the loop is not infinitely
 	 * fast, and without it the last of them would never be sent.
 	 */

@@ -216,6 +216,7 @@ worker_json(const struct worker_result *worker, const struct trial_result *trial
 			hdr_nanoseconds(worker->longest_gap_tsc - trial->started_tsc, hz));
 	}
 	message_count(json, "gaps_over_10us", worker->gaps_over_10us);
+	message_count(json, "paused_ns", hdr_nanoseconds(worker->paused_cycles, hz));
 	if (worker->departure_error != NULL)
 		json_object_set_new(json, "departure_error",
 			histogram_json(worker->departure_error, hz));

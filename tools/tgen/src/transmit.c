@@ -197,7 +197,8 @@ bool
 transmit_round(struct worker *worker, struct sender *sender, uint64_t now)
 {
 	uint64_t due = RTE_MIN(pacer_due(&sender->pacer, now), sender->intended);
-	uint64_t wanted = due - (sender->next - sender->held);
+	uint64_t sent = sender->next - sender->held;
+	uint64_t wanted = due > sent ? due - sent : 0; /* a pause may have moved the schedule back */
 	uint64_t departure;
 	unsigned int taken;
 

@@ -9,6 +9,8 @@
 
 #define WAIT_STEP_US 50
 #define WAIT_STEPS 20000
+/* Of 10 us: what a shorter gap held up is caught up with. */
+#define PAUSE_TIMES 10
 
 void
 worker_set_state(struct worker *worker, enum worker_state state)
@@ -49,6 +51,8 @@ worker_note_gap(struct worker *worker, uint64_t gap)
 		return; /* the clock of this CPU is behind that of another: no time passed */
 	if (gap > worker->ten_us)
 		worker->gaps_over_10us++;
+	if (gap > PAUSE_TIMES * worker->ten_us)
+		worker->away_cycles += gap;
 	if (gap > worker->longest_gap_cycles) {
 		worker->longest_gap_cycles = gap;
 		worker->longest_gap_tsc = worker->last_tick;

@@ -176,6 +176,8 @@ struct __rte_cache_aligned worker {
 	unsigned int first_sender; /* takes its turn before the others in this round */
 	uint64_t loops, busy_cycles, total_cycles;
 	uint64_t longest_gap_cycles, longest_gap_tsc, gaps_over_10us;
+	uint64_t away_cycles; /* in long gaps that the schedules were not yet moved by */
+	uint64_t paused_cycles; /* by which they were moved */
 };
 
 /* From the main lcore. */

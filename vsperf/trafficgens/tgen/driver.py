@@ -66,7 +66,7 @@ class TgenSession:
             _rest(self.policy.settle.ns)
         message = trial_message(request, intended, self.spec, self.policy, self.replay)
         sending_ns = message["duration_ns"] + message.get("grace_ns", 0)
-        patience_s = (sending_ns + message["drain_ns"]) / NANOSECONDS + SLACK_S
+        patience_s = (1.5 * sending_ns + message["drain_ns"]) / NANOSECONDS + SLACK_S
         result = self.tgen.ask("trial", patience_s, **message)
         _rest(self.policy.pause.ns)
         elapsed_ns = time.monotonic_ns() - began
@@ -257,6 +257,7 @@ def _activity(result: dict[str, Any], ring: int | None) -> GeneratorActivity | N
         busy_ppm=max(worker["busy_ppm"] for worker in workers),
         longest_gap_ns=max(worker["longest_gap_ns"] for worker in workers),
         gaps_over_10us=sum(worker["gaps_over_10us"] for worker in workers),
+        paused_ns=max(worker["paused_ns"] for worker in workers),
         no_buffers=sum(port.get("no_buffers", 0) for port in ports),
         ring_frames=ring,
         behind_ns=max((port.get("receive_behind_ns", 0) for port in ports), default=0),
