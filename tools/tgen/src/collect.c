@@ -337,6 +337,7 @@ collect_port(struct engine *engine, unsigned int index)
 		if (engine->sender[i].port != id)
 			continue;
 		result->transmit_retries += engine->sender[i].retries;
+		result->held_back += engine->sender[i].flight.held_back;
 		result->no_buffers += engine->sender[i].no_buffers;
 	}
 	if (rte_eth_stats_get(id, &stats) == 0) {

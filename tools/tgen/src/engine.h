@@ -72,6 +72,7 @@ struct port_result {
 	uint64_t stale; /* ours, of another trial */
 	uint64_t corrupted; /* ours, but too damaged to say of which stream */
 	uint64_t transmit_retries; /* bursts that the port did not take whole */
+	uint64_t held_back; /* times that nothing was sent for the frames on their way */
 	uint64_t receive_full_polls; /* polls that came back full: falling behind */
 	uint64_t receive_behind_cycles; /* while half a ring or more of frames waited; worst queue */
 	uint64_t receive_polls;

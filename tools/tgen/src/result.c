@@ -182,6 +182,7 @@ ports_json(const struct trial_result *trial)
 		message_count(json, "stale", port->stale);
 		message_count(json, "corrupted", port->corrupted);
 		message_count(json, "transmit_retries", port->transmit_retries);
+		message_count(json, "held_back", port->held_back);
 		message_count(json, "receive_polls", port->receive_polls);
 		message_count(json, "receive_full_polls", port->receive_full_polls);
 		message_count(json, "receive_behind_ns",

@@ -133,6 +133,7 @@ struct trial_request {
 	uint64_t gap_ns; /* after the last frame of each such train */
 	bool own_times; /* files are sent by their own times; rates say how fast, 0: as they are */
 	uint64_t duration_ns; /* sending ends then, whatever is still unsent; 0: when all are sent */
+	uint32_t in_flight; /* of each stream at most, where one worker does everything; 0: no bound */
 	uint16_t burst; /* most frames sent back to back when paced; 1 to 64 */
 	uint64_t drain_ns; /* wait at most so long for quiet after the last frame */
 	uint64_t quiet_ns; /* no frame for so long is quiet */

@@ -10,6 +10,7 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
+#include "flight.h"
 #include "payload.h"
 #include "transmit.h"
 #include "transmit_replay.h"
@@ -184,12 +185,12 @@ settle(struct sender *sender, unsigned int taken, uint64_t departure)
  * was. When it has room again it may have had that since just after the last look, if this CPU was away.
  */
 static void
-note_full(const struct worker *worker, struct sender *sender, uint64_t now, bool is_full)
+note_full(struct sender *sender, uint64_t ten_us, uint64_t now, bool is_full)
 {
 	uint64_t since = now - sender->last_refusal;
 
 	if (sender->last_refusal != 0)
-		sender->full_cycles += is_full ? since : RTE_MIN(since, worker->ten_us);
+		sender->full_cycles += is_full ? since : RTE_MIN(since, ten_us);
 	sender->last_refusal = is_full ? now : 0;
 }
 
@@ -206,6 +207,13 @@ transmit_round(struct worker *worker, struct sender *sender, uint64_t now)
 		return false;
 	if (wanted > sender->burst)
 		wanted = sender->burst;
+	if (sender->flight.watch != NULL) {
+		wanted = flight_room(worker, sender, worker->last_tick, wanted);
+		if (unlikely(wanted == 0)) {
+			note_full(sender, worker->ten_us, worker->last_tick, true);
+			return true;
+		}
+	}
 	if (wanted > sender->held && !build_frames(sender, (unsigned int)wanted - sender->held) &&
 			sender->held == 0)
 		return true;
@@ -216,9 +224,9 @@ transmit_round(struct worker *worker, struct sender *sender, uint64_t now)
 	taken = rte_eth_tx_burst(sender->port, sender->queue, sender->buffer, sender->held);
 	if (unlikely(taken != sender->held)) {
 		sender->retries++;
-		note_full(worker, sender, departure, true);
+		note_full(sender, worker->ten_us, departure, true);
 	} else if (unlikely(sender->last_refusal != 0)) {
-		note_full(worker, sender, departure, false);
+		note_full(sender, worker->ten_us, departure, false);
 	}
 	if (taken != 0) {
 		if (unlikely(sender->capture != NULL))
@@ -252,7 +260,7 @@ void
 transmit_abandon(struct worker *worker, struct sender *sender)
 {
 	if (sender->last_refusal != 0)
-		note_full(worker, sender, rte_rdtsc(), true);
+		note_full(sender, worker->ten_us, rte_rdtsc(), true);
 	if (sender->held != 0)
 		rte_pktmbuf_free_bulk(sender->buffer, sender->held);
 	sender->held = 0;

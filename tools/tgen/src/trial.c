@@ -105,6 +105,22 @@ set_bursts(struct engine *engine, const struct trial_request *request)
 	}
 }
 
+/* Who receives what others send does not know how much of that is on its way. */
+static void
+bound_flights(struct engine *engine, const struct trial_request *request)
+{
+	unsigned int i;
+
+	for (i = 0; i < engine->senders; i++) {
+		struct flight *flight = &engine->sender[i].flight;
+
+		memset(flight, 0, sizeof(*flight));
+		if (request->in_flight != 0 && engine->workers == 1)
+			flight->watch = &engine->worker[0]->watch[i];
+		flight->most = request->in_flight;
+	}
+}
+
 /* Workers that send together begin at one moment, which none of them can have missed. */
 static void
 agree_on_begin(struct engine *engine)
@@ -132,6 +148,7 @@ engine_start(struct engine *engine, const struct trial_request *request, struct 
 	if (ret != 0)
 		return ret;
 	set_bursts(engine, request);
+	bound_flights(engine, request);
 	attach_captures(engine);
 	engine->request = *request;
 	engine->result.stopped_early = false;

@@ -97,8 +97,12 @@ read_burst(struct object *request, struct trial_request *trial)
 {
 	uint64_t burst;
 
+	uint64_t in_flight;
+
 	if (object_count(request, "burst", 1, BURST_MOST, &burst))
 		trial->burst = (uint16_t)burst;
+	if (object_count(request, "in_flight", 0, UINT32_MAX, &in_flight))
+		trial->in_flight = (uint32_t)in_flight;
 }
 
 static void

@@ -73,6 +73,15 @@ struct template {
 	uint8_t headers[TEMPLATE_HEADERS] __rte_cache_aligned;
 };
 
+/* What of a stream is on its way; see flight.h. */
+struct flight {
+	const struct watch *watch; /* where its frames arrive; NULL: there is no bound */
+	uint64_t most;
+	uint64_t seen, seen_tsc; /* the highest number that arrived, and since when it is that */
+	uint64_t given_up; /* frames below this number do not come any more */
+	uint64_t held_back; /* times that nothing was sent for it */
+};
+
 struct __rte_cache_aligned sender {
 	uint16_t port, queue;
 	struct part part;
@@ -99,6 +108,7 @@ struct __rte_cache_aligned sender {
 	uint64_t sent_bytes;
 	uint64_t first_sent_tsc, last_sent_tsc;
 	uint64_t retries, no_buffers;
+	struct flight flight;
 	uint64_t earliest; /* TSC of the next burst, when it is behind its schedule */
 	uint64_t last_refusal; /* when the port last did not take all frames; 0 if it did since */
 	uint64_t full_cycles; /* time in which it did not */

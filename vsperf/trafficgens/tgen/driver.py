@@ -37,6 +37,9 @@ ROLE = "generator"
 SWITCH_ROLE = "pmd"
 """CPUs of the switch that take part in every frame's way."""
 SLACK_S = 5.0
+ONE_RING = ("vhost-user", "vhost-user-client")
+"""Ports from whose ring a switch takes frames, with nothing between that could hold any."""
+BURST_MOST = 64
 """Patience with a trial beyond its own time."""
 
 
@@ -49,6 +52,8 @@ class TgenSession:
     policy: TrialPolicy
     ways: tuple[Way, ...]
     replay: Replayed | None = None
+    in_flight: int = 0
+    """Most frames of a direction on their way; 0 for no bound."""
     closed: bool = False
 
     def run(self, request: TrialRequest) -> TrialCounts:
@@ -65,6 +70,7 @@ class TgenSession:
             self.tgen.ask("learn")
             _rest(self.policy.settle.ns)
         message = trial_message(request, intended, self.spec, self.policy, self.replay)
+        message["in_flight"] = self.in_flight
         sending_ns = message["duration_ns"] + message.get("grace_ns", 0)
         patience_s = (1.5 * sending_ns + message["drain_ns"]) / NANOSECONDS + SLACK_S
         result = self.tgen.ask("trial", patience_s, **message)
@@ -187,7 +193,8 @@ class TgenGenerator:
             if spec.respond:
                 tgen.ask("respond")
             replay = Replayed.of(case.traffic, found)
-            session = TgenSession(tgen, spec, case.trial, ways, replay)
+            in_flight = _in_flight(case, spec, endpoints)
+            session = TgenSession(tgen, spec, case.trial, ways, replay, in_flight)
             try:
                 yield session
             finally:
@@ -278,6 +285,18 @@ def _options(case: CaseSpec, spec: TgenSpec, placement: Placement) -> Options:
     cpus = placement.of(ROLE)
     longest = max(case.traffic.frame_size.bytes, ORDINARY_FRAME)
     return Options(cpus, spec.hugepages, spec.queues, spec.ring, longest, spec.eal)
+
+
+def _in_flight(case: CaseSpec, spec: TgenSpec, endpoints: tuple[Endpoint, ...]) -> int:
+    """Return how many frames of a direction may be on their way, so that they fit into its ring.
+
+    Machines and other devices hold more of them than that, and network cards lose them.
+    """
+    if spec.in_flight is not None:
+        return spec.in_flight
+    virtual = all(endpoint.kind in ONE_RING for endpoint in endpoints)
+    alone = not case.topology.machines and case.vswitch.kind != "external"
+    return max(BURST_MOST, spec.ring - 2 * BURST_MOST) if virtual and alone else 0
 
 
 def _shown(traffic: TrafficProfile) -> str:

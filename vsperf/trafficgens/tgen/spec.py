@@ -28,6 +28,10 @@ class TgenSpec(DriverSpec):
     more than there are queues, send one together."""
     ring: Annotated[int, Field(ge=64, le=32768)] = 1024
     """Descriptors of each queue."""
+    in_flight: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
+    """Most frames of a direction on their way at a time, with one CPU that does everything: as long
+    as they all have room in its ring, no stall of the generator loses any. 0 for no bound. Unless
+    given, there is one where nothing but a switch on vhost-user is between the ports."""
     respond: bool = False
     """Answer devices that ask by ARP, or by neighbour discovery of IPv6, where the addresses of the
     traffic are; one that routes needs that."""
