@@ -76,9 +76,10 @@ def host_losses(
     A CPU that stands still for longer than its ring lasts loses what arrives after that. When no
     loss was seen all the same, the trials were short enough to fall between two such stalls.
     """
-    ring = next((t.generator.ring_frames for t in trials if t.generator is not None), None)
-    if ring is None:
+    generator = next((t.generator for t in trials if t.generator is not None), None)
+    if generator is None or generator.ring_frames is None or generator.paused_ns is not None:
         return ()
+    ring = generator.ring_frames
     found = []
     for goal in result.goals:
         if goal.lower_fps is None or Fraction(goal.loss_ratio) != 0:

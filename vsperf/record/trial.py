@@ -101,9 +101,9 @@ class GeneratorActivity(Record):
     """Longest time in which the machine kept one of its loops from running."""
     gaps_over_10us: int
     """How often it was kept from running for more than 10 µs."""
-    paused_ns: int = 0
+    paused_ns: int | None = None
     """Time that its schedule stood still because it was kept from running: what was due then was
-    sent later, and not faster. Of the worker that had most of it."""
+    sent later, and not faster. Of the worker that had most of it; None of one that catches up."""
     no_buffers: int = 0
     """Times that it had no buffer for a frame."""
     ring_frames: int | None = None
@@ -130,7 +130,7 @@ class TrialCounts(Record):
     @property
     def paced_ns(self) -> int | None:
         """Time of sending without the pauses of the generator; None when it cannot tell."""
-        paused_ns = 0 if self.generator is None else self.generator.paused_ns
+        paused_ns = (self.generator and self.generator.paused_ns) or 0
         return None if self.sending_ns is None else self.sending_ns - paused_ns
 
 
@@ -231,9 +231,12 @@ class Trial(TrialCounts):
     def stall_frames(self) -> int:
         """Frames per direction that the longest stall of the generator's CPU explains at most.
 
-        While it did not run, frames arrived at the trial's load, and its ring held so many.
+        While it did not run, frames arrived at the trial's load, and its ring held so many. One
+        whose schedule stands still meanwhile lets nothing arrive that its ring could not hold.
         """
         if self.generator is None or self.generator.ring_frames is None:
+            return 0
+        if self.generator.paused_ns is not None:
             return 0
         arrived = self.generator.longest_gap_ns * self.load_fps // NANOSECONDS
         return max(0, arrived - self.generator.ring_frames)
