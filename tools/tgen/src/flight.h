@@ -8,12 +8,13 @@
  * How many frames of a stream may be on their way at a time. Whatever is on its way has to have room in
  * the ring that it comes in by, or a stall of this CPU loses frames that the switch did forward. What has
  * arrived is the highest number seen: those lost before it are on their way no more. Of frames none of
- * which comes for a millisecond nobody knows that; they are given up, as the switch may be gone.
+ * which comes for 100 ms nobody knows that; they are given up, as the switch may be gone. One that its
+ * machine keeps from running comes back sooner, and then all of them come at once.
  */
 
 #include "worker.h"
 
-#define FLIGHT_LOST_TIMES 100 /* of 10 us */
+#define FLIGHT_LOST_TIMES 10000 /* of 10 us */
 
 /* How many of the `wanted` frames may leave now. */
 static inline uint64_t

@@ -122,18 +122,20 @@ pause_schedules(struct worker *worker, uint64_t now)
 {
 	uint64_t most = worker->duration_cycles == 0 ? UINT64_MAX : worker->duration_cycles / 2;
 	uint64_t away = RTE_MIN(worker->away_cycles, most - worker->paused_cycles);
+	uint64_t paused = 0;
 	unsigned int i;
 
 	worker->away_cycles = 0;
-	worker->paused_cycles += away;
 	for (i = 0; i < worker->senders; i++) {
 		struct pacer *pacer = &worker->sender[i]->pacer;
 		int64_t running = (int64_t)(now - pacer->start_tsc);
+		uint64_t moved = running > 0 ? RTE_MIN(away, (uint64_t)running) : 0;
 
 		/* Between two bursts nothing was held up. */
-		if (running > 0)
-			pacer->start_tsc += RTE_MIN(away, (uint64_t)running);
+		pacer->start_tsc += moved;
+		paused = RTE_MAX(paused, moved);
 	}
+	worker->paused_cycles += paused;
 }
 
 /* Offer everything once; false when there will be nothing to offer any more. */
