@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
-import signal
 import socket
 import statistics
 import struct
 import subprocess
 import sys
-import threading
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from cable import tgen_apart
 from conftest import Require
+from freezing import frozen_soon
 from loopbacks import OPTIONS, witness_dut
 
 from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
@@ -159,18 +156,8 @@ def test_a_generator_that_was_frozen_goes_on_where_it_was_and_says_for_how_long(
         tgen.ports()
         tgen.ask("configure", streams=[Stream(64).on(Way("0 to 1", 0, 1))])
         tgen.ask("capture", port=0, path=str(file), frames=8000)
-        pid = tgen.process.pid
-
-        def freeze() -> None:
-            time.sleep(0.03)
-            os.kill(pid, signal.SIGSTOP)
-            time.sleep(0.04)
-            os.kill(pid, signal.SIGCONT)
-
-        freezer = threading.Thread(target=freeze)
-        freezer.start()
-        found = tgen.ask("trial", 30, frames=8000, rate_fps=rate, burst=burst)
-        freezer.join()
+        with frozen_soon(tgen.process.pid, 0.03, 0.04):
+            found = tgen.ask("trial", 30, frames=8000, rate_fps=rate, burst=burst)
     assert found["streams"][0]["sent"] == 8000
     times = _times_s(file)
     assert len(times) == 8000

@@ -64,8 +64,6 @@ share_receivers(struct engine *engine, struct error *error)
 			engine->receiver[number].port = (uint16_t)port;
 			engine->receiver[number].device = engine->port[port].id;
 			engine->receiver[number].queue = (uint16_t)queue;
-			engine->receiver[number].backlog_limit = RTE_MAX(PORT_BURST,
-				engine->port[port].receive_ring / 2);
 			worker->receiver[worker->receivers++] = &engine->receiver[number];
 		}
 	}

@@ -105,19 +105,32 @@ set_bursts(struct engine *engine, const struct trial_request *request)
 	}
 }
 
-/* Who receives what others send does not know how much of that is on its way. */
+/*
+ * Who receives what others send does not know how much of that is on its way. Where the ring of a port
+ * holds all that can be on its way to it, no backlog there can lose anything.
+ */
 static void
 bound_flights(struct engine *engine, const struct trial_request *request)
 {
+	uint64_t flying[TGEN_MAX_PORTS] = { 0 };
+	bool bounded = request->in_flight != 0 && engine->workers == 1;
 	unsigned int i;
 
 	for (i = 0; i < engine->senders; i++) {
+		const struct watch *watch = &engine->worker[0]->watch[i];
 		struct flight *flight = &engine->sender[i].flight;
 
 		memset(flight, 0, sizeof(*flight));
-		if (request->in_flight != 0 && engine->workers == 1)
-			flight->watch = &engine->worker[0]->watch[i];
+		flight->watch = bounded ? watch : NULL;
 		flight->most = request->in_flight;
+		flying[watch->port] += request->in_flight;
+	}
+	for (i = 0; i < engine->receivers; i++) {
+		struct receiver *receiver = &engine->receiver[i];
+		uint64_t ring = engine->port[receiver->port].receive_ring;
+
+		receiver->backlog_limit = bounded && flying[receiver->port] <= ring ?
+			UINT64_MAX : RTE_MAX((uint64_t)PORT_BURST, ring / 2);
 	}
 }
 
