@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import socket
-import statistics
 import struct
 import subprocess
 import sys
@@ -184,7 +183,8 @@ def test_streams_do_not_fire_at_the_same_moment(tmp_path: Path, require: Require
         tgen.ask("trial", 30, frames=rounds, rate_fps=rate, burst=1)
     times = _times_s(file)
     distances = [after - before for before, after in itertools.pairwise(times)]
-    assert statistics.median(distances) == pytest.approx(1 / rate / streams, rel=0.2)
+    # While a busy machine keeps tgen from running its schedules stand still: that makes none less.
+    assert min(distances) > 0.8 / rate / streams
 
 
 def _times_s(file: Path) -> list[float]:
