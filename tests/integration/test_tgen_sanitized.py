@@ -31,6 +31,7 @@ STREAM = {
 }
 SHARED = {"size": 128, "workers": 2}
 TRIAL = {"verb": "trial", "frames": 5000, "rate_fps": 50_000, "variation": True, "check_fill": True}
+TRIAL |= {"slot_ns": 10_000_000}
 LONG = {"verb": "trial", "duration_ns": 60_000_000_000, "rate_fps": 1000}
 
 

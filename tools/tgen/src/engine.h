@@ -15,9 +15,11 @@
 #include <stdint.h>
 
 #include "error.h"
+#include "events.h"
 #include "histogram.h"
 #include "neighbours.h"
 #include "replay.h"
+#include "slots.h"
 #include "traffic.h"
 
 struct engine;
@@ -106,6 +108,8 @@ struct trial_result {
 	struct stream_result stream[TGEN_MAX_STREAMS];
 	struct port_result port[TGEN_MAX_PORTS];
 	struct worker_result worker[TGEN_MAX_WORKERS];
+	const struct slots *slots; /* both NULL when not asked for */
+	const struct events *events;
 };
 
 /* A reading in mid-trial; approximate by nature. */

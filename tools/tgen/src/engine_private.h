@@ -58,6 +58,8 @@ struct engine {
 	/* Of the trial that runs or ran last. */
 	struct trial_request request;
 	struct trial_result result;
+	struct slots slots; /* of the result */
+	struct events events;
 	struct clock_moment begun;
 	uint64_t drain_deadline;
 	struct capture_request capture[TGEN_MAX_PORTS];
@@ -65,6 +67,14 @@ struct engine {
 	struct responder responder;
 	struct answers *answers[TGEN_MAX_PORTS]; /* of all ports while it is on */
 };
+
+static inline uint64_t
+engine_cycles(const struct engine *engine, uint64_t ns)
+{
+	uint64_t hz = engine->tsc_hz, second = UINT64_C(1000000000);
+
+	return ns / second * hz + ns % second * hz / second;
+}
 
 /* How many workers send. Which of them sends on a queue, which receives; queues count through all ports. queues.c */
 unsigned int engine_transmitters(const struct engine *engine);
@@ -99,6 +109,15 @@ int collect_prepare(struct engine *engine, const struct trial_request *request,
 	struct error *error);
 void collect_results(struct engine *engine);
 void collect_free(struct engine *engine);
+
+/* Slots of time and events: get room for them, say when several workers begin together, put them
+ * together, and give the room back. collect_slots.c
+ */
+int collect_prepare_slots(struct engine *engine, const struct trial_request *request,
+	struct error *error);
+void collect_place_slots(struct engine *engine, uint64_t begin_tsc);
+void collect_slots(struct engine *engine);
+void collect_free_slots(struct engine *engine);
 
 /* Notice the end of a look for stalls. stalls.c */
 void stalls_poll(struct engine *engine);

@@ -12,6 +12,7 @@
 
 #include "loop.h"
 #include "receive.h"
+#include "slots_worker.h"
 #include "stalls_worker.h"
 #include "transmit.h"
 
@@ -63,6 +64,7 @@ start_clock(struct worker *worker)
 		worker->sender[i]->pacer.start_tsc = worker->started_tsc + worker->sender[i]->phase;
 	for (i = 0; i < worker->receivers; i++)
 		worker->receiver[i]->calm_tsc = worker->last_tick;
+	slots_begin(worker);
 }
 
 /* What a round of the loop met. */

@@ -18,6 +18,7 @@ prepare_free(struct engine *engine)
 {
 	unsigned int i, j;
 
+	collect_free_slots(engine);
 	for (i = 0; i < engine->workers; i++) {
 		struct worker *worker = engine->worker[i];
 

@@ -13,10 +13,12 @@
 #include "payload.h"
 #include "payload_find.h"
 #include "receive.h"
+#include "slots_worker.h"
 
-/* Frames of one stream in a row: their sums go to memory once. */
+/* Frames of one stream in a row, and of one slot: their sums go to memory once. */
 struct row {
 	struct watch *watch;
+	uint64_t departure; /* of the first one */
 	uint64_t received, bytes, distinct;
 	uint64_t latency, latencies; /* so many frames had this very latency */
 };
@@ -95,11 +97,13 @@ note_silence(struct watch *watch, uint64_t tsc)
 }
 
 static inline void
-flush_row(const struct row *row, uint16_t port, uint64_t tsc)
+flush_row(const struct worker *worker, const struct row *row, uint16_t port, uint64_t tsc)
 {
 	struct watch *watch = row->watch;
 
 	flush_latencies(row);
+	if (unlikely(watch->slots != NULL))
+		slots_note_arrival(worker, watch, row->departure, row->distinct, tsc);
 	note_silence(watch, tsc);
 	counter_add(&watch->received, row->received);
 	watch->arrived[port] += row->received;
@@ -140,17 +144,22 @@ note_latency(struct row *row, const struct payload *payload, uint64_t tsc)
 }
 
 static inline void
-note_arrival(struct row *row, const struct payload *payload, uint64_t tsc)
+note_arrival(struct worker *worker, struct row *row, const struct payload *payload, uint64_t tsc)
 {
 	struct watch *watch = row->watch;
 	uint64_t extent;
 
+	if (unlikely(payload->sequence != watch->window.next) && watch->slots != NULL &&
+			payload->sequence > watch->window.next)
+		slots_note_missing(worker, watch, payload, tsc);
 	switch (window_see(&watch->window, payload->sequence)) {
 	case WINDOW_LATE:
 		extent = window_extent_in_flow(&watch->window, payload->sequence, watch->flows);
 		watch->reordered += extent != 0;
 		if (extent > watch->reorder_extent)
 			watch->reorder_extent = extent;
+		if (watch->slots != NULL)
+			slots_note_late(worker, payload);
 		/* fallthrough */
 	case WINDOW_NEW:
 		row->distinct++;
@@ -276,6 +285,7 @@ check_odd_frame(struct worker *worker, struct receiver *receiver, const struct r
 	watch = &worker->watch[payload.stream];
 	row = (struct row){
 		.watch = watch,
+		.departure = payload.departure,
 		.received = 1,
 		.bytes = buffer->pkt_len + TGEN_FCS,
 	};
@@ -285,9 +295,9 @@ check_odd_frame(struct worker *worker, struct receiver *receiver, const struct r
 		watch->corrupted++;
 	} else {
 		watch->wrong_size += buffer->pkt_len != length_of(watch, payload.sequence);
-		note_arrival(&row, &payload, receiver->tsc);
+		note_arrival(worker, &row, &payload, receiver->tsc);
 	}
-	flush_row(&row, receiver->port, receiver->tsc);
+	flush_row(worker, &row, receiver->port, receiver->tsc);
 	return true;
 }
 
@@ -323,13 +333,23 @@ is_plain(const struct rte_mbuf *buffer, const struct rte_mempool *pool)
 		RTE_MBUF_DIRECT(buffer) && buffer->pool == pool;
 }
 
+/* Frames of a burst left together. */
+static inline bool
+is_other_slot(const struct worker *worker, const struct row *row, const struct payload *payload)
+{
+	const struct slot_grid *grid = &worker->slots->grid;
+
+	return unlikely(payload->departure != row->departure) &&
+		slot_of(grid, payload->departure) != slot_of(grid, row->departure);
+}
+
 bool
 receive_check(struct worker *worker, struct receiver *receiver)
 {
 	struct rte_mbuf *const *buffers = receiver->buffer;
 	struct rte_mempool *pool;
 	struct row row = { 0 };
-	bool plain = true, ours = false;
+	bool plain = true, ours = false, slotted = worker->slots != NULL;
 	uint16_t i;
 
 	if (receiver->count == 0)
@@ -344,18 +364,20 @@ receive_check(struct worker *worker, struct receiver *receiver)
 			ours |= check_odd_frame(worker, receiver, buffer);
 			continue;
 		}
-		if (row.watch != &worker->watch[payload.stream]) {
+		if (row.watch != &worker->watch[payload.stream] ||
+				(slotted && is_other_slot(worker, &row, &payload))) {
 			if (row.watch != NULL)
-				flush_row(&row, receiver->port, receiver->tsc);
+				flush_row(worker, &row, receiver->port, receiver->tsc);
 			memset(&row, 0, sizeof(row));
 			row.watch = &worker->watch[payload.stream];
+			row.departure = payload.departure;
 		}
 		row.received++;
 		row.bytes += buffer->data_len + TGEN_FCS;
-		note_arrival(&row, &payload, receiver->tsc);
+		note_arrival(worker, &row, &payload, receiver->tsc);
 	}
 	if (row.watch != NULL) {
-		flush_row(&row, receiver->port, receiver->tsc);
+		flush_row(worker, &row, receiver->port, receiver->tsc);
 		ours = true;
 	}
 	if (unlikely(receiver->capture != NULL)) {

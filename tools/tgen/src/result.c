@@ -8,6 +8,7 @@
 #include "hdr.h"
 #include "payload.h"
 #include "result.h"
+#include "result_slots.h"
 
 #define MILLION 1000000
 
@@ -256,6 +257,7 @@ result_trial(const struct session *session)
 	for (i = 0; i < trial->workers; i++)
 		json_array_append_new(workers, worker_json(&trial->worker[i], trial));
 	json_object_set_new(json, "workers", workers);
+	result_set_slots(json, trial);
 	set_capture_failure(json, trial);
 	return json;
 }

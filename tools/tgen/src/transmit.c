@@ -12,6 +12,7 @@
 
 #include "flight.h"
 #include "payload.h"
+#include "slots_worker.h"
 #include "transmit.h"
 #include "transmit_replay.h"
 
@@ -185,13 +186,16 @@ settle(struct sender *sender, unsigned int taken, uint64_t departure)
  * was. When it has room again it may have had that since just after the last look, if this CPU was away.
  */
 static void
-note_full(struct sender *sender, uint64_t ten_us, uint64_t now, bool is_full)
+note_room(struct worker *worker, struct sender *sender, uint64_t now, enum room room)
 {
 	uint64_t since = now - sender->last_refusal;
+	uint64_t full = room == ROOM_ENOUGH ? RTE_MIN(since, worker->ten_us) : since;
 
+	if (sender->slots != NULL)
+		slots_note_room(worker, sender, now, full, room);
 	if (sender->last_refusal != 0)
-		sender->full_cycles += is_full ? since : RTE_MIN(since, ten_us);
-	sender->last_refusal = is_full ? now : 0;
+		sender->full_cycles += full;
+	sender->last_refusal = room == ROOM_ENOUGH ? 0 : now;
 }
 
 bool
@@ -210,7 +214,7 @@ transmit_round(struct worker *worker, struct sender *sender, uint64_t now)
 	if (sender->flight.watch != NULL) {
 		wanted = flight_room(worker, sender, worker->last_tick, wanted);
 		if (unlikely(wanted == 0)) {
-			note_full(sender, worker->ten_us, worker->last_tick, true);
+			note_room(worker, sender, worker->last_tick, ROOM_HELD);
 			return true;
 		}
 	}
@@ -224,9 +228,9 @@ transmit_round(struct worker *worker, struct sender *sender, uint64_t now)
 	taken = rte_eth_tx_burst(sender->port, sender->queue, sender->buffer, sender->held);
 	if (unlikely(taken != sender->held)) {
 		sender->retries++;
-		note_full(sender, worker->ten_us, departure, true);
+		note_room(worker, sender, departure, ROOM_FULL);
 	} else if (unlikely(sender->last_refusal != 0)) {
-		note_full(sender, worker->ten_us, departure, false);
+		note_room(worker, sender, departure, ROOM_ENOUGH);
 	}
 	if (taken != 0) {
 		if (unlikely(sender->capture != NULL))
@@ -238,6 +242,8 @@ transmit_round(struct worker *worker, struct sender *sender, uint64_t now)
 			sender->earliest = departure +
 				taken * (sender->step >> (16 + CATCH_UP_SHIFT));
 		}
+		if (unlikely(sender->slots != NULL))
+			slots_note_sent(worker, sender, departure, taken);
 		settle(sender, taken, departure);
 	}
 	pacer_note_sent(&sender->pacer, sender->sent, worker_tick(worker));
@@ -259,8 +265,11 @@ transmit_done(const struct sender *sender)
 void
 transmit_abandon(struct worker *worker, struct sender *sender)
 {
-	if (sender->last_refusal != 0)
-		note_full(sender, worker->ten_us, rte_rdtsc(), true);
+	if (sender->last_refusal != 0) {
+		note_room(worker, sender, rte_rdtsc(), ROOM_FULL);
+		if (sender->slots != NULL)
+			slots_end_room(worker, sender);
+	}
 	if (sender->held != 0)
 		rte_pktmbuf_free_bulk(sender->buffer, sender->held);
 	sender->held = 0;

@@ -56,6 +56,18 @@ replay_stamp(struct sender *sender, struct payload payload)
 	}
 }
 
+unsigned int
+replay_marked(const struct sender *sender, unsigned int count)
+{
+	const struct replay *replay = sender->replay;
+	uint64_t first = sender->next - sender->held;
+	unsigned int marked = 0, i;
+
+	for (i = 0; i < count; i++)
+		marked += replay_frame_of(replay, first + i)->mark != REPLAY_UNMARKED;
+	return marked;
+}
+
 void
 replay_note_departures(struct sender *sender, unsigned int taken, uint64_t departure)
 {

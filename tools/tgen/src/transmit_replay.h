@@ -16,4 +16,7 @@ void replay_stamp(struct sender *sender, struct payload payload);
 /* Of frames that the port took, by the file's own times: how late, and when the next may leave. */
 void replay_note_departures(struct sender *sender, unsigned int taken, uint64_t departure);
 
+/* Of the first frames that are held: how many have a mark. */
+unsigned int replay_marked(const struct sender *sender, unsigned int count);
+
 #endif /* TGEN_TRANSMIT_REPLAY_H */

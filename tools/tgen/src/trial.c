@@ -19,14 +19,6 @@
 #define BEGIN_NS 1000000 /* until all workers that send have heard of it */
 
 static uint64_t
-to_cycles(const struct engine *engine, uint64_t ns)
-{
-	uint64_t hz = engine->tsc_hz;
-
-	return ns / SECOND_NS * hz + ns % SECOND_NS * hz / SECOND_NS;
-}
-
-static uint64_t
 unix_now_ns(void)
 {
 	struct timespec now;
@@ -101,7 +93,7 @@ set_bursts(struct engine *engine, const struct trial_request *request)
 
 		if (request->train[sender->part.stream] != 0)
 			pacer_set_bursts(&sender->pacer, request->train[sender->part.stream],
-				to_cycles(engine, request->gap_ns));
+				engine_cycles(engine, request->gap_ns));
 	}
 }
 
@@ -134,10 +126,15 @@ bound_flights(struct engine *engine, const struct trial_request *request)
 	}
 }
 
-/* Workers that send together begin at one moment, which none of them can have missed. */
+/*
+ * Workers that send together begin at one moment, which none of them can have missed; and so do those
+ * who count in slots of time together.
+ */
 static void
 agree_on_begin(struct engine *engine)
 {
+	bool slotted = engine->request.slot_ns != 0 && engine->workers > 1;
+	uint64_t begin_tsc = engine->result.started_tsc + engine_cycles(engine, BEGIN_NS);
 	unsigned int sending = 0, i;
 
 	for (i = 0; i < engine->workers; i++)
@@ -145,9 +142,11 @@ agree_on_begin(struct engine *engine)
 	for (i = 0; i < engine->workers; i++) {
 		struct worker *worker = engine->worker[i];
 
-		worker->begin_tsc = worker->senders == 0 || sending == 1 ? 0 :
-			engine->result.started_tsc + to_cycles(engine, BEGIN_NS);
+		worker->begin_tsc = worker->senders == 0 || (sending == 1 && !slotted) ? 0 :
+			begin_tsc;
 	}
+	if (slotted)
+		collect_place_slots(engine, begin_tsc);
 }
 
 int
@@ -158,6 +157,8 @@ engine_start(struct engine *engine, const struct trial_request *request, struct 
 
 	if (ret == 0)
 		ret = collect_prepare(engine, request, error);
+	if (ret == 0)
+		ret = collect_prepare_slots(engine, request, error);
 	if (ret != 0)
 		return ret;
 	set_bursts(engine, request);
@@ -168,8 +169,8 @@ engine_start(struct engine *engine, const struct trial_request *request, struct 
 	engine->result.settled = false;
 	engine->result.capture_failure.code = NULL;
 	for (i = 0; i < engine->workers; i++) {
-		engine->worker[i]->duration_cycles = to_cycles(engine, request->duration_ns);
-		engine->worker[i]->grace_cycles = to_cycles(engine, request->duration_ns) / GRACE_SHARE;
+		engine->worker[i]->duration_cycles = engine_cycles(engine, request->duration_ns);
+		engine->worker[i]->grace_cycles = engine_cycles(engine, request->duration_ns) / GRACE_SHARE;
 		worker_command(engine->worker[i], COMMAND_PREPARE);
 	}
 	for (i = 0; i < engine->workers; i++)
@@ -197,7 +198,7 @@ start_drain(struct engine *engine)
 	unsigned int i;
 
 	engine->phase = PHASE_DRAINING;
-	engine->drain_deadline = rte_rdtsc() + to_cycles(engine, engine->request.drain_ns);
+	engine->drain_deadline = rte_rdtsc() + engine_cycles(engine, engine->request.drain_ns);
 	for (i = 0; i < engine->workers; i++)
 		worker_command(engine->worker[i], COMMAND_DRAIN);
 }
@@ -217,7 +218,7 @@ poll_sending(struct engine *engine)
 static bool
 all_quiet(const struct engine *engine)
 {
-	uint64_t quiet = to_cycles(engine, engine->request.quiet_ns);
+	uint64_t quiet = engine_cycles(engine, engine->request.quiet_ns);
 	unsigned int i;
 
 	/* Each worker tells how long nothing has come: if one did not run, it is not quiet. */
@@ -241,6 +242,7 @@ poll_parking(struct engine *engine)
 	if (!engine_parked(engine))
 		return;
 	collect_results(engine);
+	collect_slots(engine);
 	clock_read(&now);
 	engine->result.tsc_hz_meanwhile = clock_hz(&engine->begun, &now);
 	engine->result.started_unix_ns += (engine->result.started_tsc - asked_tsc) * SECOND_NS /

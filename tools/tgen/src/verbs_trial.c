@@ -13,6 +13,7 @@
 #define FASTEST_MFPS UINT64_C(10000000000000) /* ten thousand million frames a second */
 #define BURST_MOST 64
 #define BURST_USUAL 32
+#define LONGEST_SLOTTED_NS (4 * 3600 * SECOND_NS)
 #define DRAIN_NS (2 * SECOND_NS) /* RFC 2544, section 23 */
 #define QUIET_NS (100 * MILLISECOND_NS)
 #define BURST_TIMEOUT_NS (60 * SECOND_NS)
@@ -111,6 +112,10 @@ read_detail(struct object *request, struct trial_request *trial)
 	object_flag(request, "latency", &trial->latency);
 	object_flag(request, "variation", &trial->variation);
 	object_flag(request, "check_fill", &trial->check_fill);
+	object_count(request, "slot_ns", 0, LONGEST_SLOTTED_NS, &trial->slot_ns);
+	if (trial->slot_ns != 0 && trial->duration_ns > LONGEST_SLOTTED_NS)
+		problem_set(request->problem, "slot_ns", "out-of-range",
+			"trials of more than four hours have no slots");
 }
 
 static enum verb_outcome

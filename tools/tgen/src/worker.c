@@ -5,7 +5,7 @@
 #include <rte_cycles.h>
 #include <rte_pause.h>
 
-#include "worker.h"
+#include "slots_worker.h"
 
 #define WAIT_STEP_US 50
 #define WAIT_STEPS 20000
@@ -51,6 +51,8 @@ worker_note_gap(struct worker *worker, uint64_t gap)
 		return; /* the clock of this CPU is behind that of another: no time passed */
 	if (gap > worker->ten_us)
 		worker->gaps_over_10us++;
+	if (gap > worker->ten_us && worker->slots != NULL)
+		slots_note_gap(worker, worker->last_tick - gap, worker->last_tick);
 	if (gap > PAUSE_TIMES * worker->ten_us)
 		worker->away_cycles += gap;
 	if (gap > worker->longest_gap_cycles) {

@@ -62,6 +62,13 @@ enum worker_state {
 	STATE_GONE,
 };
 
+/* What a look at a port finds. */
+enum room {
+	ROOM_ENOUGH,
+	ROOM_FULL, /* it does not take all frames */
+	ROOM_HELD, /* frames on their way hold others back */
+};
+
 /* The bytes of one size of a stream. */
 struct template {
 	uint16_t length; /* in memory */
@@ -102,6 +109,7 @@ struct __rte_cache_aligned sender {
 	struct pacer pacer;
 	uint64_t step; /* cycles between frames, with 16 bits of fraction */
 	uint64_t phase; /* cycles by which it begins after the others */
+	struct sender_slots *slots; /* NULL in a trial without slots */
 	/* Written by its worker from here on. */
 	uint64_t next __rte_cache_aligned; /* number of the next frame to build */
 	RTE_ATOMIC(uint64_t) sent; /* read while it runs */
@@ -145,6 +153,7 @@ struct __rte_cache_aligned watch {
 	const struct template *const *pattern;
 	const struct replay *replay; /* in place of the pattern, unless NULL */
 	struct histogram *latency, *variation; /* NULL when not asked for */
+	struct watch_slots *slots; /* NULL in a trial without slots */
 	/* Written by its worker from here on. */
 	RTE_ATOMIC(uint64_t) received __rte_cache_aligned; /* read while it runs */
 	RTE_ATOMIC(uint64_t) unmarked; /* beside them; read while it runs, too */
@@ -176,7 +185,9 @@ struct __rte_cache_aligned worker {
 	unsigned int answering;
 	struct histogram *gaps; /* of stalls */
 	struct histogram *departure_error;
+	struct worker_slots *ready_slots; /* for the trial to come; NULL in one without slots */
 	/* Written by the worker only. */
+	struct worker_slots *slots; /* the same, from the begin of the trial on */
 	RTE_ATOMIC(uint32_t) state __rte_cache_aligned;
 	RTE_ATOMIC(uint64_t) quiet_cycles; /* since the last frame, while draining; read while it runs */
 	uint64_t started_tsc, ended_tsc;

@@ -26,6 +26,8 @@ struct engine {
 	struct trial_request request;
 	struct trial_result result;
 	struct histogram histogram;
+	struct slots slots;
+	struct events events;
 };
 
 static void
@@ -54,6 +56,7 @@ engine_create(const struct engine_options *options, struct error *error)
 void
 engine_destroy(struct engine *engine)
 {
+	slots_destroy(&engine->slots);
 	free(engine);
 }
 
@@ -147,6 +150,34 @@ engine_start(struct engine *engine, const struct trial_request *request, struct 
 	return 0;
 }
 
+/* Of the first stream a frame was lost in slot 2, and the worker was away in slot 6. */
+static void
+fill_slots(struct engine *engine)
+{
+	struct trial_result *result = &engine->result;
+	struct slots *slots = &engine->slots;
+	struct slot_grid grid;
+
+	slots_destroy(slots);
+	slot_grid_init(&grid, engine->request.slot_ns * 2, UINT64_C(3000000000), true);
+	grid.origin = result->started_tsc;
+	demand(slots_create(slots, &grid, result->streams, &(struct error){ 0 }) == 0);
+	slots_end(slots, result->ended_tsc);
+	slots->stream[0][SLOT_SENT][2 % grid.count] = 5;
+	slots->stream[0][SLOT_RECEIVED][2 % grid.count] = 4;
+	slots->away[6 % grid.count] = 400000;
+	memset(&engine->events, 0, sizeof(engine->events));
+	events_note(&engine->events.of[EVENT_GAP], &(struct event){
+		.tsc = result->started_tsc + 100000000, .cycles = 400000,
+	});
+	events_note(&engine->events.of[EVENT_MISSING], &(struct event){
+		.tsc = result->started_tsc + 40000000, .departure = result->started_tsc + 30000000,
+		.first = 7, .span = 2, .frames = 1,
+	});
+	result->slots = slots;
+	result->events = &engine->events;
+}
+
 static void
 fill_result(struct engine *engine)
 {
@@ -177,6 +208,8 @@ fill_result(struct engine *engine)
 		.longest_gap_cycles = 2000, .longest_gap_tsc = 3000,
 		.departure_error = &engine->histogram,
 	};
+	if (engine->request.slot_ns != 0)
+		fill_slots(engine);
 }
 
 enum engine_state

@@ -1,0 +1,231 @@
+"""Slots of time: where frames left that were lost, and who stood still then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Require
+from freezing import frozen_soon
+from loopbacks import OPTIONS, witness_dut
+from preloads import preload
+from test_tgen_replay import ROOM, written
+
+from vsperf.trafficgens.tgen.byhand import Stream, at_hand, ways_between
+from vsperf.trafficgens.tgen.command import Options
+
+pytestmark = pytest.mark.machine
+
+RING = ("net_ring0",)
+(LOOP,) = ways_between(1, "both")
+BOTH = ways_between(2, "both")
+MS = 1_000_000
+SLOT_NS = 10 * MS
+
+
+@pytest.fixture(autouse=True)
+def _parts(require: Require) -> None:
+    require("tgen")
+    require("tgen-dut")
+
+
+def looped(options: Options = OPTIONS, stream: Stream | None = None, **sending: Any) -> Any:
+    """Return the result of a trial on a ring that gives back what it gets."""
+    with at_hand(RING, options) as tgen:
+        tgen.ask("configure", streams=[(stream or Stream()).on(LOOP)])
+        return tgen.ask("trial", 60, slot_ns=SLOT_NS, **sending)
+
+
+def lost(slot: dict[str, Any]) -> list[int]:
+    return [sent - got for sent, got in zip(slot["sent"], slot["received"], strict=True)]
+
+
+def assert_adds_up(found: dict[str, Any]) -> None:
+    """See that slots hold every frame once, and that those that are named hold what was lost."""
+    slots, streams = found["slots"], found["streams"]
+    marked = [stream["sent"] - stream.get("unmarked", 0) for stream in streams]
+    assert slots["totals"]["sent"] == marked
+    assert slots["totals"]["received"] == [stream["distinct"] for stream in streams]
+    assert not slots["slots_cut"]
+    for number, stream in enumerate(streams):
+        assert sum(lost(slot)[number] for slot in slots["noted"]) == stream["lost"]
+    numbers = [slot["slot"] for slot in slots["noted"]]
+    assert numbers == sorted(set(numbers))
+    assert all(number <= slots["count"] for number in numbers)
+    width, length = slots["slot_ns"], found["elapsed_ns"]
+    assert length // (width + 1) <= slots["count"] <= length // (width - 1) + 1
+
+
+def inside(slots: dict[str, Any], event: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Return the slots that lie in an event as a whole."""
+    width = slots["slot_ns"]
+    for slot in slots["noted"]:
+        begin, end = slot["slot"] * (width - 1), (slot["slot"] + 1) * (width + 1)
+        if event["at_ns"] < begin and end < event["at_ns"] + event["ns"]:
+            yield slot
+
+
+def test_a_trial_that_asks_for_none_has_none() -> None:
+    found = looped(frames=1000, rate_fps=10_000)
+    with at_hand(RING, OPTIONS) as tgen:
+        tgen.ask("configure", streams=[Stream().on(LOOP)])
+        plain = tgen.ask("trial", 60, frames=1000, rate_fps=10_000)
+    assert found.keys() - plain.keys() == {"slots", "events"}
+    for result in (found, plain):
+        (stream,), (worker,) = result["streams"], result["workers"]
+        assert stream["distinct"] == stream["latency"]["count"] == 1000
+        assert worker["departure_error"]["count"] == 1000
+
+
+def test_losses_lie_in_the_slots_in_which_the_lost_frames_left(tmp_path: Path) -> None:
+    rules = ("drop=17", "drop=18", "duplicate=100", "reorder=250:3", "corrupt=400:5")
+    with (
+        witness_dut(tmp_path, rules, 1000) as switch,
+        at_hand(switch.devices, OPTIONS) as tgen,
+    ):
+        tgen.ports()
+        tgen.ask("configure", streams=[Stream().on(way) for way in BOTH])
+        found = tgen.ask("trial", 60, frames=20_000, rate_fps=50_000, slot_ns=SLOT_NS)
+    assert [stream["lost"] for stream in found["streams"]] == [60, 60]
+    assert_adds_up(found)
+    # Each slot holds what was sent in it: 1000 frames are more than a slot or two.
+    for slot in found["slots"]["noted"]:
+        assert all(
+            missing <= 3 * (sent // 1000 + 1)
+            for missing, sent in zip(lost(slot), slot["sent"], strict=True)
+        )
+
+
+def test_missing_numbers_are_told_and_late_ones_are_not_missing(tmp_path: Path) -> None:
+    with (
+        witness_dut(tmp_path, ("drop=17", "drop=18", "reorder=250:3"), 1000) as switch,
+        at_hand(switch.devices, OPTIONS) as tgen,
+    ):
+        tgen.ports()
+        tgen.ask("configure", streams=[Stream().on(BOTH[0])])
+        found = tgen.ask("trial", 60, frames=20_000, rate_fps=50_000, slot_ns=SLOT_NS)
+    missing = found["events"]["missing"]
+    assert [(one["first"], one["span"], one["frames"]) for one in missing] == [
+        (1000 * number + 17, 2, 2) for number in range(20)
+    ]
+    times = [one["at_ns"] for one in missing]
+    assert times == sorted(times)
+    assert all(one["sent_ns"] <= one["at_ns"] <= found["elapsed_ns"] + 2 * 10**9 for one in missing)
+    # The next one leaves by its schedule, or later.
+    assert all(one["sent_ns"] >= (one["first"] + 2) * 20_000 - 1000 for one in missing)
+
+
+@pytest.mark.parametrize(("cpus", "queues", "parts"), [(2, 1, 1), (4, 2, 2), (6, 3, 3)])
+def test_parts_of_several_workers_are_one_stream(cpus: int, queues: int, parts: int) -> None:
+    options = replace(OPTIONS, cpus=(0,) * cpus, queues=queues)
+    stream = Stream(flows=64, more={"workers": parts})
+    found = looped(options, stream, frames=10_001, rate_fps=30_000)
+    assert found["streams"][0]["lost"] == 0
+    assert_adds_up(found)
+    assert all(lost(slot) == [0] for slot in found["slots"]["noted"])
+
+
+def test_of_a_file_those_frames_count_that_have_a_mark(tmp_path: Path) -> None:
+    stream = Stream(more={"replay": str(written(tmp_path / "file.pcap"))})
+    found = looped(stream=stream, frames=10 * len(ROOM), rate_fps=1000)
+    assert_adds_up(found)
+    assert found["slots"]["totals"]["received"] == [10 * sum(ROOM)]
+
+
+def test_frames_of_bursts_count_as_others() -> None:
+    with at_hand(RING, OPTIONS) as tgen:
+        tgen.ask("configure", streams=[Stream().on(LOOP)])
+        gap_ns = 30 * MS
+        found = tgen.ask("burst", 60, frames=100, bursts=3, gap_ns=gap_ns, slot_ns=SLOT_NS)
+    assert_adds_up(found)
+    assert found["slots"]["totals"]["sent"] == [300]
+    assert found["slots"]["count"] > 2 * gap_ns // found["slots"]["slot_ns"]
+
+
+def test_a_generator_that_was_stopped_was_away_and_nothing_else() -> None:
+    with at_hand(RING, OPTIONS) as tgen:
+        tgen.ask("configure", streams=[Stream().on(LOOP)])
+        with frozen_soon(tgen.process.pid, 0.1, 0.1):
+            found = tgen.ask("trial", 60, frames=8000, rate_fps=20_000, slot_ns=SLOT_NS)
+    assert_adds_up(found)
+    slots, gaps = found["slots"], found["events"]["gaps"]
+    longest = found["workers"][0]["longest_gap_ns"]
+    assert longest >= 99 * MS
+    if not found["events"]["more"]["gaps"]:
+        assert max(gap["ns"] for gap in gaps) == longest
+    # Where it was away for the whole of a slot, nothing left, and nothing else is said of it.
+    stood = [slot for slot in slots["noted"] if slot["away_ns"] >= slots["slot_ns"]]
+    assert len(stood) >= longest // slots["slot_ns"] - 1
+    for slot in stood:
+        assert slot["away_ns"] == slots["slot_ns"]
+        assert (slot["sent"], slot["refused"], slot["silent_ns"]) == ([0], [0], 0)
+    assert slots["totals"]["silent_ns"] == 0
+    assert slots["totals"]["refused"] == [0]
+    assert slots["totals"]["away_ns"] >= longest
+
+
+def test_a_full_port_refused_what_was_due_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    preload("faults", tmp_path, monkeypatch, TGEN_FAULT="full", TGEN_FULL="500-1500")
+    rate = 2000
+    found = looped(frames=4000, rate_fps=rate, duration_ns=2000 * MS)
+    assert_adds_up(found)
+    slots, full = found["slots"], found["events"]["full"]
+    assert len(full) == 1
+    assert slots["totals"]["refused"][0] == pytest.approx(full[0]["ns"] * rate / 1e9, abs=1)
+    within = list(inside(slots, full[0]))
+    assert within
+    for slot in within:
+        assert slot["sent"] == [0]
+        assert slot["refused"][0] == pytest.approx(slots["slot_ns"] * rate / 1e9, abs=1)
+    apart = [slot for slot in slots["noted"] if slot["refused"] != [0]]
+    first, last = apart[0]["slot"], apart[-1]["slot"]
+    assert first * slots["slot_ns"] <= full[0]["at_ns"] + slots["slot_ns"]
+    assert full[0]["at_ns"] + full[0]["ns"] >= (last - 1) * slots["slot_ns"]
+    assert slots["totals"]["held_ns"] == [0]
+    assert slots["totals"]["silent_ns"] == 0
+
+
+def test_frames_on_their_way_held_others_back(tmp_path: Path) -> None:
+    with at_hand([f"net_pcap0,tx_pcap={tmp_path / 'sent.pcap'}"], OPTIONS) as tgen:
+        tgen.ask("configure", streams=[Stream().on(LOOP)])
+        quick = {"quiet_ns": MS, "drain_ns": MS, "slot_ns": SLOT_NS}
+        found = tgen.ask("trial", 60, frames=1000, rate_fps=100_000, in_flight=400, **quick)
+    assert_adds_up(found)
+    held = found["events"]["held"]
+    assert len(held) == 2, "after 400 frames, and after 800"
+    assert all(one["ns"] >= 90 * MS for one in held)
+    (held_ns,) = found["slots"]["totals"]["held_ns"]
+    assert held_ns == pytest.approx(sum(one["ns"] for one in held), abs=10)
+    assert found["slots"]["totals"]["refused"][0] == pytest.approx(held_ns / 10_000, abs=1)
+    assert found["events"]["full"] == []
+
+
+def test_a_switch_that_was_stopped_was_silent_and_the_generator_not_away(tmp_path: Path) -> None:
+    with (
+        witness_dut(tmp_path) as switch,
+        at_hand(switch.devices, OPTIONS) as tgen,
+    ):
+        tgen.ports()
+        tgen.ask("configure", streams=[Stream().on(BOTH[0])])
+        with frozen_soon(switch.process.pid, 0.2, 0.15):
+            found = tgen.ask("trial", 60, frames=3000, rate_fps=5000, slot_ns=SLOT_NS)
+    assert found["streams"][0]["lost"] == 0
+    assert_adds_up(found)
+    slots = found["slots"]
+    totals = slots["totals"]
+    assert totals["silent_ns"] + totals["away_ns"] >= 140 * MS
+    # In a slot of the silence there is no other time than that of the two.
+    stood = [
+        slot
+        for slot in slots["noted"]
+        if slot["silent_ns"] and slot["silent_ns"] + slot["away_ns"] >= slots["slot_ns"] - 2
+    ]
+    assert len(stood) >= 140 * MS // slots["slot_ns"] - 2
+    for slot in stood:
+        assert slot["silent_ns"] + slot["away_ns"] <= slots["slot_ns"] + 2
+    assert any(slot["sent"][0] > 0 for slot in stood), "and tgen went on sending"

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright(c) 2026 The vsperf authors
+ */
+#ifndef TGEN_SLOTS_WORKER_H
+#define TGEN_SLOTS_WORKER_H
+
+/* What a worker writes down in slots of time, and as events. None of it is called in a trial without. */
+
+#include "events.h"
+#include "slots.h"
+#include "worker.h"
+
+#define SLOTS_RECENT 256 /* gaps that a silence may have had; of more the first are forgotten */
+
+/* Of a worker; those of its senders and watches hang on these. */
+struct worker_slots {
+	struct slot_grid grid;
+	struct events events;
+	struct {
+		uint64_t from, to;
+	} recent[SLOTS_RECENT];
+	uint32_t gaps; /* so many have been; the last of them are in `recent` */
+	uint64_t *away; /* cycles */
+	uint64_t lane[];
+};
+
+struct sender_slots {
+	uint64_t full_since; /* TSC of the first look that found no room, while none finds any */
+	enum room first, last; /* why that one found none, and the last */
+	uint64_t *sent; /* frames that can be recognised */
+	uint64_t *full; /* cycles without room, for either reason */
+	uint64_t *held; /* and those for which frames on their way were it */
+	uint64_t lane[];
+};
+
+struct watch_slots {
+	uint64_t least_latency; /* UINT64_MAX before the first arrival */
+	uint64_t *received; /* frames */
+	uint64_t *silent; /* cycles */
+	uint64_t lane[];
+};
+
+/* A worker begins: from now on it writes down. */
+void slots_begin(struct worker *worker);
+
+/* It was away from one moment to the other. */
+void slots_note_gap(struct worker *worker, uint64_t from, uint64_t to);
+
+/* The first of the frames that are held left. */
+void slots_note_sent(const struct worker *worker, struct sender *sender, uint64_t departure,
+	unsigned int frames);
+
+/* A look that found this much room; since the last one there was none for so many cycles. */
+void slots_note_room(struct worker *worker, struct sender *sender, uint64_t now, uint64_t full,
+	enum room room);
+/* There will be no more looks. */
+void slots_end_room(struct worker *worker, struct sender *sender);
+
+/*
+ * Of frames that left in one slot and arrived together, so many are new. If the stream was silent for
+ * more than 100 us before, though the first of them should have come, its path stood still: for all of
+ * that time in which this worker was running. A frame should come when it has been on its way for as
+ * long as the quickest one so far.
+ */
+void slots_note_arrival(const struct worker *worker, struct watch *watch, uint64_t departure,
+	uint64_t frames, uint64_t now);
+
+/* A number above the next one: those in between are missing. */
+void slots_note_missing(struct worker *worker, const struct watch *watch,
+	const struct payload *payload, uint64_t now);
+/* One that was missing came. */
+void slots_note_late(struct worker *worker, const struct payload *payload);
+
+#endif /* TGEN_SLOTS_WORKER_H */
