@@ -11,6 +11,7 @@ from real_runs import Place, fixture_calibrations, fixture_place
 
 from vsperf.record.flags import Flag
 from vsperf.record.run import Outcome
+from vsperf.record.threads import GENERATOR, SWITCH
 from vsperf.record.trial import Purpose, Trial
 from vsperf.store.reader import StoredRun
 
@@ -69,8 +70,11 @@ def test_frames_pass_through_machines(place: Place, testcase: str, machines: int
     ended = place("run", testcase, f"--vnf={vnf}", *LOAD)
     assert ended.code == 0, ended.err
     stored = place.records()
+    names = {machine.name for trial in only(stored) for machine in trial.machines}
     for trial in only(stored):
         assert_accounted(trial, machines)
+        assert {thread.part for thread in trial.threads} == {SWITCH, GENERATOR, *names}
+        assert all(thread.involuntary is not None for thread in trial.threads)
     (case,) = stored.cases
     assert case.record is not None
     emulated = vnf == "qemu" and "tcg" in str(case.record.surroundings)

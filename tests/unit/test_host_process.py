@@ -14,6 +14,7 @@ import pytest
 from vsperf.errors import ComponentError, DiedError, NotReadyError
 from vsperf.host.process import managed
 from vsperf.host.procfs import marked, start_ticks
+from vsperf.host.threads import Polling
 from vsperf.host.workspace import Workspace, workspace
 
 STUBBORN = """
@@ -39,6 +40,17 @@ def test_a_program_runs_inside_its_context_and_not_after_it(place: Workspace) ->
         assert program.poll() is None
         pid = program.pid
     assert start_ticks(pid) is None
+
+
+def test_the_threads_that_poll_are_found_while_their_program_runs(place: Workspace) -> None:
+    with (
+        managed(["sleep", "100"], name="idle", workspace=place),
+        managed(["sleep", "100"], name="busy", workspace=place, polling=Polling("vm1", "sle")),
+        managed(["sleep", "100"], name="other", workspace=place, polling=Polling("vm2", "CPU")),
+    ):
+        (thread,) = place.polling_threads()
+        assert (thread.part, thread.name) == ("vm1", "sleep")
+    assert place.polling == {}
 
 
 def test_it_is_given_once_it_is_ready(place: Workspace, tmp_path: Path) -> None:

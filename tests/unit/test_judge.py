@@ -12,6 +12,7 @@ from vsperf.engine.judge import Asked, judge, judge_with_context
 from vsperf.record.flags import Flag, Severity
 from vsperf.record.machine import MachineCounters, NicCounters
 from vsperf.record.switch import PmdCounters, PortCounters, SwitchCounters
+from vsperf.record.threads import ThreadActivity
 from vsperf.record.trial import Direction, GeneratorActivity, TrialCounts
 from vsperf.spec.traffic import TrialPolicy
 
@@ -184,6 +185,45 @@ def test_a_loss_while_the_generator_was_behind_is_said_to_be_doubtful() -> None:
     ):
         seen = counts.model_copy(update={"generator": activity})
         assert (Flag.GENERATOR_BEHIND in judge_with_context(seen, POLICY)) is doubted
+
+
+def polling(part: str, **known: int) -> ThreadActivity:
+    return ThreadActivity(part=part, name=f"{part}-poll", **known)
+
+
+RING_OF_1000 = GeneratorActivity(
+    busy_ppm=1, longest_gap_ns=0, gaps_over_10us=0, paused_ns=0, ring_frames=1_000
+)
+
+
+@pytest.mark.parametrize(
+    ("thread", "doubted"),
+    [
+        (polling("switch", delay_ns=1_500_000), True),  # 1500 frames: 1000 in a ring, 500 lost
+        (polling("switch", delay_ns=1_499_999), False),
+        (polling("switch", steal_ns=1_500_000), True),
+        (polling("switch", delay_ns=1_000_000, steal_ns=500_000), True),
+        (polling("vm1", delay_ns=1_500_000), True),
+        (polling("generator", delay_ns=SECOND), False),  # it says itself how long it stood still
+        (polling("switch"), False),  # nobody knows
+    ],
+)
+def test_a_thread_is_doubted_that_waited_for_longer_than_a_ring_and_the_loss_explain(
+    thread: ThreadActivity, doubted: bool
+) -> None:
+    lossy, whole = (trial(10**6, SECOND, [lane(10**6, lost=lost)]) for lost in (500, 0))
+    surroundings = {"generator": RING_OF_1000, "threads": (polling("switch"), thread)}
+    seen = lossy.model_copy(update=surroundings)
+    assert (Flag.KEPT_FROM_RUNNING in judge_with_context(seen, POLICY)) is doubted
+    assert seen.held_up == ((thread,) if doubted else ())
+    calm = whole.model_copy(update=surroundings)
+    assert Flag.KEPT_FROM_RUNNING not in judge_with_context(calm, POLICY), "nothing was lost"
+
+
+def test_the_thread_that_waited_longest_is_named_first() -> None:
+    threads = (polling("vm1", delay_ns=SECOND // 2), polling("switch", delay_ns=SECOND))
+    seen = trial(10**6, SECOND, [lane(10**6, lost=500)]).model_copy(update={"threads": threads})
+    assert [thread.part for thread in seen.held_up] == ["switch", "vm1"]
 
 
 def _counted(frames: int, drops: int, busy: int = 1) -> SwitchCounters:

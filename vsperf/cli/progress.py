@@ -25,7 +25,8 @@ from vsperf.events import (
     TrialFinished,
     TrialStarted,
 )
-from vsperf.human import human_expected, human_fps, human_seconds
+from vsperf.human import human_expected, human_fps, human_ns, human_seconds
+from vsperf.record.flags import Flag
 from vsperf.record.trial import Purpose, Trial
 from vsperf.spec.case import Case
 from vsperf.spec.search import FixedLoad
@@ -157,9 +158,17 @@ def trial_line(trial: Trial) -> str:
     if trial.error is not None:
         return f"{head} {took:>6}  failed: {trial.error}"
     lost = _lost(trial)
-    flags = ", ".join(flag.value for flag in trial.flags)
+    flags = ", ".join(_flag_text(flag, trial) for flag in trial.flags)
     again = f" (repeats #{trial.retry_of})" if trial.retry_of else ""
     return f"{head} {took:>6}  {lost}{again}" + (f"  [{flags}]" if flags else "")
+
+
+def _flag_text(flag: Flag, trial: Trial) -> str:
+    """Return a flag, with the thread that it is about where there is one."""
+    if flag is Flag.KEPT_FROM_RUNNING and trial.held_up:
+        thread = trial.held_up[0]
+        return f"{flag.value}: {thread.part} {thread.name} for {human_ns(thread.kept_ns)}"
+    return flag.value
 
 
 def case_line(event: CaseFinished) -> str:

@@ -91,7 +91,13 @@ def _measure(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
         warnings += clipped(spec, loads)
         run.emit(PhaseEntered(case, "deploy"))
         deployment = deploy(spec, plan, run.drivers, place, stack)
-        watch = Watch(deployment.switch, deployment.generator, deployment.machines, plan.busy_cpus)
+        watch = Watch(
+            deployment.switch,
+            deployment.generator,
+            deployment.machines,
+            plan.busy_cpus,
+            place.polling_threads,
+        )
         found = Surroundings(
             calibration=calibration,
             stalls=noise.stalls,

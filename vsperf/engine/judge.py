@@ -114,7 +114,7 @@ def _buffered(counts: TrialCounts) -> bool:
 
 
 def judge_with_context(trial: Trial, policy: TrialPolicy) -> tuple[Flag, ...]:
-    """Return what counters of the switch, the generator and stalls say against a trial.
+    """Return what counters of switch and generator, threads and stalls say against a trial.
 
     Only of a trial whose own counters can be believed.
     """
@@ -130,4 +130,6 @@ def judge_with_context(trial: Trial, policy: TrialPolicy) -> tuple[Flag, ...]:
         flags.append(Flag.GENERATOR_BEHIND)
     if trial.stall_frames:
         flags.append(Flag.HOST_STALLED)
+    if trial.held_up:
+        flags.append(Flag.KEPT_FROM_RUNNING)
     return tuple(flags)

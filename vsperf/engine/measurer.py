@@ -108,6 +108,7 @@ class Measurer:
             reference=reference,
             switch=seen.switch,
             machines=seen.machines,
+            threads=seen.threads,
             round_trips_ns=seen.round_trips_ns,
         )
         if trial.valid:

@@ -1,13 +1,17 @@
-"""What surrounds a trial: the switch's counters before and after, and the distance of the CPUs."""
+"""What surrounds a trial: counters, what kept threads from running, and the distance of CPUs."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 from vsperf.errors import ComponentError
+from vsperf.host.files import Roots
+from vsperf.host.threads import Look, Thread
 from vsperf.record.flags import Flag
 from vsperf.record.machine import MachineCounters
 from vsperf.record.switch import SwitchCounters
+from vsperf.record.threads import ThreadActivity
 from vsperf.trafficgens.base import GeneratorSession
 from vsperf.vnfs.base import RunningMachines
 from vsperf.vswitches.base import RunningSwitch
@@ -19,6 +23,7 @@ class Seen:
 
     switch: SwitchCounters | None = None
     machines: tuple[MachineCounters, ...] = ()
+    threads: tuple[ThreadActivity, ...] = ()
     round_trips_ns: tuple[int, ...] = ()
     failure: str | None = None
     """Why a part no longer works, if it does not."""
@@ -36,11 +41,14 @@ class Watch:
     machines: RunningMachines | None = None
     cpus: tuple[int, int] | None = None
     """Of the generator and of the switch; None when there is no way between two CPUs to look at."""
+    polling_threads: Callable[[], tuple[Thread, ...]] = tuple
+    """Finds those of all parts; a model has none."""
     restarted: bool = False
     """Whether the switch began to count anew during the trial."""
     _before: SwitchCounters | None = None
     _machines_before: tuple[MachineCounters, ...] = ()
     _round_trip_ns: int | None = None
+    _threads_before: Look = field(default_factory=lambda: Look({}))
 
     def begin(self) -> None:
         """Look before a trial; what is wrong already shows in the trial itself."""
@@ -51,9 +59,14 @@ class Watch:
             self._before, self._machines_before = None, ()
         if self._round_trip_ns is None:
             self._round_trip_ns = self.round_trip_ns()
+        self._threads_before = Look.at(self.polling_threads(), Roots())  # next to the trial
 
     def end(self) -> Seen:
         """Look after a trial."""
+        threads = Look.at(self._threads_before.threads, Roots()).since(self._threads_before)
+        return replace(self._end(), threads=threads)
+
+    def _end(self) -> Seen:
         if self.switch is not None and (reason := self.switch.failure()) is not None:
             return Seen(failure=reason)
         if self.machines is not None and (reason := self.machines.failure()) is not None:
@@ -77,7 +90,7 @@ class Watch:
             tuple(
                 now.since(then) for now, then in zip(machines, self._machines_before, strict=False)
             ),
-            tuple(trip for trip in trips if trip is not None),
+            round_trips_ns=tuple(trip for trip in trips if trip is not None),
         )
 
     def round_trip_ns(self) -> int | None:

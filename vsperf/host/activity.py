@@ -36,7 +36,7 @@ class Activity:
     @classmethod
     def read(cls, roots: Roots) -> Activity:
         """Read it now."""
-        return cls(time.monotonic_ns(), _cpus(roots.proc / "stat"), _processes(roots.proc))
+        return cls(time.monotonic_ns(), cpu_ticks(roots.proc / "stat"), _processes(roots.proc))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +87,18 @@ def ticks_per_second() -> int:
     return os.sysconf("SC_CLK_TCK")
 
 
-def _cpus(path: Path) -> dict[int, tuple[int, ...]]:
+def cpu_ticks(path: Path) -> dict[int, tuple[int, ...]]:
+    """Return the clock ticks of each CPU by what it did; `path` is that of /proc/stat."""
     found = {}
     try:
         lines = path.read_text().splitlines()
     except OSError:
         return {}
     for line in lines:
+        if not line.startswith("cpu"):
+            break  # they come first, and what follows is long
         name, *values = line.split()
-        if name.startswith("cpu") and name[3:].isdigit():
+        if name[3:].isdigit():
             found[int(name[3:])] = tuple(int(value) for value in values)
     return found
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from vsperf.errors import ComponentError, NotReadyError, VsperfError
 from vsperf.host.interrupts import signals_held
 from vsperf.host.procfs import MARK, POLL_S, is_stopped, start_ticks, wait_until_ended
+from vsperf.host.threads import Polling
 from vsperf.host.undo import EndMarked, KillProcess
 from vsperf.host.workspace import Workspace
 
@@ -100,11 +101,13 @@ def managed(  # noqa: PLR0913 - named arguments, each of its own
     timeout_s: float = 30.0,
     environment: Mapping[str, str] | None = None,
     stop: Stop | None = None,
+    polling: Polling | None = None,
 ) -> Iterator[Managed]:
     """Run a program until the context is left, or for longer if the workspace is kept.
 
     It is there once `ready` says so. `environment` comes on top of vsperf's own. `stop` is the
-    polite way to end it; SIGTERM and SIGKILL follow where that does not help.
+    polite way to end it; SIGTERM and SIGKILL follow where that does not help. `polling` says which
+    of its threads are to be watched around trials.
     """
     mark = f"{workspace.name}/{name}"
     log = workspace.folder / f"{name}.log"
@@ -116,10 +119,13 @@ def managed(  # noqa: PLR0913 - named arguments, each of its own
         try:
             with _also_by_number(workspace, process.pid, started):
                 workspace.parts[name] = program.failure
+                if polling is not None:
+                    workspace.polling[process.pid] = polling
                 try:
                     _wait_until(ready, program, timeout_s, workspace)
                     yield program
                 finally:
+                    workspace.polling.pop(process.pid, None)
                     if workspace.parts.get(name) == program.failure:  # none took its place
                         del workspace.parts[name]
                     if not workspace.kept:

@@ -24,6 +24,7 @@ from vsperf.host.journal import NAME, Journal, pending
 from vsperf.host.owner import Owner
 from vsperf.host.places import NAMESPACE, VARIABLE, make_root, runtime_folder, short_name
 from vsperf.host.procfs import end_all, marked_below
+from vsperf.host.threads import Polling, Thread, threads_of
 from vsperf.host.undo import AnyUndo, Reach, SweepDpdk
 from vsperf.record.placeholder import Placeholder, fill_in
 
@@ -58,6 +59,8 @@ class Workspace:
         """What could not be undone, for people; the folder stays then, and `vsperf clean` helps."""
         self.parts: dict[str, Callable[[], str | None]] = {}
         """By name, what says of each program that was started why it does not run any more."""
+        self.polling: dict[int, Polling] = {}
+        """By the number of its process, which threads of a program poll."""
         self._patience_s = PATIENCE_S
 
     def fill(self, text: str) -> str:
@@ -125,6 +128,12 @@ class Workspace:
             if name != but and (why := failure()) is not None:
                 raise DiedError(f"{name} was lost {when}", why=f"{name} {why}")
 
+    def polling_threads(self) -> tuple[Thread, ...]:
+        """Return the polling threads of all programs that run now."""
+        roots = self.reach.roots
+        found = (threads_of(polling, pid, roots) for pid, polling in self.polling.items())
+        return tuple(thread for threads in found for thread in threads)
+
     def refill_patience(self) -> None:
         """Begin anew with the time for stopping: something is started, so nothing is ending."""
         self._patience_s = PATIENCE_S
@@ -171,6 +180,7 @@ class Nowhere(Workspace):
     def __init__(self) -> None:
         self.name = "nowhere"
         self.parts = {}
+        self.polling = {}
         self.kept = False
         self.left = ()
 

@@ -142,6 +142,15 @@ class Flag(enum.StrEnum):
         "The machine kept the generator from running for longer than the rings can hold the "
         "frames of this load. Loss in such a trial is the machine's as much as the switch's.",
     )
+    KEPT_FROM_RUNNING = (
+        "switch-kept-from-running",
+        Severity.NOTE,
+        "A polling thread of the switch, or of a machine behind it, did not run for so long that "
+        "this alone can explain the whole loss of the trial: at its load more came in that time "
+        "than a ring holds and what was lost. It waited for its CPU (run-queue delay) or "
+        "a hypervisor gave its CPU to others (steal). The time is the sum over the trial, so the "
+        "loss may be the switch's own all the same; `vsperf show RUN CASE` has it by thread.",
+    )
     GENERATOR_BEHIND = (
         "generator-behind",
         Severity.SUSPECT,

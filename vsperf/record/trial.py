@@ -13,6 +13,7 @@ from vsperf.record.base import Record
 from vsperf.record.flags import Flag, Severity, worst
 from vsperf.record.machine import MachineCounters
 from vsperf.record.switch import SwitchCounters
+from vsperf.record.threads import GENERATOR, ThreadActivity
 from vsperf.units import NANOSECONDS
 
 
@@ -166,6 +167,8 @@ class Trial(TrialCounts):
     """How the switch's counters grew; None when it has none."""
     machines: tuple[MachineCounters, ...] = ()
     """How the counters of the virtual machines grew."""
+    threads: tuple[ThreadActivity, ...] = ()
+    """What kept each polling thread from running; empty where nobody looked, as in a model."""
     round_trips_ns: tuple[int, ...] = ()
     """Time of a cache line from the generator's CPU to the switch's and back, before and after."""
     event: Event | None = None
@@ -251,6 +254,23 @@ class Trial(TrialCounts):
             return 0
         arrived = self.generator.behind_ns * self.load_fps // NANOSECONDS
         return arrived + self.generator.missed_frames
+
+    @property
+    def held_up(self) -> tuple[ThreadActivity, ...]:
+        """Polling threads that alone can explain the whole loss by not running, worst first.
+
+        What came in all that time at the trial's load, less what a ring holds, is as much as can
+        have been lost by it. Threads of the generator count apart, by what it says of itself.
+        """
+        lost = max((way.lost_frames for way in self.directions), default=0)
+        ring = (self.generator and self.generator.ring_frames) or 0
+        enough_ns = (lost + ring) * NANOSECONDS
+        found = (
+            thread
+            for thread in self.threads
+            if thread.part != GENERATOR and thread.kept_ns * self.load_fps >= enough_ns
+        )
+        return tuple(sorted(found, key=lambda thread: -thread.kept_ns)) if lost > 0 else ()
 
     @property
     def switch_busy(self) -> Fraction | None:

@@ -28,6 +28,8 @@ from vsperf.cli.selection import (
 )
 from vsperf.cli.summary import CaseRow, latency_rows
 from vsperf.cli.tables import console, print_summary, simulated_banner
+from vsperf.cli.threads_view import MEANING as THREADS_MEANING
+from vsperf.cli.threads_view import threads_table
 from vsperf.errors import ExitCode, Location, StoreError, UsageError, VsperfError
 from vsperf.human import human_fps, human_ns
 from vsperf.plugins import Plugins
@@ -262,6 +264,10 @@ def _show_case(stored: StoredRun, case: StoredCase, as_json: bool) -> None:
     if (table := account_table(case.trials)) is not None:
         out.print("where the frames went, and what they cost the switch", style="bold")
         out.print(table)
+    if (table := threads_table(case.trials)) is not None:
+        out.print("what kept polling threads from running", style="bold")
+        out.print(table)
+        out.print(THREADS_MEANING, style="dim", soft_wrap=True)
     with _understanding(stored):
         topology = Topology.model_validate(case.planned.spec["topology"])
     _print_chain(out, case, topology)

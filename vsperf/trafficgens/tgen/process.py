@@ -17,8 +17,10 @@ from vsperf.errors import ComponentError, DiedError, NotReadyError
 from vsperf.host.cpus import read_topology
 from vsperf.host.hugepages import reserve
 from vsperf.host.process import Managed, managed
+from vsperf.host.threads import LCORES, Polling
 from vsperf.host.workspace import Workspace, given_or_own
 from vsperf.record.placeholder import Placeholder
+from vsperf.record.threads import GENERATOR
 from vsperf.trafficgens.tgen.binary import BUILD_COMMAND, find_binary
 from vsperf.trafficgens.tgen.client import Answer, Client, Event, Gone, Look, Silent, TgenError
 from vsperf.trafficgens.tgen.command import Options, Port, command_line, more_memory
@@ -163,6 +165,7 @@ def running(
                 ready=conversation.begin,
                 timeout_s=START_S,
                 stop=conversation.quit,
+                polling=Polling(GENERATOR, LCORES),
             ) as program,
         ):
             tgen = Tgen(name, control, program, conversation.client)

@@ -13,6 +13,7 @@ from typing import Any
 
 from vsperf.errors import ComponentError
 from vsperf.host.process import OBITUARY_S, Managed, managed
+from vsperf.host.threads import LCORES, Polling
 from vsperf.host.workspace import Workspace
 from vsperf.record.machine import MachineCounters, NicCounters
 from vsperf.vnfs.process.command import Machine, command_line
@@ -149,7 +150,13 @@ def started(machine: Machine, program: str, workspace: Workspace) -> Iterator[Ru
     """Start a machine, and return before it is up; leaving the context ends it."""
     argv = [workspace.fill(word) for word in command_line(program, machine)]
     environment = {"RUNTIME_DIRECTORY": str(workspace.folder)}
-    with managed(argv, name=machine.name, workspace=workspace, environment=environment) as process:
+    with managed(
+        argv,
+        name=machine.name,
+        workspace=workspace,
+        environment=environment,
+        polling=Polling(machine.name, LCORES),
+    ) as process:
         yield RunningMachine(
             machine,
             process,

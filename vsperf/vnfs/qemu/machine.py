@@ -14,6 +14,7 @@ from typing import Any
 from vsperf.errors import ComponentError, DiedError
 from vsperf.host.process import Managed, managed
 from vsperf.host.taps import tap
+from vsperf.host.threads import Polling
 from vsperf.host.workspace import Workspace
 from vsperf.record.machine import MachineCounters, NicCounters
 from vsperf.vnfs.qemu.agent import Agent, AgentRefused, AgentSilent, last_lines
@@ -36,6 +37,8 @@ QUIT_S = 0.3
 TAIL_BYTES = 8192
 TAIL_LINES = 8
 PANIC = "Kernel panic"
+PROCESSORS = r"CPU \d+/"
+"""How QEMU names the threads of vCPUs, with `debug-threads=on`."""
 
 
 @dataclass
@@ -318,6 +321,7 @@ def started(machine: Machine, program: str, workspace: Workspace) -> Iterator[Ru
                 ready=lambda: all(path.is_socket() for path in sockets),
                 timeout_s=START_S,
                 stop=stop,
+                polling=Polling(machine.name, PROCESSORS),
             ) as process,
         ):
             guests.append(RunningMachine(machine, process, workspace))

@@ -15,9 +15,11 @@ from pathlib import Path
 
 from vsperf.errors import ComponentError, DiedError, NotReadyError
 from vsperf.host.process import Managed, end, managed
+from vsperf.host.threads import Polling
 from vsperf.host.tuntap import is_there, refused_frames
 from vsperf.host.undo import BRIDGE_DEVICES, RemoveTap
 from vsperf.host.workspace import Workspace
+from vsperf.record import threads
 from vsperf.vswitches.ovs_dpdk import layout
 from vsperf.vswitches.ovs_dpdk.control import ask
 from vsperf.vswitches.ovs_dpdk.database import Database, Interface, connected
@@ -34,6 +36,7 @@ DAEMON_S = 10.0
 DPDK_S = 60.0
 """Patience with DPDK: it clears its memory, which takes long for many gigabytes."""
 PORTS_S = 30.0
+POLLING = Polling(threads.SWITCH, "pmd-c")
 RULES_S = 300.0
 """Patience with the rules; a million of them take a while."""
 
@@ -99,6 +102,7 @@ class Instance:
             timeout_s=DAEMON_S,
             environment=self.environment,
             stop=stop,
+            polling=POLLING if name == SWITCH else None,
         )
 
     def run(self, argv: tuple[str, ...], patience_s: float) -> str:
