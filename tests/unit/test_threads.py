@@ -15,6 +15,7 @@ from rich.table import Table
 from vsperf.cli.threads_view import threads_table
 from vsperf.host.files import Roots
 from vsperf.host.threads import LCORES, Look, Polling, Thread, threads_of
+from vsperf.host.workspace import Nowhere
 from vsperf.record.threads import ThreadActivity
 
 PMDS = Polling("switch", "pmd-c")
@@ -136,6 +137,10 @@ def test_what_is_stolen_from_two_cpus_is_not_mixed(tree: MachineTree) -> None:
 def test_without_threads_nothing_is_read(tmp_path: Path) -> None:
     nowhere = Look.at((), Roots(tmp_path / "not there"))
     assert nowhere.since(nowhere) == ()
+
+
+def test_a_model_has_no_threads() -> None:
+    assert Nowhere().polling_threads() == ()
 
 
 def test_the_table_has_a_row_per_trial_and_says_only_what_is_known() -> None:

@@ -130,8 +130,7 @@ class Workspace:
 
     def polling_threads(self) -> tuple[Thread, ...]:
         """Return the polling threads of all programs that run now."""
-        roots = self.reach.roots
-        found = (threads_of(polling, pid, roots) for pid, polling in self.polling.items())
+        found = (threads_of(one, pid, self.reach.roots) for pid, one in self.polling.items())
         return tuple(thread for threads in found for thread in threads)
 
     def refill_patience(self) -> None:
