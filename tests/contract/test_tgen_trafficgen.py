@@ -17,6 +17,7 @@ from trafficgen_contract import LIGHT, Rig, TrafficGeneratorContract
 from vsperf.errors import ComponentError
 from vsperf.host.workspace import workspace
 from vsperf.record.plan import Endpoint, Placement
+from vsperf.record.slots import clean
 from vsperf.spec.case import CaseSpec
 from vsperf.trafficgens.base import TrafficGenerator
 from vsperf.trafficgens.tgen.cap import measure_cap
@@ -146,6 +147,20 @@ SHARED = Placement(cpus={"generator": (0, 0, 0, 0)})
 ONE_WAY = {"flows": 64, "direction": "forward"}
 RING = (Endpoint(link="phy0", kind="vdev", address="net_ring0"),)
 TO_ITSELF = (("phy0", "phy0"),)
+
+
+def test_frames_are_counted_by_slots_of_time_as_well(require: Require) -> None:
+    require("tgen")
+    with started_generator(TgenGenerator(), tgen_case(), RING, TO_ITSELF) as session:
+        found = session.run(LIGHT)
+    (way,) = found.directions
+    assert found.slots is not None
+    assert found.slots.sent_frames == (way.sent_frames,)
+    assert found.slots.received_frames == (way.good_frames,)
+    rest = clean(found.slots)
+    assert rest is not None
+    assert rest.count + len(rest.left_out) == found.slots.count
+    assert rest.lost_frames == (0,)
 
 
 def test_several_workers_send_a_direction(require: Require) -> None:

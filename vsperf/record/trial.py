@@ -12,6 +12,7 @@ from fractions import Fraction
 from vsperf.record.base import Record
 from vsperf.record.flags import Flag, Severity, worst
 from vsperf.record.machine import MachineCounters
+from vsperf.record.slots import Slots
 from vsperf.record.switch import SwitchCounters
 from vsperf.record.threads import GENERATOR, ThreadActivity
 from vsperf.units import NANOSECONDS
@@ -127,6 +128,8 @@ class TrialCounts(Record):
     """Whether the counters had come to rest when they were read."""
     generator: GeneratorActivity | None = None
     """None when the generator does not watch itself."""
+    slots: Slots | None = None
+    """The same by slots of time; None when the generator does not count so."""
 
     @property
     def paced_ns(self) -> int | None:

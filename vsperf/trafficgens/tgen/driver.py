@@ -28,6 +28,7 @@ from vsperf.trafficgens.tgen.command import Options, Port, command_line, port_of
 from vsperf.trafficgens.tgen.doctor import CHECKS
 from vsperf.trafficgens.tgen.process import CONTROL, PREFIX, Tgen, memory_bytes, running
 from vsperf.trafficgens.tgen.replay import Replayed
+from vsperf.trafficgens.tgen.slots import asked_ns, slots_of
 from vsperf.trafficgens.tgen.spec import TgenSpec
 from vsperf.trafficgens.tgen.traffic import Way, direction, senders_each, streams
 
@@ -72,6 +73,7 @@ class TgenSession:
         message = trial_message(request, intended, self.spec, self.policy, self.replay)
         message["in_flight"] = self.in_flight
         sending_ns = message["duration_ns"] + message.get("grace_ns", 0)
+        message["slot_ns"] = asked_ns(sending_ns)
         patience_s = (1.5 * sending_ns + message["drain_ns"]) / NANOSECONDS + SLACK_S
         result = self.tgen.ask("trial", patience_s, **message)
         _rest(self.policy.pause.ns)
@@ -252,6 +254,7 @@ def counts(
         elapsed_ns=elapsed_ns,
         settled=bool(result["settled"]),
         generator=_activity(result, ring),
+        slots=slots_of(result),
     )
 
 

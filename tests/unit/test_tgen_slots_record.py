@@ -1,0 +1,53 @@
+"""Slots of time as tgen answers them become those of the record."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vsperf.record.slots import clean
+from vsperf.trafficgens.tgen.slots import LONGEST_NS, WIDTH_NS, asked_ns, slots_of
+
+
+def slot(index: int, **changes: Any) -> dict[str, Any]:
+    calm = {"slot": index, "sent": [100, 90], "received": [100, 90], "refused": [0, 0]}
+    return calm | {"held_ns": [0, 0], "away_ns": 0, "silent_ns": 0} | changes
+
+
+def answered(**changes: Any) -> dict[str, Any]:
+    """Return a trial of 300 slots; in one of them tgen was away, in another 32 frames were lost."""
+    noted = [slot(index) for index in (40, 41, 42, 98, 99, 100)]
+    noted[1] |= {"away_ns": 5_000_000}
+    noted[4] |= {"received": [100, 58], "refused": [0, 4], "held_ns": [0, 5]}
+    totals = {"sent": [30_000, 27_000], "received": [30_000, 26_968], "refused": [0, 4]}
+    found = {"slot_cycles": 1 << 25, "slot_ns": 12_935_879, "count": 300, "slots_cut": False}
+    return {"slots": found | {"totals": totals, "noted": noted} | changes}
+
+
+def test_each_direction_keeps_its_place() -> None:
+    found = slots_of(answered())
+    assert found is not None
+    assert (found.width_ns, found.count, found.cut) == (12_935_879, 300, False)
+    assert [slot.index for slot in found.noted] == [40, 41, 42, 98, 99, 100]
+    assert found.noted[1].still
+    assert found.noted[4].lost_frames == (0, 32)
+    assert found.noted[4].refused_frames == found.refused_frames == (0, 4)
+    rest = clean(found)
+    assert rest is not None
+    assert rest.left_out == (40, 41, 42)
+    assert rest.sent_frames == (29_700, 26_730)
+    assert rest.lost_frames == (0, 32)
+
+
+def test_what_was_cut_is_said_to_be() -> None:
+    found = slots_of(answered(slots_cut=True))
+    assert found is not None
+    assert found.cut
+
+
+def test_a_generator_that_counts_no_slots_has_none() -> None:
+    assert slots_of({"streams": []}) is None
+
+
+def test_long_trials_ask_for_none() -> None:
+    assert asked_ns(LONGEST_NS) == WIDTH_NS
+    assert asked_ns(LONGEST_NS + 1) == 0
