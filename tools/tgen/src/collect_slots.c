@@ -42,6 +42,7 @@ ready_worker(struct engine *engine, struct worker *worker, const struct slot_gri
 		worker->watch[i].slots = seen;
 		if (seen == NULL)
 			return false;
+		seen->worker = worker;
 		seen->least_latency = UINT64_MAX;
 		seen->received = seen->lane;
 		seen->silent = seen->lane + grid->count;

@@ -13,6 +13,7 @@
 #include "payload.h"
 #include "payload_find.h"
 #include "receive.h"
+#include "receive_fill.h"
 #include "slots_worker.h"
 
 /* Frames of one stream in a row, and of one slot: their sums go to memory once. */
@@ -97,13 +98,13 @@ note_silence(struct watch *watch, uint64_t tsc)
 }
 
 static inline void
-flush_row(const struct worker *worker, const struct row *row, uint16_t port, uint64_t tsc)
+flush_row(const struct row *row, uint16_t port, uint64_t tsc)
 {
 	struct watch *watch = row->watch;
 
 	flush_latencies(row);
 	if (unlikely(watch->slots != NULL))
-		slots_note_arrival(worker, watch, row->departure, row->distinct, tsc);
+		slots_note_arrival(watch, row->departure, row->distinct, tsc);
 	note_silence(watch, tsc);
 	counter_add(&watch->received, row->received);
 	watch->arrived[port] += row->received;
@@ -143,23 +144,32 @@ note_latency(struct row *row, const struct payload *payload, uint64_t tsc)
 		note_variation(watch, payload->sequence, latency);
 }
 
+/* Not the next number. By value, as what has an address is in no register on the usual way. */
+static __rte_noinline enum window_seen
+see_other(struct watch *watch, struct payload payload, uint64_t tsc)
+{
+	uint64_t next = watch->window.next;
+	enum window_seen seen = window_see_other(&watch->window, payload.sequence);
+
+	if (watch->slots != NULL)
+		slots_note_jump(watch->slots, &payload, seen, next, tsc);
+	return seen;
+}
+
 static inline void
-note_arrival(struct worker *worker, struct row *row, const struct payload *payload, uint64_t tsc)
+note_arrival(struct row *row, const struct payload *payload, uint64_t tsc)
 {
 	struct watch *watch = row->watch;
 	uint64_t extent;
 
-	if (unlikely(payload->sequence != watch->window.next) && watch->slots != NULL &&
-			payload->sequence > watch->window.next)
-		slots_note_missing(worker, watch, payload, tsc);
-	switch (window_see(&watch->window, payload->sequence)) {
+	switch (likely(payload->sequence == watch->window.next) ?
+			window_see(&watch->window, payload->sequence) :
+			see_other(watch, *payload, tsc)) {
 	case WINDOW_LATE:
 		extent = window_extent_in_flow(&watch->window, payload->sequence, watch->flows);
 		watch->reordered += extent != 0;
 		if (extent > watch->reorder_extent)
 			watch->reorder_extent = extent;
-		if (watch->slots != NULL)
-			slots_note_late(worker, payload);
 		/* fallthrough */
 	case WINDOW_NEW:
 		row->distinct++;
@@ -175,48 +185,11 @@ note_arrival(struct worker *worker, struct row *row, const struct payload *paylo
 	}
 }
 
-static inline const struct template *
-template_of(const struct watch *watch, uint64_t sequence)
-{
-	return watch->pattern[watch->sizes == 1 ? 0 : sequence % watch->sizes];
-}
-
 static inline uint16_t
 length_of(const struct watch *watch, uint64_t sequence)
 {
 	return unlikely(watch->replay != NULL) ? replay_frame_of(watch->replay, sequence)->length :
 		template_of(watch, sequence)->length;
-}
-
-/* So many bytes before the last `end` ones: counted from there, since tags may have come or gone. */
-static bool
-bytes_intact(const struct rte_mbuf *buffer, uint32_t end, const uint8_t *expected, uint32_t length)
-{
-	uint8_t copy[TGEN_MAX_FRAME];
-	const void *bytes;
-
-	if (buffer->pkt_len < length + end)
-		return false;
-	bytes = rte_pktmbuf_read(buffer, buffer->pkt_len - end - length, length, copy);
-	return bytes != NULL && memcmp(bytes, expected, length) == 0;
-}
-
-/* All bytes between headers and payload. */
-static __rte_noinline bool
-fill_intact(const struct watch *watch, const struct rte_mbuf *buffer, uint64_t sequence)
-{
-	const struct template *template;
-	const struct replay_frame *frame;
-
-	if (watch->replay != NULL) {
-		frame = replay_frame_of(watch->replay, sequence);
-		return frame->mark == REPLAY_UNMARKED || bytes_intact(buffer,
-			frame->length - frame->mark, watch->replay->bytes + frame->offset +
-			frame->fill, frame->mark - frame->fill);
-	}
-	template = template_of(watch, sequence);
-	return bytes_intact(buffer, TGEN_PAYLOAD_BYTES, template->frame->bytes + template->header,
-		template->payload - template->header);
 }
 
 /* A frame of a file that has no mark, as far as anybody can tell. True, for it is of this trial. */
@@ -295,9 +268,9 @@ check_odd_frame(struct worker *worker, struct receiver *receiver, const struct r
 		watch->corrupted++;
 	} else {
 		watch->wrong_size += buffer->pkt_len != length_of(watch, payload.sequence);
-		note_arrival(worker, &row, &payload, receiver->tsc);
+		note_arrival(&row, &payload, receiver->tsc);
 	}
-	flush_row(worker, &row, receiver->port, receiver->tsc);
+	flush_row(&row, receiver->port, receiver->tsc);
 	return true;
 }
 
@@ -343,18 +316,16 @@ is_other_slot(const struct worker *worker, const struct row *row, const struct p
 		slot_of(grid, payload->departure) != slot_of(grid, row->departure);
 }
 
-bool
-receive_check(struct worker *worker, struct receiver *receiver)
+/* Written out for trials with slots and without: those have no part in the loop then. */
+static __rte_always_inline bool
+check_frames(struct worker *worker, struct receiver *receiver, const bool slotted, bool *all_plain)
 {
 	struct rte_mbuf *const *buffers = receiver->buffer;
-	struct rte_mempool *pool;
+	struct rte_mempool *pool = buffers[0]->pool;
 	struct row row = { 0 };
-	bool plain = true, ours = false, slotted = worker->slots != NULL;
+	bool plain = true, ours = false;
 	uint16_t i;
 
-	if (receiver->count == 0)
-		return false;
-	pool = buffers[0]->pool;
 	for (i = 0; i < receiver->count; i++) {
 		struct rte_mbuf *buffer = buffers[i];
 		struct payload payload;
@@ -367,25 +338,39 @@ receive_check(struct worker *worker, struct receiver *receiver)
 		if (row.watch != &worker->watch[payload.stream] ||
 				(slotted && is_other_slot(worker, &row, &payload))) {
 			if (row.watch != NULL)
-				flush_row(worker, &row, receiver->port, receiver->tsc);
+				flush_row(&row, receiver->port, receiver->tsc);
 			memset(&row, 0, sizeof(row));
 			row.watch = &worker->watch[payload.stream];
 			row.departure = payload.departure;
 		}
 		row.received++;
 		row.bytes += buffer->data_len + TGEN_FCS;
-		note_arrival(worker, &row, &payload, receiver->tsc);
+		note_arrival(&row, &payload, receiver->tsc);
 	}
 	if (row.watch != NULL) {
-		flush_row(worker, &row, receiver->port, receiver->tsc);
+		flush_row(&row, receiver->port, receiver->tsc);
 		ours = true;
 	}
+	*all_plain = plain;
+	return ours;
+}
+
+bool
+receive_check(struct worker *worker, struct receiver *receiver)
+{
+	bool plain, ours;
+
+	if (receiver->count == 0)
+		return false;
+	ours = unlikely(worker->slots != NULL) ? check_frames(worker, receiver, true, &plain) :
+		check_frames(worker, receiver, false, &plain);
 	if (unlikely(receiver->capture != NULL)) {
 		capture_offer(receiver->capture, receiver->buffer, receiver->count, receiver->tsc);
 		capture_commit(receiver->capture, receiver->count);
 	}
 	if (likely(plain))
-		rte_mempool_put_bulk(pool, (void *const *)buffers, receiver->count);
+		rte_mempool_put_bulk(receiver->buffer[0]->pool, (void *const *)receiver->buffer,
+			receiver->count);
 	else
 		rte_pktmbuf_free_bulk(receiver->buffer, receiver->count);
 	receiver->count = 0;

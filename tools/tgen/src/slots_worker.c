@@ -113,11 +113,11 @@ add_running(const struct worker_slots *slots, uint64_t *slot, uint64_t from, uin
 }
 
 void
-slots_note_arrival(const struct worker *worker, struct watch *watch, uint64_t departure,
-	uint64_t frames, uint64_t now)
+slots_note_arrival(const struct watch *watch, uint64_t departure, uint64_t frames, uint64_t now)
 {
-	const struct worker_slots *all = worker->slots;
 	struct watch_slots *slots = watch->slots;
+	const struct worker *worker = slots->worker;
+	const struct worker_slots *all = worker->slots;
 	uint64_t most = SILENCE_TIMES * worker->ten_us, least = slots->least_latency;
 	uint64_t latency = (now - departure) & TGEN_48_BITS, expected;
 
@@ -140,19 +140,17 @@ slots_note_arrival(const struct worker *worker, struct watch *watch, uint64_t de
 }
 
 void
-slots_note_missing(struct worker *worker, const struct watch *watch,
-	const struct payload *payload, uint64_t now)
+slots_note_jump(struct watch_slots *slots, const struct payload *payload,
+	enum window_seen seen, uint64_t next, uint64_t now)
 {
-	uint64_t next = watch->window.next, span = payload->sequence - next;
+	struct event_list *list = &slots->worker->slots->events.of[EVENT_MISSING];
+	uint64_t span = payload->sequence - next;
 
-	events_note(&worker->slots->events.of[EVENT_MISSING], &(struct event){
-		.tsc = now, .departure = payload->departure, .part = payload->stream,
-		.first = next, .span = span, .frames = span,
-	});
-}
-
-void
-slots_note_late(struct worker *worker, const struct payload *payload)
-{
-	events_fill(&worker->slots->events.of[EVENT_MISSING], payload->stream, payload->sequence);
+	if (seen == WINDOW_LATE)
+		events_fill(list, payload->stream, payload->sequence);
+	else if (seen == WINDOW_NEW)
+		events_note(list, &(struct event){
+			.tsc = now, .departure = payload->departure, .part = payload->stream,
+			.first = next, .span = span, .frames = span,
+		});
 }

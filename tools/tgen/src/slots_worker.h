@@ -34,6 +34,7 @@ struct sender_slots {
 };
 
 struct watch_slots {
+	struct worker *worker; /* that sees it */
 	uint64_t least_latency; /* UINT64_MAX before the first arrival */
 	uint64_t *received; /* frames */
 	uint64_t *silent; /* cycles */
@@ -62,13 +63,10 @@ void slots_end_room(struct worker *worker, struct sender *sender);
  * that time in which this worker was running. A frame should come when it has been on its way for as
  * long as the quickest one so far.
  */
-void slots_note_arrival(const struct worker *worker, struct watch *watch, uint64_t departure,
-	uint64_t frames, uint64_t now);
+void slots_note_arrival(const struct watch *watch, uint64_t departure, uint64_t frames, uint64_t now);
 
-/* A number above the next one: those in between are missing. */
-void slots_note_missing(struct worker *worker, const struct watch *watch,
-	const struct payload *payload, uint64_t now);
-/* One that was missing came. */
-void slots_note_late(struct worker *worker, const struct payload *payload);
+/* A number that is not the next one: others are missing before it, or it was missing itself. */
+void slots_note_jump(struct watch_slots *slots, const struct payload *payload,
+	enum window_seen seen, uint64_t next, uint64_t now);
 
 #endif /* TGEN_SLOTS_WORKER_H */

@@ -37,6 +37,7 @@ begin(void **state)
 	memset(&receiver, 0, sizeof(receiver));
 	slots->grid = (struct slot_grid){ .origin = ORIGIN, .count = COUNT, .shift = 20 };
 	slots->away = slots->lane;
+	seen->worker = &worker;
 	seen->least_latency = UINT64_MAX;
 	seen->received = seen->lane;
 	seen->silent = seen->lane + COUNT;
