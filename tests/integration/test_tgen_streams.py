@@ -183,7 +183,7 @@ def test_streams_do_not_fire_at_the_same_moment(tmp_path: Path, require: Require
         tgen.ask("trial", 30, frames=rounds, rate_fps=rate, burst=1)
     times = _times_s(file)
     distances = [after - before for before, after in itertools.pairwise(times)]
-    # While a busy machine keeps tgen from running its schedules stand still: that makes none less.
+    # While a busy machine keeps tgen from running all its schedules stand still: none comes nearer.
     assert min(distances) > 0.8 / rate / streams
 
 

@@ -107,7 +107,7 @@ class JsonProgress(Progress):
             case DeploymentKept():
                 row = {"case": event.case.key, "folder": event.folder, "access": event.access}
             case _:
-                row = {"case": event.case.key, "load_fps": event.load_fps}
+                row = {"case": event.case.key, "purpose": event.purpose, "load_fps": event.load_fps}
         row = {"event": type(event).__name__, **row}
         self.console.out(json.dumps(row), highlight=False)
 

@@ -120,7 +120,7 @@ offer(struct worker *worker, struct sender *sender, uint64_t now, bool is_last,
  * waited for.
  */
 static void
-pause_schedules(struct worker *worker, uint64_t now)
+pause_schedules(struct worker *worker)
 {
 	uint64_t most = worker->duration_cycles == 0 ? UINT64_MAX : worker->duration_cycles / 2;
 	uint64_t away = RTE_MIN(worker->away_cycles, most - worker->paused_cycles);
@@ -129,12 +129,14 @@ pause_schedules(struct worker *worker, uint64_t now)
 
 	worker->away_cycles = 0;
 	for (i = 0; i < worker->senders; i++) {
-		struct pacer *pacer = &worker->sender[i]->pacer;
-		int64_t running = (int64_t)(now - pacer->start_tsc);
-		uint64_t moved = running > 0 ? RTE_MIN(away, (uint64_t)running) : 0;
+		struct sender *sender = worker->sender[i];
+		int64_t running = (int64_t)(worker->last_tick - sender->pacer.start_tsc);
+		uint64_t moved = away;
 
-		/* Between two bursts nothing was held up. */
-		pacer->start_tsc += moved;
+		/* Between two bursts nothing was held up; one that has not begun keeps its distance. */
+		if (sender->sent != 0)
+			moved = running > 0 ? RTE_MIN(away, (uint64_t)running) : 0;
+		sender->pacer.start_tsc += moved;
 		paused = RTE_MAX(paused, moved);
 	}
 	worker->paused_cycles += paused;
@@ -149,7 +151,7 @@ send_round(struct worker *worker, struct round *round)
 	unsigned int i, next;
 
 	if (unlikely(worker->away_cycles != 0))
-		pause_schedules(worker, now);
+		pause_schedules(worker);
 	end = worker->started_tsc + worker->duration_cycles + worker->paused_cycles;
 	/* Frames that are due by the end may still leave a moment later: the loop is not infinitely
 	 * fast, and without it the last of them would never be sent.
