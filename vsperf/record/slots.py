@@ -33,7 +33,7 @@ class Slot(Record):
     refused_frames: Frames
     """Frames that were due in this slot while the port was full; some may have been sent later."""
     away_ns: int
-    """Time for which the machine kept the generator from running."""
+    """Time for which the machine kept the generator from running, in gaps of more than 100 µs."""
     silent_ns: int
     """Time for which frames were on their way too long and none came, while the generator ran."""
 

@@ -6,7 +6,6 @@
 #include "transmit_replay.h"
 
 #define SILENCE_TIMES 10 /* of 10 us */
-#define GAP_TIMES 10 /* that is an event; shorter ones are only counted */
 
 void
 slots_begin(struct worker *worker)
@@ -17,7 +16,8 @@ slots_begin(struct worker *worker)
 	if (worker->slots->grid.origin == 0)
 		worker->slots->grid.origin = worker->started_tsc;
 	/* Of several workers, who begin together, one that came late was away until now. */
-	if ((int64_t)(worker->last_tick - worker->slots->grid.origin) > (int64_t)worker->ten_us)
+	if ((int64_t)(worker->last_tick - worker->slots->grid.origin) >
+			(int64_t)(WORKER_AWAY_TIMES * worker->ten_us))
 		slots_note_gap(worker, worker->slots->grid.origin, worker->last_tick);
 }
 
@@ -30,10 +30,9 @@ slots_note_gap(struct worker *worker, uint64_t from, uint64_t to)
 	slots->recent[slots->gaps % SLOTS_RECENT].from = from;
 	slots->recent[slots->gaps % SLOTS_RECENT].to = to;
 	slots->gaps++;
-	if (to - from > GAP_TIMES * worker->ten_us)
-		events_note(&slots->events.of[EVENT_GAP], &(struct event){
-			.tsc = from, .cycles = to - from,
-		});
+	events_note(&slots->events.of[EVENT_GAP], &(struct event){
+		.tsc = from, .cycles = to - from,
+	});
 }
 
 void

@@ -9,8 +9,6 @@
 
 #define WAIT_STEP_US 50
 #define WAIT_STEPS 20000
-/* Of 10 us: what a shorter gap held up is caught up with. */
-#define PAUSE_TIMES 10
 
 void
 worker_set_state(struct worker *worker, enum worker_state state)
@@ -51,10 +49,11 @@ worker_note_gap(struct worker *worker, uint64_t gap)
 		return; /* the clock of this CPU is behind that of another: no time passed */
 	if (gap > worker->ten_us)
 		worker->gaps_over_10us++;
-	if (gap > worker->ten_us && worker->slots != NULL)
-		slots_note_gap(worker, worker->last_tick - gap, worker->last_tick);
-	if (gap > PAUSE_TIMES * worker->ten_us)
+	if (gap > WORKER_AWAY_TIMES * worker->ten_us) {
 		worker->away_cycles += gap;
+		if (worker->slots != NULL)
+			slots_note_gap(worker, worker->last_tick - gap, worker->last_tick);
+	}
 	if (gap > worker->longest_gap_cycles) {
 		worker->longest_gap_cycles = gap;
 		worker->longest_gap_tsc = worker->last_tick;

@@ -42,6 +42,7 @@
 #include "window.h"
 
 #define WORKER_MAX_QUEUES 64 /* receivers of one worker */
+#define WORKER_AWAY_TIMES 10 /* of 10 us: shorter gaps are no pause, but caught up with */
 #define TEMPLATE_COPY 64 /* headers are copied in such pieces */
 #define TEMPLATE_HEADERS ((TGEN_MAX_HEADER + TEMPLATE_COPY - 1) / TEMPLATE_COPY * TEMPLATE_COPY)
 

@@ -203,7 +203,7 @@ silence_is_not_the_time_for_which_the_worker_was_away(void **state)
 	assert_int_equal(silent[13], SLOT - 40 * US);
 	assert_int_equal(silent[14], SLOT);
 	assert_int_equal(silent[15], 20 * US);
-	assert_int_equal(worker.slots->events.of[EVENT_GAP].listed, 3);
+	assert_int_equal(worker.slots->events.of[EVENT_GAP].listed, 4);
 }
 
 static void

@@ -38,10 +38,10 @@ ROLE = "generator"
 SWITCH_ROLE = "pmd"
 """CPUs of the switch that take part in every frame's way."""
 SLACK_S = 5.0
+"""Patience with a trial beyond its own time."""
 ONE_RING = ("vhost-user", "vhost-user-client")
 """Ports from whose ring a switch takes frames, with nothing between that could hold any."""
 BURST_MOST = 64
-"""Patience with a trial beyond its own time."""
 
 
 @dataclass
