@@ -8,6 +8,9 @@ import pytest
 from conftest import Require
 from freezing import frozen_soon
 from loopbacks import OPTIONS, witness_dut
+from scapy.layers.inet import IP, TCP
+from scapy.layers.l2 import Ether
+from scapy.utils import wrpcap
 
 from vsperf.trafficgens.tgen.byhand import Stream, at_hand, ways_between
 
@@ -41,6 +44,18 @@ def test_frames_that_never_come_back_hold_others_for_a_tenth_of_a_second(tmp_pat
     assert (stream["sent"], stream["lost"]) == (1000, 1000)
     assert port["held_back"] > 0
     assert stream["sending_ns"] >= 200_000_000, "a tenth of a second after 400, and after 800"
+
+
+def test_frames_without_a_mark_are_not_waited_for(tmp_path: Path) -> None:
+    """When they arrive nobody knows which they are, so nobody knows what is on its way."""
+    acknowledgement = Ether() / IP(src="10.1.2.3", dst="10.3.2.1") / TCP(flags="A")
+    wrpcap(str(file := tmp_path / "acknowledgements.pcap"), [acknowledgement] * 3)
+    with at_hand(["net_ring0"], OPTIONS) as tgen:
+        tgen.ask("configure", streams=[{"replay": str(file)}])
+        found = tgen.ask("trial", 60, frames=3000, rate_fps=100_000, in_flight=400)
+    (stream,), (port,) = found["streams"], found["ports"]
+    assert stream["sent"] == stream["unmarked_received"] == 3000
+    assert port["held_back"] == 0
 
 
 def test_a_backlog_that_the_ring_has_room_for_is_none(tmp_path: Path) -> None:

@@ -155,6 +155,7 @@ clear_sender(struct sender *sender, const struct trial_request *request, unsigne
 	sender->first_sent_tsc = 0;
 	sender->last_sent_tsc = 0;
 	sender->retries = 0;
+	memset(&sender->pauses, 0, sizeof(sender->pauses));
 	sender->last_refusal = 0;
 	sender->full_cycles = 0;
 	sender->no_buffers = 0;
@@ -362,7 +363,7 @@ collect_worker(struct engine *engine, unsigned int index)
 	result->longest_gap_cycles = worker->longest_gap_cycles;
 	result->longest_gap_tsc = worker->longest_gap_tsc;
 	result->gaps_over_10us = worker->gaps_over_10us;
-	result->paused_cycles = worker->paused_cycles;
+	result->paused_cycles = transmit_paused(worker);
 	result->departure_error = worker->departure_error;
 }
 

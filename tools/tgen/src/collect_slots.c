@@ -177,7 +177,8 @@ collect_part_slots(struct engine *engine, unsigned int index)
 		add(lane[SLOT_RECEIVED], watch->slots->received, count);
 		raise_silent(slots, watch->slots->silent, engine->worker[i]->ready_slots->away);
 	}
-	for (i = 0; i < engine->workers && listeners > 1; i++)
+	/* Who sees a part of the numbers only misses others, and those of frames without a mark. */
+	for (i = 0; i < engine->workers && (listeners > 1 || replay_has_unmarked(sender->replay)); i++)
 		events_forget_part(&engine->worker[i]->ready_slots->events.of[EVENT_MISSING],
 			(uint8_t)index);
 }

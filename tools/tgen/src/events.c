@@ -38,6 +38,7 @@ events_forget_part(struct event_list *list, uint8_t part)
 	for (i = list->listed; i > 0; i--)
 		if (list->event[i - 1].part == part)
 			take_out(list, i - 1);
+	list->more = 0; /* whose these were nobody knows */
 }
 
 void

@@ -60,6 +60,10 @@ start_clock(struct worker *worker)
 	worker->last_tick = rte_rdtsc();
 	worker->last_arrival = worker->last_tick;
 	worker->started_tsc = worker->begin_tsc != 0 ? worker->begin_tsc : worker->last_tick;
+	/* Of several workers, who begin together, one that comes late was away until now. */
+	if ((int64_t)(worker->last_tick - worker->started_tsc) >
+			(int64_t)(WORKER_AWAY_TIMES * worker->ten_us))
+		worker->away_cycles = worker->last_tick - worker->started_tsc;
 	for (i = 0; i < worker->senders; i++)
 		worker->sender[i]->pacer.start_tsc = worker->started_tsc + worker->sender[i]->phase;
 	for (i = 0; i < worker->receivers; i++)
@@ -130,13 +134,12 @@ pause_schedules(struct worker *worker)
 	worker->away_cycles = 0;
 	for (i = 0; i < worker->senders; i++) {
 		struct sender *sender = worker->sender[i];
-		int64_t running = (int64_t)(worker->last_tick - sender->pacer.start_tsc);
-		uint64_t moved = away;
-
 		/* Between two bursts nothing was held up; one that has not begun keeps its distance. */
-		if (sender->sent != 0)
-			moved = running > 0 ? RTE_MIN(away, (uint64_t)running) : 0;
-		sender->pacer.start_tsc += moved;
+		uint64_t from = sender->sent != 0 ? sender->pacer.start_tsc : worker->started_tsc;
+		int64_t running = (int64_t)(worker->last_tick - from);
+		uint64_t moved = running > 0 ? RTE_MIN(away, (uint64_t)running) : 0;
+
+		transmit_pause(sender, worker->last_tick, moved);
 		paused = RTE_MAX(paused, moved);
 	}
 	worker->paused_cycles += paused;

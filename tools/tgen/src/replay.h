@@ -52,6 +52,12 @@ struct replay *replay_parse(const void *bytes, size_t length, uint16_t longest,
 	struct error *error);
 void replay_free(struct replay *replay);
 
+static inline bool
+replay_has_unmarked(const struct replay *replay)
+{
+	return replay != NULL && replay->unmarked != 0;
+}
+
 /* How many of the first `frames` frames that are sent have no mark. */
 uint64_t replay_count_unmarked(const struct replay *replay, uint64_t frames);
 

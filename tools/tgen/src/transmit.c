@@ -250,6 +250,45 @@ transmit_round(struct worker *worker, struct sender *sender, uint64_t now)
 	return true;
 }
 
+static bool
+has_sent_since_pause(const struct sender *sender)
+{
+	return (int64_t)(sender->last_sent_tsc - sender->pauses.tsc) > 0;
+}
+
+void
+transmit_pause(struct sender *sender, uint64_t now, uint64_t cycles)
+{
+	sender->pacer.start_tsc += cycles;
+	/* Nothing was due meanwhile, so no port was full, and no frame was missed on its way. */
+	sender->flight.seen_tsc += cycles;
+	if (sender->last_refusal != 0)
+		sender->last_refusal = RTE_MIN(sender->last_refusal + cycles, now);
+	if (sender->sent == 0)
+		return;
+	if (has_sent_since_pause(sender)) {
+		sender->pauses.before += sender->pauses.last;
+		sender->pauses.last = 0;
+	}
+	sender->pauses.last += cycles;
+	sender->pauses.tsc = now;
+}
+
+uint64_t
+transmit_paused(const struct worker *worker)
+{
+	uint64_t most = 0;
+	unsigned int i;
+
+	for (i = 0; i < worker->senders; i++) {
+		const struct sender *sender = worker->sender[i];
+		uint64_t last = has_sent_since_pause(sender) ? sender->pauses.last : 0;
+
+		most = RTE_MAX(most, sender->pauses.before + last);
+	}
+	return most;
+}
+
 bool
 transmit_due(const struct sender *sender, uint64_t now)
 {

@@ -10,6 +10,10 @@
 
 /* Offer what is due by `now`; true when there was something to do. */
 bool transmit_round(struct worker *worker, struct sender *sender, uint64_t now);
+/* This CPU was away until now: the schedule is moved by so much, and all that is measured by it. */
+void transmit_pause(struct sender *sender, uint64_t now, uint64_t cycles);
+/* By how much a schedule was moved between its first frame and its last one, at most. */
+uint64_t transmit_paused(const struct worker *worker);
 /* Frames are due at `now` that were not sent. */
 bool transmit_due(const struct sender *sender, uint64_t now);
 /* All of a stream is sent. */

@@ -98,8 +98,9 @@ set_bursts(struct engine *engine, const struct trial_request *request)
 }
 
 /*
- * Who receives what others send does not know how much of that is on its way. Where the ring of a port
- * holds all that can be on its way to it, no backlog there can lose anything.
+ * Who receives what others send does not know how much of that is on its way, and of frames without a
+ * mark nobody does. Where the ring of a port holds all that can be on its way to it, no backlog there
+ * can lose anything.
  */
 static void
 bound_flights(struct engine *engine, const struct trial_request *request)
@@ -111,11 +112,12 @@ bound_flights(struct engine *engine, const struct trial_request *request)
 	for (i = 0; i < engine->senders; i++) {
 		const struct watch *watch = &engine->worker[0]->watch[i];
 		struct flight *flight = &engine->sender[i].flight;
+		bool known = bounded && !replay_has_unmarked(engine->sender[i].replay);
 
 		memset(flight, 0, sizeof(*flight));
-		flight->watch = bounded ? watch : NULL;
+		flight->watch = known ? watch : NULL;
 		flight->most = request->in_flight;
-		flying[watch->port] += request->in_flight;
+		flying[watch->port] += known ? request->in_flight : UINT32_MAX;
 	}
 	for (i = 0; i < engine->receivers; i++) {
 		struct receiver *receiver = &engine->receiver[i];

@@ -120,6 +120,9 @@ struct __rte_cache_aligned sender {
 	struct flight flight;
 	uint64_t earliest; /* TSC of the next burst, when it is behind its schedule */
 	uint64_t last_refusal; /* when the port last did not take all frames; 0 if it did since */
+	struct {
+		uint64_t before, last, tsc; /* the last one apart: no frame may follow it */
+	} pauses;
 	uint64_t full_cycles; /* time in which it did not */
 	uint32_t position; /* in the pattern, or in the file */
 	uint16_t held; /* frames built that the port has not taken yet */
@@ -199,7 +202,7 @@ struct __rte_cache_aligned worker {
 	uint64_t loops, busy_cycles, total_cycles;
 	uint64_t longest_gap_cycles, longest_gap_tsc, gaps_over_10us;
 	uint64_t away_cycles; /* in long gaps that the schedules were not yet moved by */
-	uint64_t paused_cycles; /* by which they were moved */
+	uint64_t paused_cycles; /* by which the end of sending was */
 };
 
 /* From the main lcore. */

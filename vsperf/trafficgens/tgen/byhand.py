@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from vsperf.errors import ComponentError
 from vsperf.host.workspace import Workspace
 from vsperf.spec.traffic import Directions
-from vsperf.trafficgens.tgen.client import Answer, Event
+from vsperf.trafficgens.tgen.client import Answer, Event, longest_ns
 from vsperf.trafficgens.tgen.command import Options, device_port
 from vsperf.trafficgens.tgen.process import Tgen, running
 from vsperf.trafficgens.tgen.traffic import Way, flows_of
@@ -83,7 +83,8 @@ class Sending:
         sending_ns = self.duration_ns
         if sending_ns is None and self.rate_fps is not None:
             sending_ns = int((self.frames or 0) / float(self.rate_fps) * NANOSECONDS)
-        return ((sending_ns or 600 * NANOSECONDS) + DRAIN_NS) / NANOSECONDS + SLACK_S
+        sending_ns = longest_ns(sending_ns or 600 * NANOSECONDS)
+        return (sending_ns + DRAIN_NS) / NANOSECONDS + SLACK_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,7 @@ class Bursts:
 
     def patience_s(self) -> float:
         """Return how long the answer may take."""
-        return (self._sending_ns() + DRAIN_NS) / NANOSECONDS + SLACK_S
+        return (longest_ns(self._sending_ns()) + DRAIN_NS) / NANOSECONDS + SLACK_S
 
     def _sending_ns(self) -> int:
         sending_ns = self.timeout_ns + (self.bursts - 1) * self.gap_ns

@@ -24,6 +24,14 @@ LOOK_S = 0.1
 """Between two looks."""
 
 
+def longest_ns(sending_ns: int) -> int:
+    """Return how long sending may take whose schedule stands still while tgen does not run.
+
+    No machine that tgen can be used on keeps it from running for more than two thirds of the time.
+    """
+    return 3 * sending_ns
+
+
 class TgenError(ComponentError):
     """tgen refused a request; `code` is what programs may rely on."""
 

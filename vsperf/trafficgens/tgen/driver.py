@@ -24,6 +24,7 @@ from vsperf.spec.wiring import directions_of, outer_nics
 from vsperf.trafficgens.base import Noise, TrialRequest
 from vsperf.trafficgens.tgen.binary import planned_binary
 from vsperf.trafficgens.tgen.cap import METHOD, measure_cap, measure_noise
+from vsperf.trafficgens.tgen.client import longest_ns
 from vsperf.trafficgens.tgen.command import Options, Port, command_line, port_of
 from vsperf.trafficgens.tgen.doctor import CHECKS
 from vsperf.trafficgens.tgen.process import CONTROL, PREFIX, Tgen, memory_bytes, running
@@ -74,7 +75,7 @@ class TgenSession:
         message["in_flight"] = self.in_flight
         sending_ns = message["duration_ns"] + message.get("grace_ns", 0)
         message["slot_ns"] = asked_ns(sending_ns)
-        patience_s = (1.5 * sending_ns + message["drain_ns"]) / NANOSECONDS + SLACK_S
+        patience_s = (longest_ns(sending_ns) + message["drain_ns"]) / NANOSECONDS + SLACK_S
         result = self.tgen.ask("trial", patience_s, **message)
         _rest(self.policy.pause.ns)
         elapsed_ns = time.monotonic_ns() - began
