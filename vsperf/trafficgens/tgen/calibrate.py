@@ -17,7 +17,7 @@ from vsperf.search.mlr import MlrGoal, MultipleLossRatio
 from vsperf.spec.traffic import TrialPolicy
 from vsperf.trafficgens.tgen.byhand import Sending, Stream, trial, ways_between
 from vsperf.trafficgens.tgen.driver import TgenSession
-from vsperf.trafficgens.tgen.loop import arrived_fps
+from vsperf.trafficgens.tgen.loop import arrived_fps, nothing_came
 from vsperf.trafficgens.tgen.process import Tgen
 from vsperf.trafficgens.tgen.spec import TgenSpec
 from vsperf.units import Duration, Ratio
@@ -55,7 +55,9 @@ def calibrate(
     stream = Stream(size)
     flat_out = Sending(duration_ns=duration_ns, latency=False)
     found = trial(tgen, ways, stream, flat_out, lambda event: None)
-    maximum = min(arrived_fps(one) for one in found["streams"])
+    maximum = arrived_fps(found["streams"])
+    if not maximum:
+        raise nothing_came(found["streams"])
     policy = _policy()
     session = TgenSession(tgen, TgenSpec(kind="tgen"), policy, ways)
     budget = Budget(budget_ns)

@@ -12,12 +12,14 @@ from vsperf.trafficgens.base import Noise
 from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, stalls, trial, ways_between
 from vsperf.trafficgens.tgen.client import Answer
 from vsperf.trafficgens.tgen.command import Options
-from vsperf.trafficgens.tgen.loop import Loop, arrived_fps, loop
+from vsperf.trafficgens.tgen.loop import Loop, arrived_fps, loop, nothing_came
 from vsperf.trafficgens.tgen.traffic import workers_of
 
 FLAT_OUT = Sending(duration_ns=500_000_000, latency=False)
 ATTEMPTS = 2
 """The better of two: what a host can do is what it once did."""
+MOST_ATTEMPTS = 6
+"""A machine that is busy enough lets nothing through for half a second."""
 STALLS_NS = 1_000_000_000
 THRESHOLD_NS = 10_000
 METHOD = "vhost-user ports against a forwarder that looks at no frame"
@@ -40,12 +42,15 @@ def measure_cap(
         at_hand(devices, options, workspace) as tgen,
     ):
         ways = ways_between(len(tgen.ports()), profile.direction)
-        return max(
-            min(arrived_fps(one) for one in found["streams"])
-            for found in (
-                trial(tgen, ways, stream, FLAT_OUT, lambda event: None) for _ in range(ATTEMPTS)
-            )
-        )
+        best = good = 0
+        for _ in range(MOST_ATTEMPTS):
+            found = trial(tgen, ways, stream, FLAT_OUT, lambda event: None)["streams"]
+            best, good = max(best, arrived_fps(found)), good + (arrived_fps(found) > 0)
+            if good == ATTEMPTS:
+                break
+        if not best:
+            raise nothing_came(found)
+        return best
 
 
 def loop_of(case: CaseSpec) -> Loop:

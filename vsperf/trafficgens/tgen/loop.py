@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
 
@@ -35,13 +35,20 @@ def loop(
                 yield devices
 
 
-def arrived_fps(stream: dict[str, Any]) -> int:
-    """Return how much of a stream came back, per second of sending."""
+def arrived_fps(streams: Sequence[Mapping[str, Any]]) -> int:
+    """Return how much came back per second of sending, of the stream with the least; 0 if none."""
+    return min(_arrived_fps(stream) for stream in streams)
+
+
+def _arrived_fps(stream: Mapping[str, Any]) -> int:
     span_ns = stream.get("sending_ns")
     arrived: int = stream["distinct"] + stream.get("unmarked_received", 0)
-    if not span_ns or not arrived:
-        raise ComponentError(
-            "no frame came back from the loop",
-            why=f"{stream['sent']} were sent, {stream['received']} arrived",
-        )
-    return int(arrived * NANOSECONDS // span_ns)
+    return int(arrived * NANOSECONDS // span_ns) if span_ns else 0
+
+
+def nothing_came(streams: Sequence[Mapping[str, Any]]) -> ComponentError:
+    """Return the error for a trial of which nothing came back."""
+    sent, arrived = (sum(one[key] for one in streams) for key in ("sent", "received"))
+    return ComponentError(
+        "no frame came back from the loop", why=f"{sent} were sent, {arrived} arrived"
+    )
