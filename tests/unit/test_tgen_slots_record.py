@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from vsperf.record.slots import clean
 from vsperf.trafficgens.tgen.slots import LONGEST_NS, WIDTH_NS, asked_ns, slots_of
 
 
@@ -19,7 +18,7 @@ def answered(**changes: Any) -> dict[str, Any]:
     noted[1] |= {"away_ns": 5_000_000}
     noted[4] |= {"received": [100, 58], "refused": [0, 4], "held_ns": [0, 5]}
     totals = {"sent": [30_000, 27_000], "received": [30_000, 26_968], "refused": [0, 4]}
-    found = {"slot_cycles": 1 << 25, "slot_ns": 12_935_879, "count": 300, "slots_cut": False}
+    found = {"slot_cycles": 1 << 25, "slot_ns": 12_935_879, "count": 300}
     return {"slots": found | {"totals": totals, "noted": noted} | changes}
 
 
@@ -28,20 +27,10 @@ def test_each_direction_keeps_its_place() -> None:
     assert found is not None
     assert (found.width_ns, found.count, found.cut) == (12_935_879, 300, False)
     assert [slot.index for slot in found.noted] == [40, 41, 42, 98, 99, 100]
-    assert found.noted[1].still
+    assert found.noted[1].away
     assert found.noted[4].lost_frames == (0, 32)
     assert found.noted[4].refused_frames == found.refused_frames == (0, 4)
-    rest = clean(found)
-    assert rest is not None
-    assert rest.left_out == (40, 41, 42)
-    assert rest.sent_frames == (29_700, 26_730)
-    assert rest.lost_frames == (0, 32)
-
-
-def test_what_was_cut_is_said_to_be() -> None:
-    found = slots_of(answered(slots_cut=True))
-    assert found is not None
-    assert found.cut
+    assert [slot.index for slot in found.left_out(silent=False)] == [40, 41, 42]
 
 
 def test_a_generator_that_counts_no_slots_has_none() -> None:

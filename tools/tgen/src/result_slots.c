@@ -5,8 +5,6 @@
 #include "hdr.h"
 #include "result_slots.h"
 
-#define NOTED_MOST 4096
-
 static const char *const lane_names[SLOT_LANES] = {
 	[SLOT_SENT] = "sent",
 	[SLOT_RECEIVED] = "received",
@@ -72,21 +70,14 @@ static json_t *
 slots_json(const struct slots *slots, uint64_t tsc_hz)
 {
 	json_t *json = json_object(), *noted = json_array();
-	bool cut = false;
 	uint32_t i;
 
-	for (i = 0; i < slots->shown && !cut; i++) {
-		if (!slots_is_noted(slots, i))
-			continue;
-		if (json_array_size(noted) < NOTED_MOST)
+	for (i = 0; i < slots->shown; i++)
+		if (slots_is_noted(slots, i))
 			json_array_append_new(noted, slot_json(slots, i, tsc_hz));
-		else
-			cut = true;
-	}
 	message_count(json, "slot_cycles", UINT64_C(1) << slots->grid.shift);
 	message_count(json, "slot_ns", hdr_nanoseconds(UINT64_C(1) << slots->grid.shift, tsc_hz));
 	message_count(json, "count", slots->used);
-	json_object_set_new(json, "slots_cut", json_boolean(cut));
 	json_object_set_new(json, "totals", totals_json(slots, tsc_hz));
 	json_object_set_new(json, "noted", noted);
 	return json;

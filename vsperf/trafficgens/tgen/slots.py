@@ -35,7 +35,6 @@ def slots_of(result: Mapping[str, Any]) -> Slots | None:
             )
             for slot in found["noted"]
         ),
-        cut=found["slots_cut"],
     )
 
 
