@@ -16,8 +16,9 @@ from trafficgen_contract import LIGHT, Rig, TrafficGeneratorContract
 
 from vsperf.errors import ComponentError
 from vsperf.host.workspace import workspace
+from vsperf.record.clean import CleanTrial, in_clean_time
 from vsperf.record.plan import Endpoint, Placement
-from vsperf.record.slots import clean
+from vsperf.record.trial import Purpose, Trial
 from vsperf.spec.case import CaseSpec
 from vsperf.trafficgens.base import TrafficGenerator
 from vsperf.trafficgens.tgen.cap import measure_cap
@@ -157,10 +158,18 @@ def test_frames_are_counted_by_slots_of_time_as_well(require: Require) -> None:
     assert found.slots is not None
     assert found.slots.sent_frames == (way.sent_frames,)
     assert found.slots.received_frames == (way.good_frames,)
-    rest = clean(found.slots)
-    assert rest is not None
-    assert rest.count + len(rest.left_out) == found.slots.count
-    assert rest.lost_frames == (0,)
+    trial = Trial(
+        **dict(found),
+        index=1,
+        purpose=Purpose.SEARCH,
+        load_fps=LIGHT.load_fps,
+        duration_ns=LIGHT.duration_ns,
+        started_at="",
+    )
+    cleaned = in_clean_time(trial)
+    assert isinstance(cleaned, CleanTrial)
+    assert 0 <= cleaned.counted_ns <= cleaned.whole_ns == found.sending_ns
+    assert cleaned.lost_frames == 0
 
 
 def test_several_workers_send_a_direction(require: Require) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from search_models import trial
 from search_models import way as lane
+from slot_samples import AWAY, CALM, GAP_NS, LOSSY, Story, told, trial_of
 
 from vsperf.engine.judge import Asked, judge, judge_with_context
 from vsperf.record.flags import Flag, Severity
@@ -261,3 +262,21 @@ def test_every_flag_says_what_it_means_and_what_it_weighs() -> None:
     for flag in Flag:
         assert flag.meaning.endswith(".")
         assert flag.severity in Severity
+
+
+@pytest.mark.parametrize(
+    ("story", "stalled"),
+    [
+        ([(GAP_NS, 0, 40), *[CALM] * 5], True),
+        ([*[CALM] * 5, LOSSY, (GAP_NS, 0, 40), CALM], True),
+        ([LOSSY, *[CALM] * 5, (GAP_NS, 0, 40), CALM], False),
+        ([CALM, LOSSY, CALM], False),
+        ([CALM, AWAY, *[CALM] * 5], False),
+        ([CALM, (GAP_NS, 0, 40), CALM, CALM], False),  # too little is left to tell
+    ],
+)
+def test_a_stall_made_a_loss_only_where_all_of_it_is_in_slots_beside_it(
+    story: Story, stalled: bool
+) -> None:
+    flags = judge_with_context(trial_of(told(story)), POLICY)
+    assert (Flag.HOST_STALLED in flags) is stalled

@@ -7,12 +7,17 @@ knows is what a generator and a switch would have counted.
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from random import Random
 
+from vsperf.record.slots import Slot, Slots
 from vsperf.record.switch import PortCounters, SwitchCounters
+from vsperf.record.threads import GENERATOR, SWITCH, ThreadActivity
 from vsperf.record.trial import Direction, GeneratorActivity, TrialCounts, intended_frames
 from vsperf.units import NANOSECONDS
 
@@ -21,6 +26,19 @@ RING = 1024
 BATCH = 32
 WAYS = ("phy0 to phy1", "phy1 to phy0")
 LINE_RATE = 14_880_952
+SLOT_NS = 10_000_000
+STALLS = Path(__file__).parent / "data" / "stalls.json"
+"""When and for how long (at ns, ns) a program that polls did not run, by seconds."""
+REAL_STALLS: list[list[tuple[int, int]]] = json.loads(STALLS.read_text())["seconds"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stall:
+    """A time in which a part of the testbed did not run."""
+
+    at_ns: int
+    ns: int
+    who: str
 
 
 @dataclass
@@ -36,6 +54,8 @@ class Lane:
     late_ns: int = 0
     """How long frames went on arriving after the last was sent."""
     duplicates: int = 0
+    moments: tuple[tuple[int, int], ...] = ()
+    """When frames were lost beside those that are lost evenly, and how many; counted above, too."""
 
 
 @dataclass
@@ -50,6 +70,8 @@ class World:
     trials: int = 0
     memory: dict[str, int] = field(default_factory=dict)
     """What a story remembers of earlier trials."""
+    stalls: tuple[Stall, ...] = ()
+    """Of the trial that is under way."""
 
     def __post_init__(self) -> None:
         self.chance = Random(self.seed)  # noqa: S311 - a simulation
@@ -64,6 +86,15 @@ class World:
             product *= self.chance.random()
         return count
 
+    def stand_still(self, duration_ns: int, who: str) -> None:
+        """Draw the stalls of a trial: for each second those of one of a real machine."""
+        found = []
+        for second in range(-(-duration_ns // NANOSECONDS)):
+            for at_ns, ns in self.chance.choice(REAL_STALLS):
+                if (begin_ns := second * NANOSECONDS + at_ns) + ns < duration_ns:
+                    found.append(Stall(begin_ns, ns, who))
+        self.stalls = tuple(found)
+
 
 Story = Callable[[World, int, int], Lane]
 """(world, load, duration) → one direction of a trial."""
@@ -77,6 +108,8 @@ class Model:
     story: Story
     truth: Callable[[World], tuple[float, float]] = lambda world: (world.capacity, world.capacity)
     """Lowest and highest load [fps] that may rightly be called the capacity."""
+    lossless: Callable[[World], tuple[float, float]] | None = None
+    """The same for a goal that allows no loss, where that is another one."""
     plain: bool = False
     """Whether nothing happens that a search could be excused by."""
     limit: str = "dut"
@@ -85,7 +118,9 @@ class Model:
     """Real sending time over the intended one."""
     reverse: Story | None = None
     """The other direction, where it differs."""
-    activity: Callable[[World, int], GeneratorActivity] | None = None
+    stalls: str | None = None
+    """Who stands still now and then, so that there are slots of time: generator or switch, or what
+    looks like the switch and is not seen from outside."""
     resets: bool = False
     """Whether the switch's counters begin anew now and then."""
 
@@ -94,9 +129,10 @@ class Model:
     ) -> tuple[TrialCounts, SwitchCounters]:
         """Make a trial, and let the time pass."""
         world.trials += 1
+        if self.stalls is not None:
+            world.stand_still(duration_ns, self.stalls)
         stories = (self.story, self.reverse or self.story)
         lanes = [story(world, load, duration_ns) for story in stories]
-        activity = (self.activity or calm)(world, duration_ns)
         counts = TrialCounts(
             directions=tuple(
                 Direction(
@@ -113,7 +149,8 @@ class Model:
             sending_ns=round(duration_ns * self.pace),
             elapsed_ns=round(duration_ns * self.pace) + NANOSECONDS // 8,
             settled=True,
-            generator=activity,
+            generator=activity(world.stalls),
+            slots=slots_of(lanes, world.stalls, duration_ns) if self.stalls else None,
         )
         world.now_ns += counts.elapsed_ns
         ports = tuple(
@@ -133,10 +170,72 @@ class Model:
         return counts, SwitchCounters(ports=ports)
 
 
-def calm(world: World, duration_ns: int) -> GeneratorActivity:
-    """Return what a generator says that was never kept from running."""
+def activity(stalls: Sequence[Stall]) -> GeneratorActivity:
+    """Return what a generator says that was kept from running so often."""
+    gaps = [stall.ns for stall in stalls if stall.who == GENERATOR]
     return GeneratorActivity(
-        busy_ppm=500_000, longest_gap_ns=10_000, gaps_over_10us=0, ring_frames=RING
+        busy_ppm=500_000,
+        longest_gap_ns=max(gaps, default=10_000),
+        gaps_over_10us=len(gaps),
+        paused_ns=0,
+        ring_frames=RING,
+    )
+
+
+def threads(stalls: Sequence[Stall]) -> tuple[ThreadActivity, ...]:
+    """Return what the kernel says of the switch."""
+    kept_ns = sum(stall.ns for stall in stalls if stall.who == SWITCH)
+    return (ThreadActivity(part=SWITCH, name="pmd-c01/id:8", cpu=1, delay_ns=kept_ns),)
+
+
+def slots_of(lanes: Sequence[Lane], stalls: Sequence[Stall], duration_ns: int) -> Slots:
+    """Return a trial in slots of time: overload is lost evenly, all else at its moment."""
+    count = max(1, duration_ns // SLOT_NS)
+
+    def slot(at_ns: int) -> int:
+        return min(count - 1, at_ns // SLOT_NS)
+
+    lost = [Counter[int]() for _ in lanes]
+    for lane, sums in zip(lanes, lost, strict=True):
+        for at_ns, frames in lane.moments:
+            sums[slot(at_ns)] += frames
+    away, silent = Counter[int](), Counter[int]()
+    for stall in stalls:
+        (away if stall.who == GENERATOR else silent)[slot(stall.at_ns)] += stall.ns
+    evenly = [
+        lane.sent - lane.received - sums.total() for lane, sums in zip(lanes, lost, strict=True)
+    ]
+    happened = set(away) | set(silent) | set(lost[0]) | set(lost[1])
+    noted = (
+        range(count)
+        if any(evenly)
+        else sorted({index + by for index in happened for by in (-1, 0, 1)} & set(range(count)))
+    )
+
+    def part(total: int, index: int) -> int:
+        return total * (index + 1) // count - total * index // count
+
+    sent = [{index: part(lane.sent, index) for index in noted} for lane in lanes]
+    return Slots(
+        width_ns=SLOT_NS,
+        count=count,
+        sent_frames=tuple(lane.sent for lane in lanes),
+        received_frames=tuple(lane.received for lane in lanes),
+        refused_frames=tuple(lane.refused for lane in lanes),
+        noted=tuple(
+            Slot.model_construct(
+                index=index,
+                sent_frames=tuple(sums[index] for sums in sent),
+                received_frames=tuple(
+                    sums[index] - part(evenly[n], index) - lost[n][index]
+                    for n, sums in enumerate(sent)
+                ),
+                refused_frames=tuple(part(lane.refused, index) for lane in lanes),
+                away_ns=away[index],
+                silent_ns=silent[index],
+            )
+            for index in noted
+        ),
     )
 
 
@@ -267,25 +366,27 @@ def slower(world: World, load: int, duration_ns: int) -> Lane:
     return over(load, duration_ns, world.capacity * 1.009)
 
 
+def losing(found: Lane, moments: Sequence[int]) -> Lane:
+    """Lose a batch at each of these moments."""
+    lost = min(found.received, BATCH * len(moments))
+    found.received -= lost
+    found.dropped += lost
+    found.moments = tuple((at_ns, BATCH) for at_ns in moments[: lost // BATCH])
+    return found
+
+
 def stalled(world: World, load: int, duration_ns: int) -> Lane:
-    """The generator stands still now and then, and its own ring overflows by whole batches."""
-    stalls = world.events(0.7, duration_ns)
-    world.memory["stalls"] = stalls
-    return over(load, duration_ns, world.capacity, BATCH * stalls)
+    """In each stall of half a millisecond a batch is lost before a ring that is full."""
+    moments = [stall.at_ns for stall in world.stalls if stall.ns > NANOSECONDS // 2000]
+    return losing(over(load, duration_ns, world.capacity), moments)
 
 
-def stalls_beside(world: World, load: int, duration_ns: int) -> Lane:
-    """The generator stands still now and then, and loses nothing by it."""
-    world.memory["stalls"] = world.events(0.7, duration_ns)
-    return over(load, duration_ns, world.capacity)
-
-
-def restless(world: World, duration_ns: int) -> GeneratorActivity:
-    """Return what a generator says that stood still when the story said so."""
-    gap_ns = 2_000_000 if world.memory.get("stalls") else 20_000
-    return GeneratorActivity(
-        busy_ppm=500_000, longest_gap_ns=gap_ns, gaps_over_10us=1, ring_frames=RING
-    )
+def dropping(world: World, load: int, duration_ns: int) -> Lane:
+    """The switch itself drops a batch twice a second above a fifth of its capacity."""
+    busy = load > 0.2 * world.capacity
+    drops = world.events(2.0, duration_ns) if busy else 0
+    moments = [world.chance.randrange(duration_ns) for _ in range(drops)]
+    return losing(over(load, duration_ns, world.capacity), moments)
 
 
 def now(share_of: Callable[[World], float]) -> Callable[[World], tuple[float, float]]:
@@ -317,7 +418,7 @@ MODELS = (
     Model("rare loss", rare, plain=True),
     Model("buffer of 50 ms", buffer_of_time(0.05)),
     Model("buffer of 500 ms", buffer_of_time(0.5)),
-    Model("batches above 20 %", batches(0.2, 2.0), truth=at(0.2, 1.0)),
+    Model("batches above 20 %", batches(0.2, 2.0), lossless=at(0.2, 0.21)),
     Model("hysteresis", hysteresis, truth=at(0.9, 1.0)),
     Model("drift", after(drift), truth=now(drift)),
     Model("step", after(step), truth=around_step),
@@ -331,6 +432,12 @@ MODELS = (
     Model("late frames", late),
     Model("unseen duplicates", duplicating),
     Model("counters that reset", ideal, resets=True),
-    Model("stalls that lose", stalled, activity=restless, limit="host"),
-    Model("stalls that do not lose", stalls_beside, activity=restless, plain=True),
+    Model("stalls that lose", stalled, stalls=GENERATOR, limit="host"),
+    Model("stalls that do not lose", ideal, stalls=GENERATOR, plain=True),
+    Model("stalls beside drops", dropping, stalls=GENERATOR, lossless=at(0.2, 0.21)),
+    Model("stalls beside a step", after(step), stalls=GENERATOR, truth=around_step),
+    Model("stalls beside hysteresis", hysteresis, stalls=GENERATOR, truth=at(0.9, 1.0)),
+    Model("stalls, and a buffer", buffer_of_time(0.05), stalls=GENERATOR),
+    Model("the switch is stalled", stalled, stalls=SWITCH, limit="host"),
+    Model("the switch stalls itself", stalled, stalls="nobody", lossless=at(0.0, 1.0)),
 )

@@ -68,14 +68,14 @@ def simulated_banner() -> Text:
 def _blocks(rows: Sequence[CaseRow], width: int) -> list[list[Column]]:
     """Return the columns, in one table where they fit and in several that fit 80 columns."""
     case = _column_case(rows)
-    answers = [*_goal_columns(rows), *_load_columns(rows)]
+    bounds = [*_goal_columns(rows), *_load_columns(rows)]
     if width >= WIDE:
-        columns = [*answers, *_rate_columns(rows), *_latency_columns(), *_effort_columns()]
+        columns = [*bounds, *_rate_columns(rows), *_latency_columns(), *_effort_columns(rows)]
         return [[case, *columns, _outcome()]]
     return [
-        [case, *answers, _limit(), _outcome()],
+        [case, *bounds, _limit(), _outcome()],
         [case, *(column for column in _rate_columns(rows) if column[0] != "limit")],
-        [case, *_latency_columns(), *_effort_columns()],
+        [case, *_latency_columns(), *_effort_columns(rows)],
     ]
 
 
@@ -106,7 +106,7 @@ def _goal_columns(rows: Sequence[CaseRow]) -> list[Column]:
     def cell(name: str) -> Callable[[CaseRow], str]:
         def found(row: CaseRow) -> str:
             goal = next((goal for goal in row.goals if goal.goal == name), None)
-            return "–" if goal is None else interval(goal)
+            return "–" if goal is None else "\n".join(answers(goal))
 
         return found
 
@@ -152,7 +152,12 @@ def _limit() -> Column:
         if row.loads:
             return _lines(load.limit.value for load in row.loads)
         limits = dict.fromkeys(goal.limit.value for goal in row.goals)
-        return " / ".join(limits) or "–"
+        clean = dict.fromkeys(
+            goal.clean.limit.value
+            for goal in row.goals
+            if goal.clean is not None and goal.clean.limit is not None and len(answers(goal)) > 1
+        )
+        return _lines(" / ".join(found) for found in (limits, clean) if found)
 
     return ("limit", cell)
 
@@ -168,8 +173,14 @@ def _latency_columns() -> list[Column]:
     return [(f"p{percent:g}", cell(percent)) for percent in PERCENTILES]
 
 
-def _effort_columns() -> list[Column]:
+def _effort_columns(rows: Sequence[CaseRow]) -> list[Column]:
+    def clean(row: CaseRow) -> str:
+        shares = [Fraction(goal.clean.share) for goal in row.goals if goal.clean is not None]
+        return f"{float(min(shares)):.1%}" if shares else "–"
+
+    known = any(goal.clean is not None for row in rows for goal in row.goals)
     return [
+        *([("clean", clean)] if known else []),
         ("trials", lambda row: str(row.record.trials) if row.record else "–"),
         ("time", lambda row: human_seconds(row.record.measured_ns / 1e9) if row.record else "–"),
         ("compliance", _compliance_cell),
@@ -198,10 +209,37 @@ def interval(goal: GoalResult) -> str:
     if goal.lower_fps is None:
         nothing = "none <" if Flag.AT_MINIMUM in goal.flags else "? …"
         return "unknown" if goal.upper_fps is None else f"{nothing} {human_fps(goal.upper_fps)}"
-    lower = human_fps(goal.lower_fps)
-    if goal.upper_fps is None:
+    return between(goal.lower_fps, goal.upper_fps)
+
+
+def answers(goal: GoalResult) -> list[str]:
+    """Write the answer to a goal, and the one from clean time if it is another."""
+    found, clean = [interval(goal)], goal.clean
+    if clean is None or clean.limit is None:
+        return found
+    told = {"lower_fps", "upper_fps", "limit"}
+    if goal.model_dump(include=told) != clean.model_dump(include=told):
+        found.append(f"clean {interval(goal.model_copy(update=dict(clean)))}")
+    return found
+
+
+def reasons(row: CaseRow) -> list[str]:
+    """Say why each interval of a case ends where it does."""
+    found = []
+    for goal in row.goals:
+        found.append(f"{goal.goal}: {goal.reason}")
+        if goal.clean is not None and len(answers(goal)) > 1:
+            share = f"{float(Fraction(goal.clean.share)):.1%}"
+            found.append(f"{goal.goal} in {share} clean time: {goal.clean.reason}")
+    return found
+
+
+def between(lower_fps: int, upper_fps: int | None) -> str:
+    """Write an interval, or a lower limit."""
+    lower = human_fps(lower_fps)
+    if upper_fps is None:
         return f"≥ {lower}"
-    upper = human_fps(goal.upper_fps)
+    upper = human_fps(upper_fps)
     number, _, unit = lower.partition(" ")
     return f"{number if upper.endswith(' ' + unit) else lower} … {upper}"
 
@@ -239,6 +277,21 @@ def _criteria(rows: Sequence[CaseRow]) -> list[Text]:
 
 def _notes(rows: Sequence[CaseRow], simulated: bool) -> list[Text]:
     measured = [row for row in rows if row.record is not None]
+    notes = [Text(line, style="dim") for line in _legend(rows, measured, simulated)]
+    for row in measured:
+        if row.record and row.record.reason and row.record.outcome is not Outcome.FAIL:
+            style = OUTCOME_STYLES[row.record.outcome]
+            notes.append(Text(f"{row.planned.label}: {row.record.reason}", style=style))
+    for text, labels in _warnings(measured).items():
+        notes.append(Text(f"! {text}{_concerning(labels, measured)}", style="yellow"))
+    if any(row.record and row.record.flags for row in measured):
+        notes.append(Text("  more on a flag: vsperf explain FLAG", style="dim"))
+    for item, labels in _compliances(measured).items():
+        notes.append(Text(_compliance_line(item) + _concerning(labels, measured)))
+    return notes
+
+
+def _legend(rows: Sequence[CaseRow], measured: Sequence[CaseRow], simulated: bool) -> list[str]:
     lines = []
     if any(row.goals for row in rows):
         lines.append(
@@ -246,21 +299,14 @@ def _notes(rows: Sequence[CaseRow], simulated: bool) -> list[Text]:
         )
     elif measured:
         lines.append("rates per direction")
+    if any(goal.clean is not None for row in rows for goal in row.goals):
+        lines.append("clean: only the time in which nothing kept generator or switch from running")
     references = {row.middle_latency.reference for row in rows if row.middle_latency}
     if references:
         lines.append(f"latency at {', '.join(sorted(references))}, all directions together")
     if simulated and measured:
         lines.append("time is that of the model")
-    notes = [Text(line, style="dim") for line in lines]
-    for row in measured:
-        if row.record and row.record.reason and row.record.outcome is not Outcome.FAIL:
-            style = OUTCOME_STYLES[row.record.outcome]
-            notes.append(Text(f"{row.planned.label}: {row.record.reason}", style=style))
-    for text, labels in _warnings(measured).items():
-        notes.append(Text(f"! {text}{_concerning(labels, measured)}", style="yellow"))
-    for item, labels in _compliances(measured).items():
-        notes.append(Text(_compliance_line(item) + _concerning(labels, measured)))
-    return notes
+    return lines
 
 
 def _warnings(rows: Sequence[CaseRow]) -> dict[str, list[str]]:
@@ -269,10 +315,19 @@ def _warnings(rows: Sequence[CaseRow]) -> dict[str, list[str]]:
     for row in rows:
         if row.record is None:
             continue
-        texts = [f"{flag.value}: {flag.meaning}" for flag in row.record.flags]
-        for text in (*texts, *row.record.warnings):
+        texts = [f"{flag.value}: {flag.gist}" for flag in row.record.flags]
+        for text in (*texts, *row.record.warnings, *_unclean(row)):
             found.setdefault(text, []).append(row.planned.label)
     return found
+
+
+def _unclean(row: CaseRow) -> list[str]:
+    """Say why there is no answer from clean time, where there is none."""
+    return [
+        f"no {goal.goal} from clean time: {goal.clean.reason}"
+        for goal in row.goals
+        if goal.clean is not None and goal.clean.limit is None
+    ]
 
 
 def _compliances(rows: Sequence[CaseRow]) -> dict[Compliance, list[str]]:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from vsperf.deploy.planner import CasePlan
 from vsperf.engine.criteria import believed, check_all, contradicted, flags_of, outcome_of
-from vsperf.engine.surroundings import flags_around, host_losses, sorted_flags
+from vsperf.engine.surroundings import flags_around, sorted_flags
 from vsperf.errors import ExitCode, VsperfError
 from vsperf.record.host import Surroundings
 from vsperf.record.result import SearchResult
@@ -46,7 +46,7 @@ def close_case(
         compliance=()
         if outcome is Outcome.INVALID
         else compliance_of(case.spec, case.sister_sizes, result),
-        warnings=(*warnings, *host_losses(result, trials, surroundings)),
+        warnings=warnings,
         surroundings=surroundings,
         **_totals(trials),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from vsperf.record.clean import CleanTrial, in_clean_time
 from vsperf.record.flags import Flag
 from vsperf.record.trial import Direction, Trial, TrialCounts, intended_frames
 from vsperf.spec.traffic import LATE_NS, TrialPolicy
@@ -128,7 +129,8 @@ def judge_with_context(trial: Trial, policy: TrialPolicy) -> tuple[Flag, ...]:
         flags.append(Flag.UNEXPLAINED)
     if trial.lost_frames and trial.behind_frames:
         flags.append(Flag.GENERATOR_BEHIND)
-    if trial.stall_frames:
+    left = in_clean_time(trial)
+    if trial.lost_frames and isinstance(left, CleanTrial) and left.enough and not left.lost_frames:
         flags.append(Flag.HOST_STALLED)
     if trial.held_up:
         flags.append(Flag.KEPT_FROM_RUNNING)

@@ -1,22 +1,26 @@
-"""What the machine has to do with a result: shared CPUs, CPUs that moved, loss by stalls. Pure."""
+"""What the machine has to do with a result: shared CPUs and CPUs that moved. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from vsperf.human import human_fps, human_ns
+from vsperf.human import human_fps
 from vsperf.record.flags import Flag
-from vsperf.record.histogram import excess_ns
-from vsperf.record.host import Calibration, Stalls, Surroundings
+from vsperf.record.host import Calibration, Surroundings
 from vsperf.record.result import Limit, SearchResult
-from vsperf.record.trial import Trial
+from vsperf.record.trial import Purpose, Trial
 from vsperf.search.base import Loads
 from vsperf.search.build import loads_of
-from vsperf.search.verdict import percent
 from vsperf.spec.case import CaseSpec
 from vsperf.units import NANOSECONDS
 
+PARTS = 4
+"""Of the second half of a warm-up. Where it is not over, each is faster than the one before, and"""
+WARMER = Fraction(21, 20)
+"""the last is so many times as fast as the first; less may be chance."""
+LEAST_SLOTS = 5
+"""In each part that say something."""
 MOVED = Fraction(3, 2)
 """A cache line that takes so many times longer than before takes another way."""
 
@@ -35,8 +39,32 @@ def flags_around(
         Flag.SHARED_CPU: shared_cpu,
         Flag.EMULATED: any(emulated(facts) for facts in surroundings.machines.values()),
         Flag.CORES_MOVED: moved(trips),
+        Flag.STILL_WARMING: any(warming(one) for one in trials if one.purpose is Purpose.WARM_UP),
     }
     return tuple(flag for flag, applies in said.items() if applies)
+
+
+def warming(trial: Trial) -> bool:
+    """Whether more and more came through in the second half of a trial, in clean slots of time.
+
+    A slot that is not stored lost nothing, so all that was due in it came through.
+    """
+    slots = trial.slots
+    if slots is None or slots.cut:
+        return False
+    due = trial.load_fps * slots.width_ns // NANOSECONDS * len(trial.directions)
+    through = {slot.index: sum(slot.received_frames) for slot in slots.noted}
+    left_out = {slot.index for slot in slots.left_out(silent=True)}
+    length = slots.count // (2 * PARTS)
+    begins = [slots.count - 1 - (PARTS - part) * length for part in range(PARTS)]
+    parts = [
+        [through.get(n, due) for n in range(begin, begin + length) if n not in left_out]
+        for begin in begins
+    ]
+    if any(len(part) < LEAST_SLOTS for part in parts):
+        return False
+    means = [Fraction(sum(part), len(part)) for part in parts]
+    return means == sorted(means) and means[-1] > WARMER * means[0]
 
 
 def moved(round_trips_ns: Sequence[int]) -> bool:
@@ -66,38 +94,3 @@ def outdated(calibration: Calibration, result: SearchResult) -> bool:
     """Whether a result ends where the generator did in an earlier run, and may no longer."""
     limits = [goal.limit for goal in result.goals] + [load.limit for load in result.loads]
     return calibration.cached and Limit.GENERATOR in limits
-
-
-def host_losses(
-    result: SearchResult, trials: Sequence[Trial], surroundings: Surroundings
-) -> tuple[str, ...]:
-    """Say what loss the stalls of the machine alone explain at a load that passed without any.
-
-    A CPU that stands still for longer than its ring lasts loses what arrives after that. When no
-    loss was seen all the same, the trials were short enough to fall between two such stalls.
-    """
-    generator = next((t.generator for t in trials if t.generator is not None), None)
-    if generator is None or generator.ring_frames is None or generator.paused_ns is not None:
-        return ()
-    ring = generator.ring_frames
-    found = []
-    for goal in result.goals:
-        if goal.lower_fps is None or Fraction(goal.loss_ratio) != 0:
-            continue
-        holds_ns = ring * NANOSECONDS // goal.lower_fps
-        ratio = max((loss_by(stalls, holds_ns) for stalls in surroundings.stalls), default=0.0)
-        if ratio > 0:
-            longest = max(stalls.longest_ns for stalls in surroundings.stalls)
-            found.append(
-                f"{goal.goal}: the machine stalls for up to {human_ns(longest)}, and at "
-                f"{human_fps(goal.lower_fps)} the rings hold {human_ns(holds_ns)}; that alone "
-                f"explains a loss of {percent(Fraction(ratio))} over longer times"
-            )
-    return tuple(found)
-
-
-def loss_by(stalls: Stalls, holds_ns: int) -> float:
-    """Return the share of time in stalls beyond what a ring can hold."""
-    if stalls.histogram is None or stalls.longest_ns <= holds_ns:
-        return 0.0
-    return excess_ns(stalls.histogram, holds_ns) / stalls.observed_ns

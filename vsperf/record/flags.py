@@ -33,6 +33,11 @@ class Flag(enum.StrEnum):
         member.meaning = meaning
         return member
 
+    @property
+    def gist(self) -> str:
+        """What it means, in one sentence."""
+        return self.meaning.partition(". ")[0].rstrip(".")
+
     # Of a trial: something makes its counters unusable.
     NOTHING_SENT = (
         "nothing-sent",
@@ -139,8 +144,9 @@ class Flag(enum.StrEnum):
     HOST_STALLED = (
         "host-stalled",
         Severity.NOTE,
-        "The machine kept the generator from running for longer than the rings can hold the "
-        "frames of this load. Loss in such a trial is the machine's as much as the switch's.",
+        "All that this trial lost it lost in slots of time in which the generator, or the switch "
+        "as the kernel has it, was kept from running. That loss is the machine's, and in clean "
+        "time, which leaves such slots out, the trial passed.",
     )
     KEPT_FROM_RUNNING = (
         "switch-kept-from-running",
@@ -196,17 +202,17 @@ class Flag(enum.StrEnum):
     SHARED_CPU = (
         "shared-cpu",
         Severity.SUSPECT,
-        "Parts that never sleep (the switch's polling thread, the generator, the processors of "
-        "virtual machines) share a CPU, because there are too few. The result is functional only: "
-        "it shows that frames pass and not how fast, since the scheduler of the machine is what "
-        "it measures.",
+        "The result is functional only: parts that never sleep (the switch's polling thread, the "
+        "generator, the processors of virtual machines) share a CPU, because there are too few. It "
+        "shows that frames pass and not how fast, since the scheduler of the machine is what is "
+        "measured.",
     )
     EMULATED = (
         "emulated-guest",
         Severity.SUSPECT,
-        "The processors of virtual machines are emulated in software (TCG), because KVM is not "
-        "there or boots no guest. The result is functional only: such a guest is slower by orders "
-        "of magnitude than one on KVM.",
+        "The result is functional only: the processors of virtual machines are emulated in "
+        "software (TCG), because KVM is not there or boots no guest. Such a guest is slower by "
+        "orders of magnitude than one on KVM.",
     )
     CORES_MOVED = (
         "cores-moved",
@@ -249,6 +255,13 @@ class Flag(enum.StrEnum):
         "failed, or at the upper one passed. The switch or its machine changed while it was "
         "measured (a clock, a cache, overload before), so the interval is that of no one moment. "
         "Longer trials and a longer warm-up help, if it comes to rest at all.",
+    )
+    STILL_WARMING = (
+        "still-warming",
+        Severity.SUSPECT,
+        "In the second half of the warm-up the switch forwarded more and more, by a twentieth and "
+        "above. It had not come to rest when the search began, so early trials may have failed at "
+        "loads that it carries. A longer `trial.warm_up` helps.",
     )
     LOSS_INVERSION = (
         "loss-inversion",

@@ -99,15 +99,6 @@ def summary(encoded: str | None) -> LatencySummary | None:
     )
 
 
-def excess_ns(encoded: str, limit_ns: int) -> int:
-    """Return by how much all values together lie above a limit."""
-    return sum(
-        (item.value_iterated_to - limit_ns) * item.count_added_in_this_iter_step
-        for item in _read(encoded).get_recorded_iterator()
-        if item.value_iterated_to > limit_ns
-    )
-
-
 def _empty() -> HdrHistogram:
     from hdrh.histogram import HdrHistogram
 

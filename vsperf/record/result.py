@@ -38,6 +38,22 @@ Ratio = Annotated[str, Field(pattern=r"^-?\d+(/[1-9]\d*)?$", max_length=4000)]
 """An exact ratio, such as 0 or 1/200."""
 
 
+class CleanResult(Record):
+    """The answer to a goal from clean time: no slot counts in which a part was kept from running.
+
+    There is none where less than half of the time is clean, or the time given did not suffice.
+    """
+
+    share: Ratio
+    """Of the sending time of the search that counts."""
+    lower_fps: int | None = None
+    upper_fps: int | None = None
+    limit: Limit | None = None
+    """What kept this result from being higher; None where there is none."""
+    reason: str
+    flags: tuple[Flag, ...] = ()
+
+
 class GoalResult(Record):
     """The answer to one goal: the interval in which the highest passing load lies."""
 
@@ -54,6 +70,8 @@ class GoalResult(Record):
     reason: str
     """One sentence on why the interval ends where it ends."""
     flags: tuple[Flag, ...] = ()
+    clean: CleanResult | None = None
+    """The same from clean time alone; None when nobody knows what time is."""
 
     @property
     def bracketed(self) -> bool:

@@ -6,14 +6,10 @@ was lost or refused, and nobody stood still.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pydantic import Field
 
 from vsperf.record.base import Record
 
-STILL_NS = 100_000
-"""Who stood still for longer in a slot, did so: what is shorter, any machine does now and then."""
 NEIGHBOURS = 1
 """How many slots on each side of one in which something happened are stored with it."""
 
@@ -35,7 +31,8 @@ class Slot(Record):
     away_ns: int
     """Time for which the machine kept the generator from running, in gaps of more than 100 µs."""
     silent_ns: int
-    """Time for which frames were on their way too long and none came, while the generator ran."""
+    """Time for which frames were on their way too long and none came, while the generator ran; in
+    silences of more than 100 µs."""
 
     @property
     def lost_frames(self) -> Frames:
@@ -44,9 +41,14 @@ class Slot(Record):
         return tuple(sent - received for sent, received in pairs)
 
     @property
-    def still(self) -> bool:
-        """Whether generator or path stood still in it."""
-        return max(self.away_ns, self.silent_ns) > STILL_NS
+    def away(self) -> bool:
+        """Whether the generator was kept from running in it."""
+        return self.away_ns > 0
+
+    @property
+    def silent(self) -> bool:
+        """Whether the path stood still in it."""
+        return self.silent_ns > 0
 
 
 class Slots(Record):
@@ -64,48 +66,22 @@ class Slots(Record):
     cut: bool = False
     """There were more of these than are stored, so nobody knows of the others."""
 
+    @property
+    def silence_ns(self) -> int:
+        """Time in all slots in which the path stood still."""
+        return sum(slot.silent_ns for slot in self.noted if slot.silent)
 
-@dataclass(frozen=True, slots=True)
-class CleanTime:
-    """What is left of a trial without the slots in which somebody stood still."""
+    def left_out(self, *, silent: bool, guard: int = NEIGHBOURS) -> tuple[Slot, ...]:
+        """Return the slots in which the generator was away, and `guard` on each side of them.
 
-    left_out: tuple[int, ...]
-    """Numbers of the slots that do not count, whether or not they lost frames."""
-    count: int
-    """Slots that do."""
-    sent_frames: Frames
-    lost_frames: Frames
-    refused_frames: Frames
-
-
-def clean(slots: Slots, guard: int = NEIGHBOURS) -> CleanTime | None:
-    """Leave out the slots in which generator or path stood still, and `guard` on each side of them.
-
-    What they lost is not looked at. None when nobody knows of all slots what happened in them.
-    """
-    if not 0 <= guard <= NEIGHBOURS:
-        raise ValueError(f"only {NEIGHBOURS} neighbour of a slot is stored, not {guard}")
-    if slots.cut:
-        return None
-    out = {
-        index
-        for slot in slots.noted
-        if slot.still
-        for index in range(slot.index - guard, slot.index + guard + 1)
-        if 0 <= index < slots.count
-    }
-    gone = [slot for slot in slots.noted if slot.index in out]
-    sent = _without(slots.sent_frames, [slot.sent_frames for slot in gone])
-    received = _without(slots.received_frames, [slot.received_frames for slot in gone])
-    return CleanTime(
-        left_out=tuple(sorted(out)),
-        count=slots.count - len(out),
-        sent_frames=sent,
-        lost_frames=_without(sent, [received]),
-        refused_frames=_without(slots.refused_frames, [slot.refused_frames for slot in gone]),
-    )
-
-
-def _without(total: Frames, parts: list[Frames]) -> Frames:
-    """Return what is left of each direction's total."""
-    return tuple(whole - sum(part[n] for part in parts) for n, whole in enumerate(total))
+        With `silent`, those too in which the path stood still. What they lost is not looked at.
+        """
+        if not 0 <= guard <= NEIGHBOURS:
+            raise ValueError(f"only {NEIGHBOURS} neighbour of a slot is stored, not {guard}")
+        out = {
+            index
+            for slot in self.noted
+            if slot.away or (silent and slot.silent)
+            for index in range(slot.index - guard, slot.index + guard + 1)
+        }
+        return tuple(slot for slot in self.noted if slot.index in out and slot.index < self.count)

@@ -234,20 +234,6 @@ class Trial(TrialCounts):
         return sum(direction.lost_frames for direction in self.directions)
 
     @property
-    def stall_frames(self) -> int:
-        """Frames per direction that the longest stall of the generator's CPU explains at most.
-
-        While it did not run, frames arrived at the trial's load, and its ring held so many. One
-        whose schedule stands still meanwhile lets nothing arrive that its ring could not hold.
-        """
-        if self.generator is None or self.generator.ring_frames is None:
-            return 0
-        if self.generator.paused_ns is not None:
-            return 0
-        arrived = self.generator.longest_gap_ns * self.load_fps // NANOSECONDS
-        return max(0, arrived - self.generator.ring_frames)
-
-    @property
     def behind_frames(self) -> int:
         """Frames per direction that can have been lost before the generator's own rings.
 
@@ -257,6 +243,11 @@ class Trial(TrialCounts):
             return 0
         arrived = self.generator.behind_ns * self.load_fps // NANOSECONDS
         return arrived + self.generator.missed_frames
+
+    @property
+    def kept_ns(self) -> int:
+        """Time that polling threads of the switch and of machines were kept from running."""
+        return sum(one.kept_ns for one in self.threads if one.part != GENERATOR)
 
     @property
     def held_up(self) -> tuple[ThreadActivity, ...]:

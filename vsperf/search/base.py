@@ -91,6 +91,13 @@ class Loads:
     generator_cap: int | None = None
     """What the generator can do without a switch; None when it was not measured."""
 
+    def between(self, lower: int, upper: int) -> int:
+        """Return the middle of two loads, or what is next to it in the array of loads."""
+        if self.step is None:
+            return (lower + upper) // 2
+        steps = (upper - lower) // self.step
+        return upper - max(1, steps // 2) * self.step
+
 
 class Search(Protocol):
     """A search algorithm, ready to run; pure but for the trials it asks for."""

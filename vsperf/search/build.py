@@ -9,6 +9,7 @@ from fractions import Fraction
 from vsperf.errors import Problem, SpecError
 from vsperf.search import base
 from vsperf.search.classify import DurationRule
+from vsperf.search.clean import CleanTime
 from vsperf.search.confirm import Confirmed
 from vsperf.search.fixed import FixedLoads
 from vsperf.search.mlr import MlrGoal, MultipleLossRatio
@@ -20,16 +21,19 @@ from vsperf.units import Duration, FrameSize, LinkSpeed, Rate, Ratio
 
 
 def build(spec: Search, loads: base.Loads) -> base.Search:
-    """Return the search that a specification asks for, with a closing pair if it has bounds."""
+    """Return the search that a specification asks for; if it has bounds, they are closed in on.
+
+    That is, they are answered once more in clean time, and tried again at the end.
+    """
     found = method(spec, loads)
     match found:
         case MultipleLossRatio():
-            rules = {name: goal.rule for name, goal in found.goals.items()}
-            return Confirmed(found, rules, max(rule.final_ns for rule in rules.values()))
+            duration_ns = max(goal.rule.final_ns for goal in found.goals.values())
         case Bisection() | VerifiedBinarySearch():
-            return Confirmed(found, found.rules, found.duration_ns)
+            duration_ns = found.duration_ns
         case _:
             return found
+    return Confirmed(found, CleanTime(found.questions, duration_ns), duration_ns)
 
 
 def method(spec: Search, loads: base.Loads) -> base.Search:

@@ -2,9 +2,9 @@
 
 The rule is the load classification of RFC 9971, in exact fractions: a load is an upper bound when
 the goal cannot be met any more however the missing time would turn out, a lower bound when it
-cannot be missed any more, and undecided in between. A trial counts with its intended duration;
-the waits around it do not count, for nothing was measured in them. Since sums do not depend on
-their order, neither does a classification.
+cannot be missed any more, and undecided in between. A trial counts with its intended duration, or
+with what of it is clean; the waits around it do not count, for nothing was measured in them. Since
+sums do not depend on their order, neither does a classification.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Protocol
 
+from vsperf.record.clean import counted_ns
 from vsperf.record.flags import Flag
 from vsperf.record.trial import Trial
 
@@ -100,11 +101,11 @@ class DurationRule:
         for trial in trials:
             high = fails(trial, self.loss_ratio)
             if trial.duration_ns >= self.final_ns:
-                full_high += trial.duration_ns * high
-                full_low += trial.duration_ns * (not high)
+                full_high += counted_ns(trial) * high
+                full_low += counted_ns(trial) * (not high)
             else:
-                short_high += trial.duration_ns * high
-                short_low += trial.duration_ns * (not high)
+                short_high += counted_ns(trial) * high
+                short_low += counted_ns(trial) * (not high)
         excused = short_low * self.exceed_ratio / (1 - self.exceed_ratio)
         lossy = full_high + max(Fraction(0), short_high - excused)
         known = lossy + full_low
@@ -136,10 +137,10 @@ class DurationRule:
         as lost altogether; the loss that (1 - exceed ratio) of the time stays within is taken.
         """
         full = sorted((t for t in trials if t.duration_ns >= self.final_ns), key=_loss)
-        known = sum(trial.duration_ns for trial in full)
+        known = sum(counted_ns(trial) for trial in full)
         remaining = max(known, self.sum_ns) * (1 - self.exceed_ratio)
         for trial in full:
-            remaining -= trial.duration_ns
+            remaining -= counted_ns(trial)
             if remaining <= 0:
                 return int(trial.load_fps * (1 - trial.loss_ratio))
         return 0

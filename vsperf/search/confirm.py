@@ -11,13 +11,16 @@ only if all of them agree the bound is contradicted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from vsperf.record.clean import in_clean_time
 from vsperf.record.flags import Flag
-from vsperf.record.result import GoalResult, Limit, SearchResult
+from vsperf.record.result import CleanResult, GoalResult, Limit, SearchResult
+from vsperf.record.trial import Trial
 from vsperf.search.base import Budget, BudgetExhausted, Probe, Search
 from vsperf.search.classify import DurationRule, Rule, failed
+from vsperf.search.clean import CleanTime
 
 TRIALS = 3
 """That must all speak against a bound,"""
@@ -34,7 +37,7 @@ class Confirmed:
     """A search whose bounds are tried again at its end."""
 
     search: Search
-    rules: Mapping[str, Rule]
+    clean: CleanTime
     duration_ns: int
     """Of a full-length trial."""
 
@@ -54,7 +57,10 @@ class Confirmed:
 
     def _once(self, probe: Probe) -> tuple[SearchResult, set[str]]:
         """Return what a search finds that knows of no earlier trial, and what changed since."""
-        result = self.search.run(Probe(probe, Budget()))
+        inner = Probe(probe, Budget())
+        result = self.search.run(inner)
+        with probe.budget.holding_back(2 * (self.duration_ns + probe.overhead_ns)):
+            result = self.clean.add(result, inner)
         try:
             return result, self._changed(result, Probe(probe, Budget()))
         except BudgetExhausted:
@@ -66,29 +72,49 @@ class Confirmed:
         The lower bounds are tried last: they are the result, so it is for them that nothing later
         should be unknown.
         """
-        tried = [goal for goal in result.goals if goal.limit not in NOT_TRIED]
-        upper = [(goal, goal.upper_fps, False) for goal in tried]
-        lower = [(goal, goal.lower_fps, True) for goal in tried]
+        answers = [(goal.goal, *one) for goal in result.goals for one in _views(goal)]
+        upper = [(goal, view, found.upper_fps, False) for goal, view, found in answers]
+        lower = [(goal, view, found.lower_fps, True) for goal, view, found in answers]
         return {
-            goal.goal
-            for goal, load_fps, fails in (*upper, *lower)
-            if load_fps is not None and self._all(goal, load_fps, closing, fails=fails)
+            goal
+            for goal, view, load_fps, fails in (*upper, *lower)
+            if load_fps is not None and self._all(goal, view, load_fps, closing, fails=fails)
         }
 
-    def _all(self, goal: GoalResult, load_fps: int, closing: Probe, *, fails: bool) -> bool:
+    def _all(self, goal: str, view: View, load_fps: int, closing: Probe, *, fails: bool) -> bool:
         """Whether all closing trials at a load fail, or all pass; goals share them."""
-        allowed = self.rules[goal.goal].loss_ratio
+        rule = self.clean.questions[goal].rule
         made = [trial for trial in closing.trials if trial.load_fps == load_fps]
-        for number in range(self._trials(goal)):
+        for number in range(_trials(rule)):
             trial = made[number] if number < len(made) else closing(load_fps, self.duration_ns)
-            if failed(trial, allowed) is not fails:
+            if failed(view(trial), rule.loss_ratio) is not fails:
                 return False
         return True
 
-    def _trials(self, goal: GoalResult) -> int:
-        rule = self.rules[goal.goal]
-        tolerant = isinstance(rule, DurationRule) and rule.exceed_ratio > 0
-        return TRIALS_AGAINST_A_SHARE if tolerant else TRIALS
+
+View = Callable[[Trial], Trial]
+"""How a trial is looked at: as it is, or without the time that is not clean."""
+
+
+def _views(goal: GoalResult) -> list[tuple[View, GoalResult | CleanResult]]:
+    """Return the answers to a goal whose bounds are the switch's, and how to look at trials there.
+
+    Where both have the same bounds, those of clean time are tried with the others.
+    """
+    found: list[tuple[View, GoalResult | CleanResult]] = []
+    if goal.limit not in NOT_TRIED:
+        found.append((lambda trial: trial, goal))
+    clean = goal.clean
+    if clean is None or clean.limit is None or clean.limit in NOT_TRIED:
+        return found
+    if not found or (clean.lower_fps, clean.upper_fps) != (goal.lower_fps, goal.upper_fps):
+        found.append((in_clean_time, clean))
+    return found
+
+
+def _trials(rule: Rule) -> int:
+    tolerant = isinstance(rule, DurationRule) and rule.exceed_ratio > 0
+    return TRIALS_AGAINST_A_SHARE if tolerant else TRIALS
 
 
 def _flagged(goal: GoalResult, changed: set[str]) -> GoalResult:

@@ -15,7 +15,7 @@ from vsperf.search.verdict import (
     counted_by_nobody,
     lost_by_the_generator,
     lost_in_machines,
-    machine_stalled,
+    lost_in_stalls,
     percent,
 )
 
@@ -68,7 +68,7 @@ class FixedLoads:
     def _limit(self, load: int, lossy: Sequence[Trial]) -> tuple[Limit, str]:
         by_switch = [trial for trial in lossy if failed_in_switch(trial, self.loss_ratio)]
         if by_switch:
-            return _blame(by_switch)
+            return _blame(by_switch, self.loss_ratio)
         if lossy:
             worst = percent(max(trial.loss_ratio for trial in lossy))
             return Limit.GENERATOR, f"up to {worst} is missing, and the generator is short of it"
@@ -79,10 +79,10 @@ class FixedLoads:
         return Limit.SETTING, "the load given passed"
 
 
-def _blame(trials: Sequence[Trial]) -> tuple[Limit, str]:
+def _blame(trials: Sequence[Trial], loss_ratio: Fraction) -> tuple[Limit, str]:
     """Return whose loss it was in trials that lost more of what was offered than allowed."""
     worst = percent(max(trial.switch_loss_ratio for trial in trials))
-    if (stalls := machine_stalled(trials)) is not None:
+    if (stalls := lost_in_stalls(trials, loss_ratio)) is not None:
         return Limit.HOST, stalls
     if (behind := lost_by_the_generator(trials)) is not None:
         return Limit.GENERATOR, behind

@@ -121,6 +121,14 @@ class MultipleLossRatio:
     loads: Loads
     verify_upper: int
 
+    @property
+    def questions(self) -> dict[str, Question]:
+        """What each goal asks."""
+        return {
+            name: Question(name, goal.rule, self.loads, goal.narrow)
+            for name, goal in self.goals.items()
+        }
+
     def run(self, probe: Probe) -> SearchResult:
         """Let the library search, check its bounds, then try single-trial upper bounds again."""
         loosest = max(goal.rule.loss_ratio for goal in self.goals.values())
@@ -135,11 +143,8 @@ class MultipleLossRatio:
             for name, goal in self.goals.items()
         }
         goals = tuple(
-            answer(
-                Question(name, goal.rule, self.loads, goal.narrow, *verified[name], complete),
-                probe.trials,
-            )
-            for name, goal in self.goals.items()
+            answer(question.ended(*verified[name], complete=complete), probe.trials)
+            for name, question in self.questions.items()
         )
         cut_short = any(unverified for _, unverified in verified.values())
         return SearchResult(goals=goals, complete=complete and not cut_short)

@@ -30,6 +30,14 @@ class Bisection:
     """Width at which an interval is narrow enough [fps]."""
     verify_upper: int
 
+    @property
+    def questions(self) -> dict[str, Question]:
+        """What each goal asks."""
+        return {
+            name: Question(name, rule, self.loads, self._narrow)
+            for name, rule in self.rules.items()
+        }
+
     def run(self, probe: Probe) -> SearchResult:
         """Bisect for each goal in turn, strictest first, then try the upper bounds again."""
         verified: dict[str, tuple[bool | None, bool]] = {}
@@ -42,11 +50,8 @@ class Bisection:
         for name, rule in self.rules.items():
             verified[name] = verify_upper(rule, probe, self.duration_ns, self.verify_upper)
         goals = tuple(
-            answer(
-                Question(name, rule, self.loads, self._narrow, *verified[name], complete),
-                probe.trials,
-            )
-            for name, rule in self.rules.items()
+            answer(question.ended(*verified[name], complete=complete), probe.trials)
+            for name, question in self.questions.items()
         )
         cut_short = any(unverified for _, unverified in verified.values())
         return SearchResult(goals=goals, complete=complete and not cut_short)

@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from vsperf.record.clean import counted_ns
 from vsperf.record.result import SearchResult
 from vsperf.record.trial import Trial
 from vsperf.search.base import BudgetExhausted, Loads, Probe
@@ -38,7 +39,11 @@ class VerificationRule:
     """z [frames]."""
 
     def bound(self, trials: Sequence[Trial], fails: Failed = failed) -> Bound:
-        """Believe great loss at once, small loss only if every repeat has it too."""
+        """Believe great loss at once, small loss only if every repeat has it too.
+
+        Of a trial whose time does not even half count nothing is believed.
+        """
+        trials = [trial for trial in trials if 2 * counted_ns(trial) >= trial.duration_ns]
         lossy = [trial for trial in trials if fails(trial, self.loss_ratio)]
         if any(_lost(trial, fails) > self.loss_threshold for trial in lossy):
             return Bound.UPPER
@@ -68,6 +73,14 @@ class VerifiedBinarySearch:
     """S: the loads that may be tried, lowest first."""
     duration_ns: int
 
+    @property
+    def questions(self) -> dict[str, Question]:
+        """What each goal asks."""
+        loads = replace(self.loads, minimum=self.array[0])
+        return {
+            name: Question(name, rule, loads, self._adjacent) for name, rule in self.rules.items()
+        }
+
     def run(self, probe: Probe) -> SearchResult:
         """Search the array for each goal in turn, strictest first."""
         complete = True
@@ -76,10 +89,9 @@ class VerifiedBinarySearch:
                 self._search(rule, probe)
         except BudgetExhausted:
             complete = False
-        loads = replace(self.loads, minimum=self.array[0])
         goals = tuple(
-            answer(Question(name, rule, loads, self._adjacent, complete=complete), probe.trials)
-            for name, rule in self.rules.items()
+            answer(question.ended(complete=complete), probe.trials)
+            for question in self.questions.values()
         )
         return SearchResult(goals=goals, complete=complete)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from vsperf.human import human_fps, human_ns
+from vsperf.record.clean import CleanTrial, clean_share, in_clean_time
 from vsperf.record.flags import Flag
 from vsperf.record.result import GoalResult, Limit
 from vsperf.record.trial import Trial
@@ -60,6 +61,12 @@ class Question:
     """False when the time ended during the search, whether or not this goal was reached."""
     provisional: bool = False
     """Whether the bounds rest on less time than the goal asks for."""
+
+    def ended(
+        self, verified: bool | None = None, unverified: bool = False, *, complete: bool
+    ) -> Question:
+        """Return the question with what its search came to."""
+        return replace(self, verified=verified, unverified=unverified, complete=complete)
 
 
 def answer(question: Question, trials: Sequence[Trial]) -> GoalResult:
@@ -135,7 +142,7 @@ def _lossy(question: Question, groups: Groups, bounds: Bounds, upper: int) -> tu
     """Return whose loss it was that made the upper bound."""
     rule = question.rule
     own = [trial for trial in groups[upper] if failed_in_switch(trial, rule.loss_ratio)]
-    if (stalls := machine_stalled(own)) is not None:
+    if (stalls := lost_in_stalls(own, rule.loss_ratio)) is not None:
         return Limit.HOST, stalls
     if (behind := lost_by_the_generator(own)) is not None:
         return Limit.GENERATOR, behind
@@ -176,14 +183,18 @@ def _unbounded(question: Question, bounds: Bounds) -> tuple[Limit, str]:
     return Limit.SETTING, f"the highest load allowed, {human_fps(lower)}, passed"
 
 
-def machine_stalled(own: Sequence[Trial]) -> str | None:
-    """Say so if stalls of the machine suffice to explain every trial that the switch failed."""
-    if not own or any(trial.worst_direction.lost_frames > trial.stall_frames for trial in own):
+def lost_in_stalls(own: Sequence[Trial], loss_ratio: Fraction) -> str | None:
+    """Say so if nothing but loss in slots that are not clean made the switch fail every trial."""
+    cleaned = [in_clean_time(trial) for trial in own]
+    if not own or not all(
+        isinstance(trial, CleanTrial) and trial.enough and not failed_in_switch(trial, loss_ratio)
+        for trial in cleaned
+    ):
         return None
-    longest_ns = max(trial.generator.longest_gap_ns for trial in own if trial.generator)
     return (
-        f"at {human_fps(own[0].load_fps)} every loss is one that a stall of the machine explains "
-        f"(its generator did not run for up to {human_ns(longest_ns)}, and a ring holds less)"
+        f"at {human_fps(own[0].load_fps)} no trial would have failed without loss in time in which "
+        "generator or switch were kept from running "
+        f"({percent(1 - (clean_share(own) or Fraction(0)))} of it)"
     )
 
 

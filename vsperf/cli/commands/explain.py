@@ -23,7 +23,8 @@ LIMITS = {
     "switch may do better with faster machines.",
     Limit.GENERATOR: "The generator could not send more. The switch may do better.",
     Limit.LINK: "The line rate was reached without loss. The switch may do better.",
-    Limit.HOST: "The machine itself stalled, so the loss says nothing on the switch.",
+    Limit.HOST: "What made trials fail was lost while the machine kept generator or switch from "
+    "running, so it says nothing on the switch. The answer from clean time is without it.",
     Limit.UNCOUNTED: "Frames went missing, and no counter of switch or machines says where. The "
     "switch may do better, or something beside it drops frames.",
     Limit.SETTING: "The highest load that the settings allow (`search.max_load`) passed.",
@@ -37,6 +38,14 @@ OUTCOMES = {
     Outcome.ERROR: "A component failed before there was a number.",
     Outcome.SKIP: "It was not run, for the reason given.",
     Outcome.ABORTED: "It was interrupted; `vsperf run --resume RUN` runs it again.",
+}
+TIMES = {
+    "clean": "Time in which nothing kept the generator or the switch from running. A trial is "
+    "counted in slots of about 10 ms. Left out are those in which the generator did not run for "
+    "100 µs or more, those in which no frame came for as long while the kernel says that a polling "
+    "thread behind it did not run, and one slot on each side, whatever they lost. What is left is "
+    "searched like any other time, until it fills what the goal asks for; where less than half is "
+    "left, there is no such answer. Standards are held against the answer from all time.",
 }
 STANDARDS = {
     Standard.RFC2544: "Benchmarking methodology: constant loads, 60 s trials, no loss at all.",
@@ -55,6 +64,7 @@ def topics() -> dict[str, dict[str, str]]:
     return {
         "exit-codes": {str(int(code)): code.meaning for code in ExitCode},
         "outcomes": {outcome.value: text for outcome, text in OUTCOMES.items()},
+        "time": TIMES,
         "limits": {limit.value: text for limit, text in LIMITS.items()},
         "flags": {
             flag.value: f"[{flag.severity}: {SEVERITIES[flag.severity]}] {flag.meaning}"

@@ -27,7 +27,7 @@ from vsperf.cli.selection import (
     results_option,
 )
 from vsperf.cli.summary import CaseRow, latency_rows
-from vsperf.cli.tables import console, print_summary, simulated_banner
+from vsperf.cli.tables import console, print_summary, reasons, simulated_banner
 from vsperf.cli.threads_view import MEANING as THREADS_MEANING
 from vsperf.cli.threads_view import threads_table
 from vsperf.errors import ExitCode, Location, StoreError, UsageError, VsperfError
@@ -251,8 +251,8 @@ def _show_case(stored: StoredRun, case: StoredCase, as_json: bool) -> None:
         return
     out = console()
     print_summary(out, [row], stored.header.simulated)
-    for goal in row.goals:
-        out.print(f"{goal.goal}: {goal.reason}", soft_wrap=True)
+    for reason in reasons(row):
+        out.print(reason, soft_wrap=True)
     for fixed in row.loads:
         out.print(f"{human_fps(fixed.load_fps)}: {fixed.reason}", soft_wrap=True)
     for latency in row.latency:
