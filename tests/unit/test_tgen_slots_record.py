@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from vsperf.trafficgens.tgen.slots import LONGEST_NS, WIDTH_NS, asked_ns, slots_of
+from vsperf.trafficgens.tgen.slots import LONGEST_NS, MOST, WIDTH_NS, asked_ns, slots_of
 
 
 def slot(index: int, **changes: Any) -> dict[str, Any]:
@@ -37,6 +37,8 @@ def test_a_generator_that_counts_no_slots_has_none() -> None:
     assert slots_of({"streams": []}) is None
 
 
-def test_long_trials_ask_for_none() -> None:
-    assert asked_ns(LONGEST_NS) == WIDTH_NS
+def test_slots_are_wider_in_longer_trials_and_none_in_the_longest() -> None:
+    assert asked_ns(1_000_000_000) == WIDTH_NS
+    assert asked_ns(60_000_000_000) == 60_000_000_000 // MOST > WIDTH_NS
+    assert asked_ns(LONGEST_NS) == LONGEST_NS // MOST
     assert asked_ns(LONGEST_NS + 1) == 0

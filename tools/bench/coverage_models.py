@@ -26,7 +26,7 @@ RING = 1024
 BATCH = 32
 WAYS = ("phy0 to phy1", "phy1 to phy0")
 LINE_RATE = 14_880_952
-SLOT_NS = 10_000_000
+SLOT_NS = 3_000_000
 STALLS = Path(__file__).parent / "data" / "stalls.json"
 """When and for how long (at ns, ns) a program that polls did not run, by seconds."""
 REAL_STALLS: list[list[tuple[int, int]]] = json.loads(STALLS.read_text())["seconds"]

@@ -41,7 +41,7 @@ OUTCOMES = {
 }
 TIMES = {
     "clean": "Time in which nothing kept the generator or the switch from running. A trial is "
-    "counted in slots of about 10 ms. Left out are those in which the generator did not run for "
+    "counted in slots of about 3 ms. Left out are those in which the generator did not run for "
     "100 µs or more, those in which no frame came for as long while the kernel says that a polling "
     "thread behind it did not run, and one slot on each side, whatever they lost. What is left is "
     "searched like any other time, until it fills what the goal asks for; where less than half is "

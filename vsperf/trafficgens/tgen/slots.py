@@ -7,15 +7,19 @@ from typing import Any
 
 from vsperf.record.slots import Slot, Slots
 
-WIDTH_NS = 10_000_000
-"""About: tgen takes the nearest power of two of its clock's cycles."""
+WIDTH_NS = 3_000_000
+"""About: tgen takes the nearest power of two of its clock's cycles. On a shared virtual machine a
+generator is away some 25 times a second; slots of 10 ms, and their neighbours, would be half of all
+time."""
+MOST = 4096
+"""About, in a trial: those of longer ones are wider."""
 LONGEST_NS = 4 * 3600 * 1_000_000_000
 """Of trials that take longer tgen does not count so."""
 
 
 def asked_ns(sending_ns: int) -> int:
     """Return how wide slots should be in a trial that sends for so long; 0 for none."""
-    return WIDTH_NS if sending_ns <= LONGEST_NS else 0
+    return max(WIDTH_NS, sending_ns // MOST) if sending_ns <= LONGEST_NS else 0
 
 
 def slots_of(result: Mapping[str, Any]) -> Slots | None:
