@@ -129,21 +129,17 @@ add(uint64_t *sum, const uint64_t *lane, uint32_t count)
 }
 
 /*
- * While a worker was away it could see no silence. It remembers so many gaps only, so one that had more
- * of them in a silence may have noted both; but for the last slot, a slot has no time for that.
+ * While a worker was away it could see no silence, and nothing was due that a full port kept. It may have
+ * noted both all the same: of silences it remembers so many gaps only, and a full port it may have met just
+ * behind a gap. But for the last slot, which has room for any time, a slot has no time for that.
  */
 static void
-raise_silent(struct slots *slots, const uint64_t *silent, const uint64_t *away)
+cut_lane(uint64_t *lane, const uint64_t *away, uint64_t width, uint32_t count)
 {
-	uint64_t width = UINT64_C(1) << slots->grid.shift, seen;
 	uint32_t i;
 
-	for (i = 0; i < slots->grid.count; i++) {
-		seen = silent[i];
-		if (i + 1 < slots->grid.count)
-			seen = RTE_MIN(seen, width - RTE_MIN(width, away[i]));
-		slots->silent[i] = RTE_MAX(slots->silent[i], seen);
-	}
+	for (i = 0; i < count; i++)
+		lane[i] = RTE_MIN(lane[i], width - RTE_MIN(width, away[i]));
 }
 
 static void
@@ -155,15 +151,30 @@ raise(uint64_t *most, const uint64_t *lane, uint32_t count)
 		most[i] = RTE_MAX(most[i], lane[i]);
 }
 
+static const uint64_t *
+away_of(const struct engine *engine, const struct sender *sender)
+{
+	unsigned int i, j;
+
+	for (i = 0; i < engine->workers; i++)
+		for (j = 0; j < engine->worker[i]->senders; j++)
+			if (engine->worker[i]->sender[j] == sender)
+				return engine->worker[i]->ready_slots->away;
+	return NULL; /* every sender has a worker */
+}
+
 static void
 collect_part_slots(struct engine *engine, unsigned int index)
 {
 	const struct sender *sender = &engine->sender[index];
 	struct slots *slots = &engine->slots;
 	uint64_t **lane = slots->stream[sender->part.stream];
+	uint64_t width = UINT64_C(1) << slots->grid.shift;
 	uint32_t count = slots->grid.count;
 	unsigned int i, listeners = 0;
 
+	cut_lane(sender->slots->full, away_of(engine, sender), width, count - 1);
+	cut_lane(sender->slots->held, away_of(engine, sender), width, count - 1);
 	add(lane[SLOT_SENT], sender->slots->sent, count);
 	add(lane[SLOT_HELD], sender->slots->held, count);
 	slots_add_refused(&slots->grid, lane[SLOT_REFUSED], sender->slots->full, sender->step);
@@ -175,7 +186,9 @@ collect_part_slots(struct engine *engine, unsigned int index)
 		watch += index;
 		listeners += watch->received != 0;
 		add(lane[SLOT_RECEIVED], watch->slots->received, count);
-		raise_silent(slots, watch->slots->silent, engine->worker[i]->ready_slots->away);
+		cut_lane(watch->slots->silent, engine->worker[i]->ready_slots->away, width,
+			count - 1);
+		raise(slots->silent, watch->slots->silent, count);
 	}
 	/* Who sees a part of the numbers only misses others, and those of frames without a mark. */
 	for (i = 0; i < engine->workers && (listeners > 1 || replay_has_unmarked(sender->replay)); i++)

@@ -193,8 +193,8 @@ note_room(struct worker *worker, struct sender *sender, uint64_t now, enum room 
 
 	if (sender->slots != NULL)
 		slots_note_room(worker, sender, now, full, room);
-	if (sender->last_refusal != 0)
-		sender->full_cycles += full;
+	sender->last_full = sender->last_refusal != 0 ? full : 0;
+	sender->full_cycles += sender->last_full;
 	sender->last_refusal = room == ROOM_ENOUGH ? 0 : now;
 }
 
@@ -256,6 +256,17 @@ has_sent_since_pause(const struct sender *sender)
 	return (int64_t)(sender->last_sent_tsc - sender->pauses.tsc) > 0;
 }
 
+/* The gap was since the last look that found no room, or before it, and is in what that one added. */
+static void
+not_full(struct sender *sender, uint64_t now, uint64_t gap)
+{
+	uint64_t since = RTE_MIN(gap, now - sender->last_refusal);
+
+	sender->last_refusal += since;
+	sender->full_cycles -= RTE_MIN(gap - since, sender->last_full);
+	sender->last_full = 0;
+}
+
 void
 transmit_pause(struct sender *sender, uint64_t now, uint64_t cycles)
 {
@@ -263,7 +274,7 @@ transmit_pause(struct sender *sender, uint64_t now, uint64_t cycles)
 	/* Nothing was due meanwhile, so no port was full, and no frame was missed on its way. */
 	sender->flight.seen_tsc += cycles;
 	if (sender->last_refusal != 0)
-		sender->last_refusal = RTE_MIN(sender->last_refusal + cycles, now);
+		not_full(sender, now, cycles);
 	if (sender->sent == 0)
 		return;
 	if (has_sent_since_pause(sender)) {

@@ -123,7 +123,7 @@ struct __rte_cache_aligned sender {
 	struct {
 		uint64_t before, last, tsc; /* the last one apart: no frame may follow it */
 	} pauses;
-	uint64_t full_cycles; /* time in which it did not */
+	uint64_t full_cycles, last_full; /* time in which it did not, and of that up to the last look */
 	uint32_t position; /* in the pattern, or in the file */
 	uint16_t held; /* frames built that the port has not taken yet */
 	uint16_t length[PORT_BURST];
