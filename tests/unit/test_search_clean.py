@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from random import Random
 
 import pytest
 from search_models import LOADS, Measure, probe_of, spec_of
@@ -192,3 +193,18 @@ def test_a_switch_that_changed_is_seen_in_clean_time_as_well() -> None:
     assert clean.lower_fps is not None
     assert clean.lower_fps <= CAPACITY // 2
     assert Flag.CHANGED_SINCE not in goal.flags, "the second search stands"
+
+
+def test_a_machine_that_never_agrees_with_itself_ends_the_search_some_time() -> None:
+    """A trial passes or fails by chance at any load, with the generator away in each of them."""
+    chance = Random(1)
+
+    def measure(load_fps: int, duration_ns: int) -> Trial:
+        return in_slots(load_fps, duration_ns, CAPACITY, 30, 0, 32 * chance.randrange(2))
+
+    spec = spec_of("mlr", goals=NDR)
+    plain = probe_of(measure)
+    method(spec, LOADS).run(plain)
+    goal, probe = found("mlr", measure)
+    assert goal.clean is not None
+    assert len(probe.trials) < 10 * max(100, len(plain.trials))

@@ -32,6 +32,8 @@ NEEDED_TRIALS = (22, 34, 26, 42, 52, 44, 43, 41, 21, 45, 17, 40)
 """Of twelve recorded searches of OVS-DPDK with preset quick, on two CPUs of a shared machine."""
 CLOSING_TRIALS = 12
 """What the bounds cost that are tried again at the end: a rehearsal with them less one without."""
+CLEAN_TRIALS = 29
+"""What the answer from clean time costs where a third of the time is not: likewise."""
 
 
 def up_to(cap: int) -> Loads:
@@ -41,7 +43,8 @@ def up_to(cap: int) -> Loads:
 def test_a_restless_machine_is_expected_to_need_what_the_recorded_searches_needed() -> None:
     played = Rehearsals().of(spec_of("mlr", **QUICK), up_to(CAP), RESTLESS)
     expected = statistics.mean(one.trials for one in played)
-    assert expected == pytest.approx(statistics.mean(NEEDED_TRIALS) + CLOSING_TRIALS, rel=0.1)
+    needed = statistics.mean(NEEDED_TRIALS) + CLOSING_TRIALS + CLEAN_TRIALS
+    assert expected == pytest.approx(needed, rel=0.1)
 
 
 @pytest.mark.parametrize("method", ["mlr", "mlr as tst009", "tst009"])

@@ -10,7 +10,7 @@ sums do not depend on their order, neither does a classification.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Protocol
@@ -172,10 +172,15 @@ def by_load(trials: Iterable[Trial]) -> dict[int, list[Trial]]:
 
 def bounds_of(rule: Rule, trials: Iterable[Trial]) -> Bounds:
     """Return the relevant bounds; a contradiction is resolved towards the lower loads."""
+    return bounds_among({load: rule.bound(group) for load, group in by_load(trials).items()})
+
+
+def bounds_among(decided: Mapping[int, Bound]) -> Bounds:
+    """Return the relevant ones of the bounds of all loads."""
     lower = upper = None
     inverted = False
-    for load, group in by_load(trials).items():
-        match rule.bound(group):
+    for load, bound in sorted(decided.items()):
+        match bound:
             case Bound.UPPER:
                 upper = load if upper is None else upper
             case Bound.LOWER if upper is None:

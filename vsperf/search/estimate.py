@@ -14,6 +14,7 @@ import statistics
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
+from vsperf.record.slots import Slot, Slots
 from vsperf.record.trial import Direction, Purpose, Trial, intended_frames
 from vsperf.search.base import Budget, BudgetExhausted, Loads, Probe
 from vsperf.search.build import build
@@ -32,6 +33,10 @@ MOODS = (0.5, 1.25, 2.0)
 """How restless a machine is changes from case to case, so rehearsals take turns with these."""
 DISTURBED = Fraction(98, 100)
 """Share of the frames that arrives in a trial that was disturbed."""
+SLOTS = 9
+"""Of time, in each trial. One of them is disturbed; without it and its neighbours two thirds are
+left, as on a shared machine with two CPUs."""
+DISTURBED_SLOT = 4
 TOP_FPS = 1 << 24
 """Highest load of a rehearsal: what it needs depends on shares of it only."""
 
@@ -215,6 +220,7 @@ def _presumed_trial(
     forwarded = min(sent, intended_frames(max(1, int(capacity)), duration_ns))
     if load_fps > knee:
         forwarded = min(forwarded, int(sent * (1 - presumed.knee_loss)))
+    by_itself = sent - forwarded
     if luck.random() < presumed.disturbed:
         forwarded = min(forwarded, int(sent * DISTURBED))
     direction = Direction(
@@ -228,9 +234,40 @@ def _presumed_trial(
         sending_ns=duration_ns,
         elapsed_ns=duration_ns,
         settled=True,
+        slots=_presumed_slots(direction, by_itself, duration_ns) if presumed.restless else None,
         index=1,
         purpose=Purpose.SEARCH,
         load_fps=load_fps,
         duration_ns=duration_ns,
         started_at="",
+    )
+
+
+def _presumed_slots(way: Direction, by_itself: int, duration_ns: int) -> Slots:
+    """Return the slots of a trial: what was not lost by itself was lost while nobody ran."""
+
+    def part(frames: int, index: int) -> int:
+        return frames * (index + 1) // SLOTS - frames * index // SLOTS
+
+    def slot(index: int) -> Slot:
+        sent, lost = part(way.sent_frames, index), part(by_itself, index)
+        if index == DISTURBED_SLOT:
+            lost += way.lost_frames - by_itself
+        return Slot.model_construct(
+            index=index,
+            sent_frames=(sent,),
+            received_frames=(sent - lost,),
+            refused_frames=(0,),
+            away_ns=1 if index == DISTURBED_SLOT else 0,
+            silent_ns=0,
+        )
+
+    return Slots.model_construct(
+        width_ns=duration_ns // SLOTS,
+        count=SLOTS,
+        sent_frames=(way.sent_frames,),
+        received_frames=(way.received_frames,),
+        refused_frames=(0,),
+        noted=tuple(slot(index) for index in range(SLOTS)),
+        cut=False,
     )
