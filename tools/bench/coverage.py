@@ -111,7 +111,7 @@ class GrowthWatch(Watch):
 
     def end(self) -> Seen:
         """Return what the switch counted in the trial that ended."""
-        return Seen(switch=self.bench.grown, threads=threads(self.bench.world.stalls))
+        return Seen(switch=self.bench.grown, threads=threads(self.bench.world))
 
 
 def main() -> None:

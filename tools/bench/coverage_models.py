@@ -27,6 +27,8 @@ BATCH = 32
 WAYS = ("phy0 to phy1", "phy1 to phy0")
 LINE_RATE = 14_880_952
 SLOT_NS = 3_000_000
+TICK_NS = 10_000_000
+NOBODY, EITHER = "nobody", "either"
 STALLS = Path(__file__).parent / "data" / "stalls.json"
 """When and for how long (at ns, ns) a program that polls did not run, by seconds."""
 REAL_STALLS: list[list[tuple[int, int]]] = json.loads(STALLS.read_text())["seconds"]
@@ -93,6 +95,11 @@ class World:
             for at_ns, ns in self.chance.choice(REAL_STALLS):
                 if (begin_ns := second * NANOSECONDS + at_ns) + ns < duration_ns:
                     found.append(Stall(begin_ns, ns, who))
+        if who == EITHER:
+            found = [
+                Stall(stall.at_ns, stall.ns, SWITCH if number % 2 else NOBODY)
+                for number, stall in enumerate(found)
+            ]
         self.stalls = tuple(found)
 
 
@@ -119,8 +126,8 @@ class Model:
     reverse: Story | None = None
     """The other direction, where it differs."""
     stalls: str | None = None
-    """Who stands still now and then, so that there are slots of time: generator or switch, or what
-    looks like the switch and is not seen from outside."""
+    """Who stands still now and then, so that there are slots of time: the generator, the switch as
+    the kernel sees it, nobody that is seen from outside, or either of these two in turn."""
     resets: bool = False
     """Whether the switch's counters begin anew now and then."""
 
@@ -182,10 +189,15 @@ def activity(stalls: Sequence[Stall]) -> GeneratorActivity:
     )
 
 
-def threads(stalls: Sequence[Stall]) -> tuple[ThreadActivity, ...]:
-    """Return what the kernel says of the switch."""
-    kept_ns = sum(stall.ns for stall in stalls if stall.who == SWITCH)
-    return (ThreadActivity(part=SWITCH, name="pmd-c01/id:8", cpu=1, delay_ns=kept_ns),)
+def threads(world: World) -> tuple[ThreadActivity, ...]:
+    """Return what the kernel says of the switch: what was taken from it, in ticks of 10 ms."""
+    told = world.memory.get("told_ns", 0)
+    taken = world.memory.get("taken_ns", 0) + sum(
+        stall.ns for stall in world.stalls if stall.who == SWITCH
+    )
+    ticks = (taken - told) // TICK_NS
+    world.memory["taken_ns"], world.memory["told_ns"] = taken, told + ticks * TICK_NS
+    return (ThreadActivity(part=SWITCH, name="pmd-c01/id:8", cpu=1, steal_ns=ticks * TICK_NS),)
 
 
 def slots_of(lanes: Sequence[Lane], stalls: Sequence[Stall], duration_ns: int) -> Slots:
@@ -439,5 +451,6 @@ MODELS = (
     Model("stalls beside hysteresis", hysteresis, stalls=GENERATOR, truth=at(0.9, 1.0)),
     Model("stalls, and a buffer", buffer_of_time(0.05), stalls=GENERATOR),
     Model("the switch is stalled", stalled, stalls=SWITCH, limit="host"),
-    Model("the switch stalls itself", stalled, stalls="nobody", lossless=at(0.0, 1.0)),
+    Model("the switch stalls itself", stalled, stalls=NOBODY, lossless=at(0.0, 1.0)),
+    Model("stalled, and by itself", stalled, stalls=EITHER, lossless=at(0.0, 1.0)),
 )

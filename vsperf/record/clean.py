@@ -2,8 +2,10 @@
 
 Slots are left out by who stood still in them, whether or not they lost frames; what they lost is
 not looked at. For the generator its own clock is the evidence. That the path was silent is none,
-for a switch may fall silent on its own: only where the kernel says that a polling thread behind
-the generator did not run for as long, silent slots are left out, too.
+for a switch may fall silent on its own: only where the kernel says that polling threads behind the
+generator did not run for as long, silent slots are left out, too. That is a question to many trials
+together: the kernel counts what a hypervisor took in ticks of 10 ms, which say nothing of a single
+trial, and add up to the truth.
 
 What is left is a trial again, so that whoever judges trials can judge it.
 """
@@ -23,6 +25,8 @@ LATE_NS = 100_000
 """and so does what was due in so much time, for which a generator may be late unseen. At each edge
 of what is left out so many frames may be counted on the wrong side; that many unsent ones are not
 counted at all."""
+TAIL = Fraction(11, 10)
+"""A silence is a little longer than what made it: frames that waited have to be fetched first."""
 LEAST = Fraction(1, 2)
 """Of time must be clean, or what is left of it stands for nothing."""
 
@@ -53,12 +57,24 @@ class CleanTrial(Trial):
         return max(0, super().machine_frames - self.left_out_frames)
 
 
-def in_clean_time(trial: Trial) -> Trial:
-    """Return a trial without the slots that do not count; itself, if nobody knows of slots."""
+def kept_silent(trials: Iterable[Trial]) -> bool:
+    """Whether the path was silent for as long as threads behind the generator were kept still."""
+    silence_ns = kept_ns = 0
+    for trial in trials:
+        silence_ns += trial.slots.silence_ns if trial.slots is not None else 0
+        kept_ns += trial.kept_ns
+    return 0 < silence_ns <= TAIL * kept_ns
+
+
+def in_clean_time(trial: Trial, silent: bool | None = None) -> Trial:
+    """Return a trial without the slots that do not count; itself, if nobody knows of slots.
+
+    Silent ones count or not as trials around this one say, or else as it says itself.
+    """
     slots = trial.slots
     if isinstance(trial, CleanTrial) or slots is None or not _known(trial, slots):
         return trial
-    out = slots.left_out(silent=0 < slots.silence_ns <= trial.kept_ns)
+    out = slots.left_out(silent=kept_silent([trial]) if silent is None else silent)
     whole_ns = trial.sending_ns or 0
     widths = [max(0, min(slots.width_ns, whole_ns - one.index * slots.width_ns)) for one in out]
     running_ns = sum(max(0, ns - one.away_ns) for one, ns in zip(out, widths, strict=True))

@@ -15,7 +15,7 @@ from fractions import Fraction
 
 from vsperf.errors import InvalidTrialError
 from vsperf.human import human_ns
-from vsperf.record.clean import LEAST, CleanTrial, clean_share, in_clean_time
+from vsperf.record.clean import LEAST, CleanTrial, clean_share, in_clean_time, kept_silent
 from vsperf.record.result import CleanResult, GoalResult, SearchResult
 from vsperf.record.trial import Trial
 from vsperf.search.base import BudgetExhausted, Probe
@@ -34,18 +34,22 @@ class Cleaned:
     probe: Probe
     most: int
     """Trials that the probe may have in the end."""
+    silent: bool = False
+    """Whether silent slots are left out, as the search's own trials have it."""
     looked_at: int = 0
     by_load: dict[int, list[Trial]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Clean what there is."""
+        self.silent = kept_silent(self.probe.trials)
         self.look()
 
     def look(self) -> set[int]:
         """Clean the trials that are new, and return their loads."""
         new = self.probe.trials[self.looked_at :]
         self.looked_at += len(new)
-        cleaned = [one for one in map(in_clean_time, new) if isinstance(one, CleanTrial)]
+        left = (in_clean_time(trial, self.silent) for trial in new)
+        cleaned = [one for one in left if isinstance(one, CleanTrial)]
         for trial in cleaned:
             self.by_load.setdefault(trial.load_fps, []).append(trial)
         return {trial.load_fps for trial in cleaned}

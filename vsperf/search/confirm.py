@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
-from vsperf.record.clean import in_clean_time
+from vsperf.record.clean import in_clean_time, kept_silent
 from vsperf.record.flags import Flag
 from vsperf.record.result import CleanResult, GoalResult, Limit, SearchResult
 from vsperf.record.trial import Trial
@@ -62,17 +63,18 @@ class Confirmed:
         with probe.budget.holding_back(2 * (self.duration_ns + probe.overhead_ns)):
             result = self.clean.add(result, inner)
         try:
-            return result, self._changed(result, Probe(probe, Budget()))
+            silent = kept_silent(inner.trials)
+            return result, self._changed(result, Probe(probe, Budget()), silent)
         except BudgetExhausted:
             return result, set()
 
-    def _changed(self, result: SearchResult, closing: Probe) -> set[str]:
+    def _changed(self, result: SearchResult, closing: Probe, silent: bool) -> set[str]:
         """Return the goals of which a bound no longer stands.
 
         The lower bounds are tried last: they are the result, so it is for them that nothing later
         should be unknown.
         """
-        answers = [(goal.goal, *one) for goal in result.goals for one in _views(goal)]
+        answers = [(goal.goal, *one) for goal in result.goals for one in _views(goal, silent)]
         upper = [(goal, view, found.upper_fps, False) for goal, view, found in answers]
         lower = [(goal, view, found.lower_fps, True) for goal, view, found in answers]
         return {
@@ -96,7 +98,7 @@ View = Callable[[Trial], Trial]
 """How a trial is looked at: as it is, or without the time that is not clean."""
 
 
-def _views(goal: GoalResult) -> list[tuple[View, GoalResult | CleanResult]]:
+def _views(goal: GoalResult, silent: bool) -> list[tuple[View, GoalResult | CleanResult]]:
     """Return the answers to a goal whose bounds are the switch's, and how to look at trials there.
 
     Where both have the same bounds, those of clean time are tried with the others.
@@ -108,7 +110,7 @@ def _views(goal: GoalResult) -> list[tuple[View, GoalResult | CleanResult]]:
     if clean is None or clean.limit is None or clean.limit in NOT_TRIED:
         return found
     if not found or (clean.lower_fps, clean.upper_fps) != (goal.lower_fps, goal.upper_fps):
-        found.append((in_clean_time, clean))
+        found.append((partial(in_clean_time, silent=silent), clean))
     return found
 
 

@@ -82,7 +82,7 @@ class FixedLoads:
 def _blame(trials: Sequence[Trial], loss_ratio: Fraction) -> tuple[Limit, str]:
     """Return whose loss it was in trials that lost more of what was offered than allowed."""
     worst = percent(max(trial.switch_loss_ratio for trial in trials))
-    if (stalls := lost_in_stalls(trials, loss_ratio)) is not None:
+    if (stalls := lost_in_stalls(trials, loss_ratio, trials)) is not None:
         return Limit.HOST, stalls
     if (behind := lost_by_the_generator(trials)) is not None:
         return Limit.GENERATOR, behind

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from vsperf.human import human_fps, human_ns
-from vsperf.record.clean import CleanTrial, clean_share, in_clean_time
+from vsperf.record.clean import CleanTrial, clean_share, in_clean_time, kept_silent
 from vsperf.record.flags import Flag
 from vsperf.record.result import GoalResult, Limit
 from vsperf.record.trial import Trial
@@ -142,7 +142,8 @@ def _lossy(question: Question, groups: Groups, bounds: Bounds, upper: int) -> tu
     """Return whose loss it was that made the upper bound."""
     rule = question.rule
     own = [trial for trial in groups[upper] if failed_in_switch(trial, rule.loss_ratio)]
-    if (stalls := lost_in_stalls(own, rule.loss_ratio)) is not None:
+    trials = [trial for group in groups.values() for trial in group]
+    if (stalls := lost_in_stalls(own, rule.loss_ratio, trials)) is not None:
         return Limit.HOST, stalls
     if (behind := lost_by_the_generator(own)) is not None:
         return Limit.GENERATOR, behind
@@ -183,9 +184,15 @@ def _unbounded(question: Question, bounds: Bounds) -> tuple[Limit, str]:
     return Limit.SETTING, f"the highest load allowed, {human_fps(lower)}, passed"
 
 
-def lost_in_stalls(own: Sequence[Trial], loss_ratio: Fraction) -> str | None:
-    """Say so if nothing but loss in slots that are not clean made the switch fail every trial."""
-    cleaned = [in_clean_time(trial) for trial in own]
+def lost_in_stalls(
+    own: Sequence[Trial], loss_ratio: Fraction, trials: Sequence[Trial]
+) -> str | None:
+    """Say so if nothing but loss in slots that are not clean made the switch fail every trial.
+
+    `trials` are all there are: together they say whether silence was the switch's own.
+    """
+    silent = kept_silent(trials)
+    cleaned = [in_clean_time(trial, silent) for trial in own]
     if not own or not all(
         isinstance(trial, CleanTrial) and trial.enough and not failed_in_switch(trial, loss_ratio)
         for trial in cleaned
@@ -194,7 +201,7 @@ def lost_in_stalls(own: Sequence[Trial], loss_ratio: Fraction) -> str | None:
     return (
         f"at {human_fps(own[0].load_fps)} no trial would have failed without loss in time in which "
         "generator or switch were kept from running "
-        f"({percent(1 - (clean_share(own) or Fraction(0)))} of it)"
+        f"({percent(1 - (clean_share(cleaned) or Fraction(0)))} of it)"
     )
 
 
