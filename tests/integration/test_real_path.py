@@ -97,7 +97,7 @@ def rules(*lines: str) -> Callable[[Path], None]:
         (
             ("in_port=1,actions=output:2", "in_port=2,actions=drop"),
             (
-                "phy0 to phy1: 100 frames sent, ",  # a busy machine may deliver some of them too late
+                "phy0 to phy1: 100 frames sent, ",  # on a busy machine some arrive too late
                 "the switch took frames from phy1 and gave none to phy0",
                 "phy0 took 100 and gave 0, phy1 took 100 and gave 100",
             ),
