@@ -17,7 +17,7 @@
 
 #define SECOND_NS UINT64_C(1000000000)
 #define SPINS 1024 /* looks at the line, for one at the clock: about a microsecond */
-#define PEER_TIMEOUT_NS UINT64_C(1000000) /* who waits so long for the other has lost it */
+#define PEER_TIMEOUT_NS UINT64_C(10000000) /* who waits so long for the other has lost it */
 #define SAMPLES (ROUNDTRIP_MOST / ROUNDTRIP_BATCH)
 #define LINE 128 /* two cache lines: processors fetch them in pairs */
 

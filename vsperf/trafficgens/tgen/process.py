@@ -37,7 +37,7 @@ LINKS_S = 60.0
 ANSWER_S = 10.0
 ROUND_TRIPS = 400
 ROUND_TRIP_ATTEMPTS = 5
-"""Of two threads one gives up when the other is kept from running for a millisecond meanwhile."""
+"""Of two threads one gives up when the other is kept from running for 10 ms meanwhile."""
 MEMORY_BYTES = 256 << 20
 """Hugepages that it may take, per memory node that it runs on, with one worker and one queue."""
 
