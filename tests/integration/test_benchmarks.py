@@ -17,7 +17,7 @@ from vsperf.errors import ExitCode
 
 FOLDER = REPOSITORY / "tools" / "bench"
 NONE = ("0.0", "–")
-SHARED = ("common", "coverage_models", "testpmd")
+SHARED = ("common", "coverage_models", "coverage_world", "testpmd")
 PROGRAMS = sorted({path.stem for path in FOLDER.glob("*.py")} - {*SHARED})
 LAST_LINE = re.compile(r"ratio \S.* median [\d.e-]+ from [\d.e-]+ to [\d.e-]+ rounds \d+")
 PATIENCE_S = 120

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vsperf.record.slots import Slot, Slots
+from vsperf.record.slots import Slot, Slots, even_share
 from vsperf.record.threads import SWITCH, ThreadActivity
 from vsperf.record.trial import Direction, Purpose, Trial, intended_frames
 from vsperf.units import NANOSECONDS
@@ -98,8 +98,8 @@ def in_slots(
     count = max(1, duration_ns // WIDTH_NS)
     intended = intended_frames(load_fps, duration_ns)
     overload = max(0, intended - intended_frames(capacity_fps, duration_ns))
-    sent = [intended * (n + 1) // count - intended * n // count for n in range(count)]
-    lost = [overload * (n + 1) // count - overload * n // count for n in range(count)]
+    sent = [even_share(intended, n, count) for n in range(count)]
+    lost = [even_share(overload, n, count) for n in range(count)]
     away = [0] * count
     for gap in range(min(gaps, count)):
         place = (2 + 3 * gap) % count

@@ -17,7 +17,8 @@ from fractions import Fraction
 from typing import Any
 
 from common import Option, Ratio, carry_out, options, say, wanted
-from coverage_models import LINE_RATE, MODELS, WAYS, Model, World, threads
+from coverage_models import LINE_RATE, MODELS, WAYS, Model
+from coverage_world import World, threads
 from pydantic import TypeAdapter
 
 from vsperf.engine.criteria import believed, flags_of

@@ -7,101 +7,19 @@ knows is what a generator and a switch would have counted.
 
 from __future__ import annotations
 
-import json
-import math
-from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from random import Random
+from dataclasses import dataclass
 
-from vsperf.record.slots import Slot, Slots
+from coverage_world import EITHER, NOBODY, Lane, World, activity, slots_of
+
 from vsperf.record.switch import PortCounters, SwitchCounters
-from vsperf.record.threads import GENERATOR, SWITCH, ThreadActivity
-from vsperf.record.trial import Direction, GeneratorActivity, TrialCounts, intended_frames
+from vsperf.record.threads import GENERATOR, SWITCH
+from vsperf.record.trial import Direction, TrialCounts, intended_frames
 from vsperf.units import NANOSECONDS
 
-RING = 1024
-"""Frames of the generator's receive ring."""
 BATCH = 32
 WAYS = ("phy0 to phy1", "phy1 to phy0")
 LINE_RATE = 14_880_952
-SLOT_NS = 3_000_000
-TICK_NS = 10_000_000
-NOBODY, EITHER = "nobody", "either"
-STALLS = Path(__file__).parent / "data" / "stalls.json"
-"""When and for how long (at ns, ns) a program that polls did not run, by seconds."""
-REAL_STALLS: list[list[tuple[int, int]]] = json.loads(STALLS.read_text())["seconds"]
-
-
-@dataclass(frozen=True, slots=True)
-class Stall:
-    """A time in which a part of the testbed did not run."""
-
-    at_ns: int
-    ns: int
-    who: str
-
-
-@dataclass
-class Lane:
-    """What becomes of the frames of one direction in a trial."""
-
-    intended: int
-    sent: int
-    received: int
-    dropped: int = 0
-    """As the switch counts it."""
-    refused: int = 0
-    late_ns: int = 0
-    """How long frames went on arriving after the last was sent."""
-    duplicates: int = 0
-    moments: tuple[tuple[int, int], ...] = ()
-    """When frames were lost beside those that are lost evenly, and how many; counted above, too."""
-
-
-@dataclass
-class World:
-    """One seed of a model: its capacity, its chance, and its clock."""
-
-    seed: int
-    now_ns: int = 0
-    chance: Random = field(init=False)
-    capacity: int = field(init=False)
-    """Frames per second and direction, before any story."""
-    trials: int = 0
-    memory: dict[str, int] = field(default_factory=dict)
-    """What a story remembers of earlier trials."""
-    stalls: tuple[Stall, ...] = ()
-    """Of the trial that is under way."""
-
-    def __post_init__(self) -> None:
-        self.chance = Random(self.seed)  # noqa: S311 - a simulation
-        self.capacity = self.chance.randrange(500_000, 9_000_000)
-
-    def events(self, per_second: float, duration_ns: int) -> int:
-        """Return how many of something that happens at random times happen in that long."""
-        mean, count, product = per_second * duration_ns / NANOSECONDS, 0, self.chance.random()
-        limit = math.exp(-mean)
-        while product > limit:
-            count += 1
-            product *= self.chance.random()
-        return count
-
-    def stand_still(self, duration_ns: int, who: str) -> None:
-        """Draw the stalls of a trial: for each second those of one of a real machine."""
-        found = []
-        for second in range(-(-duration_ns // NANOSECONDS)):
-            for at_ns, ns in self.chance.choice(REAL_STALLS):
-                if (begin_ns := second * NANOSECONDS + at_ns) + ns < duration_ns:
-                    found.append(Stall(begin_ns, ns, who))
-        if who == EITHER:
-            found = [
-                Stall(stall.at_ns, stall.ns, SWITCH if number % 2 else NOBODY)
-                for number, stall in enumerate(found)
-            ]
-        self.stalls = tuple(found)
-
 
 Story = Callable[[World, int, int], Lane]
 """(world, load, duration) → one direction of a trial."""
@@ -175,80 +93,6 @@ class Model:
                 port.model_copy(update={"drops": {"tx dropped": -1000}}) for port in ports
             )
         return counts, SwitchCounters(ports=ports)
-
-
-def activity(stalls: Sequence[Stall]) -> GeneratorActivity:
-    """Return what a generator says that was kept from running so often."""
-    gaps = [stall.ns for stall in stalls if stall.who == GENERATOR]
-    return GeneratorActivity(
-        busy_ppm=500_000,
-        longest_gap_ns=max(gaps, default=10_000),
-        gaps_over_10us=len(gaps),
-        paused_ns=0,
-        ring_frames=RING,
-    )
-
-
-def threads(world: World) -> tuple[ThreadActivity, ...]:
-    """Return what the kernel says of the switch: what was taken from it, in ticks of 10 ms."""
-    told = world.memory.get("told_ns", 0)
-    taken = world.memory.get("taken_ns", 0) + sum(
-        stall.ns for stall in world.stalls if stall.who == SWITCH
-    )
-    ticks = (taken - told) // TICK_NS
-    world.memory["taken_ns"], world.memory["told_ns"] = taken, told + ticks * TICK_NS
-    return (ThreadActivity(part=SWITCH, name="pmd-c01/id:8", cpu=1, steal_ns=ticks * TICK_NS),)
-
-
-def slots_of(lanes: Sequence[Lane], stalls: Sequence[Stall], duration_ns: int) -> Slots:
-    """Return a trial in slots of time: overload is lost evenly, all else at its moment."""
-    count = max(1, duration_ns // SLOT_NS)
-
-    def slot(at_ns: int) -> int:
-        return min(count - 1, at_ns // SLOT_NS)
-
-    lost = [Counter[int]() for _ in lanes]
-    for lane, sums in zip(lanes, lost, strict=True):
-        for at_ns, frames in lane.moments:
-            sums[slot(at_ns)] += frames
-    away, silent = Counter[int](), Counter[int]()
-    for stall in stalls:
-        (away if stall.who == GENERATOR else silent)[slot(stall.at_ns)] += stall.ns
-    evenly = [
-        lane.sent - lane.received - sums.total() for lane, sums in zip(lanes, lost, strict=True)
-    ]
-    happened = set(away) | set(silent) | set(lost[0]) | set(lost[1])
-    noted = (
-        range(count)
-        if any(evenly)
-        else sorted({index + by for index in happened for by in (-1, 0, 1)} & set(range(count)))
-    )
-
-    def part(total: int, index: int) -> int:
-        return total * (index + 1) // count - total * index // count
-
-    sent = [{index: part(lane.sent, index) for index in noted} for lane in lanes]
-    return Slots(
-        width_ns=SLOT_NS,
-        count=count,
-        sent_frames=tuple(lane.sent for lane in lanes),
-        received_frames=tuple(lane.received for lane in lanes),
-        refused_frames=tuple(lane.refused for lane in lanes),
-        noted=tuple(
-            Slot.model_construct(
-                index=index,
-                sent_frames=tuple(sums[index] for sums in sent),
-                received_frames=tuple(
-                    sums[index] - part(evenly[n], index) - lost[n][index]
-                    for n, sums in enumerate(sent)
-                ),
-                refused_frames=tuple(part(lane.refused, index) for lane in lanes),
-                away_ns=away[index],
-                silent_ns=silent[index],
-            )
-            for index in noted
-        ),
-    )
 
 
 def over(load: int, duration_ns: int, capacity: float, extra: int = 0, buffer: int = 0) -> Lane:

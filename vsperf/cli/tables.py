@@ -152,11 +152,8 @@ def _limit() -> Column:
         if row.loads:
             return _lines(load.limit.value for load in row.loads)
         limits = dict.fromkeys(goal.limit.value for goal in row.goals)
-        clean = dict.fromkeys(
-            goal.clean.limit.value
-            for goal in row.goals
-            if goal.clean is not None and goal.clean.limit is not None and len(answers(goal)) > 1
-        )
+        others = (another(goal) for goal in row.goals)
+        clean = dict.fromkeys(goal.limit.value for goal in others if goal is not None)
         return _lines(" / ".join(found) for found in (limits, clean) if found)
 
     return ("limit", cell)
@@ -176,7 +173,7 @@ def _latency_columns() -> list[Column]:
 def _effort_columns(rows: Sequence[CaseRow]) -> list[Column]:
     def clean(row: CaseRow) -> str:
         shares = [Fraction(goal.clean.share) for goal in row.goals if goal.clean is not None]
-        return f"{float(min(shares)):.1%}" if shares else "–"
+        return _share(min(shares, default=None))
 
     known = any(goal.clean is not None for row in rows for goal in row.goals)
     return [
@@ -209,18 +206,28 @@ def interval(goal: GoalResult) -> str:
     if goal.lower_fps is None:
         nothing = "none <" if Flag.AT_MINIMUM in goal.flags else "? …"
         return "unknown" if goal.upper_fps is None else f"{nothing} {human_fps(goal.upper_fps)}"
-    return between(goal.lower_fps, goal.upper_fps)
+    lower = human_fps(goal.lower_fps)
+    if goal.upper_fps is None:
+        return f"≥ {lower}"
+    upper = human_fps(goal.upper_fps)
+    number, _, unit = lower.partition(" ")
+    return f"{number if upper.endswith(' ' + unit) else lower} … {upper}"
+
+
+def another(goal: GoalResult) -> GoalResult | None:
+    """Return the answer to a goal from clean time, if there is one and it is another."""
+    if goal.clean is None or goal.clean.limit is None:
+        return None
+    told = {"lower_fps", "upper_fps", "limit"}
+    if goal.model_dump(include=told) == goal.clean.model_dump(include=told):
+        return None
+    return goal.model_copy(update=goal.clean.model_dump(exclude={"share"}))
 
 
 def answers(goal: GoalResult) -> list[str]:
     """Write the answer to a goal, and the one from clean time if it is another."""
-    found, clean = [interval(goal)], goal.clean
-    if clean is None or clean.limit is None:
-        return found
-    told = {"lower_fps", "upper_fps", "limit"}
-    if goal.model_dump(include=told) != clean.model_dump(include=told):
-        found.append(f"clean {interval(goal.model_copy(update=dict(clean)))}")
-    return found
+    clean = another(goal)
+    return [interval(goal), *([] if clean is None else [f"clean {interval(clean)}"])]
 
 
 def reasons(row: CaseRow) -> list[str]:
@@ -228,20 +235,11 @@ def reasons(row: CaseRow) -> list[str]:
     found = []
     for goal in row.goals:
         found.append(f"{goal.goal}: {goal.reason}")
-        if goal.clean is not None and len(answers(goal)) > 1:
-            share = f"{float(Fraction(goal.clean.share)):.1%}"
-            found.append(f"{goal.goal} in {share} clean time: {goal.clean.reason}")
+        clean = another(goal)
+        if clean is not None and goal.clean is not None:
+            share = _share(Fraction(goal.clean.share))
+            found.append(f"{goal.goal} in {share} clean time: {clean.reason}")
     return found
-
-
-def between(lower_fps: int, upper_fps: int | None) -> str:
-    """Write an interval, or a lower limit."""
-    lower = human_fps(lower_fps)
-    if upper_fps is None:
-        return f"≥ {lower}"
-    upper = human_fps(upper_fps)
-    number, _, unit = lower.partition(" ")
-    return f"{number if upper.endswith(' ' + unit) else lower} … {upper}"
 
 
 def loss_text(ratio: Fraction | str) -> str:

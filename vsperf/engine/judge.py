@@ -129,9 +129,14 @@ def judge_with_context(trial: Trial, policy: TrialPolicy) -> tuple[Flag, ...]:
         flags.append(Flag.UNEXPLAINED)
     if trial.lost_frames and trial.behind_frames:
         flags.append(Flag.GENERATOR_BEHIND)
-    left = in_clean_time(trial)
-    if trial.lost_frames and isinstance(left, CleanTrial) and left.enough and not left.lost_frames:
+    if trial.lost_frames and _lost_in_stalls(trial):
         flags.append(Flag.HOST_STALLED)
     if trial.held_up:
         flags.append(Flag.KEPT_FROM_RUNNING)
     return tuple(flags)
+
+
+def _lost_in_stalls(trial: Trial) -> bool:
+    """Whether nothing is missing in what clean time there is, and there is enough of it."""
+    left = in_clean_time(trial)
+    return isinstance(left, CleanTrial) and left.enough and not left.lost_frames

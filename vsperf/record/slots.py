@@ -17,6 +17,11 @@ Frames = tuple[int, ...]
 """One number for each direction of the trial, in their order."""
 
 
+def even_share(total: int, index: int, count: int) -> int:
+    """Return what falls into one of `count` slots of frames that are spread evenly over them."""
+    return total * (index + 1) // count - total * index // count
+
+
 class Slot(Record):
     """One slot of time, by the frames that left in it."""
 
@@ -69,7 +74,7 @@ class Slots(Record):
     @property
     def silence_ns(self) -> int:
         """Time in all slots in which the path stood still."""
-        return sum(slot.silent_ns for slot in self.noted if slot.silent)
+        return sum(slot.silent_ns for slot in self.noted)
 
     def left_out(self, *, silent: bool, guard: int = NEIGHBOURS) -> tuple[Slot, ...]:
         """Return the slots in which the generator was away, and `guard` on each side of them.

@@ -33,7 +33,7 @@ def build(spec: Search, loads: base.Loads) -> base.Search:
             duration_ns = found.duration_ns
         case _:
             return found
-    return Confirmed(found, CleanTime(found.questions, duration_ns), duration_ns)
+    return Confirmed(found, CleanTime(found.questions, duration_ns))
 
 
 def method(spec: Search, loads: base.Loads) -> base.Search:

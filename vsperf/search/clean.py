@@ -105,10 +105,10 @@ class CleanTime:
 
     def add(self, result: SearchResult, probe: Probe) -> SearchResult:
         """Return the result with the answers from clean time, strictest goal first."""
-        if clean_share(probe.trials) is None:
-            return result
         least = sum(STEPS + 2 * _at_a_bound(one.rule) for one in self.questions.values())
         cleaned = Cleaned(probe, len(probe.trials) + max(least, len(probe.trials)))
+        if clean_share(cleaned.trials) is None:
+            return result
         wanted = sorted(result.goals, key=lambda goal: self.questions[goal.goal].rule.loss_ratio)
         found = {goal.goal: self._answer(goal, cleaned) for goal in wanted}
         goals = (goal.model_copy(update={"clean": found[goal.goal]}) for goal in result.goals)

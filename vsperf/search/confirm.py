@@ -39,8 +39,6 @@ class Confirmed:
 
     search: Search
     clean: CleanTime
-    duration_ns: int
-    """Of a full-length trial."""
 
     def run(self, probe: Probe) -> SearchResult:
         """Search, try the bounds again, and search once more if they no longer stand."""
@@ -60,7 +58,7 @@ class Confirmed:
         """Return what a search finds that knows of no earlier trial, and what changed since."""
         inner = Probe(probe, Budget())
         result = self.search.run(inner)
-        with probe.budget.holding_back(2 * (self.duration_ns + probe.overhead_ns)):
+        with probe.budget.holding_back(2 * (self.clean.duration_ns + probe.overhead_ns)):
             result = self.clean.add(result, inner)
         try:
             silent = kept_silent(inner.trials)
@@ -85,10 +83,10 @@ class Confirmed:
 
     def _all(self, goal: str, view: View, load_fps: int, closing: Probe, *, fails: bool) -> bool:
         """Whether all closing trials at a load fail, or all pass; goals share them."""
-        rule = self.clean.questions[goal].rule
+        rule, duration_ns = self.clean.questions[goal].rule, self.clean.duration_ns
         made = [trial for trial in closing.trials if trial.load_fps == load_fps]
         for number in range(_trials(rule)):
-            trial = made[number] if number < len(made) else closing(load_fps, self.duration_ns)
+            trial = made[number] if number < len(made) else closing(load_fps, duration_ns)
             if failed(view(trial), rule.loss_ratio) is not fails:
                 return False
         return True

@@ -14,7 +14,7 @@ import statistics
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from vsperf.record.slots import Slot, Slots
+from vsperf.record.slots import Slot, Slots, even_share
 from vsperf.record.trial import Direction, Purpose, Trial, intended_frames
 from vsperf.search.base import Budget, BudgetExhausted, Loads, Probe
 from vsperf.search.build import build
@@ -246,11 +246,9 @@ def _presumed_trial(
 def _presumed_slots(way: Direction, by_itself: int, duration_ns: int) -> Slots:
     """Return the slots of a trial: what was not lost by itself was lost while nobody ran."""
 
-    def part(frames: int, index: int) -> int:
-        return frames * (index + 1) // SLOTS - frames * index // SLOTS
-
     def slot(index: int) -> Slot:
-        sent, lost = part(way.sent_frames, index), part(by_itself, index)
+        sent = even_share(way.sent_frames, index, SLOTS)
+        lost = even_share(by_itself, index, SLOTS)
         if index == DISTURBED_SLOT:
             lost += way.lost_frames - by_itself
         return Slot.model_construct(

@@ -168,13 +168,14 @@ collect_part_slots(struct engine *engine, unsigned int index)
 {
 	const struct sender *sender = &engine->sender[index];
 	struct slots *slots = &engine->slots;
+	const uint64_t *away = away_of(engine, sender);
 	uint64_t **lane = slots->stream[sender->part.stream];
 	uint64_t width = UINT64_C(1) << slots->grid.shift;
 	uint32_t count = slots->grid.count;
 	unsigned int i, listeners = 0;
 
-	cut_lane(sender->slots->full, away_of(engine, sender), width, count - 1);
-	cut_lane(sender->slots->held, away_of(engine, sender), width, count - 1);
+	cut_lane(sender->slots->full, away, width, count - 1);
+	cut_lane(sender->slots->held, away, width, count - 1);
 	add(lane[SLOT_SENT], sender->slots->sent, count);
 	add(lane[SLOT_HELD], sender->slots->held, count);
 	slots_add_refused(&slots->grid, lane[SLOT_REFUSED], sender->slots->full, sender->step);

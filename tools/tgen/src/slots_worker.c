@@ -15,9 +15,7 @@ slots_begin(struct worker *worker)
 		return;
 	if (worker->slots->grid.origin == 0)
 		worker->slots->grid.origin = worker->started_tsc;
-	/* Of several workers, who begin together, one that came late was away until now. */
-	if ((int64_t)(worker->last_tick - worker->slots->grid.origin) >
-			(int64_t)(WORKER_AWAY_TIMES * worker->ten_us))
+	if (worker->away_cycles != 0)
 		slots_note_gap(worker, worker->slots->grid.origin, worker->last_tick);
 }
 

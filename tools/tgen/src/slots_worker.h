@@ -41,7 +41,7 @@ struct watch_slots {
 	uint64_t lane[];
 };
 
-/* A worker begins: from now on it writes down. */
+/* A worker begins, and may have been away until now: from now on it writes down. */
 void slots_begin(struct worker *worker);
 
 /* It was away from one moment to the other. */

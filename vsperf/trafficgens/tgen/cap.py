@@ -42,15 +42,16 @@ def measure_cap(
         at_hand(devices, options, workspace) as tgen,
     ):
         ways = ways_between(len(tgen.ports()), profile.direction)
-        best = good = 0
+        rates: list[int] = []
         for _ in range(MOST_ATTEMPTS):
             found = trial(tgen, ways, stream, FLAT_OUT, lambda event: None)["streams"]
-            best, good = max(best, arrived_fps(found)), good + (arrived_fps(found) > 0)
-            if good == ATTEMPTS:
+            if rate := arrived_fps(found):
+                rates.append(rate)
+            if len(rates) == ATTEMPTS:
                 break
-        if not best:
+        if not rates:
             raise nothing_came(found)
-        return best
+        return max(rates)
 
 
 def loop_of(case: CaseSpec) -> Loop:
