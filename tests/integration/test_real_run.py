@@ -135,7 +135,8 @@ def test_a_path_check_comes_before_every_search(smoke: Smoke) -> None:
 
 def test_latency_is_measured_in_a_trial_of_its_own(smoke: Smoke) -> None:
     for case in smoke.stored.cases:
-        (trial,) = [trial for trial in case.trials if trial.purpose is Purpose.LATENCY]
+        asked = [trial for trial in case.trials if trial.purpose is Purpose.LATENCY]
+        (trial,) = [trial for trial in asked if trial.valid]  # one is repeated until it is
         assert all(way.latency_histogram for way in trial.directions)
         assert trial.reference == "50% of ndr"
 

@@ -81,6 +81,16 @@ def ring() -> tuple[str, ...]:
     return ("--vdev=net_ring0", "--lcores=0@0,1@0", "--file-prefix=vsperf-readme")
 
 
+def answer_to(tgen: Conversation, request: dict[str, Any]) -> dict[str, Any]:
+    """Return the answer; a CPU that was away all the time of a round trip says nothing of it."""
+    for _ in range(100):
+        tgen.say(json.dumps(request))
+        answer = tgen.hear()
+        if not answer["ok"] or answer["result"].get("rounds") != 0:
+            return answer
+    pytest.fail("no round trip came to its end in a hundred attempts")
+
+
 def test_every_example_is_answered_as_shown(require: Require) -> None:
     require("tgen")
     with started("--no-huge", "--no-pci", "-m", "256", *ring(), "--") as tgen:
@@ -92,8 +102,7 @@ def test_every_example_is_answered_as_shown(require: Require) -> None:
                 assert tgen.hear()["ok"]
             if request["verb"] == "capture":
                 continue  # it writes where the page says
-            tgen.say(json.dumps(request))
-            answer = tgen.hear()
+            answer = answer_to(tgen, request)
             assert answer["ok"], f"{request['verb']}: {answer['error']['message']}"
             if request["id"] in ANSWERS:
                 assert shape(answer) == shape(ANSWERS[request["id"]]), request["verb"]
