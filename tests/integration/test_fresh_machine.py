@@ -12,6 +12,14 @@ import pytest
 from conftest import GIT, REPOSITORY, Require
 
 BUSYBOX = Path("/bin/busybox")
+PLAYED_ENV = """shift
+while [ "$1" != "${1#*=}" ]; do export "$1"; shift; done
+if [ "$1" = setpriv ]; then
+    echo "become $3"
+    while [ "$1" != sh ]; do shift; done
+fi
+exec "$@"
+"""
 SUPPLIED = ("sh", "env", "ls", "cat", "mount", "id", "pwd", "sleep", "test", "setsid", "unshare")
 
 
@@ -78,6 +86,29 @@ def test_a_machine_is_bare_and_has_what_was_committed(checkout: Path, tree: Path
     assert "LEAKED" not in log
     assert "CI=true" in log.split()
     assert not list(checkout.glob("build/fresh/machine-*")), "the machine is gone"
+
+
+def test_a_user_has_sudo_and_runs_the_commands_in_a_path_with_a_space(
+    checkout: Path, tree: Path
+) -> None:
+    """The smallest tree has no programs that make a user and become one, so these play them."""
+    (tree / "etc" / "passwd").write_text("root:x:0:0::/root:/bin/sh\nlab:x:1000:1000::/:/bin/sh\n")
+    (tree / "etc" / "group").write_text("root:x:0:\nlab:x:1000:\n")
+    (tree / "etc" / "sudoers.d").mkdir()
+    (tree / "usr" / "bin" / "env").unlink()
+    for name, text in (("useradd", "mkdir -p /home/lab\n"), ("env", PLAYED_ENV)):
+        program = tree / "usr" / "bin" / name
+        program.write_text(f"#!/bin/sh\n{text}")
+        program.chmod(0o755)
+    for name in ("mkdir", "chown"):
+        (tree / "bin" / name).symlink_to("busybox")
+    commands = ("--command", "pwd", "--command", "echo at home in $HOME")
+    code, said, log = fresh_machine(checkout, "mine", "--user", "--tree", str(tree), *commands)
+    assert code == 0, said + log
+    assert log.count("become lab\n") == len(commands) // 2
+    assert "/home/lab/a checkout\n" in log
+    assert "at home in /home/lab\n" in log
+    assert "mine, lab: pwd … ok" in said
 
 
 def test_the_first_failure_does_not_hide_the_next_command_and_decides_the_end(
