@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dpdk_files import dpdk_files
 from simulated_cases import simulated_case
 
 from vsperf.record.plan import Endpoint
@@ -151,7 +152,7 @@ def _forwarder(
                 running.stop()
             for path in sockets:
                 path.unlink(missing_ok=True)
-            shutil.rmtree(f"/run/dpdk/{name}", ignore_errors=True)
+            shutil.rmtree(dpdk_files(name), ignore_errors=True)
 
 
 def _wait_for(sockets: Sequence[Path], process: subprocess.Popen[bytes], log: Path) -> None:

@@ -12,8 +12,13 @@ from vsperf.trafficgens.tgen.binary import find_binary
 
 
 def preload(library: str, folder: Path, patch: pytest.MonkeyPatch, **environment: str) -> None:
-    """From now on, start tgen with a library that is built beside the witness."""
-    file = tgen_dut().parent / f"lib{library}.so"
+    """From now on, start tgen with a library that is built beside the witness.
+
+    By a link, as the loader takes a space in its path for the end of it.
+    """
+    file = folder / f"lib{library}.so"
+    file.unlink(missing_ok=True)
+    file.symlink_to(tgen_dut().parent / file.name)
     words = ["env", f"LD_PRELOAD={file}"]
     words += [f"{name}={value}" for name, value in environment.items()]
     script = folder / f"tgen-{library}"

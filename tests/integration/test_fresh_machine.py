@@ -12,6 +12,7 @@ import pytest
 from conftest import GIT, REPOSITORY, Require
 
 BUSYBOX = Path("/bin/busybox")
+HOME = Path("/", "home", "lab")
 PLAYED_ENV = """shift
 while [ "$1" != "${1#*=}" ]; do export "$1"; shift; done
 if [ "$1" = setpriv ]; then
@@ -96,7 +97,7 @@ def test_a_user_has_sudo_and_runs_the_commands_in_a_path_with_a_space(
     (tree / "etc" / "group").write_text("root:x:0:\nlab:x:1000:\n")
     (tree / "etc" / "sudoers.d").mkdir()
     (tree / "usr" / "bin" / "env").unlink()
-    for name, text in (("useradd", "mkdir -p /home/lab\n"), ("env", PLAYED_ENV)):
+    for name, text in (("useradd", f"mkdir -p {HOME}\n"), ("env", PLAYED_ENV)):
         program = tree / "usr" / "bin" / name
         program.write_text(f"#!/bin/sh\n{text}")
         program.chmod(0o755)
@@ -106,8 +107,8 @@ def test_a_user_has_sudo_and_runs_the_commands_in_a_path_with_a_space(
     code, said, log = fresh_machine(checkout, "mine", "--user", "--tree", str(tree), *commands)
     assert code == 0, said + log
     assert log.count("become lab\n") == len(commands) // 2
-    assert "/home/lab/a checkout\n" in log
-    assert "at home in /home/lab\n" in log
+    assert f"{HOME}/a checkout\n" in log
+    assert f"at home in {HOME}\n" in log
     assert "mine, lab: pwd … ok" in said
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Require
+from dpdk_files import dpdk_files
 
 from vsperf.trafficgens.tgen.binary import find_binary
 
@@ -128,7 +129,7 @@ def test_a_signal_ends_it_in_order(tmp_path: Path, number: signal.Signals) -> No
         tgen.send_signal(number)
         assert tgen.wait(PATIENCE_S) == 128 + number
     assert not path.exists()
-    assert not Path("/run/dpdk/vsperf-process").exists()
+    assert not dpdk_files("vsperf-process").exists()
 
 
 def test_a_signal_ends_the_wait_for_a_switch(tmp_path: Path) -> None:

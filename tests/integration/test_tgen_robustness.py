@@ -15,6 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 from conftest import Require
+from dpdk_files import dpdk_files
 from loopbacks import OPTIONS
 
 from vsperf.errors import ComponentError, NotReadyError
@@ -64,7 +65,7 @@ def test_a_controller_that_is_killed_takes_tgen_along() -> None:
     _, alive = psutil.wait_procs([tgen], timeout=5)
     assert alive == []
     assert not Path(control).exists()
-    assert not Path("/run/dpdk", f"{folder.name}-tgen").exists()
+    assert not dpdk_files(f"{folder.name}-tgen").exists()
     (dead,) = (one for one in dead_deployments() if one.folder == folder)
     assert dead.processes == ()
     assert dead.take_down() == ()

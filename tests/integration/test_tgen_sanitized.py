@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import socket
 import subprocess
@@ -17,6 +16,7 @@ from typing import Any
 import pytest
 import tgen_programs
 from conftest import Require
+from dpdk_files import dpdk_files
 
 pytestmark = pytest.mark.machine
 
@@ -124,10 +124,9 @@ def test_every_verb_and_a_watcher_at_the_same_time(tmp_path: Path) -> None:
 
 def watch(done: threading.Event) -> None:
     """Ask DPDK's telemetry for everything, over and over."""
-    base = Path("/var/run" if os.getuid() == 0 else os.environ.get("XDG_RUNTIME_DIR", "/tmp"))
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as telemetry:
         telemetry.settimeout(PATIENCE_S)
-        telemetry.connect(str(base / "dpdk" / PREFIX / "dpdk_telemetry.v2"))
+        telemetry.connect(str(dpdk_files(PREFIX) / "dpdk_telemetry.v2"))
         telemetry.recv(1024)
         while not done.is_set():
             for view in ("stats", "ports", "trial"):

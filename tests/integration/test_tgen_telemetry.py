@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
 import time
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from typing import Any
 
 import pytest
 from conftest import Require
+from dpdk_files import dpdk_files
 from loopbacks import OPTIONS
 
 from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
@@ -44,11 +44,10 @@ class Telemetry:
 
 @contextmanager
 def watched(tgen: Tgen) -> Iterator[Telemetry]:
-    """Connect as dpdk-telemetry.py does; the folder follows DPDK's rule."""
-    base = Path("/var/run" if os.getuid() == 0 else os.environ.get("XDG_RUNTIME_DIR", "/tmp"))
+    """Connect as dpdk-telemetry.py does."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection:
         connection.settimeout(PATIENCE_S)
-        connection.connect(str(base / "dpdk" / tgen.name / "dpdk_telemetry.v2"))
+        connection.connect(str(dpdk_files(tgen.name) / "dpdk_telemetry.v2"))
         yield Telemetry(connection)
 
 
