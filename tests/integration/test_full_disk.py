@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 
@@ -33,7 +34,7 @@ def test_a_run_on_a_disk_that_is_full_is_resumed_as_its_message_says(
     (vsperf.folder / "results").mkdir()
     commands = SMALL_DISK.format(
         bytes=pages * 4096,
-        vsperf=f"{sys.executable} -m vsperf",
+        vsperf=shlex.join([sys.executable, "-m", "vsperf"]),
         run=" ".join((*SMOKE, "--repeat", "3", "--progress", "quiet")),
     )
     ended = subprocess.run(
