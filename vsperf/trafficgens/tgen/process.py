@@ -120,13 +120,11 @@ class Tgen:
         """Return how long a cache line takes from one CPU to another and back, by the median."""
         if cpus[0] == cpus[1]:
             return None
-        median: int | None = None
         for _ in range(ROUND_TRIP_ATTEMPTS):
             found = self.ask("roundtrip", cpus=list(cpus), rounds=ROUND_TRIPS)
-            median = found.get("percentiles_ns", {}).get("50")
-            if median is not None:
-                break
-        return median
+            if "percentiles_ns" in found:
+                return int(found["percentiles_ns"]["50"])
+        return None
 
     def alive(self) -> bool:
         """Whether it still runs, and answers as far as anybody knows."""
