@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from all_methods import method_of
 from places import PLACEMENT, started_generator, started_switch
 
 from vsperf.record.trial import TrialCounts
@@ -56,7 +57,7 @@ def simulated_case(
         "offered_tolerance": "0.1%",
         "stretch_tolerance": "1%",
     }
-    content = {
+    content: dict[str, Any] = {
         "name": "simulated",
         "topology": {"name": "p2p", "paths": [["phy0", "phy1"]]},
         "traffic": {"frame_size": "64B", **(traffic or {})},
@@ -66,7 +67,8 @@ def simulated_case(
         "vswitch": SimulatedSwitch.Spec.model_validate({"kind": "sim", **(switch or {})}),
         "generator": SimulatedGenerator.Spec.model_validate({"kind": "sim", **(generator or {})}),
     }
-    return CaseSpec.model_validate(content | sections)
+    content |= sections
+    return CaseSpec.model_validate(content | {"search": method_of(content["search"])})
 
 
 def behaving(kind: str, **settings: Any) -> dict[str, Any]:

@@ -33,8 +33,22 @@ def _digits(value: float) -> str:
     return f"{value:.{decimals}f}"
 
 
+def human_count(count: float) -> str:
+    """Write a number of things for people: whole where it is, in groups of three digits."""
+    if float(count).is_integer():
+        return f"{count:,.0f}"
+    return f"{count:,.1f}" if abs(count) >= 10 else f"{count:.3g}"
+
+
+def human_share(share: float) -> str:
+    """Write a share in percent, with enough digits that a small one is not shown as zero."""
+    return "0" if share == 0 else f"{share * 100:.4g}%"
+
+
 def human_ns(ns: float) -> str:
-    """Write a latency for people in the unit that fits it."""
+    """Write a time for people in the unit that fits it; a difference may be below 0."""
+    if ns < 0:
+        return f"-{human_ns(-ns)}"
     scales: tuple[tuple[float, str], ...] = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
     for factor, unit in scales:
         if ns >= factor:

@@ -1,4 +1,4 @@
-"""Drivers found through entry points; one that cannot be loaded is kept with its reason."""
+"""Drivers and methods, by entry points; one that cannot be loaded is kept with its reason."""
 
 from __future__ import annotations
 
@@ -10,7 +10,12 @@ from typing import Any
 from vsperf.errors import UsageError
 from vsperf.spec.base import DriverSpec
 
-GROUPS = {"vswitch": "vsperf.vswitches", "generator": "vsperf.trafficgens", "vnf": "vsperf.vnfs"}
+GROUPS = {
+    "vswitch": "vsperf.vswitches",
+    "generator": "vsperf.trafficgens",
+    "vnf": "vsperf.vnfs",
+    "search": "vsperf.methods",
+}
 """Section of a specification → entry point group of the drivers that it can name."""
 
 
@@ -49,7 +54,7 @@ class Plugins:
     def specs(self) -> Mapping[str, Mapping[str, type[DriverSpec]]]:
         """Return the settings model of every driver, by section and kind."""
         return {
-            section: {kind: driver.Spec for kind, driver in self.drivers(section).items()}
+            section: {kind: _settings(driver) for kind, driver in self.drivers(section).items()}
             for section in GROUPS
         }
 
@@ -68,10 +73,17 @@ class Plugins:
         raise UsageError(f"there is no {section} driver {kind!r}", fix=f"known drivers: {known}")
 
 
+def _settings(driver: Any) -> type[DriverSpec]:
+    """Return the settings of a driver; a method is settings itself, which know what to do."""
+    found: type[DriverSpec] = driver if isinstance(driver, type) else driver.Spec
+    return found
+
+
 def _load(section: str, entry: EntryPoint) -> Plugin:
     package = entry.dist.name if entry.dist else "?"
     try:
-        driver = entry.load()()
+        found = entry.load()
+        driver = found if issubclass(found, DriverSpec) else found()
     except Exception as error:  # a broken plug-in must not break the others
         reason = f"{type(error).__name__}: {error}"
         return Plugin(section, entry.name, package, None, reason)

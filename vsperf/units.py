@@ -28,7 +28,7 @@ from vsperf.quantity import (
 )
 
 FCS_BYTES = 4
-"""Frame check sequence: part of a frame's size, but not of its buffer in memory."""
+"""Frame check sequence: part of a frame's size, made and checked by the port, so not in memory."""
 WIRE_OVERHEAD_BYTES = 20
 """Preamble (7), start delimiter (1) and minimum inter-frame gap (12)."""
 NANOSECONDS = 1_000_000_000
@@ -60,14 +60,14 @@ class FrameSize(Quantity):
         return cls(whole(number_in(found), "a frame size"))
 
     @property
-    def in_memory(self) -> int:
-        """Bytes in a packet buffer: the FCS is made and checked by the port."""
-        return self.bytes - FCS_BYTES
+    def mean(self) -> Fraction:
+        """Bytes of a frame on average, from which rates follow."""
+        return Fraction(self.bytes)
 
     @property
-    def on_wire(self) -> int:
+    def on_wire(self) -> Fraction:
         """Bytes of line time: the frame, its preamble and the gap behind it."""
-        return self.bytes + WIRE_OVERHEAD_BYTES
+        return self.mean + WIRE_OVERHEAD_BYTES
 
     def __lt__(self, other: FrameSize) -> bool:
         return self.bytes < other.bytes
@@ -143,12 +143,13 @@ class Count(Quantity):
     """A whole number of things, such as 4096, 8k or 16.8M."""
 
     EXAMPLES: ClassVar[tuple[str, ...]] = ("1", "4096", "8k", "1M", "16.8M")
+    LEAST: ClassVar[int] = 1
 
     value: int
 
     def __post_init__(self) -> None:
-        if self.value < 1:
-            raise UnitError("a count must be at least 1")
+        if self.value < self.LEAST:
+            raise UnitError(f"a count must be at least {self.LEAST}")
 
     @classmethod
     def parse(cls, value: object) -> Self:
@@ -190,7 +191,7 @@ class LinkSpeed(Quantity):
 
     def frames_per_second(self, size: FrameSize) -> Fraction:
         """Return the theoretical frame rate of one direction, as an exact fraction."""
-        return Fraction(self.bps, 8 * size.on_wire)
+        return self.bps / (8 * size.on_wire)
 
     def __lt__(self, other: LinkSpeed) -> bool:
         return self.bps < other.bps
@@ -280,7 +281,7 @@ class Rate(Quantity):
             case "bps_l1":
                 return self.number / (8 * size.on_wire)
             case _:
-                return self.number / (8 * size.bytes)
+                return self.number / (8 * size.mean)
 
     def __str__(self) -> str:
         if self.unit == "%":
@@ -294,6 +295,13 @@ class Rate(Quantity):
     @property
     def _suffix(self) -> str:
         return {"fps": "fps", "bps_l1": "bit/s L1", "bps_l2": "bit/s L2"}[self.unit]
+
+
+@dataclass(frozen=True, slots=True)
+class Found(Count):
+    """What was counted in the end: it may be none, such as the frames lost."""
+
+    LEAST: ClassVar[int] = 0
 
 
 @dataclass(frozen=True, slots=True)

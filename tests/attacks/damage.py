@@ -116,6 +116,6 @@ def damaged_lines(data: bytes, chance: random.Random) -> bytes:
 def _damaged_json(line: bytes, chance: random.Random) -> bytes:
     try:
         tree = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):  # an earlier damage may have made it too deep
         return line
     return json.dumps(damaged_tree(tree, chance, chance.choice([6, 20, 60]))).encode()

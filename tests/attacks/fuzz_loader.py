@@ -22,6 +22,8 @@ from vsperf.spec.lookup import Folder, Library
 
 CHECKOUT = Path(__file__).parents[2]
 MOST_PLANNED = 20
+FILES = ("fuzz.yaml", "fuzz.suite.yaml")
+"""The same text, as a testcase and as a suite of them."""
 NAMES = ("phy2phy_tput", "pvp_tput", "pvpv_tput", "phy2phy_burst", "pvp_vhost_reconnect")
 
 
@@ -37,7 +39,9 @@ class Loading:
         self.texts = [file.read_bytes() for file in sorted(files)]
 
     def __call__(self, chance: random.Random) -> list[str]:
-        (self.folder / "fuzz.yaml").write_bytes(self._file(chance))
+        data = self._file(chance)
+        for name in FILES:
+            (self.folder / name).write_bytes(data)
         request = self._request(chance)
         return apart(lambda: self._answer(request)).problems({0})
 
@@ -78,7 +82,7 @@ class Loading:
         )  # fmt: skip
         match chance.randrange(6):
             case 0:
-                return Request(("./fuzz.yaml",), testbed=testbed, sets=sets)
+                return Request((f"./{chance.choice(FILES)}",), testbed=testbed, sets=sets)
             case 1:
                 return Request((name,), testbed=testbed, conf=(Path("fuzz.yaml"),), sets=sets)
             case 2:

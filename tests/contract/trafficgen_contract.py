@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -25,14 +26,19 @@ from witness import witness
 
 from vsperf.errors import ComponentError, VsperfError
 from vsperf.record.histogram import summary
+from vsperf.record.load import RateStep, intended_frames
 from vsperf.record.plan import Endpoint
-from vsperf.record.trial import TrialCounts, intended_frames
+from vsperf.record.sample import Sample
+from vsperf.record.trial import TrialCounts
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
+from vsperf.spec.flows import TTL, link_mac
 from vsperf.trafficgens.base import GeneratorSession, TrafficGenerator, TrialRequest
 
 LIGHT = TrialRequest(load_fps=1_000, duration_ns=500_000_000)
+LOOKED_AT = TrialRequest(load_fps=1_000, duration_ns=500_000_000, headers=True)
 WITH_LATENCY = TrialRequest(load_fps=1_000, duration_ns=500_000_000, latency=True)
+TWO_LOADS = TrialRequest.of_steps(RateStep(1_000, 500_000_000), RateStep(400, 250_000_000))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +144,23 @@ class TrafficGeneratorContract:
         for name, (enters, leaves) in zip(names, rig.directions, strict=True):
             assert name == f"{enters} to {leaves}"
 
+    def test_it_tells_the_headers_of_frames_that_arrive_when_they_are_wanted(
+        self, session: GeneratorSession, case: CaseSpec
+    ) -> None:
+        plain = session.run(LIGHT)
+        assert all(way.first_headers == () for way in plain.directions)
+        for way in session.run(LOOKED_AT).directions:
+            assert way.first_headers
+            ends = [case.topology.links.index(link) for link in way.name.split(" to ")]
+            for headers in way.first_headers:
+                macs = (headers.source_mac, headers.destination_mac)
+                assert macs == (link_mac(ends[0]), link_mac(ends[1]))
+                assert (headers.layer3, headers.ttl, headers.vlans) == ("ipv4", TTL, ())
+
     def test_counters_are_whole_and_add_up(self, session: GeneratorSession) -> None:
         for way in session.run(LIGHT).directions:
-            for name, count in way.model_dump(exclude={"name", "latency_histogram"}).items():
+            no_counts = {"name", "latency_histogram", "range_histograms", "steps", "first_headers"}
+            for name, count in way.model_dump(exclude=no_counts).items():
                 assert count is None or type(count) is int, name
             assert way.intended_frames == intended_frames(LIGHT.load_fps, LIGHT.duration_ns)
             assert 0 <= way.sent_frames <= way.intended_frames
@@ -188,6 +208,47 @@ class TrafficGeneratorContract:
             assert found is not None
             assert 0 < found.minimum_ns <= found.mean_ns <= found.maximum_ns
             assert 0 < found.count <= way.received_frames
+
+    def test_of_latencies_those_from_a_moment_on_can_be_asked_for(
+        self, session: GeneratorSession
+    ) -> None:
+        request = replace(WITH_LATENCY, latency_after_ns=300_000_000)
+        for way in session.run(request).directions:
+            found = summary(way.latency_histogram)
+            assert found is not None and found.count > 0
+            assert way.first_latency_ns is not None and way.first_latency_ns > 0
+            assert way.first_sent_ns is not None and way.first_sent_ns >= 300_000_000
+
+    def test_ranges_of_frames_have_latencies_of_their_own(self, session: GeneratorSession) -> None:
+        request = replace(WITH_LATENCY, latency_ranges=((0, 9), (90, 99), (500, 600)))
+        for way in session.run(request).directions:
+            first, tenth, beyond = way.range_histograms
+            assert first is not None and tenth is not None
+            assert summary(first).count == summary(tenth).count == 10
+            assert beyond is None
+
+    def test_loads_follow_each_other_and_each_frame_has_its_step(
+        self, session: GeneratorSession
+    ) -> None:
+        for way in session.run(TWO_LOADS).directions:
+            assert way.intended_frames == TWO_LOADS.frames == 600
+            assert [step.intended_frames for step in way.steps] == [500, 100]
+            assert sum(step.sent_frames for step in way.steps) == way.sent_frames
+            first, second = (step.began_ns for step in way.steps)
+            assert first is not None and second is not None
+            assert second > first and second >= 500_000_000
+            assert way.lost_frames or way.recovery_ns() == 0
+
+    def test_a_trial_tells_how_it_goes_once_a_second(self, session: GeneratorSession) -> None:
+        heard: list[Sample] = []
+        counts = session.run(TrialRequest(load_fps=1_000, duration_ns=2_500_000_000), heard.append)
+        assert 1 <= len(heard) <= 4  # a machine that stalls takes longer, or misses a second
+        for before, after in pairwise(heard):
+            assert before.elapsed_ns < after.elapsed_ns
+        for one, total in zip(heard[-1].directions, counts.directions, strict=True):
+            assert one.name == total.name
+            assert 0 < one.sent_frames <= total.sent_frames
+            assert one.lost_frames is not None and one.lost_frames <= total.lost_frames
 
     def test_a_trial_of_nothing_is_an_error_and_the_session_goes_on(
         self, session: GeneratorSession

@@ -57,7 +57,7 @@ def test_every_output_of_a_simulated_run_says_so(vsperf: Shell) -> None:
     ("arguments", "code", "said"),
     [
         (("--set", "vswitch.capacity=1Mpps", "--set", "expect=[{metric: ndr, min: 2Mpps}]"),
-         ExitCode.CRITERION_MISSED, "ndr ≥ 2Mfps"),
+         ExitCode.CRITERION_MISSED, "ndr ≥ 2Mpps (2.000 Mfps)"),
         (("--set", "expect=[{metric: ndr, min: 2Mpps}]"), ExitCode.OK, "✓"),
         (("--set", "generator.fault=raises"), ExitCode.COMPONENT_FAILED, "generator"),
         (("--set", "generator.fault=dead"), ExitCode.COMPONENT_FAILED, "path"),
@@ -81,7 +81,7 @@ def test_the_exit_code_says_how_a_run_ended(
     [
         (("run", "phy2phy_smok", "--testbed", "sim"), "phy2phy_smoke"),
         (("run", "phy2phy_smoke", "--testbed", "simm"), "sim"),
-        (("run",), "phy2phy_smoke"),
+        (("run",), "vsperf list"),
         ((*SMOKE, "--set", "traffic.frame_sice=64"), "frame_size"),
         ((*SMOKE, "--set", "traffic.frame_size=63"), "63"),
         ((*SMOKE, "--budget", "10"), "10s"),
@@ -111,6 +111,33 @@ def test_a_broken_file_is_shown_with_line_and_caret(vsperf: Shell) -> None:
     assert "mine.yaml:3:3" in ended.err
     assert "    3 |   frame_sizes: [64]\n      |   ^" in ended.err
     assert "did you mean `frame_size`" in ended.err
+
+
+def test_a_suite_is_listed_shown_run_and_stored_like_testcases_in_files(vsperf: Shell) -> None:
+    suite = vsperf.folder / "testcases" / "sizes.suite.yaml"
+    suite.parent.mkdir()
+    suite.write_text(
+        "extends: phy2phy_smoke\ntags: [sizes]\ntestcases:\n"
+        "  sizes_small: {title: Small}\n"
+        "  sizes_large: {title: Large, traffic: {frame_size: 1518}}\n"
+    )
+    suite.with_name("bad.suite.yaml").write_text("testcases: 1\n")
+    listed = vsperf("list", "--tag", "sizes", "--json").data["testcases"]
+    assert [(row["name"], row["title"]) for row in listed] == [
+        ("sizes_large", "Large"), ("sizes_small", "Small"),
+    ]  # fmt: skip
+    everything = vsperf("list")
+    assert everything.code == ExitCode.OK
+    assert "bad.suite.yaml:1:12" in everything.out + everything.err
+    shown = vsperf("show", str(suite), "sizes_large", "--testbed", "sim", "--json").data
+    assert {row["spec"]["name"] for row in shown} == {"sizes_large"}
+    ran = vsperf("run", str(suite), "--testbed", "sim", "--progress", "quiet")
+    assert ran.code == ExitCode.OK, ran.out + ran.err
+    records = vsperf.folder / "results" / "latest" / "records.jsonl"
+    header = json.loads(records.read_text().splitlines()[0])
+    origins = {case["spec"]["name"]: case["origins"] for case in header["cases"]}
+    assert origins["sizes_large"]["traffic.frame_size"] == "sizes.suite.yaml:5"
+    assert origins["sizes_small"]["traffic.frame_size"].startswith("phy2phy_smoke.yaml:")
 
 
 @pytest.mark.parametrize(
@@ -172,6 +199,13 @@ def test_a_dry_run_is_a_plan_and_stores_nothing(vsperf: Shell) -> None:
     assert not (vsperf.folder / "results").exists()
 
 
+def test_a_plan_names_what_is_not_known_yet_by_words(vsperf: Shell) -> None:
+    """The folder of a deployment, also where a machine's cards are plugged in."""
+    plan = vsperf("plan", "pvp_smoke", "--testbed", "local").out
+    assert "on RUN/vm1_0.sock; what leaves by it goes to" in plan
+    assert "\\x00" not in plan and "\0" not in plan
+
+
 def test_repetitions_are_one_case_measured_anew_each_time(vsperf: Shell) -> None:
     noisy = ("--set", "vswitch.behaviour.kind=noisy")
     cases = vsperf(*SMOKE, *noisy, "--repeat", "3", "--json").data["cases"]
@@ -215,7 +249,7 @@ def test_a_criterion_at_the_line_rate_can_be_met_and_one_above_it_is_refused(
     assert vsperf(*fast, "expect=[{metric: ndr, min: 100%}]").code == ExitCode.OK
     refused = vsperf(*fast, "expect=[{metric: ndr, min: 14.89Mpps}]")
     assert refused.code == ExitCode.BAD_INPUT
-    assert "no result can reach 14.89Mfps" in refused.err
+    assert "no result can reach 14.89Mpps" in refused.err
 
 
 def test_a_latency_criterion_names_the_load_that_it_was_found_at(vsperf: Shell) -> None:
@@ -230,7 +264,8 @@ def test_a_case_that_cannot_be_believed_shows_no_number(vsperf: Shell) -> None:
     ended = vsperf(*SMOKE, "--set", "generator.fault=late-counters")
     assert ended.code == ExitCode.INVALID_RESULT
     row = next(line for line in ended.out.splitlines() if "INVALID" in line)
-    assert re.fullmatch(r" *64B +invalid +– +– +– +unknown +– +– +– .*– +INVALID *", row)
+    assert re.fullmatch(r" *64B +invalid +unknown( +–){3} +\d+ +\d+ s +– +INVALID *", row)
+    assert "no frame lost" not in ended.out
 
 
 def test_a_terminal_without_unicode_gets_question_marks_and_no_error(vsperf: Shell) -> None:

@@ -36,6 +36,9 @@ FILES = {
     Path("testcases/phy2phy_smoke.yaml"): (
         REPOSITORY / "testcases/phy2phy/phy2phy_smoke.yaml"
     ).read_text(),
+    Path("testcases/any.suite.yaml"): (
+        "testcases: {phy2phy_smoke: {topology: p2p, traffic: {frame_size: 64}}}\n"
+    ),
 }
 
 

@@ -34,7 +34,9 @@ from vsperf.vswitches.ovs_dpdk.running import RunningOvs
 
 pytestmark = pytest.mark.machine
 
-SLOWLY = Sending(rate_fps="1000", frames=1000)
+SLOWLY = Sending(rate_fps="1000", frames=1000, in_flight=16)
+"""A guest may stand still for a second and loses nothing: its rings have room for 256 frames, and
+for those that do not come in a tenth of a second no more than 16 others are sent."""
 EMULATED = {"accelerator": "tcg"}
 HANGS = "rdinit=/nothing panic=0"
 """The kernel finds no first program, and stays as it is."""
@@ -137,6 +139,22 @@ def test_frames_go_through_a_guest_and_are_counted_in_it(
     growth = after.since(before)
     assert [nic.received_frames for nic in growth.nics] == [1000, 1000]
     assert [nic.sent_frames for nic in growth.nics] == [1000, 1000]
+
+
+def test_a_guest_that_was_rebooted_forwards_again_and_counts_anew(
+    require: Callable[[str], None],
+) -> None:
+    require("tgen")
+    with (
+        forwarding(qemu_case(PVP, **EMULATED)) as chain,
+        generator(chain.endpoints, chain.switch, chain.place) as tgen,
+    ):
+        assert send(tgen, SLOWLY) == (2000, 2000)
+        chain.machines.reboot()
+        assert chain.machines.failure() is None
+        assert send(tgen, SLOWLY) == (2000, 2000)
+        (counted,) = chain.machines.counters()
+    assert [nic.received_frames for nic in counted.nics] == [1000, 1000]
 
 
 def test_a_machine_calls_a_switch_that_listens(require: Callable[[str], None]) -> None:

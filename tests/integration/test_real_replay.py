@@ -18,7 +18,8 @@ from scapy.utils import wrpcap
 
 from vsperf.errors import ExitCode
 from vsperf.record.flags import Flag
-from vsperf.record.trial import Purpose, intended_frames
+from vsperf.record.load import intended_frames
+from vsperf.record.trial import Purpose
 
 pytestmark = pytest.mark.machine
 __all__ = ["fixture_calibrations", "fixture_place"]

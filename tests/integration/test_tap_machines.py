@@ -151,8 +151,10 @@ def test_frames_pass_both_ways_through_a_guest_on_taps_and_are_accounted_for(
     assert ended.code == 0, ended.err
     (case,) = place.records().cases
     assert case.record is not None and case.record.outcome is Outcome.PASS
-    trials = [trial for trial in case.trials if trial.purpose is Purpose.SEARCH]
-    assert len(trials) == 2
+    # A trial that a busy machine spoiled is repeated; the one that is believed counts.
+    searched = [trial for trial in case.trials if trial.purpose is Purpose.SEARCH]
+    trials = [trial for trial in searched if trial.valid]
+    assert [trial.load_fps for trial in trials] == [2_000, 50_000]
     for trial in trials:
         unexplained = trial.unexplained_frames
         assert all(way.good_frames > 0 for way in trial.directions)

@@ -32,6 +32,15 @@ STREAM = {
 SHARED = {"size": 128, "workers": 2}
 TRIAL = {"verb": "trial", "frames": 5000, "rate_fps": 50_000, "variation": True, "check_fill": True}
 TRIAL |= {"slot_ns": 10_000_000}
+STEPS = {
+    "verb": "trial",
+    "steps": [
+        {"rate_fps": 50_000, "duration_ns": 1_000_000_000},
+        {"rate_fps": 1000, "duration_ns": 500_000_000},
+    ],
+    "latency_after_ns": 500_000_000,
+    "latency_ranges": [[0, 63], [576, 639]],
+}
 LONG = {"verb": "trial", "duration_ns": 60_000_000_000, "rate_fps": 1000}
 
 
@@ -104,6 +113,7 @@ def test_every_verb_and_a_watcher_at_the_same_time(tmp_path: Path) -> None:
                 tgen.ask(verb="learn"),
                 tgen.ask(verb="capture", port=0, path=str(tmp_path / "seen.pcap"), frames=100),
                 tgen.ask(**TRIAL),
+                tgen.ask(**STEPS),
                 tgen.ask(verb="burst", frames=1000),
                 tgen.ask(verb="probe"),
                 tgen.ask(verb="stalls", duration_ns=50_000_000),

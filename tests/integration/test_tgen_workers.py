@@ -21,6 +21,7 @@ from loopbacks import OPTIONS, through_testpmd
 from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
 from vsperf.trafficgens.tgen.client import TgenError
 from vsperf.trafficgens.tgen.command import Options
+from vsperf.trafficgens.tgen.headers import frames_in, read
 from vsperf.trafficgens.tgen.process import Tgen
 
 pytestmark = pytest.mark.machine
@@ -151,6 +152,24 @@ def lengths_by_flow(file: Path) -> dict[int, int]:
         found[source - 0xC6120001] = length
         at += 16 + length
     return found
+
+
+def test_parts_are_marked_by_their_number_over_all_streams(tmp_path: Path) -> None:
+    """So whoever reads a capture can tell whose frame it is: the second stream has 2 and 3."""
+    seen = tmp_path / "seen.pcap"
+    with at_hand(("net_ring0", "net_ring1"), shared(8, 2)) as tgen:
+        ways = [(port, port) for port in (0, 1)]
+        streams = [
+            {"size": 64, "workers": 2, "transmit_port": there, "receive_port": back}
+            for there, back in ways
+        ]
+        tgen.ask("configure", streams=streams)
+        tgen.ask("capture", port=1, path=str(seen), frames=FLOWS)
+        tgen.ask("trial", PATIENCE_S, frames=FLOWS, rate_fps=5000)
+    frames = [read(frame) for frame in frames_in(seen.read_bytes())]
+    assert frames
+    assert {frame.part for frame in frames if frame is not None} <= {2, 3}
+    assert None not in frames
 
 
 def test_what_cannot_be_shared_is_refused_with_the_way_out() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
+from all_methods import METHODS
 from pydantic import Field
 
 from vsperf.errors import Problem, SpecError
@@ -12,7 +13,9 @@ from vsperf.spec.base import DriverSpec, Spec
 from vsperf.spec.document import Drivers
 from vsperf.spec.loader import Loaded, Request, load
 from vsperf.spec.lookup import Folder, Library
+from vsperf.spec.modify import Modify
 from vsperf.units import CpuSet, Rate
+from vsperf.vswitches.base import Rules
 
 CHECKOUT = Path(__file__).parents[2]
 
@@ -36,6 +39,8 @@ class Switch(DriverSpec):
 
     kind: Literal["sim"]
     seed: int = 1
+    flows: Rules = "port"
+    modify: Modify | None = None
     behaviour: Annotated[Steady | Lossy, Field(discriminator="kind")] = Steady(kind="steady")
 
 
@@ -72,6 +77,7 @@ DRIVERS: Drivers = {
     "vswitch": {"sim": Switch, "other": OtherSwitch},
     "generator": {"sim": Generator},
     "vnf": {"loop": Guest, "sim": NoGuest},
+    "search": METHODS,
 }
 
 

@@ -6,21 +6,20 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
-from pydantic import TypeAdapter
+from all_methods import method_of
 
+from vsperf.methods.throughput import Throughput
 from vsperf.record.flags import Flag
+from vsperf.record.load import intended_frames
 from vsperf.record.result import GoalResult, SearchResult
-from vsperf.record.trial import Direction, Purpose, Trial, intended_frames
+from vsperf.record.trial import Direction, Purpose, Trial
 from vsperf.search.base import Budget, Loads, Probe
-from vsperf.search.build import method
 from vsperf.spec.case import CaseSpec
-from vsperf.spec.search import Search
 from vsperf.spec.traffic import TrialPolicy
 from vsperf.trafficgens.sim import SimulatedGeneratorSpec
 from vsperf.units import NANOSECONDS
 from vsperf.vswitches.sim import SimulatedSwitchSpec
 
-SEARCH: TypeAdapter[Search] = TypeAdapter(Search)
 LINE_RATE = 14_880_952
 LOADS = Loads(9001, LINE_RATE, LINE_RATE, step=10_000)
 RANGE = {"min_load": "9001fps", "max_load": "100%"}
@@ -75,9 +74,11 @@ METHODS: dict[str, dict[str, Any]] = {
 }
 
 
-def spec_of(method: str, **changes: Any) -> Search:
-    """Return the search of a method, with NDR and PDR unless `changes` say otherwise."""
-    return SEARCH.validate_python({"goals": NDR_PDR, **RANGE, **METHODS[method], **changes})
+def spec_of(method: str, **changes: Any) -> Throughput:
+    """Return a method, with NDR and PDR unless `changes` say otherwise."""
+    found = method_of({"goals": NDR_PDR, **RANGE, **METHODS[method], **changes})
+    assert isinstance(found, Throughput)
+    return found
 
 
 def case_of(method: str, **changes: Any) -> CaseSpec:
@@ -156,9 +157,9 @@ def probe_of(measure: Measure, budget_s: float | None = None) -> Probe:
     return Probe(measure, Budget(limit), POLICY.overhead_ns)
 
 
-def search(spec: Search, measure: Measure, loads: Loads = LOADS) -> SearchResult:
-    """Run a search without a budget."""
-    return method(spec, loads).run(probe_of(measure))
+def search(spec: Throughput, measure: Measure, loads: Loads = LOADS) -> SearchResult:
+    """Run a search alone, without a budget."""
+    return spec.search(loads).run(probe_of(measure))
 
 
 def goal_of(result: SearchResult, name: str) -> GoalResult:

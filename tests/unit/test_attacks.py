@@ -106,6 +106,12 @@ def test_damage_follows_from_the_seed_and_is_damage() -> None:
         assert len(set(found)) > 15
 
 
+def test_damage_may_make_json_deeper_than_can_be_read_again() -> None:
+    deep = b"[" * 200_000 + b"]" * 200_000
+    for number in range(20):
+        damaged_lines(deep, random.Random(number))
+
+
 def attack(campaign: Pretence, *arguments: str) -> Tally:
     soak, tally = load_tool("soak"), Tally()
     soak.attack(soak.parse(arguments), [campaign], tally)

@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from rich.table import Table
 from rich.text import Text
 
+from vsperf.cli.main import run_cli
 from vsperf.cli.output import printable, say
 from vsperf.cli.terminal import PlainConsole
+from vsperf.errors import ExitCode
 
 RENAMED = "\x1b]0;mine\x07 \x9b31m \u202e \r hidden \x7f"
 SHOWN = r"\x1b]0;mine\x07 \x9b31m \u202e \r hidden \x7f"
@@ -47,6 +49,25 @@ def test_a_console_writes_out_what_would_steer_wherever_it_stands(terminal: bool
     assert not {"\x1b]", "\x07", "\x9b", "\u202e", "\r", "\x7f"} & {
         said[at : at + length] for at in range(len(said)) for length in (1, 2)
     }
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["tgen", "calibrate", RENAMED, "1"],
+        ["run", f"--{RENAMED}"],
+        ["run", "--repeat", RENAMED],
+        ["run", "--budget", RENAMED],
+        [RENAMED],
+    ],
+)
+def test_a_command_line_that_is_refused_is_quoted_without_what_would_steer(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_cli(words) == ExitCode.BAD_INPUT
+    said = capsys.readouterr().err
+    assert "mine" in said
+    assert printable(said) == said
 
 
 def test_words_in_brackets_and_between_colons_are_no_markup() -> None:

@@ -5,15 +5,28 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from search_models import LINE_RATE, METHODS, POLICY, SEARCH, case_of, search, spec_of, switch
+from search_models import LINE_RATE, METHODS, POLICY, case_of, search, spec_of, switch
 
+from vsperf.cli.commands.explain import STANDARDS
+from vsperf.methods.base import method_of
+from vsperf.methods.compliance import ETHERNET_SIZES
+from vsperf.methods.fixed import FixedLoad
+from vsperf.methods.throughput import Throughput
 from vsperf.record.flags import Flag
-from vsperf.record.result import Compliance, Level, Limit, SearchResult, Standard
-from vsperf.search.compliance import ETHERNET_SIZES, compliance_of
+from vsperf.record.limit import Limit
+from vsperf.record.result import Compliance, Level, SearchResult, Standard
 from vsperf.spec.case import CaseSpec
 
 NDR = {"ndr": {"loss_ratio": "0"}}
 PDR = {"pdr": {"loss_ratio": "0.5%"}}
+
+THROUGHPUT = (Standard.RFC2544, Standard.RFC9971, Standard.TST009)
+"""What methods are held against that look for a throughput."""
+
+
+def _searched(case: CaseSpec, capacity_fps: int) -> SearchResult:
+    assert isinstance(case.search, Throughput)
+    return search(case.search, switch(capacity_fps))
 
 
 def _judge(
@@ -22,7 +35,7 @@ def _judge(
     result: SearchResult | None = None,
     sizes: tuple[int, ...] = ETHERNET_SIZES,
 ) -> Compliance:
-    found = compliance_of(case, sizes, result or search(case.search, switch(10**6)))
+    found = method_of(case).compliance(case, sizes, result or _searched(case, 10**6))
     return next(each for each in found if each.standard is standard)
 
 
@@ -151,7 +164,7 @@ def test_a_result_that_is_not_the_throughput_of_the_switch_complies_with_nothing
 
 def test_the_line_rate_is_a_throughput() -> None:
     case = _case("rfc2544", goals=NDR)
-    found = _judge(case, Standard.RFC2544, search(case.search, switch(LINE_RATE)))
+    found = _judge(case, Standard.RFC2544, _searched(case, LINE_RATE))
     assert found.level is Level.UNCONDITIONAL
 
 
@@ -177,6 +190,29 @@ def test_rfc9971_recommends_a_warm_up_and_a_width_not_below_the_loss() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("capacity_fps", "deviation"),
+    [
+        (LINE_RATE, "goal ndr: irregular result, no load failed"),
+        (5_000, "goal ndr: irregular result, no load passed"),
+    ],
+)
+def test_a_result_with_one_bound_only_is_called_irregular(
+    capacity_fps: int, deviation: str
+) -> None:
+    case = _case("mlr", goals=NDR)
+    found = _judge(case, Standard.RFC9971, _searched(case, capacity_fps))
+    assert (found.level, found.deviations) == (Level.CONDITIONAL, (deviation,))
+
+
+def test_a_result_whose_upper_bound_is_the_generator_s_is_irregular() -> None:
+    case = _case("mlr", goals=NDR)
+    result = _searched(case, 10**6)
+    short = result.goals[0].model_copy(update={"upper_fps": None, "limit": Limit.GENERATOR})
+    found = _judge(case, Standard.RFC9971, result.model_copy(update={"goals": (short,)}))
+    assert found.deviations == ("goal ndr: irregular result, no load failed by the switch",)
+
+
 def test_a_search_that_was_cut_short_does_not_comply_with_rfc9971() -> None:
     result = search(spec_of("mlr"), switch(10**6)).model_copy(update={"complete": False})
     assert _judge(_case("mlr"), Standard.RFC9971, result).level is Level.NOT
@@ -198,16 +234,21 @@ def test_tst009_without_repeats_is_conditional() -> None:
 
 
 def test_a_fixed_load_complies_with_nothing_and_says_why() -> None:
-    spec = SEARCH.validate_python({"kind": "fixed", "loads": ["50%"], "duration": "60s"})
+    spec = FixedLoad.model_validate({"kind": "fixed", "loads": ["50%"], "duration": "60s"})
     case = case_of("mlr", search=spec)
-    found = compliance_of(case, ETHERNET_SIZES, SearchResult())
+    found = method_of(case).compliance(case, ETHERNET_SIZES, SearchResult())
     assert {each.level for each in found} == {Level.NOT}
     assert found[0].deviations == ("loads are given and no throughput is searched",)
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_standard_is_judged_once_and_what_is_not_perfect_has_a_reason(method: str) -> None:
-    found = compliance_of(_case(method), (), search(spec_of(method), switch(10**6)))
-    assert [each.standard for each in found] == list(Standard)
+    case = _case(method)
+    found = method_of(case).compliance(case, (), _searched(case, 10**6))
+    assert [each.standard for each in found] == list(THROUGHPUT)
     for each in found:
         assert (each.level is Level.UNCONDITIONAL) == (not each.deviations)
+
+
+def test_every_standard_that_a_result_can_name_is_explained() -> None:
+    assert set(STANDARDS) == set(Standard)

@@ -45,6 +45,9 @@ def test_the_schema_accepts_the_files_of_the_project(path: Path) -> None:
         {"vswitch": {"behaviour": {"kind": "lossy"}}},
         {"use": {"preset": "quick"}},
         {"latency": None},
+        {"extends": "base"},
+        {"methods": {"fixed": {"duration": "1s"}, "mlr": None}},
+        {"testcases": {"one": {}, "two": {"extends": "one", "traffic": {"flows": [1, 2]}}}},
     ],
     ids=str,
 )
@@ -64,6 +67,13 @@ def test_the_schema_accepts_a_part_of_a_document(document: Any) -> None:
         {"search": {"kind": "fixed", "width": "1%"}},
         {"vswitch": {"kind": "vpp"}},
         {"trial": {"learning": "yes"}},
+        {"extends": ["base"]},
+        {"methods": {"fixd": {"duration": "1s"}}},
+        {"methods": {"fixed": {"width": "1%"}}},
+        {"testcases": {}},
+        {"testcases": {"one": None}},
+        {"testcases": {"one": {"name": "one"}}},
+        {"testcases": {"one": {"testcases": {"two": {}}}}},
     ],
     ids=str,
 )
@@ -103,17 +113,14 @@ def test_every_listed_path_is_known_to_the_loader(tmp_path: Path, path: str) -> 
         "probability": "vswitch.behaviour.kind=lossy",
         "queues": "vnf.kind=loop",
     }
-    searches = {
-        "resolution": "rfc2544", "step": "tst009", "max_repeats": "tst009",
-        "loss_threshold": "tst009", "loads": "fixed", "frames": "fixed", "repeats": "fixed",
-        "loss_ratio": "fixed", "event": "fixed",
-    }  # fmt: skip
     last = path.rsplit(".", 1)[-1]
     sets = [kinds[last]] if path.startswith(("vswitch", "vnf")) and last in kinds else []
-    if path.startswith("search.") and path.count(".") == 1 and last in searches:
-        sets = [f"search.kind={searches[last]}"]
-    elif path == "search.duration":
-        sets = ["search.kind=fixed"]
+    if path.startswith("search."):
+        setting_of = path.split(".")[1]
+        searches = [
+            kind for kind, one in DRIVERS["search"].items() if setting_of in one.model_fields
+        ]
+        sets = [f"search.kind={searches[0]}"]
     request = Request(("mine",), testbed="sim", sets=(*sets, setting))
     told = [problem.what for problem in problems(library(tmp_path, tmp_path), request)]
     assert not [what for what in told if f"{last!r} is not known" in what]

@@ -18,7 +18,11 @@ from vsperf.spec.case import Case
 from vsperf.spec.document import settable_paths
 from vsperf.spec.loader import Request, load_cases
 
-PATHS = settable_paths(DRIVERS)
+PATHS = [
+    *settable_paths(DRIVERS),
+    *("extends", "testcases", "testcases.NAME", "testcases.NAME.extends"),
+    *("methods", "methods.NAME", "methods.mlr.width", "methods.fixed.loads"),
+]
 FULL = (
     "name: mine\ntitle: a\ntopology: {name: pvvp, vms: 2}\n"
     "traffic: {frame_size: [64, 128], flows: 1, direction: both}\n"
@@ -28,12 +32,20 @@ FULL = (
     "vnf: {kind: loop}\nlatency: null\n"
 )
 
+SUITE = (
+    "title: a\nextends: phy2phy_tput\ntags: [a]\n"
+    "methods: {mlr: {width: 1%}, fixed: {duration: 1s}}\n"
+    "testcases:\n  mine: {}\n  other: {extends: mine, tags: [b], traffic: {frame_size: 64}}\n"
+    "  third: {search: {kind: fixed, loads: [10%]}, latency: null, use: {preset: tst009}}\n"
+)
+
 words = st.sampled_from(
     [
         "64", "64B", "10G", "50%", "1Mfps", "5s", "ndr", "p2p", "pvvp3", "sim", "mlr", "fixed",
         "true", "yes", "null", "~", "0x10", "010", "1e9", "-1", "12:30", "[", "]", "{", "}", "- ",
         ": ", "? ", "&a ", "*a", "!!str ", "<<", "|", ">", "'", '"', "#", "%", "@", "`", "\n", "\t",
         "\u2028", "\ufeff", "\x00", "\x1b", "---", "...", "kind", "traffic", "frame_size",
+        "extends", "testcases", "methods",
     ]
 )  # fmt: skip
 scalars = st.one_of(
@@ -76,6 +88,8 @@ def answers(folder: Path, request: Request) -> None:
 
 def with_file(folder: Path, data: bytes) -> None:
     (folder / "fuzz.yaml").write_bytes(data)
+    (folder / "fuzz.suite.yaml").write_bytes(data)
+    answers(folder, Request(("./fuzz.suite.yaml",), testbed="sim"))
     answers(folder, Request(("./fuzz.yaml",), testbed="sim"))
     answers(folder, Request(("mine",), testbed="sim", conf=(Path("fuzz.yaml"),)))
     answers(folder, Request(("mine",), testbed="./fuzz.yaml"))
@@ -99,6 +113,23 @@ def test_any_text_as_a_file(folder: Path, parts: list[str]) -> None:
 def test_any_damage_to_a_good_file(folder: Path, start: int, length: int, text: str) -> None:
     damaged = FULL[:start] + text + FULL[start + length :]
     with_file(folder, damaged.encode("utf-8", "surrogatepass"))
+
+
+@quick
+@given(
+    start=st.integers(0, len(SUITE)), length=st.integers(0, 30), text=st.one_of(words, st.text())
+)
+def test_any_damage_to_a_good_suite(folder: Path, start: int, length: int, text: str) -> None:
+    damaged = SUITE[:start] + text + SUITE[start + length :]
+    data = damaged.encode("utf-8", "surrogatepass")
+    with_file(folder, data)
+    suite = folder / "testcases/fuzz.suite.yaml"
+    suite.write_bytes(data)
+    try:
+        assert library(folder, folder).testcases()
+        answers(folder, Request(("mine", "other", "third"), testbed="sim"))
+    finally:
+        suite.unlink()
 
 
 @quick

@@ -8,8 +8,11 @@ import pytest
 from config_world import CHECKOUT, DRIVERS, MINIMAL, library, loaded, write
 
 from vsperf.errors import SpecError
+from vsperf.methods.fixed import FixedLoad
+from vsperf.methods.mlr import MlrSearch
+from vsperf.methods.rfc2544 import Rfc2544Search
+from vsperf.methods.tst009 import Tst009Search
 from vsperf.spec.loader import Request, load, load_cases
-from vsperf.spec.search import FixedLoad, MlrSearch, Rfc2544Search, Tst009Search
 from vsperf.spec.tree import BUILT_IN
 from vsperf.units import Count, Duration, Rate, Ratio
 
@@ -268,9 +271,10 @@ def test_a_setting_follows_the_rules_of_yaml(tmp_path: Path) -> None:
     assert [case.point for case in cases] == [{"frame_size": "64B"}, {"frame_size": "1518B"}]
     assert cases[0].spec.traffic.flows == Count(1_000_000)
     assert cases[0].spec.title == "010"
-    assert cases[0].spec.vswitch.model_dump(mode="json") == {
+    assert cases[0].spec.vswitch.model_dump(mode="json", exclude_none=True) == {
         "kind": "sim",
         "seed": 7,
+        "flows": "port",
         "behaviour": {"kind": "lossy", "probability": 0.2},
     }
 

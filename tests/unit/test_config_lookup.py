@@ -136,7 +136,7 @@ def test_tags_narrow_down_to_what_carries_all_of_them(tmp_path: Path) -> None:
             "testcases: p2p_tput, pvp_cont, pvp_tput",
         ),
         (("tag:rfc",), "no testcase carries the tag 'rfc'", "did you mean `rfc2544`?"),
-        ((), "no testcase was named", "name one of: p2p_tput, pvp_cont, pvp_tput"),
+        ((), "no testcase was named", "`vsperf list` shows them all: p2p_tput, pvp_cont, pvp_tput"),
     ],
 )
 def test_what_matches_nothing_is_answered_with_what_there_is(

@@ -10,7 +10,8 @@ from simulated_cases import simulated_case
 
 from vsperf.engine.criteria import check_all, flags_of, outcome_of
 from vsperf.record.flags import Flag
-from vsperf.record.result import GoalResult, Limit, LoadResult, SearchResult
+from vsperf.record.limit import Limit
+from vsperf.record.result import GoalResult, LoadResult, SearchResult
 from vsperf.record.run import Outcome
 from vsperf.spec.case import CaseSpec
 

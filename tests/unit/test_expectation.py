@@ -11,8 +11,8 @@ from simulated_cases import simulated_case
 from vsperf.deploy.planner import CasePlan
 from vsperf.engine.expectation import MODELLED_TRIAL_S, expected, overheads, presumption
 from vsperf.host.cpus import Cpu, CpuTopology
+from vsperf.methods.estimate import RESTLESS, STEADY, Overheads, Rehearsals
 from vsperf.record.plan import Placement, Plan
-from vsperf.search.estimate import RESTLESS, STEADY, Overheads, Rehearsals
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.testbed import Testbed
 from vsperf.vswitches.base import SwitchPlan

@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from bench_models import method
 from simulated_cases import simulated_case
 
 from vsperf.errors import UsageError
 from vsperf.host.cpus import Needs
 from vsperf.host.workspace import Nowhere
+from vsperf.methods.base import Method
+from vsperf.methods.fixed import FixedLoad
 from vsperf.plugins import Plugins
 from vsperf.record.plan import Endpoint, Placement
 from vsperf.spec.case import CaseSpec
@@ -77,3 +80,35 @@ def test_nothing_is_needed_deployed_or_known() -> None:
         assert running.counters() is None
         assert running.facts() == {}
         assert running.access() == ()
+
+
+EVENT = {"kind": "fixed", "loads": ["1Mfps"], "duration": "10s", "event": "kill-switch"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "what"),
+    [
+        (FixedLoad.model_validate(EVENT), "restarted"),
+        (method("reset"), "restarted"),
+        (method("flow_setup"), "made to forget what it has seen"),
+        (method("learning"), "made to forget what it has seen"),
+        (method("caching"), "made to forget what it has seen"),
+        (
+            method("churn", rules_per_second=[10], throughput_duration="1s", throughput_sum="1s"),
+            "given other rules",
+        ),
+    ],
+)
+def test_a_method_that_does_something_to_the_switch_is_refused_before_anything_starts(
+    asked: Method, what: str
+) -> None:
+    case = external_case("net_ring0", "net_ring1", search=asked.model_dump(mode="json"))
+    with pytest.raises(UsageError, match=f"a switch that others deploy cannot be {what}"):
+        ExternalSwitch().plan(case, Placement())
+
+
+def test_a_method_that_only_sends_is_not_refused() -> None:
+    case = external_case(
+        "net_ring0", "net_ring1", search=method("back2back").model_dump(mode="json")
+    )
+    assert ExternalSwitch().plan(case, Placement()).endpoints

@@ -15,8 +15,9 @@ from vsperf.engine.surroundings import outdated
 from vsperf.host.cpus import Cpu, CpuTopology
 from vsperf.host.workspace import Nowhere, Workspace
 from vsperf.record.host import Calibration
+from vsperf.record.limit import Limit
 from vsperf.record.plan import Placement
-from vsperf.record.result import GoalResult, Limit, SearchResult
+from vsperf.record.result import GoalResult, SearchResult
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.traffic import Replay
 from vsperf.trafficgens.base import Noise

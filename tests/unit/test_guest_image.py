@@ -135,7 +135,9 @@ diversion by libc6 to: /lib64/ld-linux-x86-64.so.2.usr-is-merged
 local diversion from: /lib64/a
 libc6:amd64, libc6:i386: /lib64/ld-linux-x86-64.so.2
 """
-    assert programs.owners_named(said) == ["libc6:amd64", "libc6:i386"]
+    assert programs.owners_named(said) == {
+        "/lib64/ld-linux-x86-64.so.2": ["libc6:amd64", "libc6:i386"]
+    }
 
 
 def test_a_package_database_that_cannot_answer_does_not_fail_the_build(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -133,6 +134,15 @@ def test_what_the_generator_meant_to_send_is_held_against_the_load() -> None:
     assert flags(way(), less) == {Flag.WRONG_LOAD}
     more = way(intended_frames=10_001, sent_frames=10_001, received_frames=10_001)
     assert Flag.WRONG_LOAD in flags(more)
+
+
+def test_each_direction_is_held_against_its_own_share_of_the_load() -> None:
+    half = way(intended_frames=5_000, sent_frames=5_000, received_frames=5_000)
+    uneven = Asked(10_000, SECOND, 2, shares=(Fraction(1), Fraction(1, 2)))
+    for ways, found in (((way(), half), set()), ((half, way()), {Flag.WRONG_LOAD}),
+                        ((way(), way()), {Flag.WRONG_LOAD})):  # fmt: skip
+        counts = TrialCounts(directions=ways, sending_ns=SECOND, elapsed_ns=SECOND, settled=True)
+        assert set(judge(counts, uneven, POLICY)) == found
 
 
 def test_by_the_times_of_a_file_the_number_of_frames_is_the_files() -> None:

@@ -178,3 +178,16 @@ def test_drops_are_known_even_where_frames_are_not_counted() -> None:
 def test_a_thread_that_does_not_say_its_cycles_is_left_out() -> None:
     text = "pmd thread numa_id 0 core_id 1:\n  packets received: 5\n"
     assert switch_counters((), (), parse.thread_statistics(text), {}).pmds == ()
+
+
+def test_the_table_of_addresses_is_read() -> None:
+    found = parse.addresses(golden("full-fdb-stats-show"))
+    assert found is not None
+    assert (found.known, found.most) == (10, 10)
+    assert found.all_counts == (12, 2, 0), "learned, evicted, expired"
+
+
+def test_of_a_daemon_that_says_less_of_its_table_nothing_is_made_up() -> None:
+    lines = golden("full-fdb-stats-show").splitlines()
+    assert parse.addresses("\n".join(line for line in lines if "evicted" not in line)) is None
+    assert parse.addresses("") is None

@@ -259,3 +259,11 @@ def test_a_socket_path_that_the_kernel_does_not_take_is_refused_before_anything_
         check(Design(case, case.vswitch, PLACEMENT), place(Path("/" + "x" * 100)), user=0)
     assert "107" in (caught.value.problems[0].why or "")
     check(Design(case, case.vswitch, PLACEMENT), place(Path("/run/vsperf/x")), user=0)
+
+
+def test_a_bridge_that_learns_floods_its_links_only() -> None:
+    assert not any("goes to all ports" in step.action for step in steps())
+    last = steps(switch={"flows": "learn"})[-1]
+    assert last.argv is not None
+    assert last.argv[-4] == "mod-port"
+    assert last.argv[-2:] == ("vsperf-br", "no-forward")

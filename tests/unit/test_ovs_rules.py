@@ -218,7 +218,13 @@ def test_frames_in_a_tunnel_are_sent_on_by_their_port() -> None:
     assert made(ovs_case(traffic=TUNNEL)) == made(ovs_case())
 
 
-@pytest.mark.parametrize("flows", ["l2", "l3", "l4", "network"])
+def test_the_ends_of_a_tunnel_are_in_the_network_for_benchmarks() -> None:
+    network = "ipv6,ipv6_src=2001:2::/48,ipv6_dst=2001:2::/48"
+    found = made(ovs_case({"flows": "network"}, traffic=TUNNEL))
+    assert found[0] == f"priority=10,in_port=1,{network},actions=output:2"
+
+
+@pytest.mark.parametrize("flows", ["l2", "l3", "l4"])
 def test_no_rule_looks_into_a_tunnel(flows: str) -> None:
     with pytest.raises(UsageError, match="vxlan"):
         made(ovs_case({"flows": flows}, traffic=TUNNEL))
@@ -228,3 +234,85 @@ def test_frames_in_a_tunnel_do_not_fork() -> None:
     topology = {"name": "fork", "paths": [["phy0", "phy1"], ["phy0", "phy2"]]}
     with pytest.raises(UsageError, match="several ways"):
         made(ovs_case(links={"phy2": {}}, topology=topology, traffic=TUNNEL))
+
+
+@pytest.mark.parametrize(
+    ("kind", "match"),
+    [
+        ("network", "ipv6,ipv6_src=2001:2::/48,ipv6_dst=2001:2::/48"),
+        ("l3", "ipv6,ipv6_src=2001:2::1,ipv6_dst=2001:2:0:1::1"),
+        ("l4", "udp6,ipv6_src=2001:2::1,ipv6_dst=2001:2:0:1::1,tp_src=49184,tp_dst=7"),
+    ],
+)
+def test_rules_know_ipv6(kind: str, match: str) -> None:
+    """The addresses are those of RFC 5180."""
+    traffic = {"frame_size": "128B", "layer3": "ipv6"}
+    assert made(ovs_case({"flows": kind}, traffic=traffic))[0] == (
+        f"priority=10,in_port=1,{match},actions=output:2"
+    )
+
+
+def test_machines_side_by_side_are_told_apart_by_ipv6_too() -> None:
+    traffic = {"frame_size": "128B", "layer3": "ipv6"}
+    found = made(ovs_case(topology={**PVPV, "dispatch": "ip"}, traffic=traffic))
+    assert "priority=10,in_port=1,ipv6,ipv6_dst=2001:2:0:1::2,actions=output:5" in found
+    found = made(ovs_case(topology={**PVPV, "dispatch": "udp"}, traffic=traffic))
+    match = "udp6,dl_dst=02:01:00:00:00:01,tp_dst=8"
+    assert f"priority=10,in_port=1,{match},actions=output:5" in found
+
+
+@pytest.mark.parametrize(
+    ("vary", "apart", "last"),
+    [
+        ("mac", "l2", "dl_src=02:00:00:00:00:05,dl_dst=02:01:00:00:00:01"),
+        ("ip", "l3", "ip,nw_src=198.18.0.5,nw_dst=198.19.0.1"),
+        ("port", "l4", "udp,nw_src=198.18.0.1,nw_dst=198.19.0.1,tp_src=49188,tp_dst=7"),
+    ],
+)
+def test_there_is_a_rule_per_flow_where_rules_look_at_what_flows_differ_by(
+    vary: str, apart: str, last: str
+) -> None:
+    for kind in ("l2", "l3", "l4"):
+        found = made(ovs_case({"flows": kind}, traffic={"flows": 5, "vary": vary}))
+        by_ip_too = vary == "ip" and kind == "l4"
+        assert len(set(found)) == (10 if kind == apart or by_ip_too else 2)
+        if kind == apart:
+            assert found[4] == f"priority=10,in_port=1,{last},actions=output:2"
+
+
+@pytest.mark.parametrize(
+    ("destination", "mac"),
+    [("broadcast", "ff:ff:ff:ff:ff:ff"), ("multicast", "03:01:00:00:00:01")],
+)
+def test_frames_for_many_are_matched_as_such(destination: str, mac: str) -> None:
+    found = made(ovs_case({"flows": "l2"}, traffic={"destination": destination}))
+    assert (
+        found[0] == f"priority=10,in_port=1,dl_src=02:00:00:00:00:01,dl_dst={mac},actions=output:2"
+    )
+    with pytest.raises(UsageError, match="several ways"):
+        made(ovs_case(topology=PVPV, traffic={"destination": destination}))
+
+
+LABELLED = {"frame_size": "128B", "mpls": [16]}
+
+
+def test_labels_hide_addresses() -> None:
+    assert made(ovs_case(traffic=LABELLED)) == made(ovs_case())
+    assert len(made(ovs_case({"flows": "l2"}, traffic=LABELLED))) == 2
+    for kind in ("network", "l3", "l4"):
+        with pytest.raises(UsageError, match="MPLS labels hide"):
+            made(ovs_case({"flows": kind}, traffic=LABELLED))
+
+
+def test_a_bridge_that_learns_is_told_where_to_forward_by_the_frames() -> None:
+    stations = {"frame_size": "64B", "vary": "mac", "flows": 8000, "direction": "forward"}
+    assert made(ovs_case({"flows": "learn"}, traffic=stations)) == [
+        "priority=10,in_port=1,actions=NORMAL",
+        "priority=10,in_port=2,actions=NORMAL",
+    ]
+
+
+@pytest.mark.parametrize("topology", [PVP, PVPV])
+def test_frames_would_go_round_in_a_bridge_with_machines(topology: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="makes one bridge of all ports"):
+        made(ovs_case({"flows": "learn"}, topology=topology))

@@ -259,3 +259,33 @@ def test_a_guard_leaves_out_more_and_only_neighbours(story: Story) -> None:
     assert narrow <= wide
     near = {index + by for index in narrow for by in (-1, 0, 1)}
     assert wide == near & set(range(len(story)))
+
+
+def test_a_direction_with_less_load_has_clean_time_as_well() -> None:
+    """The forward direction has what the trial says, the other one half of it."""
+    whole = trial_of(told([CALM, CALM, AWAY, LOSSY, CALM, CALM, CALM, CALM]))
+    assert whole.slots is not None
+    noted = [
+        slot.model_copy(
+            update={"sent_frames": (slot.sent_frames[0], slot.sent_frames[1] // 2),
+                    "received_frames": (slot.received_frames[0], slot.received_frames[1] // 2)}
+        )
+        for slot in whole.slots.noted
+    ]  # fmt: skip
+    halved = {
+        name: (getattr(whole.slots, name)[0], getattr(whole.slots, name)[1] // 2)
+        for name in ("sent_frames", "received_frames")
+    }
+    slots = whole.slots.model_copy(update={"noted": tuple(noted), **halved})
+    forward, reverse = whole.directions
+    half = {
+        name: getattr(reverse, name) // 2
+        for name in ("intended_frames", "sent_frames", "received_frames")
+    }
+    ways = (forward, reverse.model_copy(update=half))
+    left = in_clean_time(whole.model_copy(update={"slots": slots, "directions": ways}))
+    assert isinstance(left, CleanTrial)
+    same = in_clean_time(whole)
+    assert left.directions[0] == same.directions[0]
+    assert left.directions[1].intended_frames == same.directions[1].intended_frames // 2
+    assert left.lost_frames == same.lost_frames

@@ -17,7 +17,7 @@ from packaging.requirements import Requirement
 
 from vsperf.errors import ExitCode
 from vsperf.record.flags import Flag
-from vsperf.record.result import Limit
+from vsperf.record.limit import Limit
 from vsperf.record.run import Outcome
 
 REFERENCE = REPOSITORY / "docs" / "reference"

@@ -12,7 +12,6 @@ from search_models import (
     METHODS,
     POLICY,
     RANGE,
-    SEARCH,
     case_of,
     spec_of,
 )
@@ -21,9 +20,11 @@ from simulated_cases import session, simulated_case
 from vsperf.engine.measurer import Measurer
 from vsperf.engine.watch import Watch
 from vsperf.errors import ExitCode, SpecError
+from vsperf.methods.base import loads_of, method_of
+from vsperf.methods.estimate import estimate
+from vsperf.methods.fixed import FixedLoad
+from vsperf.methods.follow import LatencyAtShares
 from vsperf.search.base import Budget, Probe
-from vsperf.search.build import build, goals_of, loads_of
-from vsperf.search.estimate import estimate
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.traffic import LatencyTrials
 from vsperf.units import NANOSECONDS
@@ -35,7 +36,7 @@ def _case(method: str = "mlr", **search: Any) -> CaseSpec:
 
 
 def _fixed(*loads: str) -> CaseSpec:
-    search = SEARCH.validate_python({"kind": "fixed", "loads": loads, "duration": "10s"})
+    search = FixedLoad.model_validate({"kind": "fixed", "loads": loads, "duration": "10s"})
     return case_of("mlr", search=search)
 
 
@@ -106,8 +107,8 @@ def test_a_fixed_load_that_cannot_be_offered_is_refused(load: str) -> None:
 
 def test_goals_are_given_by_name_and_a_fixed_load_has_none() -> None:
     for method in METHODS:
-        assert set(goals_of(spec_of(method))) == {"ndr", "pdr"}
-    assert goals_of(_fixed("1%").search) == {}
+        assert set(spec_of(method).asked()) == {"ndr", "pdr"}
+    assert _fixed("1%").search.asked() == {}
 
 
 @pytest.mark.parametrize(
@@ -129,13 +130,13 @@ def test_durations_that_no_search_could_use_are_refused_where_they_are_written(
 @pytest.mark.parametrize("method", METHODS)
 def test_the_estimate_is_close_to_what_a_steady_switch_needs(method: str, capacity: str) -> None:
     spec = spec_of(method)
-    found = estimate(spec, POLICY, LOADS, None)
+    found = estimate(spec, POLICY, LOADS)
     case = simulated_case(switch={"capacity": capacity})
     budget = Budget()
     with session(case) as generator:
         measurer = Measurer(generator, Watch(RunningModel(), generator), POLICY, budget, 2)
         probe = Probe(measurer.measure, budget, POLICY.overhead_ns)
-        build(spec, LOADS).run(probe)
+        spec.confirmed(LOADS).run(probe)
     needed = POLICY.warm_up.ns + POLICY.overhead_ns
     needed += sum(trial.duration_ns + POLICY.overhead_ns for trial in probe.trials)
     assert found.seconds == pytest.approx(needed / NANOSECONDS, rel=0.3)
@@ -145,21 +146,22 @@ def test_the_estimate_includes_latency_trials_with_their_overhead() -> None:
     latency = LatencyTrials.model_validate(
         {"goal": "ndr", "loads": ["10%", "50%", "90%"], "duration": "30s"}
     )
-    without = estimate(spec_of("mlr"), POLICY, LOADS, None)
-    found = estimate(spec_of("mlr"), POLICY, LOADS, latency)
+    lengths_ns = LatencyAtShares(latency).durations_ns
+    without = estimate(spec_of("mlr"), POLICY, LOADS)
+    found = estimate(spec_of("mlr"), POLICY, LOADS, lengths_ns)
     assert found.trials == without.trials + 3
     assert found.seconds == pytest.approx(without.seconds + 3 * (30 + 9))
 
 
 def test_the_estimate_leaves_out_a_warm_up_that_is_not_made() -> None:
     cold = POLICY.model_copy(update={"warm_up": POLICY.drain.parse("0s")})
-    warm, less = (estimate(spec_of("mlr"), p, LOADS, None) for p in (POLICY, cold))
+    warm, less = (estimate(spec_of("mlr"), p, LOADS) for p in (POLICY, cold))
     assert warm.trials == less.trials + 1
 
 
 def test_the_estimate_of_fixed_loads_is_their_sum() -> None:
     case = _fixed("10%", "20%")
-    found = estimate(case.search, POLICY, loads_of(case), None)
+    found = estimate(method_of(case), POLICY, loads_of(case))
     assert (found.trials, found.seconds) == (3, 1 + 9 + 2 * (10 + 9))
 
 

@@ -13,10 +13,10 @@ from slot_samples import in_slots
 from vsperf.errors import InvalidTrialError
 from vsperf.record.clean import counted_ns, in_clean_time
 from vsperf.record.flags import Flag
-from vsperf.record.result import CleanResult, GoalResult, Limit
+from vsperf.record.limit import Limit
+from vsperf.record.result import CleanResult, GoalResult
 from vsperf.record.trial import Trial
 from vsperf.search.base import Probe
-from vsperf.search.build import build, method
 from vsperf.units import NANOSECONDS
 
 METHODS = ("mlr", "rfc2544", "tst009")
@@ -44,7 +44,7 @@ def machine(disturbed: Disturbed, capacity_fps: int = CAPACITY, own_loss: int = 
 
 def found(name: str, measure: Measure, budget_s: float | None = None) -> tuple[GoalResult, Probe]:
     probe = probe_of(measure, budget_s)
-    return build(spec_of(name, goals=NDR), LOADS).run(probe).goals[0], probe
+    return spec_of(name, goals=NDR).confirmed(LOADS).run(probe).goals[0], probe
 
 
 def clean_of(goal: GoalResult) -> CleanResult:
@@ -57,7 +57,7 @@ def test_on_a_machine_that_never_stands_still_both_answers_are_the_same(name: st
     measure = machine(lambda number: (0, 0))
     goal, probe = found(name, measure)
     plain = probe_of(measure)
-    method(spec_of(name, goals=NDR), LOADS).run(plain)
+    spec_of(name, goals=NDR).search(LOADS).run(plain)
     clean = clean_of(goal)
     assert (clean.lower_fps, clean.upper_fps) == (goal.lower_fps, goal.upper_fps)
     assert (clean.limit, clean.share) == (goal.limit, "1")
@@ -113,7 +113,7 @@ def test_a_machine_that_stands_still_most_of_the_time_gets_no_such_number() -> N
 def test_without_time_for_more_trials_there_is_no_such_number() -> None:
     restless = machine(lambda number: (1, 32) if number % 3 else (1, 0))
     unlimited = probe_of(restless)
-    method(spec_of("rfc2544", goals=NDR), LOADS).run(unlimited)
+    spec_of("rfc2544", goals=NDR).search(LOADS).run(unlimited)
     goal, _ = found("rfc2544", restless, unlimited.budget.spent_ns / NANOSECONDS + 1)
     clean = clean_of(goal)
     assert (clean.lower_fps, clean.upper_fps) == (None, None)
@@ -134,9 +134,9 @@ def test_what_is_known_of_a_load_is_not_wasted(name: str) -> None:
     """Gaps without loss change no outcome: trials are only made where clean time is missing."""
     spec = spec_of(name, goals=NDR)
     plain = probe_of(machine(lambda number: (1, 0)))
-    method(spec, LOADS).run(plain)
+    spec.search(LOADS).run(plain)
     probe = probe_of(machine(lambda number: (1, 0)))
-    build(spec, LOADS).run(probe)
+    spec.confirmed(LOADS).run(probe)
     closing = 2
     assert len(probe.trials) <= len(plain.trials) + closing + 2
     assert {trial.load_fps for trial in probe.trials} == {trial.load_fps for trial in plain.trials}
@@ -145,7 +145,7 @@ def test_what_is_known_of_a_load_is_not_wasted(name: str) -> None:
 def test_a_trial_that_stays_invalid_costs_the_clean_answer_alone() -> None:
     restless = machine(lambda number: (1, 32))
     plain = probe_of(restless)
-    method(spec_of("rfc2544", goals=NDR), LOADS).run(plain)
+    spec_of("rfc2544", goals=NDR).search(LOADS).run(plain)
     made: list[int] = []
 
     def measure(load_fps: int, duration_ns: int) -> Trial:
@@ -164,10 +164,10 @@ def test_time_is_left_for_the_closing_pair() -> None:
     """What clean time needs is more than there is; both bounds are tried again all the same."""
     measure = machine(lambda number: (1, 0))
     plain = probe_of(measure)
-    method(spec_of("rfc2544", goals=NDR), LOADS).run(plain)
+    spec_of("rfc2544", goals=NDR).search(LOADS).run(plain)
     one = plain.budget.spent_ns // len(plain.trials)
     probe = probe_of(measure, (plain.budget.spent_ns + 9 * one) / NANOSECONDS)
-    goal = build(spec_of("rfc2544", goals=NDR), LOADS).run(probe).goals[0]
+    goal = spec_of("rfc2544", goals=NDR).confirmed(LOADS).run(probe).goals[0]
     assert [trial.load_fps for trial in probe.trials[-2:]] == [goal.upper_fps, goal.lower_fps]
 
 
@@ -184,10 +184,10 @@ def test_a_switch_that_changed_is_seen_in_clean_time_as_well() -> None:
         return measure
 
     spec = spec_of("mlr", goals=NDR, duration_sum="5s")
-    build(spec, LOADS).run(probe_of(falling(1000)))
+    spec.confirmed(LOADS).run(probe_of(falling(1000)))
     steady = len(made)
     made.clear()
-    goal = build(spec, LOADS).run(probe_of(falling(steady - 2))).goals[0]
+    goal = spec.confirmed(LOADS).run(probe_of(falling(steady - 2))).goals[0]
     clean = clean_of(goal)
     assert len(made) > steady
     assert clean.lower_fps is not None
@@ -204,7 +204,7 @@ def test_a_machine_that_never_agrees_with_itself_ends_the_search_some_time() -> 
 
     spec = spec_of("mlr", goals=NDR)
     plain = probe_of(measure)
-    method(spec, LOADS).run(plain)
+    spec.search(LOADS).run(plain)
     goal, probe = found("mlr", measure)
     assert goal.clean is not None
     assert len(probe.trials) < 10 * max(100, len(plain.trials))

@@ -10,7 +10,6 @@ from search_models import LINE_RATE, LOADS, Measure, probe_of, spec_of, switch
 from vsperf.record.flags import Flag
 from vsperf.record.result import GoalResult, SearchResult
 from vsperf.record.trial import Trial
-from vsperf.search.build import build, method
 from vsperf.search.confirm import TRIALS
 from vsperf.units import NANOSECONDS
 
@@ -22,13 +21,13 @@ FIRST, SECOND = 4_000_000, 2_000_000
 def found(name: str, measure: Measure, budget_s: float | None = None) -> tuple[GoalResult, int]:
     """Return the answer of a search with its closing pair, and how many trials it took."""
     probe = probe_of(measure, budget_s)
-    result = build(spec_of(name, goals=NDR), LOADS).run(probe)
+    result = spec_of(name, goals=NDR).confirmed(LOADS).run(probe)
     return result.goals[0], len(probe.trials)
 
 
 def alone(name: str, measure: Measure) -> tuple[SearchResult, int]:
     probe = probe_of(measure)
-    return method(spec_of(name, goals=NDR), LOADS).run(probe), len(probe.trials)
+    return spec_of(name, goals=NDR).search(LOADS).run(probe), len(probe.trials)
 
 
 def changing(when: Callable[[int], bool]) -> Measure:
@@ -107,7 +106,7 @@ def test_what_passed_up_to_the_line_rate_has_one_bound_to_try(name: str) -> None
 @pytest.mark.parametrize("name", METHODS)
 def test_without_time_for_the_pair_the_result_stands_as_it_is(name: str) -> None:
     probe = probe_of(switch(FIRST))
-    plain = method(spec_of(name, goals=NDR), LOADS).run(probe)
+    plain = spec_of(name, goals=NDR).search(LOADS).run(probe)
     enough = sum(trial.elapsed_ns for trial in probe.trials) / NANOSECONDS
     goal, trials = found(name, switch(FIRST), enough)
     assert (goal, trials) == (plain.goals[0], len(probe.trials))
@@ -116,7 +115,7 @@ def test_without_time_for_the_pair_the_result_stands_as_it_is(name: str) -> None
 @pytest.mark.parametrize("name", METHODS)
 def test_without_time_for_a_second_search_the_first_one_is_said_to_be_outdated(name: str) -> None:
     probe = probe_of(switch(FIRST))
-    plain = method(spec_of(name, goals=NDR), LOADS).run(probe)
+    plain = spec_of(name, goals=NDR).search(LOADS).run(probe)
     trials = len(probe.trials)
     longest = max(trial.elapsed_ns for trial in probe.trials)
     enough = (sum(trial.elapsed_ns for trial in probe.trials) + 8 * longest) / NANOSECONDS

@@ -7,10 +7,9 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from search_models import LINE_RATE, LOADS, POLICY, SEARCH, spec_of
+from search_models import LINE_RATE, LOADS, POLICY, spec_of
 
-from vsperf.search.base import Loads
-from vsperf.search.estimate import (
+from vsperf.methods.estimate import (
     RESTLESS,
     STEADY,
     Estimate,
@@ -19,6 +18,8 @@ from vsperf.search.estimate import (
     estimate,
     together,
 )
+from vsperf.methods.fixed import FixedLoad
+from vsperf.search.base import Loads
 from vsperf.units import NANOSECONDS
 
 CAP = 7_862_305
@@ -51,14 +52,14 @@ def test_a_restless_machine_is_expected_to_need_what_the_recorded_searches_neede
 def test_searches_that_repeat_what_disagrees_need_longer_for_it(method: str) -> None:
     spec, restless = spec_of(method), replace(RESTLESS, disturbed=0.0)
     steady = replace(restless, unrest_of_knee=0.0, unrest_of_capacity=0.0)
-    calm = estimate(spec, POLICY, LOADS, None, steady)
-    found = estimate(spec, POLICY, LOADS, None, restless)
+    calm = estimate(spec, POLICY, LOADS, (), steady)
+    found = estimate(spec, POLICY, LOADS, (), restless)
     assert found.seconds > calm.seconds
     assert calm.spread_s == 0
 
 
 def test_an_estimate_is_the_same_each_time() -> None:
-    first, second = (estimate(spec_of("mlr"), POLICY, LOADS, None, RESTLESS) for _ in range(2))
+    first, second = (estimate(spec_of("mlr"), POLICY, LOADS, (), RESTLESS) for _ in range(2))
     assert first == second
     assert first.spread_s > 0
 
@@ -75,17 +76,17 @@ def test_cases_that_are_alike_share_their_rehearsals_and_others_do_not() -> None
 
 
 def test_fixed_loads_are_offered_as_often_however_restless_the_machine_is() -> None:
-    fixed = SEARCH.validate_python({"kind": "fixed", "loads": ["1kfps"], "duration": "1s"})
+    fixed = FixedLoad.model_validate({"kind": "fixed", "loads": ["1kfps"], "duration": "1s"})
     loads = Loads(1000, 2000, LINE_RATE, fixed=(1000, 2000))
-    assert estimate(fixed, POLICY, loads, None, RESTLESS) == estimate(
-        fixed, POLICY, loads, None, STEADY
+    assert estimate(fixed, POLICY, loads, (), RESTLESS) == estimate(
+        fixed, POLICY, loads, (), STEADY
     )
 
 
 def test_what_a_case_and_each_trial_cost_beside_traffic_is_added() -> None:
-    bare = estimate(spec_of("mlr"), POLICY, LOADS, None)
+    bare = estimate(spec_of("mlr"), POLICY, LOADS)
     costs = Overheads(case_ns=3 * NANOSECONDS, trial_ns=NANOSECONDS // 2)
-    found = estimate(spec_of("mlr"), POLICY, LOADS, None, overheads=costs)
+    found = estimate(spec_of("mlr"), POLICY, LOADS, (), overheads=costs)
     assert found.trials == bare.trials
     assert found.seconds == pytest.approx(bare.seconds + 3 + bare.trials / 2)
 
@@ -101,6 +102,6 @@ def test_what_models_take_here_adds_up() -> None:
 
 @pytest.mark.parametrize("capacity", [Fraction(1, 500), Fraction(1, 5), Fraction(1)])
 def test_where_the_capacity_lies_matters_little(capacity: Fraction) -> None:
-    near = estimate(spec_of("mlr"), POLICY, LOADS, None)
-    found = estimate(spec_of("mlr"), POLICY, LOADS, None, replace(STEADY, capacity=capacity))
+    near = estimate(spec_of("mlr"), POLICY, LOADS)
+    found = estimate(spec_of("mlr"), POLICY, LOADS, (), replace(STEADY, capacity=capacity))
     assert found.seconds == pytest.approx(near.seconds, rel=0.5)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from search_models import LINE_RATE, SEARCH, Measure, probe_of, switch
+from search_models import LINE_RATE, Measure, probe_of, switch
 
-from vsperf.record.result import Limit, SearchResult
+from vsperf.methods.fixed import FixedLoad
+from vsperf.record.limit import Limit
+from vsperf.record.result import SearchResult
 from vsperf.record.switch import PortCounters, SwitchCounters
 from vsperf.record.trial import Event, Trial
 from vsperf.search.base import Loads, Probe
-from vsperf.search.build import build
 from vsperf.units import NANOSECONDS
 
 LOADS = Loads(500_000, LINE_RATE, LINE_RATE, fixed=(500_000, 2_000_000, LINE_RATE))
@@ -19,7 +20,7 @@ LOADS = Loads(500_000, LINE_RATE, LINE_RATE, fixed=(500_000, 2_000_000, LINE_RAT
 
 def _run(probe: Probe, **changes: Any) -> SearchResult:
     fields = {"kind": "fixed", "loads": ["1fps"], "duration": "10s", "repeats": 3}
-    return build(SEARCH.validate_python({**fields, **changes}), LOADS).run(probe)
+    return FixedLoad.model_validate({**fields, **changes}).search(LOADS).run(probe)
 
 
 def _limits(measure: Measure) -> list[Limit]:

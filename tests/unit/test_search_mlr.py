@@ -33,12 +33,13 @@ from search_models import (
 
 from vsperf.errors import ComponentError, InvalidTrialError
 from vsperf.record.flags import Flag
-from vsperf.record.result import Limit
-from vsperf.record.trial import Trial, intended_frames
+from vsperf.record.limit import Limit
+from vsperf.record.load import intended_frames
+from vsperf.record.trial import Trial
 from vsperf.search.base import Loads
-from vsperf.search.build import method
 from vsperf.search.classify import Bound
-from vsperf.search.mlr import MultipleLossRatio, _Measurer
+from vsperf.search.mlr import MultipleLossRatio
+from vsperf.search.mlr_library import Measurer
 from vsperf.units import NANOSECONDS
 
 GOLDEN = json.loads((Path(__file__).parent.parent / "golden" / "mlrsearch_runs.json").read_text())
@@ -112,7 +113,7 @@ def test_the_wrapper_finds_the_known_bounds_in_whole_frames() -> None:
 
 def test_the_wrapper_needs_as_many_trials_as_the_library() -> None:
     probe = probe_of(switch(10**6))
-    method(spec_of("mlr"), LOADS).run(probe)
+    spec_of("mlr").search(LOADS).run(probe)
     assert len(probe.trials) == 35
     assert sum(each.duration_ns for each in probe.trials) == 35 * NANOSECONDS
 
@@ -187,10 +188,10 @@ def test_on_the_edge_of_a_decision_the_exact_sums_stand_and_not_those_of_the_lib
         lossy(10**6, seconds, loss)
         for seconds, loss in ((2, 1), (5, 0), (7, 0), (7, 1), (2, 0), (7, 0))
     ]
-    wrapper = method(spec, LOADS)
+    wrapper = spec.search(LOADS)
     assert isinstance(wrapper, MultipleLossRatio)
     assert wrapper.goals["ndr"].rule.classify(trials).bound is Bound.LOWER
-    measurer = _Measurer(probe_of(switch(1)), LOADS, Fraction(0))
+    measurer = Measurer(probe_of(switch(1)), LOADS, Fraction(0))
     measurer.asked.extend((1e6, each) for each in trials)
     goal = wrapper._for_library(wrapper.goals["ndr"])
     theirs = SimpleNamespace(relevant_lower_bound=None, relevant_upper_bound=1e6)
@@ -221,7 +222,7 @@ def test_equal_goals_of_different_names_get_equal_answers() -> None:
 def test_trial_durations_are_whole_nanoseconds_and_never_too_short() -> None:
     probe = probe_of(switch(10**6))
     spec = spec_of("mlr as rfc2544", initial_duration="1s")
-    method(spec, LOADS).run(probe)
+    spec.search(LOADS).run(probe)
     durations = sorted({each.duration_ns for each in probe.trials})
     assert durations[0] == NANOSECONDS
     assert durations[-1] == 60 * NANOSECONDS
@@ -304,7 +305,7 @@ def test_whatever_the_goal_and_the_switch_the_library_and_our_bounds_agree(
         duration_sum=total,
     )
     probe = probe_of(erratic, budget_s=3000)
-    result = method(spec, Loads(low, low + reach, LINE_RATE)).run(probe)
+    result = spec.search(Loads(low, low + reach, LINE_RATE)).run(probe)
     for goal in result.goals:
         assert goal.reason
         if goal.lower_fps is not None and goal.upper_fps is not None:
@@ -350,7 +351,7 @@ def test_the_upper_bound_of_a_goal_without_exceed_ratio_is_tried_again() -> None
 
 def test_an_upper_bound_that_loses_again_stands() -> None:
     probe = probe_of(switch(10**6))
-    result = method(spec_of("mlr as rfc2544"), LOADS).run(probe)
+    result = spec_of("mlr as rfc2544").search(LOADS).run(probe)
     for goal in result.goals:
         at_upper = [each for each in probe.trials if each.load_fps == goal.upper_fps]
         assert len(at_upper) == 3
@@ -359,16 +360,16 @@ def test_an_upper_bound_that_loses_again_stands() -> None:
 
 def test_the_library_is_never_stopped_by_the_clock_on_the_wall() -> None:
     spec = spec_of("mlr")
-    assert isinstance(method(spec, LOADS), MultipleLossRatio)
+    assert isinstance(spec.search(LOADS), MultipleLossRatio)
     probe = probe_of(switch(10**6))
-    assert method(spec, LOADS).run(probe).complete
+    assert spec.search(LOADS).run(probe).complete
     assert probe.budget.spent_ns > 0
 
 
 @pytest.mark.parametrize("budget_s", [0, 5, 11, 50, 100, 200, 300])
 def test_when_the_budget_ends_the_bounds_found_so_far_are_the_answer(budget_s: int) -> None:
     probe = probe_of(switch(10**6), budget_s)
-    result = method(spec_of("mlr"), LOADS).run(probe)
+    result = spec_of("mlr").search(LOADS).run(probe)
     assert not result.complete
     assert probe.budget.spent_ns <= budget_s * NANOSECONDS
     for goal in result.goals:
@@ -382,7 +383,7 @@ def test_a_goal_that_was_reached_before_the_budget_ended_keeps_its_answer() -> N
     whole = search(spec_of("mlr"), switch(10**6))
     outcomes = set()
     for budget_s in range(300, 350, 10):
-        result = method(spec_of("mlr"), LOADS).run(probe_of(switch(10**6), budget_s))
+        result = spec_of("mlr").search(LOADS).run(probe_of(switch(10**6), budget_s))
         for goal, final in zip(result.goals, whole.goals, strict=True):
             outcomes.add(goal.limit)
             assert goal == final or goal.limit is Limit.BUDGET

@@ -14,11 +14,12 @@ from search_models import LINE_RATE, LOADS, METHODS, POLICY, case_of, goal_of, s
 from vsperf.engine.measurer import Measurer
 from vsperf.engine.watch import Watch
 from vsperf.errors import ComponentError, InvalidTrialError
+from vsperf.methods.base import Manner
 from vsperf.record.flags import Flag
-from vsperf.record.result import GoalResult, Limit, SearchResult
+from vsperf.record.limit import Limit
+from vsperf.record.result import GoalResult, SearchResult
 from vsperf.record.trial import Purpose, Trial
 from vsperf.search.base import Budget, Probe
-from vsperf.search.build import build
 from vsperf.simulation.generator import Fault
 from vsperf.simulation.switch import Offer, SwitchModel
 from vsperf.simulation.truth import Truth
@@ -82,9 +83,9 @@ class Bench:
             )
             if self.warm_up_ns:
                 request = TrialRequest(LOADS.maximum, self.warm_up_ns)
-                measurer.attempt(request, Purpose.WARM_UP)
+                measurer.attempt(request, Manner(Purpose.WARM_UP))
             probe = Probe(measurer.measure, self.budget, POLICY.overhead_ns, self.given)
-            return build(spec_of(method, **changes), LOADS).run(probe)
+            return spec_of(method, **changes).confirmed(LOADS).run(probe)
 
     def truths(self, goal: GoalResult) -> tuple[Truth, ...]:
         """Return the truth of both directions for a goal."""

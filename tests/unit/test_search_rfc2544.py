@@ -19,10 +19,10 @@ from search_models import (
 )
 
 from vsperf.record.flags import Flag
-from vsperf.record.result import Limit
-from vsperf.record.trial import Trial, intended_frames
+from vsperf.record.limit import Limit
+from vsperf.record.load import intended_frames
+from vsperf.record.trial import Trial
 from vsperf.search.base import Loads
-from vsperf.search.build import method
 from vsperf.units import NANOSECONDS
 
 NDR = {"ndr": {"loss_ratio": "0"}}
@@ -42,19 +42,19 @@ def _accident_in(number: int) -> Measure:
 
 def test_the_first_trial_is_made_at_the_highest_load() -> None:
     probe = probe_of(switch(10**6))
-    method(spec_of("rfc2544"), LOADS).run(probe)
+    spec_of("rfc2544").search(LOADS).run(probe)
     assert probe.trials[0].load_fps == LINE_RATE
 
 
 def test_every_trial_has_the_full_length() -> None:
     probe = probe_of(switch(10**6))
-    method(spec_of("rfc2544"), LOADS).run(probe)
+    spec_of("rfc2544").search(LOADS).run(probe)
     assert {each.duration_ns for each in probe.trials} == {60 * NANOSECONDS}
 
 
 def test_the_line_rate_needs_a_single_trial() -> None:
     probe = probe_of(switch(LINE_RATE))
-    (ndr, pdr) = method(spec_of("rfc2544"), LOADS).run(probe).goals
+    (ndr, pdr) = spec_of("rfc2544").search(LOADS).run(probe).goals
     assert (ndr.limit, pdr.limit) == (Limit.LINK, Limit.LINK)
     assert len(probe.trials) == 1
 
@@ -77,9 +77,9 @@ def test_a_resolution_of_nothing_means_one_frame_per_second() -> None:
 
 def test_goals_use_each_others_trials() -> None:
     together = probe_of(switch(10**6))
-    method(spec_of("rfc2544"), LOADS).run(together)
+    spec_of("rfc2544").search(LOADS).run(together)
     alone = probe_of(switch(10**6))
-    method(spec_of("rfc2544", goals=NDR), LOADS).run(alone)
+    spec_of("rfc2544", goals=NDR).search(LOADS).run(alone)
     assert len(together.trials) < 2 * len(alone.trials)
 
 
@@ -98,7 +98,7 @@ def test_a_true_upper_bound_is_tried_again_as_often_as_asked() -> None:
     for repeats in (0, 1, 3):
         probe = probe_of(switch(10**6))
         spec = spec_of("rfc2544", goals=NDR, verify_upper=repeats)
-        (ndr,) = method(spec, LOADS).run(probe).goals
+        (ndr,) = spec.search(LOADS).run(probe).goals
         at_upper = [each for each in probe.trials if each.load_fps == ndr.upper_fps]
         assert len(at_upper) == 1 + repeats
         assert ndr.flags == ()
@@ -107,9 +107,9 @@ def test_a_true_upper_bound_is_tried_again_as_often_as_asked() -> None:
 def test_when_the_time_ends_before_the_upper_bound_was_tried_again_the_result_says_so() -> None:
     probe = probe_of(switch(10**6))
     spec = spec_of("rfc2544", goals=NDR)
-    method(spec, LOADS).run(probe)
+    spec.search(LOADS).run(probe)
     enough = sum(each.elapsed_ns for each in probe.trials[:-2]) / NANOSECONDS
-    result = method(spec, LOADS).run(probe_of(switch(10**6), enough))
+    result = spec.search(LOADS).run(probe_of(switch(10**6), enough))
     (ndr,) = result.goals
     assert not result.complete
     assert ndr.limit is Limit.DUT
@@ -135,7 +135,7 @@ def test_the_smallest_range_of_loads_still_has_an_answer(capacity: int) -> None:
 @pytest.mark.parametrize("budget_s", [0, 60, 70, 200, 400])
 def test_when_the_budget_ends_the_bounds_found_so_far_are_the_answer(budget_s: int) -> None:
     probe = probe_of(switch(10**6), budget_s)
-    result = method(spec_of("rfc2544"), LOADS).run(probe)
+    result = spec_of("rfc2544").search(LOADS).run(probe)
     assert not result.complete
     assert probe.budget.spent_ns <= budget_s * NANOSECONDS
     for goal in result.goals:

@@ -18,11 +18,12 @@ from search_models import (
     way,
 )
 
+from vsperf.methods.tst009 import array_of
 from vsperf.record.flags import Flag
-from vsperf.record.result import Limit
-from vsperf.record.trial import Trial, intended_frames
+from vsperf.record.limit import Limit
+from vsperf.record.load import intended_frames
+from vsperf.record.trial import Trial
 from vsperf.search.base import Loads
-from vsperf.search.build import array_of, method
 from vsperf.units import NANOSECONDS
 
 NDR = {"ndr": {"loss_ratio": "0"}}
@@ -59,13 +60,13 @@ def test_the_result_is_a_load_of_the_array_and_the_next_one_up(capacity: int) ->
 
 def test_the_number_of_trials_is_logarithmic_in_the_array() -> None:
     probe = probe_of(switch(10**6))
-    method(spec_of("tst009", goals=NDR), LOADS).run(probe)
+    spec_of("tst009", goals=NDR).search(LOADS).run(probe)
     assert len(probe.trials) <= len(array_of(LOADS)).bit_length()
 
 
 def test_small_loss_is_repeated_until_a_trial_passes() -> None:
     probe = probe_of(_accidents(every=2, frames=5))
-    (ndr,) = method(spec_of("tst009", goals=NDR), LOADS).run(probe).goals
+    (ndr,) = spec_of("tst009", goals=NDR).search(LOADS).run(probe).goals
     assert (ndr.limit, ndr.lower_fps) == (Limit.LINK, LINE_RATE)
     loads = [each.load_fps for each in probe.trials]
     assert any(loads.count(load) == 2 for load in loads)
@@ -73,7 +74,7 @@ def test_small_loss_is_repeated_until_a_trial_passes() -> None:
 
 def test_loss_above_the_threshold_is_not_repeated() -> None:
     probe = probe_of(switch(10**6))
-    method(spec_of("tst009", goals=NDR), LOADS).run(probe)
+    spec_of("tst009", goals=NDR).search(LOADS).run(probe)
     loads = [each.load_fps for each in probe.trials]
     assert len(loads) == len(set(loads))
 
@@ -99,7 +100,7 @@ def test_frames_that_the_switch_refused_are_its_loss() -> None:
 
 def test_loss_in_every_repeat_is_believed() -> None:
     probe = probe_of(_accidents(every=1, frames=5))
-    (ndr,) = method(spec_of("tst009", goals=NDR, max_repeats=3), LOADS).run(probe).goals
+    (ndr,) = spec_of("tst009", goals=NDR, max_repeats=3).search(LOADS).run(probe).goals
     assert ndr.lower_fps is None
     assert Flag.AT_MINIMUM in ndr.flags
     loads = [each.load_fps for each in probe.trials]
@@ -108,7 +109,7 @@ def test_loss_in_every_repeat_is_believed() -> None:
 
 def test_without_repeats_it_is_a_plain_binary_search() -> None:
     probe = probe_of(_accidents(every=2, frames=5))
-    method(spec_of("tst009", goals=NDR, max_repeats=0), LOADS).run(probe)
+    spec_of("tst009", goals=NDR, max_repeats=0).search(LOADS).run(probe)
     loads = [each.load_fps for each in probe.trials]
     assert len(loads) == len(set(loads))
 
@@ -128,7 +129,7 @@ def test_the_lowest_load_of_the_array_counts_as_the_minimum() -> None:
 
 def test_goals_use_each_others_trials() -> None:
     probe = probe_of(switch(10**6))
-    method(spec_of("tst009"), LOADS).run(probe)
+    spec_of("tst009").search(LOADS).run(probe)
     loads = [each.load_fps for each in probe.trials]
     assert len(loads) == len(set(loads))
 
@@ -136,7 +137,7 @@ def test_goals_use_each_others_trials() -> None:
 @pytest.mark.parametrize("budget_s", [0, 60, 70, 200, 400])
 def test_when_the_budget_ends_the_bounds_found_so_far_are_the_answer(budget_s: int) -> None:
     probe = probe_of(switch(10**6), budget_s)
-    result = method(spec_of("tst009"), LOADS).run(probe)
+    result = spec_of("tst009").search(LOADS).run(probe)
     assert not result.complete
     assert probe.budget.spent_ns <= budget_s * NANOSECONDS
     for goal in result.goals:

@@ -9,8 +9,9 @@ from fractions import Fraction
 from search_models import LINE_RATE, LOADS, lossy, trial, way
 
 from vsperf.record.flags import Flag
+from vsperf.record.limit import Limit
 from vsperf.record.machine import MachineCounters, NicCounters
-from vsperf.record.result import GoalResult, Limit
+from vsperf.record.result import GoalResult
 from vsperf.record.switch import PortCounters, SwitchCounters
 from vsperf.record.trial import Direction, GeneratorActivity, Trial
 from vsperf.search.classify import DurationRule

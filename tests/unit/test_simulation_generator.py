@@ -9,8 +9,8 @@ from simulated_cases import SECOND, behaving, session, simulated_case, trials
 
 from vsperf.errors import ComponentError, UsageError
 from vsperf.record.histogram import percentiles_ns, summary
+from vsperf.record.load import intended_frames
 from vsperf.record.plan import Endpoint
-from vsperf.record.trial import intended_frames
 from vsperf.spec.base import DriverSpec
 from vsperf.trafficgens.base import TrialRequest
 from vsperf.trafficgens.sim import SimulatedGenerator

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -134,4 +135,23 @@ def test_an_answer_may_come_in_pieces(pair: tuple[Client, Peer]) -> None:
     thread = threading.Thread(target=speak)
     thread.start()
     assert len(client.ask("ports", 5)["text"]) == 300_000
+    thread.join()
+
+
+def test_what_was_said_in_time_is_read_by_one_who_was_held_up(pair: tuple[Client, Peer]) -> None:
+    """As when the disk that each second is written to stands still at the end of a soak."""
+    client, peer = pair
+    client.on_event = lambda event: time.sleep(0.4)
+
+    def speak() -> None:
+        number = json.loads(peer.recv(65536))["id"]
+        peer.sendall(b'{"event": "stats"}\n')
+        time.sleep(0.1)
+        peer.sendall(
+            json.dumps({"id": number, "ok": True, "result": {"frames": 7}}).encode() + b"\n"
+        )
+
+    thread = threading.Thread(target=speak)
+    thread.start()
+    assert client.ask("trial", 0.2) == {"frames": 7}
     thread.join()

@@ -228,3 +228,78 @@ def test_a_latency_histogram_is_handed_on() -> None:
 def test_a_result_that_lacks_a_counter_is_no_result() -> None:
     with pytest.raises(ComponentError, match="sent"):
         direction(WAYS[0], 1, {k: v for k, v in STREAM.items() if k != "sent"}, 0)
+
+
+@pytest.mark.parametrize(
+    ("settings", "keys"),
+    [
+        ({"frame_size": 128, "vlans": [100]}, {"size": 128, "vlans": [100]}),
+        ({"frame_size": 128, "vlans": [5, 6], "mpls": [16]}, {"vlans": [5, 6], "mpls": [16]}),
+        ({"frame_size": 84, "layer3": "ipv6"}, {"size": 84, "layer3": "ipv6"}),
+        ({"frame_size": None, "imix": "2a1g"}, {"sizes": [64, 64, 1518]}),
+        (
+            {"frame_size": 256, "layer3": "ipv6", "encapsulation": {"kind": "gre"}},
+            {"layer3": "ipv6", "gre": {"layer3": "ipv4"}},
+        ),
+        (
+            {"flows": 5, "vary": "mac"},
+            {"flows": {"vary": [{"field": "source_mac", "count": 5}]}},
+        ),
+        (
+            {"flows": 1 << 20, "vary": "port"},
+            {"flows": {"vary": [{"field": "source_port", "count": 16384 // 2},
+                                {"field": "destination_port", "count": 128}]}},
+        ),
+        (
+            {"flows": 16_777_216, "frame_size": 128, "layer3": "ipv6", "flow_order": "shuffled"},
+            {"flows": {"vary": [{"field": "source_ip", "count": 1 << 24}], "order": "shuffled"}},
+        ),
+        ({"destination": "broadcast"}, {"destination_mac": "ff:ff:ff:ff:ff:ff"}),
+    ],
+)  # fmt: skip
+def test_headers_and_flows_are_what_tgen_calls_them(
+    settings: dict[str, Any], keys: dict[str, Any]
+) -> None:
+    found = streams(profile(**settings), WAYS)[0]
+    assert keys.items() <= found.items()
+    assert ("size" in found) != ("sizes" in found)
+
+
+def test_a_group_is_one_of_the_link_that_frames_go_to() -> None:
+    found = streams(profile(destination="multicast"), WAYS)
+    assert [s["destination_mac"] for s in found] == ["03:01:00:00:00:01", "03:00:00:00:00:01"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "lanes", "words"),
+    [
+        ({"flows": (1 << 24) + 1, "vary": "mac"}, 1, "exactly 16777217 flows that differ by mac"),
+        ({"flows": 1_000_003, "vary": "port"}, 1, "exactly 1000003 flows that differ by port"),
+        ({"destination": "broadcast"}, 2, "broadcast frames cannot take 2 parallel paths"),
+    ],
+)
+def test_what_tgen_cannot_send_is_refused(settings: dict[str, Any], lanes: int, words: str) -> None:
+    with pytest.raises(UsageError, match=words) as refused:
+        streams(profile(**settings), (Way("phy0 to phy1", 0, 1, lanes),))
+    assert refused.value.problems[0].fix
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"vlans": [1, 2, 3]}, "at most 2"),
+        ({"vlans": [4096]}, "4095"),
+        ({"mpls": [1 << 20]}, "1048575"),
+        ({"vlans": [1]}, "at least 68B"),
+        ({"vlans": [1, 2], "mpls": [3]}, "at least 76B"),
+        ({"layer3": "ipv6"}, "at least 84B"),
+        ({"frame_size": 256, "vlans": [1], "encapsulation": {"kind": "gre"}}, "vlans: nobody sees"),
+        ({"frame_size": 256, "mpls": [1], "encapsulation": {"kind": "gre"}}, "mpls: nobody sees"),
+        ({"frame_size": 256, "vary": "mac", "encapsulation": {"kind": "gre"}}, "vary: MAC"),
+        ({"frame_size": 256, "vlans": [1], "replay": {"file": "/x.pcap"}}, "frames of its own"),
+        ({"vary": "port", "replay": {"file": "/x.pcap"}}, "frames of its own"),
+    ],
+)
+def test_frames_that_cannot_be_are_refused(settings: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValidationError, match=words):
+        profile(**settings)

@@ -19,25 +19,32 @@ from typing import Any
 from common import Option, Ratio, carry_out, options, say, wanted
 from coverage_models import LINE_RATE, MODELS, WAYS, Model
 from coverage_world import World, threads
-from pydantic import TypeAdapter
 
 from vsperf.engine.criteria import believed, flags_of
 from vsperf.engine.measurer import Measurer
 from vsperf.engine.watch import Seen, Watch
 from vsperf.errors import ComponentError, InvalidTrialError
+from vsperf.methods.mlr import MlrSearch
+from vsperf.methods.rfc2544 import Rfc2544Search
+from vsperf.methods.throughput import Throughput
+from vsperf.methods.tst009 import Tst009Search
 from vsperf.record.flags import Flag, Severity
-from vsperf.record.result import GoalResult, Limit, SearchResult
+from vsperf.record.limit import Limit
+from vsperf.record.result import GoalResult, SearchResult
 from vsperf.record.switch import SwitchCounters
 from vsperf.record.trial import Trial, TrialCounts
 from vsperf.search.base import Budget, Loads, Probe
-from vsperf.search.build import build, method
-from vsperf.spec.search import Search
 from vsperf.spec.traffic import TrialPolicy
-from vsperf.trafficgens.base import TrialRequest
+from vsperf.trafficgens.base import OnSample, TrialRequest
 
 EXAMPLE = "tools/bench/coverage.py --seeds 20 --search mlr --model ideal"
 GOALS = {"ndr": {"loss_ratio": "0"}, "pdr": {"loss_ratio": "0.5%"}}
 RANGE = {"min_load": "9001fps", "max_load": "100%", "goals": GOALS}
+METHODS: dict[str, type[Throughput]] = {
+    "mlr": MlrSearch,
+    "rfc2544": Rfc2544Search,
+    "tst009": Tst009Search,
+}
 SEARCHES: dict[str, dict[str, Any]] = {
     "quick": {
         "kind": "mlr", "exceed_ratio": "50%", "initial_duration": "500ms",
@@ -83,7 +90,7 @@ class Bench:
     world: World
     grown: SwitchCounters = field(default_factory=SwitchCounters)
 
-    def run(self, request: TrialRequest) -> TrialCounts:
+    def run(self, request: TrialRequest, on_sample: OnSample | None = None) -> TrialCounts:
         """Make a trial."""
         counts, self.grown = self.model.trial(self.world, request.load_fps, request.duration_ns)
         return counts
@@ -165,7 +172,7 @@ class Held:
 
 def hold(model: Model, search: dict[str, Any], seeds: Sequence[int]) -> Held:
     """Let a search find what is true of a model in each of its worlds."""
-    spec: Search = TypeAdapter(Search).validate_python({**RANGE, **search})
+    spec = METHODS[search["kind"]].model_validate({**RANGE, **search})
     step = CAP // 200 if spec.kind == "tst009" else None
     loads = Loads(9001, CAP, LINE_RATE, step=step, generator_cap=CAP)
     held = Held()
@@ -174,7 +181,7 @@ def hold(model: Model, search: dict[str, Any], seeds: Sequence[int]) -> Held:
         measurer = Bench(model, world).measurer()
         probe = Probe(measurer.measure, measurer.budget, POLICY.overhead_ns)
         try:
-            result = believed(build(spec, loads).run(probe), measurer.trials)
+            result = believed(spec.confirmed(loads).run(probe), measurer.trials)
             judge(model, world, result, measurer.trials, held)
         except (InvalidTrialError, ComponentError):
             held.raw[Answer.SAID] += len(GOALS)
@@ -184,11 +191,11 @@ def hold(model: Model, search: dict[str, Any], seeds: Sequence[int]) -> Held:
     return held
 
 
-def alone(spec: Search, loads: Loads, model: Model, seed: int) -> int:
+def alone(spec: Throughput, loads: Loads, model: Model, seed: int) -> int:
     """Return how many trials the method needs when nothing is done after it."""
     measurer = Bench(model, World(seed)).measurer()
     with suppress(InvalidTrialError, ComponentError):
-        method(spec, loads).run(Probe(measurer.measure, measurer.budget, POLICY.overhead_ns))
+        spec.search(loads).run(Probe(measurer.measure, measurer.budget, POLICY.overhead_ns))
     return len(measurer.trials)
 
 

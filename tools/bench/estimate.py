@@ -16,8 +16,8 @@ from pathlib import Path
 from common import Option, Ratio, carry_out, options, say, vsperf_run, wanted
 
 from vsperf.engine.expectation import expected
+from vsperf.methods.estimate import RESTLESS, STEADY, Estimate, Rehearsals, together
 from vsperf.plugins import Plugins
-from vsperf.search.estimate import RESTLESS, STEADY, Estimate, Rehearsals, together
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.document import document_model
 from vsperf.store.folders import run_folders

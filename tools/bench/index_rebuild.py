@@ -18,8 +18,9 @@ from pathlib import Path
 
 from common import Option, Ratio, carry_out, options, say, wanted
 
+from vsperf.record.limit import Limit
 from vsperf.record.plan import Endpoint, Plan, Step
-from vsperf.record.result import GoalResult, Limit, SearchResult
+from vsperf.record.result import GoalResult, SearchResult
 from vsperf.record.run import (
     CaseRecord,
     CaseStart,

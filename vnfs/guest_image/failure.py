@@ -46,8 +46,10 @@ def environment() -> dict[str, str]:
     return {**kept, "LC_ALL": "C", "LANGUAGE": ""}
 
 
-def output(argv: Sequence[str | Path], fix: str, cwd: Path | None = None) -> str:
-    """Return what a command writes; one that fails is an error with its last words."""
+def output(
+    argv: Sequence[str | Path], fix: str, cwd: Path | None = None, ends: Sequence[int] = (0,)
+) -> str:
+    """Return what a command writes; one that ends otherwise is an error with its last words."""
     words = [str(word) for word in argv]
     try:
         done = subprocess.run(  # noqa: S603 - an argument vector of our own
@@ -61,7 +63,7 @@ def output(argv: Sequence[str | Path], fix: str, cwd: Path | None = None) -> str
         )
     except OSError as error:
         raise BuildError(f"{words[0]} does not run", str(error), fix) from error
-    if done.returncode != 0:
+    if done.returncode not in ends:
         said = (done.stderr.strip() or done.stdout.strip()).splitlines()[-15:]
         raise BuildError(
             f"`{' '.join(words)}` failed",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -12,6 +12,8 @@ from .kernel import Package
 
 DRIVERS = ("librte_mempool_ring", "librte_net_virtio", "librte_bus_pci")
 """What testpmd loads at run time, unless it is linked with it: some loaded twice end it."""
+SOME_UNKNOWN = 1
+"""How dpkg-query ends when some of the files that it was asked for are of no package."""
 INSTALL = (
     "install the distribution's packages dpdk, dpdk-dev and busybox-static; `make setup` does so"
 )
@@ -67,7 +69,7 @@ def packages(files: Iterable[Path]) -> list[Package]:
     The list only tells where files are from: if the package database cannot say, it is empty.
     """
     query = program("dpkg-query", "dpkg")
-    owners = {owner for path in files for owner in _owners(query, path)}
+    owners = _owners(query, tuple(files))
     if not owners:
         return []
     form = "--showformat=${Package} ${Version}\n"
@@ -79,17 +81,18 @@ def packages(files: Iterable[Path]) -> list[Package]:
     return [Package(*words) for words in lines if len(words) == len(fields(Package))]
 
 
-def owners_named(said: str) -> list[str]:
-    """Return the packages in the words of `dpkg-query --search`: several may share a file.
+def owners_named(said: str) -> dict[str, list[str]]:
+    """Return, by file, the packages in the words of `dpkg-query --search`: several may share one.
 
     It also tells of diversions, which say by whom a name was moved and not whose the file is.
     """
-    return [
-        owner
-        for line in said.splitlines()
-        if ": " in line and not line.startswith(("diversion ", "local diversion "))
-        for owner in line.partition(": ")[0].split(", ")
-    ]
+    lines = [line.partition(": ") for line in said.splitlines()]
+    diversions = ("diversion ", "local diversion ")
+    return {
+        file: names.split(", ")
+        for names, _, file in lines
+        if file and not names.startswith(diversions)
+    }
 
 
 def applets(busybox: Path) -> list[str]:
@@ -97,17 +100,21 @@ def applets(busybox: Path) -> list[str]:
     return output([busybox, "--list"], INSTALL).split()
 
 
-def _owners(query: Path, path: Path) -> list[str]:
-    """Ask for both names of a file: with a merged /usr, packages may name it without /usr."""
+def _owners(query: Path, files: Sequence[Path]) -> set[str]:
+    """Ask for all names of the files at once: with a merged /usr, packages may leave it out."""
+    named = [[str(name) for name in _names(path)] for path in files]
+    every = sorted({name for names in named for name in names})
+    try:
+        found = owners_named(output([query, "--search", *every], "", ends=(0, SOME_UNKNOWN)))
+    except BuildError:
+        return set()
+    first = (next((found[name] for name in names if name in found), []) for names in named)
+    return {owner for owners in first for owner in owners}
+
+
+def _names(path: Path) -> tuple[Path, ...]:
     real = path.resolve()
-    for name in (path, real, Path(f"/usr{path}"), Path("/", *real.parts[2:])):
-        try:
-            said = output([query, "--search", name], "")
-        except BuildError:
-            continue
-        if owners := owners_named(said):
-            return owners
-    return []
+    return (path, real, Path(f"/usr{path}"), Path("/", *real.parts[2:]))
 
 
 def _linked(binary: Path) -> list[Path]:

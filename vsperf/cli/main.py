@@ -123,7 +123,9 @@ def _exit_code(error: BaseException) -> int:
         case click.exceptions.Exit():
             return error.exit_code
         case click.ClickException():
-            error.show()
+            said = io.StringIO()
+            error.show(said)
+            say(said.getvalue().rstrip("\n"), err=True)  # it quotes what was typed
             return ExitCode.BAD_INPUT
         case KeyboardInterrupt() | click.Abort():
             forget_interrupt()

@@ -14,7 +14,7 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from vsperf.cli.tables import interval, loss_text
+from vsperf.cli.answers import headlines, loss_text
 from vsperf.events import (
     CaseFinished,
     CaseStarted,
@@ -29,10 +29,11 @@ from vsperf.human import human_expected, human_fps, human_ns, human_seconds
 from vsperf.record.flags import Flag
 from vsperf.record.trial import Purpose, Trial
 from vsperf.spec.case import Case
-from vsperf.spec.search import FixedLoad
 
 Mode = Literal["auto", "live", "plain", "json", "quiet"]
 LAST_TRIALS = 6
+BURST_NS = 50_000_000
+"""Trials below are bursts, whose lengths are no round ones."""
 
 
 class Progress(AbstractContextManager["Progress"]):
@@ -151,10 +152,14 @@ def kept_text(event: DeploymentKept) -> str:
     return f"  kept up in {event.folder}; `vsperf clean` takes it down:{access}"
 
 
+def _seconds(trial: Trial) -> str:
+    return f"{trial.duration_ns / 1e9:g} s"
+
+
 def trial_line(trial: Trial) -> str:
     """Return a trial as one line: what was asked, what was lost, what is to be said."""
     head = f"#{trial.index:<3} {trial.purpose:<10} {human_fps(trial.load_fps):>12}"
-    took = f"{trial.duration_ns / 1e9:g} s"
+    took = human_ns(trial.duration_ns) if trial.duration_ns < BURST_NS else _seconds(trial)
     if trial.error is not None:
         return f"{head} {took:>6}  failed: {trial.error}"
     lost = _lost(trial)
@@ -174,8 +179,9 @@ def _flag_text(flag: Flag, trial: Trial) -> str:
 def case_line(event: CaseFinished) -> str:
     """Return how a case ended, as one line."""
     record = event.record
-    goals = record.result.goals if record.result else ()
-    found = ", ".join(f"{goal.goal} {interval(goal)}" for goal in goals)
+    # Loads are left out: there may be many, and each had a line when it was tried.
+    result = record.result and record.result.model_copy(update={"loads": ()})
+    found = ", ".join(headlines(result)) if result else ""
     parts = [record.outcome.value, found, f"limit: {record.limit}" if record.limit else ""]
     return "  ".join(part for part in (*parts, record.reason) if part)
 
@@ -279,11 +285,8 @@ class LiveProgress(Progress):
 
 def brackets(case: Case, trials: list[Trial]) -> list[tuple[str, str]]:
     """Return where each goal stands: a first look at the trials, not yet the search's verdict."""
-    search = case.spec.search
-    if isinstance(search, FixedLoad):
-        return []
     rows = []
-    for name, goal in search.goals.items():
+    for name, goal in case.spec.search.asked().items():
         failed = [t.load_fps for t in trials if t.loss_ratio > goal.loss_ratio.value]
         upper = min(failed, default=None)
         passed = [

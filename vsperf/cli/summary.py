@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from vsperf.record.figure import Curve, Figure
 from vsperf.record.flags import Severity, worst
 from vsperf.record.histogram import merge, percentiles_ns
-from vsperf.record.result import GoalResult, Limit, LoadResult
+from vsperf.record.limit import Limit
+from vsperf.record.result import GoalResult, LoadResult, SearchResult
 from vsperf.record.run import CaseRecord, PlannedCase
 from vsperf.record.trial import Purpose, Trial
+from vsperf.spec.traffic import size_of
 from vsperf.units import FrameSize, LinkSpeed
 
 PERCENTILES = (50.0, 99.0, 99.9)
@@ -37,6 +40,11 @@ class CaseRow:
     latency: tuple[LatencyRow, ...]
     begun: bool = True
     """Whether it was ever begun."""
+    lossless: Mapping[str, int] = field(default_factory=dict)
+    """By goal, the frames that were sent at its lower bound where not one of them was lost."""
+
+    hits: Mapping[str, float] = field(default_factory=dict)
+    """Shares of the lookups by the cache of the switch that answered them, as far as counted."""
 
     @property
     def testcase(self) -> str:
@@ -49,7 +57,7 @@ class CaseRow:
     @property
     def frame_size(self) -> FrameSize:
         """Frame size of the case."""
-        return FrameSize.parse(self.planned.spec["traffic"]["frame_size"])
+        return size_of(self.planned.spec["traffic"])
 
     @property
     def link(self) -> LinkSpeed:
@@ -60,16 +68,30 @@ class CaseRow:
         return min(LinkSpeed.parse(links[name]["speed"]) for name in used)
 
     @property
+    def result(self) -> SearchResult:
+        """What the method found; nothing while there is no result."""
+        found = self.record.result if self.record else None
+        return found if found is not None else SearchResult()
+
+    @property
     def goals(self) -> tuple[GoalResult, ...]:
         """Answers of the search."""
-        result = self.record.result if self.record else None
-        return result.goals if result else ()
+        return self.result.goals
 
     @property
     def loads(self) -> tuple[LoadResult, ...]:
         """Answers of fixed loads."""
-        result = self.record.result if self.record else None
-        return result.loads if result else ()
+        return self.result.loads
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """Whatever else the method found, the one that matters most first."""
+        return self.result.figures
+
+    @property
+    def curves(self) -> tuple[Curve, ...]:
+        """How what it found depends on something."""
+        return self.result.curves
 
     @property
     def rates_fps(self) -> tuple[int, ...]:
@@ -88,7 +110,7 @@ class CaseRow:
     @property
     def middle_latency(self) -> LatencyRow | None:
         """The latency that stands for the case, at the middle one of its loads."""
-        if not self.latency or not self.rates_fps:
+        if not self.latency or (self.goals and not self.rates_fps):
             return None
         return self.latency[len(self.latency) // 2]
 
@@ -107,8 +129,8 @@ class CaseRow:
 
     def bps(self, fps: int, layer: int) -> int:
         """Return a rate in bits per second: layer 1 with preamble and gap, layer 2 without."""
-        size = self.frame_size.on_wire if layer == 1 else self.frame_size.bytes
-        return fps * 8 * size
+        size = self.frame_size.on_wire if layer == 1 else self.frame_size.mean
+        return int(fps * 8 * size)
 
     def as_json(self) -> dict[str, Any]:
         """Return the row as plain data, units in the names, missing as None."""
@@ -124,6 +146,8 @@ class CaseRow:
             "limit": self.record.limit if self.record else None,
             "goals": [goal.model_dump(mode="json") for goal in self.goals],
             "loads": [load.model_dump(mode="json") for load in self.loads],
+            "figures": [figure.model_dump(mode="json") for figure in self.figures],
+            "curves": [curve.model_dump(mode="json") for curve in self.curves],
             "rate_fps": rate,
             "line_rate_share": None if share is None else float(share),
             "l1_bps": None if rate is None else self.bps(rate, 1),
@@ -139,6 +163,7 @@ class CaseRow:
             ],
             "trials": self.record.trials if self.record else None,
             "measured_ns": self.record.measured_ns if self.record else None,
+            "lookup_shares": dict(self.hits),
             "flags": list(self.record.flags) if self.record else [],
             "checks": [c.model_dump(mode="json") for c in self.record.checks]
             if self.record
@@ -162,3 +187,37 @@ def latency_rows(trials: Sequence[Trial]) -> tuple[LatencyRow, ...]:
             reference = trial.reference or str(trial.load_fps)
             rows.append(LatencyRow(reference, trial.load_fps, percentiles, trial.lost_frames))
     return tuple(rows)
+
+
+def lossless_frames(record: CaseRecord | None, trials: Sequence[Trial]) -> dict[str, int]:
+    """Return, by goal, how many frames were sent at its lower bound, where none was lost.
+
+    In the direction that was sent fewest: a loss ratio is that of the worse direction.
+    """
+    found = {}
+    for goal in record.result.goals if record and record.result else ():
+        if worst(goal.flags) is Severity.INVALID:
+            continue
+        made = [trial for trial in trials if trial.valid and trial.load_fps == goal.lower_fps]
+        made = [trial for trial in made if trial.purpose is Purpose.SEARCH]
+        if made and all(trial.lost_frames == 0 for trial in made):
+            ways = zip(*(trial.directions for trial in made), strict=False)
+            found[goal.goal] = min(sum(way.sent_frames for way in made) for made in ways)
+    return found
+
+
+def hit_shares(trials: Sequence[Trial]) -> dict[str, float]:
+    """Return which cache of the switch answered which share of the lookups of a search."""
+    totals: dict[str, int] = {}
+    for trial in trials:
+        if trial.switch is not None and trial.valid and trial.purpose is Purpose.SEARCH:
+            for pmd in trial.switch.pmds:
+                for cache, hits in pmd.hits.items():
+                    totals[cache] = totals.get(cache, 0) + hits
+    lookups = sum(totals.values())
+    return {cache: hits / lookups for cache, hits in totals.items() if hits} if lookups else {}
+
+
+def flows_differ(rows: Sequence[CaseRow]) -> bool:
+    """Whether cases differ in their number of flows: there caches of a switch overflow."""
+    return len({row.planned.point.get("flows") for row in rows}) > 1

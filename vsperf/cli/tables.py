@@ -4,34 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from typing import Literal
 
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from vsperf.cli.summary import PERCENTILES, CaseRow
+from vsperf.cli.answers import another, answers, loss_text, share_text
+from vsperf.cli.figures_view import figure_tables, heading
+from vsperf.cli.notes import OUTCOME_STYLES, criteria, notes
+from vsperf.cli.repeats_view import MEANING as REPEATS
+from vsperf.cli.repeats_view import repeats_table
+from vsperf.cli.summary import PERCENTILES, CaseRow, flows_differ
 from vsperf.cli.terminal import PlainConsole
-from vsperf.human import human_fps, human_ns, human_seconds
-from vsperf.record.flags import Flag, Severity, worst
-from vsperf.record.result import Compliance, GoalResult, Level, Standard
-from vsperf.record.run import Outcome
+from vsperf.human import human_fps, human_ns, human_seconds, human_share
+from vsperf.record.result import Level
 
 WIDE = 170
 """Columns from which everything fits into one table; below, latency gets a table of its own."""
 PLAIN_WIDTH = 220
 """Columns when the output is a file or a pipe: nothing is cut there."""
 
-OUTCOME_STYLES = {
-    Outcome.PASS: "green",
-    Outcome.FAIL: "red",
-    Outcome.INVALID: "magenta",
-    Outcome.ERROR: "red",
-    Outcome.SKIP: "dim",
-    Outcome.ABORTED: "yellow",
-}
 LEVEL_MARKS = {Level.UNCONDITIONAL: "✓", Level.CONDITIONAL: "(✓)", Level.NOT: "✗"}
 
 Column = tuple[str, Callable[[CaseRow], RenderableType]]
+MOST_GOALS = 3
+"""So many goals stand side by side; more of them get a table of their own."""
+GOAL_COLUMNS: tuple[tuple[str, Literal["left", "right"]], ...] = (
+    ("goal", "left"),
+    ("loss allowed", "right"),
+    ("load", "right"),
+    ("limit", "left"),
+)
 LEFT = ("case", "limit", "outcome", "compliance")
 
 
@@ -45,16 +49,27 @@ def print_summary(out: Console, rows: Sequence[CaseRow], simulated: bool) -> Non
     """Print what a run found: criteria first, then the numbers, then what is to be said of them."""
     if simulated:
         out.print(simulated_banner())
-    for line in _criteria(rows):
+    for line in criteria(rows):
         out.print(line, soft_wrap=True)
     if any(row.record is not None for row in rows):
         for columns in _blocks(rows, out.width):
             out.print()
             out.print(_table(rows, columns))
+        if (goals := _goals_table(rows)) is not None:
+            out.print()
+            out.print(goals)
+        named, label = _column_case(rows)
+        for table in figure_tables(rows, label, named):
+            out.print()
+            out.print(table)
+        if (repeats := repeats_table(rows)) is not None:
+            out.print()
+            out.print(repeats)
+            out.print(REPEATS, style="dim", soft_wrap=True)
         out.print()
     else:
         out.print("no case has a result yet", style="dim")
-    for line in _notes(rows, simulated):
+    for line in notes(rows, simulated):
         out.print(line, soft_wrap=True)
 
 
@@ -68,14 +83,18 @@ def simulated_banner() -> Text:
 def _blocks(rows: Sequence[CaseRow], width: int) -> list[list[Column]]:
     """Return the columns, in one table where they fit and in several that fit 80 columns."""
     case = _column_case(rows)
-    bounds = [*_goal_columns(rows), *_load_columns(rows)]
+    bounds = [*_goal_columns(rows), *_load_columns(rows), *_first_figures(rows)]
+    hits = _hit_columns(rows)
+    rates = _rate_columns(rows) if any(row.rates_fps for row in rows) else []
     if width >= WIDE:
-        columns = [*bounds, *_rate_columns(rows), *_latency_columns(), *_effort_columns(rows)]
+        limit = [] if rates else [_limit()]
+        columns = [*bounds, *hits, *rates, *limit, *_latency_columns(), *_effort_columns(rows)]
         return [[case, *columns, _outcome()]]
     return [
         [case, *bounds, _limit(), _outcome()],
-        [case, *(column for column in _rate_columns(rows) if column[0] != "limit")],
+        *([[case, *(column for column in rates if column[0] != "limit")]] if rates else []),
         [case, *_latency_columns(), *_effort_columns(rows)],
+        *([[case, *hits]] if hits else []),
     ]
 
 
@@ -110,8 +129,30 @@ def _goal_columns(rows: Sequence[CaseRow]) -> list[Column]:
 
         return found
 
-    names = dict.fromkeys(goal.goal for row in rows for goal in row.goals)
-    return [(name.upper(), cell(name)) for name in names]
+    return [(name.upper(), cell(name)) for name in goal_names(rows)[:MOST_GOALS]]
+
+
+def goal_names(rows: Sequence[CaseRow]) -> list[str]:
+    """Return the names of all goals, in the order of the cases."""
+    return list(dict.fromkeys(goal.goal for row in rows for goal in row.goals))
+
+
+def _goals_table(rows: Sequence[CaseRow]) -> Table | None:
+    """Return all goals below each other, where they are too many to stand side by side."""
+    if len(goal_names(rows)) <= MOST_GOALS:
+        return None
+    named, label = _column_case(rows)
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column(named)
+    for name, justify in GOAL_COLUMNS:
+        table.add_column(name, justify=justify, no_wrap=True)
+    for row in rows:
+        case = label(row)
+        for goal in row.goals:
+            found = "\n".join(answers(goal))
+            table.add_row(case, goal.goal, loss_text(goal.loss_ratio), found, goal.limit.value)
+            case = ""
+    return table
 
 
 def _load_columns(rows: Sequence[CaseRow]) -> list[Column]:
@@ -123,6 +164,16 @@ def _load_columns(rows: Sequence[CaseRow]) -> list[Column]:
         ("loss", lambda row: _lines(loss_text(load.worst_loss_ratio) for load in row.loads)),
         *([("away", _away)] if any(load.outages_ns for row in rows for load in row.loads) else []),
     ]
+
+
+def _first_figures(rows: Sequence[CaseRow]) -> list[Column]:
+    """Show the figure that matters most; the others stand in a table of their own."""
+
+    def cell(name: str) -> Callable[[CaseRow], str]:
+        return lambda row: next((one.text for one in row.figures[:1] if one.name == name), "–")
+
+    names = dict.fromkeys(figure.name for row in rows for figure in row.figures[:1])
+    return [(heading(name), cell(name)) for name in names]
 
 
 def _away(row: CaseRow) -> str:
@@ -137,7 +188,7 @@ def _away(row: CaseRow) -> str:
 
 def _rate_columns(rows: Sequence[CaseRow]) -> list[Column]:
     line: list[Column] = [
-        ("% line", lambda row: _lines(_share(row.line_share(fps)) for fps in row.rates_fps))
+        ("% line", lambda row: _lines(share_text(row.line_share(fps)) for fps in row.rates_fps))
     ]
     return [
         *([] if all(row.virtual for row in rows) else line),
@@ -151,6 +202,8 @@ def _limit() -> Column:
     def cell(row: CaseRow) -> str:
         if row.loads:
             return _lines(load.limit.value for load in row.loads)
+        if not row.goals:
+            return row.record.limit or "–" if row.record else "–"
         limits = dict.fromkeys(goal.limit.value for goal in row.goals)
         others = (another(goal) for goal in row.goals)
         clean = dict.fromkeys(goal.limit.value for goal in others if goal is not None)
@@ -173,7 +226,7 @@ def _latency_columns() -> list[Column]:
 def _effort_columns(rows: Sequence[CaseRow]) -> list[Column]:
     def clean(row: CaseRow) -> str:
         shares = [Fraction(goal.clean.share) for goal in row.goals if goal.clean is not None]
-        return _share(min(shares, default=None))
+        return share_text(min(shares, default=None))
 
     known = any(goal.clean is not None for row in rows for goal in row.goals)
     return [
@@ -182,6 +235,18 @@ def _effort_columns(rows: Sequence[CaseRow]) -> list[Column]:
         ("time", lambda row: human_seconds(row.record.measured_ns / 1e9) if row.record else "–"),
         ("compliance", _compliance_cell),
     ]
+
+
+def _hit_columns(rows: Sequence[CaseRow]) -> list[Column]:
+    """Show which caches answered where cases differ in their flows: there they overflow."""
+    if not flows_differ(rows):
+        return []
+
+    def cell(cache: str) -> Callable[[CaseRow], str]:
+        return lambda row: human_share(row.hits.get(cache, 0.0)) if row.hits else "–"
+
+    caches = dict.fromkeys(cache for row in rows for cache in row.hits)
+    return [(cache, cell(cache)) for cache in caches]
 
 
 def _outcome() -> Column:
@@ -199,152 +264,9 @@ def _compliance_cell(row: CaseRow) -> str:
     return " · ".join(f"{item.standard.value} {LEVEL_MARKS[item.level]}" for item in found) or "–"
 
 
-def interval(goal: GoalResult) -> str:
-    """Write the answer to a goal: the interval, a lower limit, or none; never one bare number."""
-    if worst(goal.flags) is Severity.INVALID:
-        return "invalid"
-    if goal.lower_fps is None:
-        nothing = "none <" if Flag.AT_MINIMUM in goal.flags else "? …"
-        return "unknown" if goal.upper_fps is None else f"{nothing} {human_fps(goal.upper_fps)}"
-    lower = human_fps(goal.lower_fps)
-    if goal.upper_fps is None:
-        return f"≥ {lower}"
-    upper = human_fps(goal.upper_fps)
-    number, _, unit = lower.partition(" ")
-    return f"{number if upper.endswith(' ' + unit) else lower} … {upper}"
-
-
-def another(goal: GoalResult) -> GoalResult | None:
-    """Return the answer to a goal from clean time, if there is one and it is another."""
-    if goal.clean is None or goal.clean.limit is None:
-        return None
-    told = {"lower_fps", "upper_fps", "limit"}
-    if goal.model_dump(include=told) == goal.clean.model_dump(include=told):
-        return None
-    return goal.model_copy(update=goal.clean.model_dump(exclude={"share"}))
-
-
-def answers(goal: GoalResult) -> list[str]:
-    """Write the answer to a goal, and the one from clean time if it is another."""
-    clean = another(goal)
-    return [interval(goal), *([] if clean is None else [f"clean {interval(clean)}"])]
-
-
-def reasons(row: CaseRow) -> list[str]:
-    """Say why each interval of a case ends where it does."""
-    found = []
-    for goal in row.goals:
-        found.append(f"{goal.goal}: {goal.reason}")
-        clean = another(goal)
-        if clean is not None and goal.clean is not None:
-            share = _share(Fraction(goal.clean.share))
-            found.append(f"{goal.goal} in {share} clean time: {clean.reason}")
-    return found
-
-
-def loss_text(ratio: Fraction | str) -> str:
-    """Write a loss ratio in percent, with enough digits that a small one is not shown as zero."""
-    value = Fraction(ratio)
-    return "0" if value == 0 else f"{float(value) * 100:.4g}%"
-
-
 def _lines(texts: Iterable[str]) -> str:
     return "\n".join(texts) or "–"
 
 
-def _share(share: Fraction | None) -> str:
-    return "–" if share is None else f"{float(share):.1%}"
-
-
 def _gigabits(bps: int) -> str:
     return f"{bps / 1e9:.3f}"
-
-
-def _criteria(rows: Sequence[CaseRow]) -> list[Text]:
-    """Return every criterion with its answer; the question of a run comes first."""
-    words = {True: ("met", "green"), False: ("MISSED", "red"), None: ("open", "magenta")}
-    return [
-        Text(f"{words[check.met][0]}: {row.planned.label}: ", words[check.met][1]).append(
-            f"{check.criterion}, found {check.found}", "default"
-        )
-        for row in rows
-        if row.record
-        for check in row.record.checks
-    ]
-
-
-def _notes(rows: Sequence[CaseRow], simulated: bool) -> list[Text]:
-    measured = [row for row in rows if row.record is not None]
-    notes = [Text(line, style="dim") for line in _legend(rows, measured, simulated)]
-    for row in measured:
-        if row.record and row.record.reason and row.record.outcome is not Outcome.FAIL:
-            style = OUTCOME_STYLES[row.record.outcome]
-            notes.append(Text(f"{row.planned.label}: {row.record.reason}", style=style))
-    for text, labels in _warnings(measured).items():
-        notes.append(Text(f"! {text}{_concerning(labels, measured)}", style="yellow"))
-    if any(row.record and row.record.flags for row in measured):
-        notes.append(Text("  more on a flag: vsperf explain FLAG", style="dim"))
-    for item, labels in _compliances(measured).items():
-        notes.append(Text(_compliance_line(item) + _concerning(labels, measured)))
-    return notes
-
-
-def _legend(rows: Sequence[CaseRow], measured: Sequence[CaseRow], simulated: bool) -> list[str]:
-    lines = []
-    if any(row.goals for row in rows):
-        lines.append(
-            "rates per direction; intervals: highest load that passed … lowest that failed"
-        )
-    elif measured:
-        lines.append("rates per direction")
-    if any(goal.clean is not None for row in rows for goal in row.goals):
-        lines.append("clean: only the time in which nothing kept generator or switch from running")
-    references = {row.middle_latency.reference for row in rows if row.middle_latency}
-    if references:
-        lines.append(f"latency at {', '.join(sorted(references))}, all directions together")
-    if simulated and measured:
-        lines.append("time is that of the model")
-    return lines
-
-
-def _warnings(rows: Sequence[CaseRow]) -> dict[str, list[str]]:
-    """Return flags and warnings, each once with the cases that it concerns."""
-    found: dict[str, list[str]] = {}
-    for row in rows:
-        if row.record is None:
-            continue
-        texts = [f"{flag.value}: {flag.gist}" for flag in row.record.flags]
-        for text in (*texts, *row.record.warnings, *_unclean(row)):
-            found.setdefault(text, []).append(row.planned.label)
-    return found
-
-
-def _unclean(row: CaseRow) -> list[str]:
-    """Say why there is no answer from clean time, where there is none."""
-    return [
-        f"no {goal.goal} from clean time: {goal.clean.reason}"
-        for goal in row.goals
-        if goal.clean is not None and goal.clean.limit is None
-    ]
-
-
-def _compliances(rows: Sequence[CaseRow]) -> dict[Compliance, list[str]]:
-    found: dict[Compliance, list[str]] = {}
-    for row in rows:
-        for item in row.record.compliance if row.record else ():
-            found.setdefault(item, []).append(row.planned.label)
-    return dict(sorted(found.items(), key=lambda pair: list(Standard).index(pair[0].standard)))
-
-
-def _compliance_line(item: Compliance) -> str:
-    why = f": {'; '.join(item.deviations)}" if item.deviations else ""
-    return f"{item.standard.value}: {item.level.value}{why}"
-
-
-def _concerning(labels: Sequence[str], rows: Sequence[CaseRow]) -> str:
-    """Name the cases that a note is for, unless it is for all of them."""
-    unique = list(dict.fromkeys(labels))
-    if len(unique) == len({row.planned.label for row in rows}):
-        return ""
-    shown = ", ".join(unique) if len(unique) <= 3 else f"{unique[0]} and {len(unique) - 1} others"
-    return f" ({shown})"

@@ -10,27 +10,27 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import dataclass, field
 
-from vsperf.deploy.deployment import Deployment, deploy, prepare
+from vsperf.deploy.deployment import deploy, prepare
 from vsperf.deploy.planner import OWN_ROLE, CasePlan, Drivers
+from vsperf.engine.bench import MeasuredBench
 from vsperf.engine.checks import check_path
 from vsperf.engine.closing import close_case, close_failed, close_interrupted
-from vsperf.engine.disturb import Disturbance
 from vsperf.engine.groundwork import Groundwork
-from vsperf.engine.latency import latency_ns, measure_latency
 from vsperf.engine.measurer import Measurer
-from vsperf.engine.surroundings import clipped, outdated
+from vsperf.engine.surroundings import clipped, outdated, uneven
 from vsperf.engine.watch import Watch
 from vsperf.errors import ComponentError, DiedError, RecordingError, VsperfError
 from vsperf.events import DeploymentKept, Emit, PhaseEntered, TrialFinished, TrialStarted
 from vsperf.host.affinity import running_on
 from vsperf.host.workspace import Nowhere, Workspace, workspace
+from vsperf.methods.base import Manner, loads_of, method_of
+from vsperf.methods.follow import followers
 from vsperf.record.host import Surroundings
-from vsperf.record.run import CaseRecord, TrialLine
+from vsperf.record.run import CaseRecord, SecondLine, TrialLine
 from vsperf.record.trial import Purpose, Trial
-from vsperf.search.base import Budget, Probe
-from vsperf.search.build import build, loads_of
-from vsperf.spec.case import Case, CaseSpec
-from vsperf.spec.search import FixedLoad
+from vsperf.search.base import Budget
+from vsperf.spec.case import Case
+from vsperf.spec.wiring import load_shares
 from vsperf.store.writer import RunWriter
 from vsperf.trafficgens.base import TrialRequest
 
@@ -78,7 +78,7 @@ def run_case(run: CaseRun) -> tuple[CaseRecord, VsperfError | None]:
 
 
 def _measure(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
-    """Calibrate, deploy, check the path, search, measure latency."""
+    """Calibrate, deploy, check the path, measure by the method and by what follows it."""
     case, spec, plan, first = run.case, run.case.seeded_spec, run.plan, len(run.trials)
     with ExitStack() as stack:
         stack.enter_context(running_on(plan.plan.placement.of(OWN_ROLE)))
@@ -88,7 +88,7 @@ def _measure(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
         noise = run.groundwork.noise(spec, plan, run.drivers, place)
         calibration = run.groundwork.calibration(spec, plan, run.drivers, place)
         loads = loads_of(spec, calibration.cap_fps if calibration else None)
-        warnings += clipped(spec, loads)
+        warnings += clipped(spec, loads) + uneven(spec)
         run.emit(PhaseEntered(case, "deploy"))
         deployment = deploy(spec, plan, run.drivers, place, stack)
         watch = Watch(
@@ -115,24 +115,29 @@ def _measure(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
             even=spec.traffic.evenly,
             begin=lambda *trial: run.emit(TrialStarted(case, *trial)),
             record=lambda trial: _record(run, trial),
+            record_second=lambda second: run.writer.append(
+                SecondLine(case=case.key, second=second)
+            ),
             trials=run.trials,
-            disturbance=_disturbance(spec, deployment),
+            shares=load_shares(spec.topology, spec.traffic),
         )
         run.emit(PhaseEntered(case, "check the path"))
-        warnings += check_path(measurer)
+        warnings += check_path(measurer, spec)
         if not fits(spec.trial.warm_up.ns, run.budget):
             warnings += ("no warm-up trial: the time would not suffice for it",)
         elif spec.trial.warm_up.ns:
             run.emit(PhaseEntered(case, "warm up"))
             measurer.attempt(  # whatever its flags: nothing is concluded from it
-                TrialRequest(loads.maximum, spec.trial.warm_up.ns), Purpose.WARM_UP
+                TrialRequest(loads.maximum, spec.trial.warm_up.ns), Manner(Purpose.WARM_UP)
             )
         run.emit(PhaseEntered(case, "search"))
-        probe = Probe(measurer.measure, run.budget, spec.trial.overhead_ns)
-        with run.budget.holding_back(latency_ns(spec)):
-            result = build(spec.search, loads).run(probe)
-        run.emit(PhaseEntered(case, "latency"))
-        warnings += measure_latency(spec, result, measurer)
+        bench, after = MeasuredBench(measurer, loads), followers(spec)
+        lengths_ns = [ns for follower in after for ns in follower.durations_ns]
+        with run.budget.holding_back(sum(lengths_ns) + len(lengths_ns) * bench.overhead_ns):
+            result = method_of(spec).run(bench)
+        for follower in after:
+            run.emit(PhaseEntered(case, follower.phase))
+            warnings += follower.follow(result, bench)
         if calibration is not None and outdated(calibration, result):
             run.groundwork.forget(spec, plan)
             warnings += (
@@ -145,15 +150,6 @@ def _measure(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
         run.emit(PhaseEntered(case, "tear down"))
     place.require_nothing_left()
     return close_case(case, plan, result, run.trials[first:], found, warnings)
-
-
-def _disturbance(spec: CaseSpec, deployment: Deployment) -> Disturbance | None:
-    """Return what a testcase does to the switch while frames are sent."""
-    event = spec.search.event if isinstance(spec.search, FixedLoad) else None
-    if event is None:
-        return None
-    kill = event == "kill-switch"
-    return Disturbance(event, lambda: deployment.switch.restart(kill=kill))
 
 
 def _workspace(run: CaseRun) -> AbstractContextManager[Workspace]:

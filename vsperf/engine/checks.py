@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
+from vsperf.engine.headers import misfits, unseen, worth_a_look
 from vsperf.engine.measurer import Measurer
 from vsperf.errors import ComponentError, PathError
+from vsperf.methods.base import Manner
 from vsperf.record.switch import SwitchCounters
 from vsperf.record.trial import Direction, Purpose, Trial
+from vsperf.spec.case import CaseSpec
 from vsperf.trafficgens.base import TrialRequest
 
+PATH_CHECK = Manner(Purpose.PATH_CHECK)
 FRAMES_FPS = 1_000
 DURATION_NS = 100_000_000
 
 
-def check_path(measurer: Measurer) -> tuple[str, ...]:
-    """Raise `PathError` unless frames arrive in every direction; warn of those that do not."""
-    request = TrialRequest(FRAMES_FPS, DURATION_NS)
-    trial = measurer.attempt(request, Purpose.PATH_CHECK)
+def check_path(measurer: Measurer, spec: CaseSpec) -> tuple[str, ...]:
+    """Raise `PathError` unless frames arrive in every direction, as they should look by then.
+
+    Warn of those that do not arrive, and of headers that changed without being asked to.
+    """
+    request = TrialRequest(FRAMES_FPS, DURATION_NS, headers=worth_a_look(spec))
+    trial = measurer.attempt(request, PATH_CHECK)
     for _ in range(measurer.policy.retries):
         if _arrives(trial) and not any(way.lost_frames for way in trial.directions):
-            return ()
-        trial = measurer.attempt(request, Purpose.PATH_CHECK, retry_of=trial.index)
+            break
+        trial = measurer.attempt(request, PATH_CHECK, retry_of=trial.index)
     if _arrives(trial):
         lost = [_story(way) for way in trial.directions if way.lost_frames]
-        return (
-            (f"the path check lost frames at {FRAMES_FPS} fps: {'; '.join(lost)}",) if lost else ()
-        )
+        story = f"the path check lost frames at {FRAMES_FPS} fps: {'; '.join(lost)}"
+        return (*((story,) if lost else ()), *(check_headers(spec, trial)))
     if trial.error is not None:
         raise ComponentError("the generator failed in the path check", why=trial.error)
     raise PathError(
@@ -33,6 +39,31 @@ def check_path(measurer: Measurer) -> tuple[str, ...]:
         or "a search on a dead path would end at its lowest load and call that a result",
         fix="`vsperf plan` shows the path; check the ports and flow rules along it",
     )
+
+
+def check_headers(spec: CaseSpec, trial: Trial) -> tuple[str, ...]:
+    """Raise `PathError` unless the switch did to the frames what the case asks it to do."""
+    if not worth_a_look(spec):
+        return ()
+    wrong, asked = misfits(spec, trial), spec.modify.anything
+    if wrong and not asked:
+        return (f"frames arrive with other headers than they were sent with: {'; '.join(wrong)}",)
+    if wrong:
+        raise PathError(
+            f"the switch did not modify the frames as vswitch.modify asks: {'; '.join(wrong)}",
+            why="a search would measure a switch that does something else, and call that a result",
+            fix="`vsperf plan` shows the flow rules; `vsperf show RUN CASE --json` the headers of "
+            "the frames that arrived in the path check",
+        )
+    hidden = [way.name for way in unseen(trial)] if asked else []
+    if hidden:
+        raise PathError(
+            f"nobody can tell whether the switch modified the frames: {', '.join(hidden)}",
+            why="they arrived, and the generator has seen the headers of none of them; it looks at "
+            "the first queue of a port only",
+            fix="--set generator.queues=1, or no vswitch.modify",
+        )
+    return ()
 
 
 def diagnosis(trial: Trial) -> str | None:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from vsperf.deploy.planner import CasePlan
 from vsperf.engine.criteria import believed, check_all, contradicted, flags_of, outcome_of
 from vsperf.engine.surroundings import flags_around, sorted_flags
 from vsperf.errors import ExitCode, VsperfError
+from vsperf.methods.base import method_of
 from vsperf.record.host import Surroundings
 from vsperf.record.result import SearchResult
 from vsperf.record.run import CaseRecord, Outcome
 from vsperf.record.trial import Trial
-from vsperf.search.compliance import compliance_of
 from vsperf.spec.case import Case
 
 
@@ -29,13 +29,12 @@ def close_case(
     result = contradicted(case.spec, believed(result, trials), trials)
     checks = check_all(case.spec, result, trials)
     outcome, reason = outcome_of(result, checks)
-    limits = [*(goal.limit for goal in result.goals), *(load.limit for load in result.loads)]
     return CaseRecord(
         case=case.key,
         outcome=outcome,
         reason=reason,
         result=result,
-        limit=next(iter(limits), None),
+        limit=next(iter(result.limits), None),
         flags=sorted_flags(
             {
                 *flags_of(result, trials),
@@ -45,11 +44,17 @@ def close_case(
         checks=checks,
         compliance=()
         if outcome is Outcome.INVALID
-        else compliance_of(case.spec, case.sister_sizes, result),
-        warnings=warnings,
+        else method_of(case.spec).compliance(case.spec, case.sister_sizes, result),
+        warnings=(*warnings, *_spoiled(result)),
         surroundings=surroundings,
         **_totals(trials),
     )
+
+
+def _spoiled(result: SearchResult) -> Iterator[str]:
+    """Yield which trial ended the repeats of a method, if one did."""
+    if result.spoiled:
+        yield f"fewer repeats than asked: {result.spoiled}"
 
 
 def close_failed(case: Case, error: VsperfError, trials: Sequence[Trial]) -> CaseRecord:

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from fractions import Fraction
 
 from vsperf.human import human_fps, human_ns
+from vsperf.methods.base import method_of
+from vsperf.record.figure import Figure
 from vsperf.record.flags import Flag, Severity, worst
 from vsperf.record.histogram import percentiles_ns
-from vsperf.record.result import GoalResult, Limit, SearchResult
+from vsperf.record.limit import Limit
+from vsperf.record.result import GoalResult, SearchResult
 from vsperf.record.run import Check, Outcome
 from vsperf.record.trial import Purpose, Trial
 from vsperf.spec.case import CaseSpec
-from vsperf.spec.expect import Expectation
-from vsperf.spec.search import Rfc2544Search
+from vsperf.spec.expect import Bound, Expectation
+from vsperf.unit import Unit
+from vsperf.units import Count, Duration, Rate, Ratio
 
 NOT_THE_SWITCH = (Limit.GENERATOR, Limit.GUEST, Limit.HOST, Limit.UNCOUNTED)
 """Where these end a result, the switch may do better: that it is too slow does not follow."""
+
+RATES = (Unit.FPS, Unit.PER_SECOND)
+"""Of which more is better."""
 
 
 def check_all(spec: CaseSpec, result: SearchResult, trials: Iterable[Trial]) -> tuple[Check, ...]:
@@ -32,15 +40,60 @@ def _check(
         return _check_loss(expected, result)
     if expected.percentile is not None:
         return _check_latency(expected, spec, latency)
+    if expected.metric not in spec.search.asked():
+        figure = next((one for one in result.figures if one.name == expected.metric), None)
+        return _check_figure(expected, spec, figure)
     goal = next((goal for goal in result.goals if goal.goal == expected.metric), None)
     return _check_goal(expected, spec, goal)
 
 
+def _number(bound: Bound, unit: Unit, spec: CaseSpec) -> float:
+    """Return what a criterion asks for, in the unit of its figure."""
+    match bound.read(unit):
+        case Rate() as rate:
+            # Loads are whole frames per second, so the line rate itself is a fraction above one.
+            return int(rate.frames_per_second(spec.traffic.frame_size, spec.slowest_link))
+        case Duration() as duration:
+            return duration.ns
+        case Ratio() as ratio:
+            return float(ratio)
+        case Count() as count:
+            return count.value
+
+
+def _check_figure(expected: Expectation, spec: CaseSpec, figure: Figure | None) -> Check:
+    """Judge the side of a figure that is certain: what was seen to hold, or not to."""
+    sign = "≤" if expected.min is None else "≥"
+    criterion = f"{expected.metric} {sign} {expected.bound}"
+    if figure is None or figure.value is None or worst(figure.flags) is Severity.INVALID:
+        why = figure.reason if figure is not None else "not measured"
+        return Check(criterion=criterion, met=None, found=why)
+    asked = _number(expected.bound, figure.unit, spec)
+    found = figure.text
+    low = figure.value if figure.lower is None else figure.lower
+    high = figure.value if figure.upper is None else figure.upper
+    others = figure.limit in NOT_THE_SWITCH
+    if figure.open_ended:
+        high = math.inf
+    if expected.min is None:
+        # A time is that of whatever takes it; a rate may be higher; a loss may be somebody else's.
+        if others and figure.unit in RATES:
+            high = math.inf
+        elif others and figure.unit is not Unit.NANOSECONDS and high < math.inf:
+            low = 0
+        met = True if high <= asked else False if low > asked else None
+    else:
+        high = math.inf if others else high
+        met = True if low >= asked else False if high <= asked else None
+    if met is None and (others or high == math.inf):
+        found = f"{found}, limited by {figure.limit}: what the switch can do nobody can tell"
+    elif met is None:
+        found = f"{found}: the interval is too wide to tell"
+    return Check(criterion=criterion, met=met, found=found)
+
+
 def _check_goal(expected: Expectation, spec: CaseSpec, goal: GoalResult | None) -> Check:
-    assert expected.min is not None  # by the model of expectations
-    speed = spec.slowest_link
-    # Loads are whole frames per second, so the line rate itself is reached a fraction below it.
-    least = int(expected.min.frames_per_second(spec.traffic.frame_size, speed))
+    least = _number(expected.bound, Unit.FPS, spec)
     criterion = f"{expected.metric} ≥ {expected.min} ({human_fps(least)})"
     if goal is None or worst(goal.flags) is Severity.INVALID:
         return Check(criterion=criterion, met=None, found="not measured")
@@ -79,7 +132,8 @@ def _check_loss(expected: Expectation, result: SearchResult) -> Check:
 
 def _check_latency(expected: Expectation, spec: CaseSpec, latency: tuple[Trial, ...]) -> Check:
     """Judge the worst direction at the worst of the loads that the criterion is for."""
-    assert expected.max is not None and expected.percentile is not None
+    assert expected.percentile is not None
+    most_ns = _number(expected.bound, Unit.NANOSECONDS, spec)
     at = "" if expected.load is None else f" at {expected.load}"
     criterion = f"{expected.metric}{at} ≤ {expected.max}"
     found = [
@@ -93,7 +147,7 @@ def _check_latency(expected: Expectation, spec: CaseSpec, latency: tuple[Trial, 
         return Check(criterion=criterion, met=None, found="latency was not measured")
     greatest, trial = max(found, key=lambda item: item[0])
     shown = f"{human_ns(greatest)} at {trial.reference}"
-    met = greatest <= expected.max.ns
+    met = greatest <= most_ns
     wanted = spec.latency.loads if spec.latency is not None else ()
     measured = {str(one.reference).partition(" of ")[0] for _, one in found}
     asked = wanted if expected.load is None else (expected.load,)
@@ -120,11 +174,18 @@ def outcome_of(result: SearchResult, checks: tuple[Check, ...]) -> tuple[Outcome
 
 def _doubt(result: SearchResult) -> str | None:
     """Return why a result cannot be given as one, if it cannot."""
-    if not result.goals and not result.loads:
+    if result.empty:
         return "the time ended before anything was measured"
-    for load in result.loads:
-        if load.limit is Limit.UNKNOWN:
-            return load.reason
+    if not result.complete and result.figures and result.figures[0].value is None:
+        return f"{result.figures[0].name}: {result.figures[0].reason}"
+    for figure in result.figures:
+        if figure.limit is Limit.UNKNOWN or worst(figure.flags) is Severity.INVALID:
+            return f"{figure.name}: {figure.reason}"
+    unknown = next((load for load in result.loads if load.limit is Limit.UNKNOWN), None)
+    return unknown.reason if unknown is not None else _doubt_on_goals(result)
+
+
+def _doubt_on_goals(result: SearchResult) -> str | None:
     for goal in result.goals:
         flag = next((flag for flag in goal.flags if flag.severity is Severity.INVALID), None)
         if flag is not None:
@@ -144,15 +205,7 @@ def believed(result: SearchResult, trials: Iterable[Trial]) -> SearchResult:
     found = _damning(trials)
     if found is None:
         return result
-    flag, reason = found
-    doubt = {"limit": Limit.UNKNOWN, "reason": reason}
-    return SearchResult(
-        goals=tuple(
-            goal.model_copy(update={**doubt, "flags": (flag, *goal.flags)}) for goal in result.goals
-        ),
-        loads=tuple(load.model_copy(update=doubt) for load in result.loads),
-        complete=result.complete,
-    )
+    return result.doubted(*found)
 
 
 def _damning(trials: Iterable[Trial]) -> tuple[Flag, str] | None:
@@ -182,7 +235,7 @@ def contradicted(spec: CaseSpec, result: SearchResult, trials: Iterable[Trial]) 
     """
     if spec.latency is None:
         return result
-    flag = Flag.REFUTED if isinstance(spec.search, Rfc2544Search) else Flag.UNSTABLE
+    flag = Flag.REFUTED if method_of(spec).trusts_single_trials else Flag.UNSTABLE
     later = [t for t in trials if t.purpose is Purpose.LATENCY and t.valid]
     goals = []
     for goal in result.goals:
@@ -201,14 +254,15 @@ def flags_of(result: SearchResult, trials: Iterable[Trial]) -> tuple[Flag, ...]:
     a generator above the result is what the limit verdict says already, and buffers fill under
     any overload: only at a bound they matter.
     """
-    flags = {flag: None for goal in result.goals for flag in goal.flags}
+    flags = dict.fromkeys(result.flags)
     if not result.complete:
         flags[Flag.OUT_OF_BUDGET] = None
+    if result.spoiled:
+        flags[Flag.FEWER_REPEATS] = None
     for trial in trials:
         if trial.purpose in (Purpose.SEARCH, Purpose.LATENCY):
             suspect = [flag for flag in trial.flags if flag.severity is Severity.SUSPECT]
             flags |= {flag: None for flag in suspect if flag is not Flag.BUFFERED}
-    limits = [*(goal.limit for goal in result.goals), *(load.limit for load in result.loads)]
-    if Limit.GENERATOR not in limits:
+    if Limit.GENERATOR not in result.limits:
         flags.pop(Flag.SHORT_OFFER, None)
     return tuple(flags)

@@ -1,7 +1,7 @@
-"""A trial in the middle of which something is done to the switch.
+"""A trial before or in the middle of which something is done to the switch, or to the machines.
 
 The only place where two things happen at once: the generator sends in a thread, which waits for its
-answer and nothing else, while this one acts on the switch.
+answer and nothing else, while this one acts on the parts.
 """
 
 from __future__ import annotations
@@ -9,30 +9,64 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from vsperf.errors import ComponentError, DiedError
-from vsperf.record.trial import Event, TrialCounts
-from vsperf.spec.search import SwitchEvent
-from vsperf.trafficgens.base import GeneratorSession, TrialRequest
+from vsperf.methods.base import SHARE_BEFORE, EventName, Manner
+from vsperf.record.trial import REBOOT, Event, TrialCounts
+from vsperf.trafficgens.base import TrialRequest
+from vsperf.vnfs.base import ModelledMachines, RunningMachines
+from vsperf.vswitches.base import ModelledSwitch, RunningSwitch
 
-SHARE_BEFORE = 4
-"""The event comes after one part in so many of the trial."""
+CHANGES_A_SECOND = 10
+"""Rules are changed so often, as many at a time as it takes."""
+
+
+Send = Callable[[TrialRequest], TrialCounts]
+"""Makes a trial."""
 
 
 @dataclass(frozen=True, slots=True)
-class Disturbance:
-    """What is done in the middle of each trial of a search, and how."""
+class Parts:
+    """To what something can be done."""
 
-    name: SwitchEvent
-    act: Callable[[], None]
+    switch: RunningSwitch | None
+    """None when frames go round without one."""
+    machines: RunningMachines | None = None
+
+    def modelled_ns(self, event: EventName) -> int | None:
+        """Return for how long a model forwards nothing after an event; None when it is real."""
+        if event == REBOOT:
+            return self.machines.away_ns() if isinstance(self.machines, ModelledMachines) else None
+        if isinstance(self.switch, ModelledSwitch):
+            return self.switch.away_ns(kill=event == "kill-switch")
+        return None
+
+    def act(self, event: EventName) -> None:
+        """Do it, and return when what was restarted is up again."""
+        if event == REBOOT:
+            assert self.machines is not None  # a topology without any is refused (`misfits`)
+            self.machines.reboot()
+        elif self.switch is not None:
+            self.switch.restart(kill=event == "kill-switch")
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """What was done in a trial."""
+
+    event: Event | None = None
+    rules_changed: int | None = None
+
+
+NOTHING = Happened()
 
 
 @dataclass
 class _Sending:
     """A trial in a thread of its own; it dies with the program, and holds nobody up."""
 
-    generator: GeneratorSession
+    send: Send
     request: TrialRequest
     counts: TrialCounts | None = None
     error: Exception | None = None
@@ -44,7 +78,7 @@ class _Sending:
 
     def _send(self) -> None:
         try:
-            self.counts = self.generator.run(self.request)
+            self.counts = self.send(self.request)
         except Exception as error:  # handed to whoever asks for the result
             self.error = error
 
@@ -56,27 +90,112 @@ class _Sending:
         return self.counts
 
 
-def run_disturbed(
-    generator: GeneratorSession, request: TrialRequest, disturbance: Disturbance, before_ns: int
-) -> tuple[TrialCounts, Event]:
-    """Make a trial, and disturb it when a quarter of it has passed.
+def run_trial(
+    send: Send,
+    request: TrialRequest,
+    manner: Manner,
+    parts: Parts,
+    before_ns: int,
+) -> tuple[TrialCounts, Happened]:
+    """Make a trial, and do to the parts what its manner asks for.
 
     Nothing is sent for `before_ns`: learning frames may come first, and a wait after them.
     """
+    switch = parts.switch
+    if switch is None:
+        return send(request), NOTHING
+    if isinstance(switch, ModelledSwitch):
+        send = _told(send, switch)
+    if manner.untouched:
+        return send(request), NOTHING
+    if manner.cold:
+        _forget_flows(switch)
+    if manner.event is not None:
+        return _with_event(send, request, manner.event, parts, before_ns)
+    if manner.rules_per_second:
+        return _with_changing_rules(send, request, manner.rules_per_second, switch)
+    return send(request), NOTHING
+
+
+def _told(send: Send, switch: ModelledSwitch) -> Send:
+    """Return what makes a trial and tells a model of it."""
+
+    def send_and_tell(request: TrialRequest) -> TrialCounts:
+        counts = send(request)
+        switch.carried(counts, request.duration_ns)
+        return counts
+
+    return send_and_tell
+
+
+def _forget_flows(switch: RunningSwitch) -> None:
+    try:
+        switch.forget_flows()
+    except ComponentError as error:
+        raise DiedError("the switch does not forget its flows", why=error.with_why) from error
+
+
+def _with_event(
+    send: Send,
+    request: TrialRequest,
+    name: EventName,
+    parts: Parts,
+    before_ns: int,
+) -> tuple[TrialCounts, Happened]:
+    """Make a trial, and let an event happen when a part of it has passed.
+
+    Nothing happens in one that is over by then.
+    """
+    takes_ns = parts.modelled_ns(name)
+    if takes_ns is not None:
+        begins_ns = request.duration_ns // SHARE_BEFORE
+        event = Event(name=name, began_ns=begins_ns, ended_ns=begins_ns + takes_ns)
+        return send(replace(request, event=event)), Happened(event=event)
     began_ns = time.monotonic_ns()
-    sending = _Sending(generator, request)
+    sending = _Sending(send, request)
     sending.thread.join((before_ns + request.duration_ns // SHARE_BEFORE) / 1e9)
     acted_ns = time.monotonic_ns()
-    if sending.thread.is_alive():
-        try:
-            disturbance.act()
-        except ComponentError as error:
-            sending.thread.join()  # nobody else may speak to the generator meanwhile
-            raise DiedError(
-                f"the switch did not come back after {disturbance.name}", why=error.with_why
-            ) from error
+    over = acted_ns - began_ns > before_ns + request.duration_ns
+    if over or not sending.thread.is_alive():
+        return sending.result(), NOTHING  # kept from running for too long: nobody would see it
+    try:
+        parts.act(name)
+    except ComponentError as error:
+        sending.thread.join()  # nobody else may speak to the generator meanwhile
+        who = "a machine" if name == REBOOT else "the switch"
+        raise DiedError(f"{who} did not come back after {name}", why=error.with_why) from error
     ended_ns = time.monotonic_ns()
     counts = sending.result()
-    return counts, Event(
-        name=disturbance.name, began_ns=acted_ns - began_ns, ended_ns=ended_ns - began_ns
+    return counts, Happened(
+        event=Event(name=name, began_ns=acted_ns - began_ns, ended_ns=ended_ns - began_ns)
     )
+
+
+def _with_changing_rules(
+    send: Send, request: TrialRequest, per_second: int, switch: RunningSwitch
+) -> tuple[TrialCounts, Happened]:
+    """Make a trial, while rules are added and taken out in turn; what was added is out at its end.
+
+    A switch that cannot keep up is not asked for more: what was really changed is counted.
+    """
+    began = time.monotonic()
+    sending = _Sending(send, request)
+    done, standing = 0, 0
+    try:
+        while sending.thread.is_alive():
+            due = int((time.monotonic() - began) * per_second) - done
+            if standing:
+                switch.change_rules(-standing)
+                done, standing = done + standing, 0
+            elif due > 0:
+                switch.change_rules(due)
+                done, standing = done + due, due
+            sending.thread.join(1 / CHANGES_A_SECOND)
+        if standing:
+            switch.change_rules(-standing)
+            done += standing
+    except ComponentError as error:
+        raise DiedError("the switch does not change its rules", why=error.with_why) from error
+    finally:
+        sending.thread.join()  # nobody else may speak to the generator meanwhile
+    return sending.result(), Happened(rules_changed=done)

@@ -10,8 +10,8 @@ from dataclasses import replace
 from vsperf.deploy.planner import CasePlan
 from vsperf.engine.checks import DURATION_NS
 from vsperf.host.cpus import CpuTopology
-from vsperf.search.build import loads_of
-from vsperf.search.estimate import (
+from vsperf.methods.base import loads_of, method_of
+from vsperf.methods.estimate import (
     RESTLESS,
     STEADY,
     Estimate,
@@ -20,6 +20,7 @@ from vsperf.search.estimate import (
     Rehearsals,
     estimate,
 )
+from vsperf.methods.follow import followers
 from vsperf.simulation.generator import GeneratorSettings
 from vsperf.spec.case import CaseSpec
 
@@ -51,10 +52,10 @@ def expected(
     `first`: nothing is known of the machine's stalls.
     """
     found = estimate(
-        spec.search,
+        method_of(spec),
         spec.trial,
         loads_of(spec, cap_fps),
-        spec.latency,
+        [ns for follower in followers(spec) for ns in follower.durations_ns],
         presumed,
         overheads(spec, calibrated=cap_fps is not None, first=first),
         rehearsals,

@@ -24,6 +24,7 @@ from vsperf.host.procfs import boot_id
 from vsperf.host.workspace import Workspace
 from vsperf.record.host import Calibration
 from vsperf.spec.case import CaseSpec
+from vsperf.spec.traffic import FRAME_SETTINGS
 from vsperf.trafficgens.base import Noise
 
 KEPT_S = 24 * 3600
@@ -89,6 +90,8 @@ def _key(spec: CaseSpec, plan: CasePlan) -> str:
         "cpus": dict(plan.plan.placement.cpus),
         "boot": boot_id(),
     }
+    rare = spec.traffic.model_dump(mode="json", exclude_defaults=True)
+    parts |= {name: rare[name] for name in (*FRAME_SETTINGS, "encapsulation") if name in rare}
     if spec.traffic.replay is not None:
         parts["replay"] = _state(Path(spec.traffic.replay.file))
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]

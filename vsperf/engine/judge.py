@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from vsperf.record.clean import CleanTrial, in_clean_time
 from vsperf.record.flags import Flag
-from vsperf.record.trial import Direction, Trial, TrialCounts, intended_frames
+from vsperf.record.load import RateStep
+from vsperf.record.trial import Direction, Trial, TrialCounts
 from vsperf.spec.traffic import LATE_NS, TrialPolicy
 from vsperf.units import NANOSECONDS
 
@@ -21,11 +23,22 @@ class Asked:
     directions: int
     even: bool = True
     """Whether frames are equally far apart; by the times of a file their number is the file's."""
+    steps: tuple[RateStep, ...] = ()
+    """Where the load changes on the way."""
+    shares: tuple[Fraction, ...] = ()
+    """What each direction is offered of the load; all of it unless told."""
 
     @property
-    def frames(self) -> int:
-        """Frames in each direction."""
-        return intended_frames(self.load_fps, self.duration_ns)
+    def frames(self) -> tuple[int, ...]:
+        """Frames of each direction."""
+        steps = self.steps or (RateStep(self.load_fps, self.duration_ns),)
+        shares = self.shares or (Fraction(1),) * self.directions
+        return tuple(sum(step.shared(share).frames for step in steps) for share in shares)
+
+    @property
+    def fastest_fps(self) -> int:
+        """The greatest load."""
+        return max((step.load_fps for step in self.steps), default=self.load_fps)
 
 
 def judge(counts: TrialCounts, asked: Asked, policy: TrialPolicy) -> tuple[Flag, ...]:
@@ -33,8 +46,8 @@ def judge(counts: TrialCounts, asked: Asked, policy: TrialPolicy) -> tuple[Flag,
     flags: dict[Flag, None] = {}
     if not counts.directions:
         return (Flag.COUNTERS_IMPOSSIBLE,)
-    intended = {direction.intended_frames for direction in counts.directions}
-    if len(counts.directions) != asked.directions or (asked.even and intended != {asked.frames}):
+    intended = tuple(direction.intended_frames for direction in counts.directions)
+    if len(intended) != asked.directions or (asked.even and intended != asked.frames):
         flags[Flag.WRONG_LOAD] = None
     for direction in counts.directions:
         flags |= dict.fromkeys(_of_direction(direction, policy))
@@ -99,7 +112,7 @@ def _of_time(counts: TrialCounts, asked: Asked, policy: TrialPolicy) -> list[Fla
     allowed_ns = policy.allowed_late_ns(asked.duration_ns)
     sent = max(min(way.sent_frames, way.intended_frames) for way in counts.directions)
     flags = []
-    if asked.even and counts.paced_ns + allowed_ns < (sent - 1) * NANOSECONDS // asked.load_fps:
+    if asked.even and counts.paced_ns + allowed_ns < (sent - 1) * NANOSECONDS // asked.fastest_fps:
         flags.append(Flag.RUSHED)
     if counts.paced_ns > asked.duration_ns + allowed_ns:
         flags.append(Flag.STRETCHED)

@@ -10,17 +10,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from fractions import Fraction
+from functools import partial
 
-from vsperf.engine.disturb import Disturbance, run_disturbed
+from vsperf.engine.disturb import NOTHING, Parts, run_trial
 from vsperf.engine.judge import Asked, judge, judge_with_context
+from vsperf.engine.seconds import Seconds
 from vsperf.engine.watch import Seen, Watch
 from vsperf.errors import ComponentError, DiedError, InvalidTrialError
 from vsperf.human import human_fps
+from vsperf.methods.base import PLAIN, Manner, OnSecond
 from vsperf.record.flags import Flag, Severity
-from vsperf.record.trial import Purpose, Trial, TrialCounts
+from vsperf.record.trial import REBOOT, Purpose, Trial, TrialCounts
 from vsperf.search.base import Budget
 from vsperf.spec.traffic import TrialPolicy
-from vsperf.trafficgens.base import GeneratorSession, TrialRequest
+from vsperf.trafficgens.base import GeneratorSession, OnSample, TrialRequest
+
+PAID = (Purpose.SEARCH, Purpose.LATENCY)
+"""Trials that whoever asked for them pays for, if they are valid, or taken as they are."""
 
 
 @dataclass
@@ -39,73 +46,101 @@ class Measurer:
     """Told before each trial."""
     record: Callable[[Trial], None] = lambda trial: None
     """Given each trial as soon as it is judged, invalid ones included."""
+    record_second: OnSecond = lambda second: None
+    """Given each second of a trial that is long, while it goes on."""
     trials: list[Trial] = field(default_factory=list)
-    disturbance: Disturbance | None = None
-    """What is done to the switch in each trial of the search."""
+    shares: tuple[Fraction, ...] = ()
+    """What each direction is offered of the load; all of it unless told."""
 
     def measure(
         self,
         load_fps: int,
         duration_ns: int,
-        purpose: Purpose = Purpose.SEARCH,
-        reference: str | None = None,
+        manner: Manner = PLAIN,
     ) -> Trial:
         """Return a valid trial, repeating invalid ones; raise when none can be had."""
-        request = TrialRequest(load_fps, duration_ns, latency=purpose is Purpose.LATENCY)
-        trial = self.attempt(request, purpose, reference)
+        request = TrialRequest(
+            load_fps,
+            duration_ns,
+            latency=manner.purpose is Purpose.LATENCY,
+            steps=manner.steps,
+            latency_after_ns=manner.latency_after_ns,
+            latency_ranges=manner.latency_ranges,
+        )
+        trial = self.attempt(request, manner)
+        if manner.given:
+            return trial
         for _ in range(self.policy.retries):
             if trial.valid:
                 return trial
             self.budget.require(duration_ns + self.policy.overhead_ns)
-            trial = self.attempt(request, purpose, reference, retry_of=trial.index)
+            trial = self.attempt(request, manner, trial.index)
         if trial.valid:
             return trial
         raise _unbelievable(trial, self.policy.retries)
 
+    def _on_sample(self, manner: Manner) -> OnSample | None:
+        """Return who hears of each second, if anybody wants to."""
+        if manner.on_second is None:
+            return None
+        told = (self.record_second, manner.on_second)
+        return Seconds(self.watch.switch, self.watch.polling_threads, told)
+
     def attempt(
         self,
         request: TrialRequest,
-        purpose: Purpose,
-        reference: str | None = None,
+        manner: Manner,
         retry_of: int | None = None,
     ) -> Trial:
         """Make one trial, judge it, record it, and return it whatever the judgement."""
         started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
-        self.begin(purpose, request.load_fps, request.duration_ns)
-        error, event = None, None
+        self.begin(manner.purpose, request.load_fps, request.duration_ns)
+        error, happened = None, NOTHING
         lost: ComponentError | None = None
         self.watch.begin()
         try:
-            if self.disturbance is not None and purpose is Purpose.SEARCH:
-                self.watch.restarted = True
-                counts, event = run_disturbed(
-                    self.generator, request, self.disturbance, self.policy.settle.ns
-                )
-            else:
-                counts = self.generator.run(request)
-            asked = Asked(request.load_fps, request.duration_ns, self.directions, self.even)
+            self.watch.event = manner.event
+            counts, happened = run_trial(
+                partial(self.generator.run, on_sample=self._on_sample(manner)),
+                request,
+                manner,
+                Parts(self.watch.switch, self.watch.machines),
+                self.policy.settle.ns,
+            )
+            asked = Asked(
+                request.load_fps,
+                request.duration_ns,
+                self.directions,
+                self.even,
+                request.steps,
+                self.shares,
+            )
             flags = judge(counts, asked, self.policy)
+            if manner.event is not None and happened.event is None:
+                flags = (Flag.EVENT_MISSED, *flags)
         except ComponentError as failure:
             lost = failure
             counts = TrialCounts(directions=(), sending_ns=None, elapsed_ns=0, settled=False)
             flags, error = (Flag.GENERATOR_ERROR,), failure.with_why
         seen = self.watch.end()
         if isinstance(lost, DiedError):
-            seen = Seen(failure=lost.with_why)
+            flag = Flag.MACHINE_ERROR if manner.event == REBOOT else Flag.SWITCH_ERROR
+            seen = Seen(failure=lost.with_why, flag=flag)
         if seen.failure is not None:
             flags, error = (seen.flag,), seen.failure
         trial = Trial(
             **dict(counts),
             index=len(self.trials) + 1,
-            purpose=purpose,
+            purpose=manner.purpose,
             load_fps=request.load_fps,
             duration_ns=request.duration_ns,
             started_at=started_at,
             flags=flags,
             retry_of=retry_of,
             error=error,
-            event=event,
-            reference=reference,
+            event=happened.event,
+            rules_changed=happened.rules_changed,
+            reference=manner.reference,
             switch=seen.switch,
             machines=seen.machines,
             threads=seen.threads,
@@ -116,8 +151,8 @@ class Measurer:
             trial = trial.model_copy(update={"flags": tuple(sorted(flags, key=list(Flag).index))})
         self.trials.append(trial)
         self.record(trial)
-        if not (trial.valid and purpose is Purpose.SEARCH):
-            self.budget.spend(trial.elapsed_ns)  # a search pays for what it is given itself
+        if not (manner.purpose in PAID and (trial.valid or manner.given)):
+            self.budget.spend(trial.elapsed_ns)
         if seen.failure is not None:
             part = "a machine" if seen.flag is Flag.MACHINE_ERROR else "the switch"
             raise DiedError(f"{part} failed during trial {trial.index}", why=seen.failure)

@@ -13,10 +13,10 @@ from vsperf.engine.groundwork import Groundwork
 from vsperf.errors import ExitCode, VsperfError
 from vsperf.events import CaseFinished, CaseStarted, Emit
 from vsperf.host.cpus import CpuTopology, read_topology
+from vsperf.methods.estimate import Estimate, Rehearsals
 from vsperf.plugins import Plugins
 from vsperf.record.run import CaseRecord, CaseStart, Outcome
 from vsperf.search.base import Budget
-from vsperf.search.estimate import Estimate, Rehearsals
 from vsperf.spec.case import Case
 from vsperf.store.writer import RunWriter
 

@@ -17,9 +17,9 @@ from vsperf.events import Emit, RunStarted
 from vsperf.host.cpus import read_topology
 from vsperf.host.facts import environment
 from vsperf.host.lock import testbed_lock
+from vsperf.methods.estimate import together
 from vsperf.plugins import Plugins
 from vsperf.record.run import PlannedCase, RunEnd, RunHeader, RunResume
-from vsperf.search.estimate import together
 from vsperf.spec.case import Case
 from vsperf.spec.loader import Loaded
 from vsperf.store.validation import validate_file

@@ -21,15 +21,15 @@ from vsperf.host.affinity import running_on
 from vsperf.host.cpus import CpuTopology, Needs
 from vsperf.host.lock import testbed_lock
 from vsperf.host.workspace import Workspace, workspace
+from vsperf.methods.estimate import Estimate
 from vsperf.plugins import Plugins
 from vsperf.record.host import Calibration
 from vsperf.record.plan import Endpoint, Placement, Step
 from vsperf.record.trial import TrialCounts
-from vsperf.search.estimate import Estimate
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import Case, CaseSpec
 from vsperf.spec.wiring import outer_nics
-from vsperf.trafficgens.base import Noise, TrialRequest
+from vsperf.trafficgens.base import Noise, OnSample, TrialRequest
 
 LOOK_S = 1.0
 """Between two looks at whether every part still runs."""
@@ -153,7 +153,7 @@ class NoGenerator:
 class NoSession:
     """A generator that is not there cannot fail, and cannot send."""
 
-    def run(self, request: TrialRequest) -> TrialCounts:
+    def run(self, request: TrialRequest, on_sample: OnSample | None = None) -> TrialCounts:
         raise ComponentError("no generator was deployed", fix="deploy with --with-generator")
 
     def failure(self) -> str | None:

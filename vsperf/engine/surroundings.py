@@ -6,14 +6,15 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from vsperf.human import human_fps
+from vsperf.methods.base import loads_of
 from vsperf.record.flags import Flag
 from vsperf.record.host import Calibration, Surroundings
-from vsperf.record.result import Limit, SearchResult
+from vsperf.record.limit import Limit
+from vsperf.record.result import SearchResult
 from vsperf.record.trial import Purpose, Trial
 from vsperf.search.base import Loads
-from vsperf.search.build import loads_of
 from vsperf.spec.case import CaseSpec
-from vsperf.units import NANOSECONDS
+from vsperf.spec.traffic import FULL
 
 PARTS = 4
 """Of the second half of a warm-up. Where it is not over, each is faster than the one before, and"""
@@ -52,7 +53,7 @@ def warming(trial: Trial) -> bool:
     slots = trial.slots
     if slots is None or slots.cut:
         return False
-    due = trial.load_fps * slots.width_ns // NANOSECONDS * len(trial.directions)
+    due = trial.intended_frames * slots.width_ns // max(1, trial.duration_ns)
     through = {slot.index: sum(slot.received_frames) for slot in slots.noted}
     left_out = {slot.index for slot in slots.left_out(silent=True)}
     length = slots.count // (2 * PARTS)
@@ -90,7 +91,19 @@ def clipped(spec: CaseSpec, loads: Loads) -> tuple[str, ...]:
     )
 
 
+def uneven(spec: CaseSpec) -> tuple[str, ...]:
+    """Say so if the directions are not offered the same, or not all of the time."""
+    if spec.traffic.bursts is not None:
+        bursts = spec.traffic.bursts
+        return (f"rates are those within bursts of {bursts.frames} frames, {bursts.gap} apart",)
+    share = spec.traffic.reverse_load
+    if share == FULL:
+        return ()
+    return (
+        f"rates are those of the forward direction; the reverse one is offered {share} of them",
+    )
+
+
 def outdated(calibration: Calibration, result: SearchResult) -> bool:
     """Whether a result ends where the generator did in an earlier run, and may no longer."""
-    limits = [goal.limit for goal in result.goals] + [load.limit for load in result.loads]
-    return calibration.cached and Limit.GENERATOR in limits
+    return calibration.cached and Limit.GENERATOR in result.limits

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field, replace
 from vsperf.errors import ComponentError
 from vsperf.host.files import Roots
 from vsperf.host.threads import Look, Thread
+from vsperf.methods.base import EventName
 from vsperf.record.flags import Flag
 from vsperf.record.machine import MachineCounters
 from vsperf.record.switch import SwitchCounters
 from vsperf.record.threads import ThreadActivity
+from vsperf.record.trial import REBOOT
 from vsperf.trafficgens.base import GeneratorSession
 from vsperf.vnfs.base import RunningMachines
 from vsperf.vswitches.base import RunningSwitch
@@ -43,8 +45,8 @@ class Watch:
     """Of the generator and of the switch; None when there is no way between two CPUs to look at."""
     polling_threads: Callable[[], tuple[Thread, ...]] = tuple
     """Finds those of all parts; a model has none."""
-    restarted: bool = False
-    """Whether the switch began to count anew during the trial."""
+    event: EventName | None = None
+    """What happens during the trial: what is restarted begins to count anew."""
     _before: SwitchCounters | None = None
     _machines_before: tuple[MachineCounters, ...] = ()
     _round_trip_ns: int | None = None
@@ -71,6 +73,7 @@ class Watch:
             return Seen(failure=reason)
         if self.machines is not None and (reason := self.machines.failure()) is not None:
             return Seen(failure=reason, flag=Flag.MACHINE_ERROR)
+        event, self.event = self.event, None
         try:
             after = None if self.switch is None else self.switch.counters()
         except ComponentError as error:
@@ -80,9 +83,10 @@ class Watch:
         except ComponentError as error:
             return Seen(failure=str(error), flag=Flag.MACHINE_ERROR)
         growth = None
-        if after is not None and self._before is not None and not self.restarted:
+        if after is not None and self._before is not None and event in (None, REBOOT):
             growth = after.since(self._before)
-        self.restarted = False
+        if event == REBOOT:
+            machines = ()
         before, self._round_trip_ns = self._round_trip_ns, self.round_trip_ns()
         trips = (before, self._round_trip_ns)
         return Seen(

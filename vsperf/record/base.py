@@ -2,14 +2,14 @@
 
 from pydantic import BaseModel, ConfigDict
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 """Raised when a record of an older version could be misread; `schema.py` migrates old ones."""
 
 
 class Record(BaseModel):
     """A frozen part of what is stored; missing is None and never 0."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 def growth(now: dict[str, int], before: dict[str, int]) -> dict[str, int]:

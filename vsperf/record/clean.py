@@ -15,8 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
+from vsperf.record.load import intended_frames
 from vsperf.record.slots import Slot, Slots
-from vsperf.record.trial import Direction, Trial, intended_frames
+from vsperf.record.trial import Direction, Trial
 from vsperf.units import NANOSECONDS
 
 BURST_FRAMES = 64
@@ -79,8 +80,10 @@ def in_clean_time(trial: Trial, silent: bool | None = None) -> Trial:
     widths = [max(0, min(slots.width_ns, whole_ns - one.index * slots.width_ns)) for one in out]
     running_ns = sum(max(0, ns - one.away_ns) for one, ns in zip(out, widths, strict=True))
     unsure = min(BURST_FRAMES, trial.load_fps * LATE_NS // NANOSECONDS + 1) * _edges(out)
-    due = trial.load_fps * running_ns // NANOSECONDS + unsure
-    left = tuple(_left(way, n, slots, out, due) for n, way in enumerate(trial.directions))
+    left = tuple(
+        _left(way, number, slots, out, _due(way, trial, running_ns) + unsure)
+        for number, way in enumerate(trial.directions)
+    )
     return CleanTrial(
         **{**dict(trial), "directions": left},
         counted_ns=whole_ns - sum(widths),
@@ -111,7 +114,7 @@ def _known(trial: Trial, slots: Slots) -> bool:
     intended = intended_frames(trial.load_fps, trial.duration_ns)
     return (
         not slots.cut
-        and all(way.intended_frames == intended for way in trial.directions)
+        and max(way.intended_frames for way in trial.directions) == intended
         and slots.sent_frames == tuple(way.sent_frames for way in trial.directions)
         and slots.received_frames == tuple(way.good_frames for way in trial.directions)
     )
@@ -140,6 +143,11 @@ def _left(way: Direction, number: int, slots: Slots, out: Sequence[Slot], due: i
     if way.refused_frames is not None:
         changes["refused_frames"] = max(0, unsent - max(0, way.short_frames))
     return way.model_copy(update=changes)
+
+
+def _due(way: Direction, trial: Trial, ns: int) -> int:
+    """Return how many frames are due in some of a trial's time; one direction may have fewer."""
+    return way.intended_frames * ns // max(1, trial.duration_ns)
 
 
 def _edges(out: Sequence[Slot]) -> int:

@@ -108,6 +108,12 @@ class Flag(enum.StrEnum):
         "The generator reports another number of frames to send, or of directions, than it was "
         "asked for: its counters belong to another trial, or its driver is wrong.",
     )
+    EVENT_MISSED = (
+        "event-missed",
+        Severity.INVALID,
+        "What was to be done to the switch or the machines in the middle of the trial was not, "
+        "since the trial was over by then: the machine kept vsperf itself from running.",
+    )
     # Of a trial: the counters stand, with a reservation.
     UNTIMED = (
         "untimed",
@@ -285,6 +291,13 @@ class Flag(enum.StrEnum):
         Severity.SUSPECT,
         "The time given ended before the search did. The bounds are those found so far; the "
         "interval is wider than asked, or one-sided.",
+    )
+    FEWER_REPEATS = (
+        "fewer-repeats",
+        Severity.SUSPECT,
+        "A trial stayed invalid after all its repeats, when the method had done some of what it "
+        "does several times. What was found before stands, from fewer runs than asked; a warning "
+        "names the trial, and the run's record holds every attempt.",
     )
     AT_MINIMUM = (
         "none-at-minimum",

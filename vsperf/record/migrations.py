@@ -76,12 +76,40 @@ def _without_replays(line: dict[str, Any]) -> dict[str, Any]:
     return {**line, "trial": {**line["trial"], "directions": ways}}
 
 
+NEW_IN_DIRECTIONS: Mapping[str, Any] = MappingProxyType(
+    {
+        "first_latency_ns": None,
+        "first_sent_ns": None,
+        "range_histograms": [],
+        "last_loss_ns": None,
+        "steps": [],
+        "first_headers": [],
+    }
+)
+
+
+def _without_methods(line: dict[str, Any]) -> dict[str, Any]:
+    """Lift version 5, in which methods answered in goals and loads only."""
+    match line.get("type"):
+        case "trial":
+            ways = [{**way, **NEW_IN_DIRECTIONS} for way in line["trial"]["directions"]]
+            trial = {**line["trial"], "directions": ways, "rules_changed": None}
+            return {**line, "trial": trial}
+        case "case":
+            result = line["result"]
+            if result is not None:
+                result = {**result, "figures": [], "curves": []}
+            return {**line, "result": result}
+    return line
+
+
 MIGRATIONS: Mapping[int, Step] = MappingProxyType(
     {
         1: _without_surroundings,
         2: _without_machines,
         3: _without_backlog,
         4: _without_replays,
+        5: _without_methods,
     }
 )
 """Version → the step that leaves it."""

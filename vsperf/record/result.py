@@ -8,31 +8,9 @@ from typing import Annotated
 from pydantic import Field
 
 from vsperf.record.base import Record
+from vsperf.record.figure import Curve, Figure
 from vsperf.record.flags import Flag
-
-
-class Limit(enum.StrEnum):
-    """What kept the result from being higher."""
-
-    DUT = "dut"
-    """The switch: it lost frames that were really sent."""
-    GUEST = "guest"
-    """The virtual machines: the switch had the frames, and they did not take or keep them."""
-    GENERATOR = "generator"
-    """The generator could not send more; the switch may well do better."""
-    LINK = "link"
-    """The line rate was reached without loss."""
-    HOST = "host"
-    """The machine itself stalled; the loss says nothing on the switch."""
-    UNCOUNTED = "uncounted"
-    """Frames went missing, and nobody counted most of them: who lost them cannot be told."""
-    SETTING = "setting"
-    """The highest load that the user allowed was reached without loss."""
-    BUDGET = "budget"
-    """The time ended before the limit was found."""
-    UNKNOWN = "unknown"
-    """The trials contradict each other; see the flags."""
-
+from vsperf.record.limit import Limit
 
 Ratio = Annotated[str, Field(pattern=r"^-?\d+(/[1-9]\d*)?$", max_length=4000)]
 """An exact ratio, such as 0 or 1/200."""
@@ -74,9 +52,14 @@ class GoalResult(Record):
     """The same from clean time alone; None when nobody knows what time is."""
 
     @property
-    def bracketed(self) -> bool:
-        """Whether both bounds were found."""
-        return self.lower_fps is not None and self.upper_fps is not None
+    def irregular(self) -> str | None:
+        """Which bound there is none of, and so no regular result, as RFC 9971 has the word."""
+        if self.lower_fps is None:
+            return "no load passed"
+        if self.upper_fps is not None:
+            return None
+        short = self.limit is Limit.GENERATOR
+        return "no load failed by the switch" if short else "no load failed"
 
 
 class LoadResult(Record):
@@ -101,15 +84,68 @@ class SearchResult(Record):
 
     goals: tuple[GoalResult, ...] = ()
     loads: tuple[LoadResult, ...] = ()
-    """Only for fixed loads."""
+    """Of loads that were given, or gone through one by one."""
+    figures: tuple[Figure, ...] = ()
+    """Whatever else the method answers, the one that matters most first."""
+    curves: tuple[Curve, ...] = ()
     complete: bool = True
     """False when the budget ended first."""
+    spoiled: str = ""
+    """Which trial could not be believed in the end, where repeats before it could; empty when none
+    was like that."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether it rests on all the trials that were asked for."""
+        return self.complete and not self.spoiled
+
+    @property
+    def ended(self) -> str:
+        """What ended it before it was whole, for people."""
+        return "a trial that stayed invalid came" if self.spoiled else "the time ended"
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing was answered."""
+        return not (self.goals or self.loads or self.figures or self.curves)
+
+    @property
+    def limits(self) -> tuple[Limit, ...]:
+        """What kept each answer from being better, the one that matters most first."""
+        figures = [figure.limit for figure in self.figures if figure.limit is not None]
+        goals, loads = ((one.limit for one in part) for part in (self.goals, self.loads))
+        return (*figures, *goals, *loads)
+
+    @property
+    def flags(self) -> tuple[Flag, ...]:
+        """What is to be said of its answers, each flag once."""
+        answers: tuple[GoalResult | Figure, ...] = (*self.goals, *self.figures)
+        return tuple(dict.fromkeys(flag for one in answers for flag in one.flags))
+
+    def doubted(self, flag: Flag, reason: str) -> SearchResult:
+        """Return it with the same doubt on each of its answers."""
+        doubt: dict[str, object] = {"limit": Limit.UNKNOWN, "reason": reason}
+
+        def flagged(one: GoalResult | Figure) -> dict[str, object]:
+            return {**doubt, "flags": (flag, *one.flags)}
+
+        return self.model_copy(
+            update={
+                "goals": tuple(one.model_copy(update=flagged(one)) for one in self.goals),
+                "figures": tuple(one.model_copy(update=flagged(one)) for one in self.figures),
+                "loads": tuple(one.model_copy(update=doubt) for one in self.loads),
+            }
+        )
 
 
 class Standard(enum.StrEnum):
     """The standards that a result can be held against."""
 
     RFC2544 = "RFC 2544"
+    RFC2889 = "RFC 2889"
+    RFC6201 = "RFC 6201"
+    RFC8219 = "RFC 8219"
+    RFC9004 = "RFC 9004"
     RFC9971 = "RFC 9971"
     TST009 = "TST 009"
 

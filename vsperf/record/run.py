@@ -15,8 +15,10 @@ from pydantic import Field, TypeAdapter
 from vsperf.record.base import SCHEMA_VERSION, Record
 from vsperf.record.flags import Flag
 from vsperf.record.host import Surroundings
+from vsperf.record.limit import Limit
 from vsperf.record.plan import Plan
-from vsperf.record.result import Compliance, Limit, SearchResult
+from vsperf.record.result import Compliance, SearchResult
+from vsperf.record.second import Second
 from vsperf.record.trial import Trial
 
 
@@ -88,6 +90,14 @@ class TrialLine(Record):
     trial: Trial
 
 
+class SecondLine(Record):
+    """About a second of a long trial, written while it goes on."""
+
+    type: Literal["second"] = "second"
+    case: str
+    second: Second
+
+
 class Check(Record):
     """One criterion, judged."""
 
@@ -137,7 +147,7 @@ class RunEnd(Record):
 
 
 Line = Annotated[
-    RunHeader | CaseStart | TrialLine | CaseRecord | RunResume | RunEnd,
+    RunHeader | CaseStart | TrialLine | SecondLine | CaseRecord | RunResume | RunEnd,
     Field(discriminator="type"),
 ]
 LINE: TypeAdapter[Line] = TypeAdapter(Line)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from pydantic.json_schema import GenerateJsonSchema
+
+from vsperf.attribute_docs import DescribedSchema
 from vsperf.record.base import SCHEMA_VERSION
 from vsperf.record.run import LINE
 
@@ -12,14 +15,14 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 TITLE = f"vsperf record, version {SCHEMA_VERSION}"
 
 
-def record_schema() -> dict[str, Any]:
-    """Return the schema of one line of a record file.
+def record_schema(generator: type[GenerateJsonSchema] = DescribedSchema) -> dict[str, Any]:
+    """Return the schema of one line of a record file, as `generator` writes it.
 
     Every field is required, the empty ones too: a writer that forgets a counter is caught, and
     nobody has to guess what a missing field means. A schema of one version never changes once it
     is released; see `vsperf.record.migrations`.
     """
-    schema = LINE.json_schema(mode="serialization")
+    schema = LINE.json_schema(mode="serialization", schema_generator=generator)
     definitions = schema.pop("$defs")
     for definition in definitions.values():
         _tidy(definition)
@@ -40,9 +43,9 @@ def line_schemas() -> dict[str, dict[str, Any]]:
     """Return the schema of each type of line, with references replaced by what they mean.
 
     The same constraints as `record_schema`, only quicker to check: the type of a line picks its
-    schema, and nothing has to be looked up.
+    schema, nothing has to be looked up, and no field is described.
     """
-    schema = record_schema()
+    schema = record_schema(GenerateJsonSchema)
     definitions = schema["$defs"]
     mapping: dict[str, str] = schema["discriminator"]["mapping"]
     return {

@@ -51,6 +51,36 @@ class PmdCounters(Record):
         return (self.frames, self.busy_cycles, self.idle_cycles, *self.hits.values())
 
 
+class AddressCounts(Record):
+    """The table of a switch that learns behind which of its ports each address is."""
+
+    known: int
+    """Addresses that it holds, at that moment: it does not grow, and is never a difference."""
+    most: int
+    """As many as it has room for."""
+    learned: int
+    """Addresses that were entered."""
+    evicted: int
+    """Addresses that had to leave it for others."""
+    expired: int
+    """Addresses that were taken out since they had not been seen for long."""
+
+    @property
+    def all_counts(self) -> tuple[int, ...]:
+        """Every counter of it."""
+        return (self.learned, self.evicted, self.expired)
+
+    def since(self, before: AddressCounts) -> AddressCounts:
+        """Return how much each counter grew, and what is known now."""
+        return self.model_copy(
+            update={
+                "learned": self.learned - before.learned,
+                "evicted": self.evicted - before.evicted,
+                "expired": self.expired - before.expired,
+            }
+        )
+
+
 class SwitchCounters(Record):
     """All counters of a switch at one moment, or their growth over a trial."""
 
@@ -58,15 +88,21 @@ class SwitchCounters(Record):
     pmds: tuple[PmdCounters, ...] = ()
     drops: dict[str, int] = Field(default_factory=dict)
     """Frames lost anywhere else by reason, such as a coverage counter of drops."""
+    addresses: AddressCounts | None = None
+    """Of a switch that learns addresses; None where it does not, or does not say."""
 
     def since(self, before: SwitchCounters) -> SwitchCounters:
         """Return how much each counter grew; what is new counts from 0."""
         ports = {port.name: port for port in before.ports}
         pmds = {pmd.cpu: pmd for pmd in before.pmds}
+        addresses = self.addresses
+        if addresses is not None and before.addresses is not None:
+            addresses = addresses.since(before.addresses)
         return SwitchCounters(
             ports=tuple(_port_growth(port, ports.get(port.name)) for port in self.ports),
             pmds=tuple(_pmd_growth(pmd, pmds.get(pmd.cpu)) for pmd in self.pmds),
             drops=growth(self.drops, before.drops),
+            addresses=addresses,
         )
 
     @property
@@ -79,7 +115,8 @@ class SwitchCounters(Record):
         """The least of what counters grew by; below zero where one was reset."""
         ports = (count for port in self.ports for count in port.all_counts)
         pmds = (count for pmd in self.pmds for count in pmd.all_counts)
-        return min((*self.drops.values(), *ports, *pmds), default=0)
+        addresses = self.addresses.all_counts if self.addresses is not None else ()
+        return min((*self.drops.values(), *addresses, *ports, *pmds), default=0)
 
     @property
     def dropped_frames(self) -> int:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import enum
 from fractions import Fraction
+from typing import Final
 
 from vsperf.record.base import Record
 from vsperf.record.flags import Flag, Severity, worst
+from vsperf.record.headers import Headers
 from vsperf.record.machine import MachineCounters
 from vsperf.record.slots import Slots
 from vsperf.record.switch import SwitchCounters
@@ -27,6 +29,18 @@ class Purpose(enum.StrEnum):
     """Ignored: the switch fills its caches."""
     SEARCH = "search"
     LATENCY = "latency"
+
+
+class StepCounts(Record):
+    """Counters of one step of a trial, in one direction."""
+
+    intended_frames: int
+    sent_frames: int
+    refused_frames: int | None = None
+    """Of those that were not sent, what the port did not take; None when the generator cannot
+    tell."""
+    began_ns: int | None = None
+    """When its first frame left, since the trial began; None if none did."""
 
 
 class Direction(Record):
@@ -52,7 +66,33 @@ class Direction(Record):
     receiving_ns: int | None = None
     """Time from the first arrival to the last; None when the generator cannot tell."""
     latency_histogram: str | None = None
-    """Latencies [ns] as a compressed HdrHistogram V2, base64; None when not measured."""
+    """Latencies [ns] as a compressed HdrHistogram V2, base64; None when not measured. Of all
+    frames, or of those that left from the moment on that was asked for."""
+    first_latency_ns: int | None = None
+    """Latency of the first frame that left at or after that moment, and arrived."""
+    first_sent_ns: int | None = None
+    """When that frame left, since the trial began."""
+    range_histograms: tuple[str | None, ...] = ()
+    """The same for each range of frames that was asked for; None where none of them arrived."""
+    last_loss_ns: int | None = None
+    """When the last of the frames left that did not arrive, or that the port refused, since the
+    trial began; None when there are none, or when nobody can tell."""
+    steps: tuple[StepCounts, ...] = ()
+    """Of a trial whose load changes on the way."""
+
+    first_headers: tuple[Headers, ...] = ()
+    """What stood in the headers of the first frames that arrived; empty when nobody looked."""
+
+    def recovery_ns(self, step: int = 1) -> int | None:
+        """Return the time from the begin of a step, counted from 0, to the last loss.
+
+        It is 0 when nothing was lost from then on; None when nobody can tell.
+        """
+        if len(self.steps) <= step or (began_ns := self.steps[step].began_ns) is None:
+            return None
+        if self.last_loss_ns is not None:
+            return max(0, self.last_loss_ns - began_ns)
+        return 0 if self.offered_frames == self.good_frames else None
 
     @property
     def good_frames(self) -> int:
@@ -138,15 +178,24 @@ class TrialCounts(Record):
         return None if self.sending_ns is None else self.sending_ns - paused_ns
 
 
+REBOOT: Final = "reboot-machines"
+"""The one event that is done to machines; all others are done to the switch."""
+
+
 class Event(Record):
-    """Something that was done to the switch while frames were sent."""
+    """Something that was done to the switch, or to the machines, while frames were sent."""
 
     name: str
     """Such as restart-switch."""
     began_ns: int
     """Since the trial began."""
     ended_ns: int
-    """When the switch was said to be up again; forwarding may come later, or earlier."""
+    """When what was restarted was said to be up again; forwarding may come later, or earlier."""
+
+    @property
+    def to_machines(self) -> bool:
+        """Whether it was done to machines, and not to the switch."""
+        return self.name == REBOOT
 
 
 class Trial(TrialCounts):
@@ -176,6 +225,9 @@ class Trial(TrialCounts):
     """Time of a cache line from the generator's CPU to the switch's and back, before and after."""
     event: Event | None = None
     """What was done to the switch in the middle of the trial."""
+    rules_changed: int | None = None
+    """Rules that were added to the switch and taken out during the trial; None where none were
+    to be."""
     reference: str | None = None
     """What the load refers to, such as `50% of ndr`; None for a load that stands for itself."""
 
@@ -329,11 +381,12 @@ class Trial(TrialCounts):
 
     @property
     def forwarding_fps(self) -> Fraction:
-        """Frames per second and direction that came through, worse direction."""
-        good = min(direction.good_frames for direction in self.directions)
+        """Frames per second and direction that came through, worse direction.
+
+        Of a direction that is offered a share of the load, it is what all of it would have been.
+        """
+        most = max(way.intended_frames for way in self.directions)
+        good = min(
+            Fraction(way.good_frames * most, max(1, way.intended_frames)) for way in self.directions
+        )
         return Fraction(good * NANOSECONDS, self.duration_ns)
-
-
-def intended_frames(load_fps: int, duration_ns: int) -> int:
-    """Return how many frames a load means over a duration: the nearest whole number."""
-    return (2 * load_fps * duration_ns + NANOSECONDS) // (2 * NANOSECONDS)

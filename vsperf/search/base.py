@@ -90,6 +90,21 @@ class Loads:
     """The loads to offer, where nothing is searched."""
     generator_cap: int | None = None
     """What the generator can do without a switch; None when it was not measured."""
+    reference: int | None = None
+    """A load that was given for others to refer to; nothing is searched for it."""
+    flows: int = 1
+    """Distinct flows per direction, where a method counts them."""
+    virtual: bool = False
+    """Whether no cable has that line rate, but a virtual link, of which it is nominal."""
+
+    @property
+    def top(self) -> str:
+        """What the highest load is, for people."""
+        if self.generator_cap is not None and self.maximum >= self.generator_cap:
+            return "the cap of the generator"
+        if self.maximum < self.line_rate:
+            return "the highest load allowed"
+        return "the nominal rate of the link" if self.virtual else "the line rate"
 
     def between(self, lower: int, upper: int) -> int:
         """Return the middle of two loads, or what is next to it in the array of loads."""

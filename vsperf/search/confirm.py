@@ -17,7 +17,8 @@ from functools import partial
 
 from vsperf.record.clean import in_clean_time, kept_silent
 from vsperf.record.flags import Flag
-from vsperf.record.result import CleanResult, GoalResult, Limit, SearchResult
+from vsperf.record.limit import Limit
+from vsperf.record.result import CleanResult, GoalResult, SearchResult
 from vsperf.record.trial import Trial
 from vsperf.search.base import Budget, BudgetExhausted, Probe, Search
 from vsperf.search.classify import DurationRule, Rule, failed

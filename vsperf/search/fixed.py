@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from vsperf.human import human_ns
-from vsperf.record.result import Limit, LoadResult, SearchResult
+from vsperf.record.limit import Limit
+from vsperf.record.result import LoadResult, SearchResult
 from vsperf.record.trial import Trial
 from vsperf.search.base import BudgetExhausted, Loads, Probe
 from vsperf.search.classify import failed, failed_in_switch
@@ -43,43 +44,50 @@ class FixedLoads:
             except BudgetExhausted:
                 complete = False
             if trials:
-                results.append(self._result(load, trials))
+                results.append(load_result(self.loads, trials, self.loss_ratio, self.repeats))
             if not complete:
                 break
         return SearchResult(loads=tuple(results), complete=complete)
 
-    def _result(self, load: int, trials: Sequence[Trial]) -> LoadResult:
-        lossy = [trial for trial in trials if failed(trial, self.loss_ratio)]
-        limit, reason = _after_event(trials) or self._limit(load, lossy)
-        if len(trials) < self.repeats:
-            reason += f"; the time ended after {len(trials)} of {self.repeats} trials"
-            limit = Limit.BUDGET if not lossy else limit
-        return LoadResult(
-            load_fps=load,
-            trials=len(trials),
-            passed=len(trials) - len(lossy),
-            worst_loss_ratio=str(max(trial.loss_ratio for trial in trials)),
-            throughput_fps=int(min(trial.forwarding_fps for trial in trials)),
-            limit=limit,
-            reason=reason,
-            outages_ns=tuple(trial.outage_ns for trial in trials if trial.event is not None),
-        )
 
-    def _limit(self, load: int, lossy: Sequence[Trial]) -> tuple[Limit, str]:
-        by_switch = [trial for trial in lossy if failed_in_switch(trial, self.loss_ratio)]
-        if by_switch:
-            return _blame(by_switch, self.loss_ratio)
-        if lossy:
-            worst = percent(max(trial.loss_ratio for trial in lossy))
-            return Limit.GENERATOR, f"up to {worst} is missing, and the generator is short of it"
-        if load >= self.loads.line_rate:
-            return Limit.LINK, "the line rate passed"
-        if self.loads.generator_cap is not None and load >= self.loads.generator_cap:
-            return Limit.GENERATOR, "all that the generator can do passed"
-        return Limit.SETTING, "the load given passed"
+def load_result(
+    loads: Loads, trials: Sequence[Trial], loss_ratio: Fraction = Fraction(0), repeats: int = 1
+) -> LoadResult:
+    """Return what became of one load, of which `repeats` trials were wanted."""
+    lossy = [trial for trial in trials if failed(trial, loss_ratio)]
+    limit, reason = _after_event(trials) or _limit(loads, trials[0].load_fps, lossy, loss_ratio)
+    if len(trials) < repeats:
+        reason += f"; the time ended after {len(trials)} of {repeats} trials"
+        limit = Limit.BUDGET if not lossy else limit
+    return LoadResult(
+        load_fps=trials[0].load_fps,
+        trials=len(trials),
+        passed=len(trials) - len(lossy),
+        worst_loss_ratio=str(max(trial.loss_ratio for trial in trials)),
+        throughput_fps=int(min(trial.forwarding_fps for trial in trials)),
+        limit=limit,
+        reason=reason,
+        outages_ns=tuple(trial.outage_ns for trial in trials if trial.event is not None),
+    )
 
 
-def _blame(trials: Sequence[Trial], loss_ratio: Fraction) -> tuple[Limit, str]:
+def _limit(
+    loads: Loads, load: int, lossy: Sequence[Trial], loss_ratio: Fraction
+) -> tuple[Limit, str]:
+    by_switch = [trial for trial in lossy if failed_in_switch(trial, loss_ratio)]
+    if by_switch:
+        return blame(by_switch, loss_ratio)
+    if lossy:
+        worst = percent(max(trial.loss_ratio for trial in lossy))
+        return Limit.GENERATOR, f"up to {worst} is missing, and the generator is short of it"
+    if load >= loads.line_rate:
+        return Limit.LINK, "the line rate passed"
+    if loads.generator_cap is not None and load >= loads.generator_cap:
+        return Limit.GENERATOR, "all that the generator can do passed"
+    return Limit.SETTING, "the load given passed"
+
+
+def blame(trials: Sequence[Trial], loss_ratio: Fraction) -> tuple[Limit, str]:
     """Return whose loss it was in trials that lost more of what was offered than allowed."""
     worst = percent(max(trial.switch_loss_ratio for trial in trials))
     if (stalls := lost_in_stalls(trials, loss_ratio, trials)) is not None:
@@ -107,4 +115,5 @@ def _after_event(trials: Sequence[Trial]) -> tuple[Limit, str] | None:
             f"after {name} no frame came back in {missing} of {len(outages)} trials",
         )
     spread = " to ".join(human_ns(outage) for outage in dict.fromkeys((min(known), max(known))))
-    return Limit.DUT, f"frames stayed away for {spread} after {name}"
+    away = Limit.GUEST if events[0].to_machines else Limit.DUT
+    return away, f"frames stayed away for {spread} after {name}"

@@ -10,28 +10,20 @@ how a search that was cut short still has an answer, and how the library is chec
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from MLRsearch import (
-    AbstractMeasurer,
-    Config,
-    MeasurementResult,
-    MultipleLossRatioSearch,
-    SearchGoal,
-)
-
-from vsperf.errors import ComponentError
-from vsperf.record.flags import Flag
 from vsperf.record.result import SearchResult
 from vsperf.record.trial import Trial
 from vsperf.search.base import BudgetExhausted, Loads, Probe
 from vsperf.search.classify import Bound, DurationRule
 from vsperf.search.verdict import Question, answer
 from vsperf.search.verify import verify_upper
+
+if TYPE_CHECKING:
+    from vsperf.search.mlr_library import Measurer, SearchGoal
 
 WIDEST_OF_RANGE = Fraction(7, 10)
 """The library is given no width beyond this share of the range of loads,"""
@@ -49,68 +41,9 @@ class MlrGoal:
     width: Fraction
     """Relative width of the final interval."""
 
-    def for_library(self, widest: Fraction) -> SearchGoal:
-        """Return the goal in the library's terms, with a width of at most `widest`.
-
-        `fail_fast` is off: it would end the search of all goals when one fails everywhere.
-        """
-        return SearchGoal(
-            loss_ratio=float(self.rule.loss_ratio),
-            exceed_ratio=float(self.rule.exceed_ratio),
-            relative_width=float(min(self.width, widest)),
-            initial_trial_duration=float(self.initial_ns),
-            final_trial_duration=float(self.rule.final_ns),
-            duration_sum=float(self.rule.sum_ns),
-            fail_fast=False,
-        )
-
     def narrow(self, lower: int, upper: int) -> bool:
         """Whether an interval is narrow enough; rounding to whole frames may widen it by one."""
         return upper - lower <= self.width * upper + 1
-
-
-@dataclass
-class _Measurer(AbstractMeasurer):  # type: ignore[misc]  # the library has no types
-    """Answers the library's questions with trials of the probe."""
-
-    probe: Probe
-    loads: Loads
-    loosest: Fraction
-    """Greatest loss that any goal allows."""
-    asked: list[tuple[float, Trial]] = field(default_factory=list)
-    """Each trial with the load that the library had asked for."""
-    measuring: bool = False
-    """True while a trial is under way, so also after one that raised."""
-
-    def measure(self, intended_duration: float, intended_load: float) -> MeasurementResult:
-        """Make a trial at the nearest whole load, and tell what its worse direction lost.
-
-        A duration is rounded up, lest the sum of trials should miss its target by a nanosecond.
-        """
-        self.measuring = True
-        load = min(max(round(intended_load), self.loads.minimum), self.loads.maximum)
-        trial = self.probe(load, math.ceil(intended_duration))
-        self.measuring = False
-        self.asked.append((intended_load, trial))
-        intended, bad = self._counts(trial)
-        return MeasurementResult(
-            intended_duration=float(trial.duration_ns),
-            intended_load=intended_load,
-            intended_count=intended,
-            offered_count=intended,
-            forwarding_count=intended - bad,
-        )
-
-    def _counts(self, trial: Trial) -> tuple[int, int]:
-        """Return intended and missing frames, unsent ones included.
-
-        A trial whose load was not offered must fail every goal, as it does in `classify.failed`.
-        """
-        direction = trial.worst_direction
-        intended, bad = direction.intended_frames, direction.lost_frames
-        if Flag.SHORT_OFFER in trial.flags:
-            bad = max(bad, math.floor(self.loosest * intended) + 1)
-        return intended, bad
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +55,11 @@ class MultipleLossRatio:
     verify_upper: int
 
     @property
+    def duration_ns(self) -> int:
+        """Of a full-length trial, of whichever goal has the longest."""
+        return max(goal.rule.final_ns for goal in self.goals.values())
+
+    @property
     def questions(self) -> dict[str, Question]:
         """What each goal asks."""
         return {
@@ -131,8 +69,10 @@ class MultipleLossRatio:
 
     def run(self, probe: Probe) -> SearchResult:
         """Let the library search, check its bounds, then try single-trial upper bounds again."""
+        from vsperf.search.mlr_library import Measurer
+
         loosest = max(goal.rule.loss_ratio for goal in self.goals.values())
-        measurer = _Measurer(probe, self.loads, loosest)
+        measurer = Measurer(probe, self.loads, loosest)
         try:
             self._check(self._search(measurer), measurer)
             complete = True
@@ -149,26 +89,10 @@ class MultipleLossRatio:
         cut_short = any(unverified for _, unverified in verified.values())
         return SearchResult(goals=goals, complete=complete and not cut_short)
 
-    def _search(self, measurer: _Measurer) -> Mapping[SearchGoal, Any]:
-        config = Config(
-            goals=dict.fromkeys(self._for_library(goal) for goal in self.goals.values()),
-            min_load=float(self.loads.minimum),
-            max_load=float(self.loads.maximum),
-            search_duration_max=math.inf,
-            warmup_duration=None,
-        )
-        try:
-            search = MultipleLossRatioSearch(config=config)
-            found: Mapping[SearchGoal, Any] = search.search(measurer, debug=lambda text: None)
-        except RuntimeError as error:
-            if measurer.measuring:
-                raise
-            raise ComponentError(
-                "the MLRsearch library gave up",
-                why=str(error),
-                fix="`search.kind: rfc2544` needs no library; please report this with the record",
-            ) from error
-        return found
+    def _search(self, measurer: Measurer) -> Mapping[SearchGoal, Any]:
+        from vsperf.search.mlr_library import search
+
+        return search(measurer, [self._for_library(goal) for goal in self.goals.values()])
 
     def _for_library(self, goal: MlrGoal) -> SearchGoal:
         """Return a goal that the library can put on a grid with all the others.
@@ -178,11 +102,13 @@ class MultipleLossRatio:
         differ by orders of magnitude; it would then look for ever. A narrower width is always
         permitted, and costs a trial or two.
         """
+        from vsperf.search.mlr_library import goal_of
+
         span = Fraction(self.loads.maximum - self.loads.minimum, self.loads.maximum)
         finest = min(goal.width for goal in self.goals.values())
-        return goal.for_library(min(span * WIDEST_OF_RANGE, finest * WIDEST_OF_FINEST))
+        return goal_of(goal, min(span * WIDEST_OF_RANGE, finest * WIDEST_OF_FINEST))
 
-    def _check(self, found: Mapping[SearchGoal, Any], measurer: _Measurer) -> None:
+    def _check(self, found: Mapping[SearchGoal, Any], measurer: Measurer) -> None:
         """Hold the library's bounds against our own classification of the same trials."""
         groups: dict[float, list[Trial]] = {}
         for load, trial in measurer.asked:

@@ -1,18 +1,21 @@
 """What a model of a switch is: a frozen specification that turns offered frames into arrived ones.
 
 A model is told the conditions of one direction of one trial and answers in whole frames. It has no
-memory; what happened earlier in the session is part of the conditions.
+memory but between the steps of a trial; what happened earlier in the session is part of the
+conditions.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated
 
 from pydantic import AfterValidator
 
-from vsperf.record.trial import intended_frames
+from vsperf.record.load import intended_frames
 from vsperf.simulation.chance import Chance
 from vsperf.simulation.truth import Truth, overload
 from vsperf.spec.base import Spec
@@ -53,6 +56,41 @@ class Conditions:
     traffic_before_ns: int = 0
     """Time for which traffic was sent in earlier trials."""
     seed: int = 1
+    load_fps: int | None = None
+    """Rate that was asked for, if the generator kept it."""
+    burst_frames: int = 0
+    """Frames that come close together; 0 where all are equally far apart."""
+    gap_ns: int = 0
+    """From one burst to the next; `sending_ns` has no gaps in it."""
+
+    @property
+    def bursts(self) -> int:
+        """How many are begun."""
+        return max(1, -(-self.sent_frames // self.burst_frames)) if self.burst_frames else 1
+
+    @property
+    def lasting_ns(self) -> int:
+        """From the first frame to the last one, gaps included."""
+        return self.sending_ns + (self.bursts - 1) * self.gap_ns
+
+    def leaves_ns(self, frame: int) -> int:
+        """Return when a frame leaves, since the first one did."""
+        gaps = frame // self.burst_frames if self.burst_frames else 0
+        return math.ceil(frame * NANOSECONDS / self.pace_fps) + gaps * self.gap_ns
+
+    def due(self, moment_ns: int) -> int:
+        """Return how many frames are due before a moment."""
+        if not self.burst_frames:
+            return max(0, math.ceil(self.pace_fps * moment_ns / NANOSECONDS))
+        period = self.burst_frames * NANOSECONDS / self.pace_fps + self.gap_ns
+        whole = max(0, math.floor(moment_ns / period))
+        begun = math.ceil(self.pace_fps * (moment_ns - whole * period) / NANOSECONDS)
+        return whole * self.burst_frames + max(0, min(self.burst_frames, begun))
+
+    @property
+    def pace_fps(self) -> Fraction:
+        """Rate at which frames follow each other; above 0."""
+        return Fraction(self.load_fps) if self.load_fps else max(self.offered_fps, Fraction(1))
 
     @property
     def offered_fps(self) -> Fraction:
@@ -86,6 +124,9 @@ class Forwarded:
     """Capacity at work in this trial, None for no limit; latency follows from it."""
     extra_copies: int = 0
     """Frames that arrived once more."""
+    last_loss: Fraction | None = None
+    """When the last lost frame left, as a share of the time of sending; None: at its end, if any
+    was lost."""
 
 
 def through(sent_frames: int, capacity_fps: int, sending_ns: int) -> int:
@@ -104,6 +145,10 @@ class Behaviour(Spec):
     def forward(self, conditions: Conditions) -> Forwarded:
         """Return what arrives of the frames sent."""
         return self.limited(conditions, conditions.sent_frames, conditions.capacity_fps)
+
+    def forward_steps(self, steps: Sequence[Conditions]) -> list[Forwarded]:
+        """Return what arrives of the frames of loads that follow each other in one trial."""
+        return [self.forward(conditions) for conditions in steps]
 
     def truth(self, capacity_fps: int, loss_ratio: Fraction, forward: bool, seed: int) -> Truth:
         """Return where trials of a second or longer turn from passing to failing."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from vsperf.spec.base import Spec
-from vsperf.units import FrameSize
+from vsperf.units import FCS_BYTES, FrameSize
 
 
 class CycleCost(Spec):
@@ -39,7 +39,7 @@ class CycleCost(Spec):
     def cycles(self, size: FrameSize, flows: int) -> float:
         """Return the cycles of one frame in one pass, with `flows` flows over all directions."""
         miss = self.cycles_per_miss * self.miss_ratio(flows)
-        return self.cycles_per_packet + self.cycles_per_byte * size.in_memory + miss
+        return self.cycles_per_packet + self.cycles_per_byte * float(size.mean - FCS_BYTES) + miss
 
     def capacity_fps(self, size: FrameSize, flows: int, directions: int, passes: int = 1) -> int:
         """Return the capacity per direction; all directions share the core.

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from vsperf.simulation.base import Behaviour, Conditions, Forwarded, PositiveShare, Spread, share_of
+from vsperf.simulation.buffer import Buffered
 from vsperf.simulation.chance import WOBBLE_LIMIT
 from vsperf.simulation.knee import SoftKnee
 from vsperf.simulation.truth import NO_LIMIT, NOTHING_PASSES, Crossing, Truth, overload
@@ -194,6 +195,7 @@ class Dies(Behaviour):
 
 AnyBehaviour = Annotated[
     SoftKnee
+    | Buffered
     | Ideal
     | Noisy
     | RandomLoss

@@ -8,15 +8,23 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
 
 from vsperf.errors import ComponentError
 from vsperf.record.histogram import encode
-from vsperf.record.trial import Direction, TrialCounts, intended_frames
+from vsperf.record.load import RateStep
+from vsperf.record.sample import Sample
+from vsperf.record.trial import Direction, Event, TrialCounts
+from vsperf.simulation.arriving import arriving
 from vsperf.simulation.base import Conditions
+from vsperf.simulation.course import Course, samples
 from vsperf.simulation.generator import Fault, GeneratorSettings
 from vsperf.simulation.latency import latencies_ns
 from vsperf.simulation.switch import SwitchModel
+from vsperf.spec.modify import Modify
 from vsperf.spec.traffic import TrafficProfile
 from vsperf.units import NANOSECONDS, LinkSpeed
 
@@ -31,11 +39,27 @@ class Way:
     """Speed of the link that it enters by."""
     exit: LinkSpeed
     """Speed of the link that it leaves by."""
+    share: Fraction = Fraction(1)
+    """What it is offered of the load."""
 
     @property
     def name(self) -> str:
         """The name of the direction in records."""
         return f"{self.enters} to {self.leaves}"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A trial on a path."""
+
+    steps: tuple[RateStep, ...]
+    latency: bool = False
+    latency_after_ns: int = 0
+    latency_ranges: tuple[tuple[int, int], ...] = ()
+    outage: Event | None = None
+    """When the switch forwards nothing."""
+    on_sample: Callable[[Sample], None] | None = None
+    headers: bool = False
 
 
 @dataclass
@@ -55,9 +79,11 @@ class SimulatedPath:
     late: Counter[str] = field(default_factory=Counter)
     """Frames by direction that a trial left for the next one to count."""
 
-    def run(self, load_fps: int, duration_ns: int, latency: bool) -> TrialCounts:
+    def run(self, asked: Asked) -> TrialCounts:
         """Make one trial."""
         self.trials += 1
+        asked = self._within_bursts(asked)
+        duration_ns = sum(step.duration_ns for step in asked.steps)
         if self.generator.realtime:
             time.sleep(self.generator.realtime * duration_ns / NANOSECONDS)
         sending_ns = self.generator.sending_ns(duration_ns)
@@ -68,44 +94,121 @@ class SimulatedPath:
                 why="it was asked to: generator.fault is `raises`",
                 fix="--set generator.fault=none",
             )
-        intended = intended_frames(load_fps, duration_ns)
-        directions = [self._one_way(way, intended, duration_ns, latency) for way in self.ways]
+        ways = [self._one_way(way, asked) for way in self.ways]
+        sending_ns += max(step.lasting_ns - step.sending_ns for step in ways[0].conditions)
         self.traffic_ns += sending_ns
+        if asked.on_sample is not None:
+            latencies = [_latencies_of(course) for course in ways] if asked.latency else None
+            for sample in samples(ways, latencies):
+                asked.on_sample(sample)
         return TrialCounts(
-            directions=tuple(directions),
+            directions=tuple(
+                self._looked_at(way, self._counted(course, asked), asked)
+                for way, course in zip(self.ways, ways, strict=True)
+            ),
             sending_ns=sending_ns,
             elapsed_ns=sending_ns + self.overhead_ns,
             settled=self.generator.fault is not Fault.EARLY_COUNTERS,
         )
 
-    def _one_way(self, way: Way, intended: int, duration_ns: int, latency: bool) -> Direction:
-        conditions = self._conditions(way, intended, duration_ns)
-        forwarded = self.switch.model.forward(conditions)
-        arrived = forwarded.distinct_frames + forwarded.extra_copies
+    def _within_bursts(self, asked: Asked) -> Asked:
+        """Return a trial without the gaps between its bursts, if frames come in bursts."""
+        bursts = self.traffic.bursts
+        if bursts is None:
+            return asked
+        if len(asked.steps) > 1:
+            raise ComponentError(
+                "the loads of a trial cannot change while frames come in bursts",
+                fix="choose another method, or no traffic.bursts",
+            )
+        (step,) = asked.steps
+        frames = int(bursts.frames) * bursts.count(step.load_fps, step.duration_ns)
+        busy_ns = -(-frames * NANOSECONDS // step.load_fps)
+        return replace(asked, steps=(RateStep(step.load_fps, busy_ns),))
+
+    def _one_way(self, way: Way, asked: Asked) -> Course:
+        steps = tuple(step.shared(way.share) for step in asked.steps)
+        conditions = [self._conditions(way, step) for step in steps]
+        forwarded = self.switch.model.forward_steps(conditions)
+        return Course(way.name, steps, tuple(conditions), tuple(forwarded), asked.outage)
+
+    def _counted(self, course: Course, asked: Asked) -> Direction:
+        arrived = course.arrived_frames
         uncounted = self.generator.uncounted_frames(arrived)
-        from_before, self.late[way.name] = self.late[way.name], 0
+        from_before, self.late[course.name] = self.late[course.name], 0
         if self.generator.fault is Fault.LATE_COUNTERS:
-            self.late[way.name] = uncounted
+            self.late[course.name] = uncounted
         return Direction(
-            name=way.name,
-            intended_frames=intended,
-            sent_frames=conditions.sent_frames,
+            name=course.name,
+            intended_frames=sum(step.frames for step in course.steps),
+            sent_frames=course.sent_frames,
             received_frames=arrived - uncounted + from_before,
-            duplicate_frames=forwarded.extra_copies if self.generator.sees_duplicates else None,
-            latency_histogram=encode(latencies_ns(conditions, forwarded)) if latency else None,
+            duplicate_frames=course.extra_copies if self.generator.sees_duplicates else None,
+            longest_silence_ns=course.longest_silence_ns,
+            last_loss_ns=course.last_loss_ns,
+            steps=course.counts if len(asked.steps) > 1 else (),
+            **self._latencies(course, asked),
         )
 
-    def _conditions(self, way: Way, intended: int, duration_ns: int) -> Conditions:
+    def _latencies(self, course: Course, asked: Asked) -> dict[str, Any]:
+        """Return what is known of latencies, each by the load of the last step."""
+        if not (asked.latency or asked.latency_after_ns or asked.latency_ranges):
+            return {}
+        samples = _latencies_of(course)
+        flows, upcall_ns = int(self.traffic.flows), self.switch.upcall_takes.ns
+        found: dict[str, Any] = {
+            "range_histograms": tuple(
+                encode(latencies) if latencies else None
+                for first, last in asked.latency_ranges
+                for latencies in [course.of_range(first, last, samples, flows, upcall_ns)]
+            )
+        }
+        if asked.latency or asked.latency_after_ns:
+            found["latency_histogram"] = encode(samples)
+        if asked.latency_after_ns:
+            found |= course.first_after(asked.latency_after_ns, samples)
+        return found
+
+    @property
+    def modify(self) -> Modify:
+        """What is really done to each frame."""
+        return (self.switch.modify if self.switch.modifies else None) or Modify()
+
+    def _looked_at(self, way: Way, counted: Direction, asked: Asked) -> Direction:
+        """Add the headers of a frame, if they are wanted and one arrived."""
+        if not asked.headers or not counted.good_frames:
+            return counted
+        ends = (self.switch.ports.index(end) for end in (way.enters, way.leaves))
+        seen = arriving(self.traffic, self.modify, *ends)
+        return counted.model_copy(update={"first_headers": (seen,)})
+
+    def _conditions(self, way: Way, step: RateStep) -> Conditions:
         size, flows = self.traffic.frame_size, int(self.traffic.flows)
         capacity_fps = self.switch.capacity_fps(size, flows, len(self.ways))
-        if way.exit < way.entry:
-            capacity_fps = min(capacity_fps, int(way.exit.frames_per_second(size)))
+        if self.switch.capacity is None:  # one core for all ways, each of which takes what it needs
+            offered = sum(other.share for other in self.ways)
+            capacity_fps = max(1, int(capacity_fps * len(self.ways) * way.share / offered))
+        leaving_bytes = size.on_wire + self.modify.grows_bytes
+        leaving_fps = way.exit.bps / (8 * leaving_bytes)
+        if leaving_fps < way.entry.frames_per_second(size):
+            capacity_fps = min(capacity_fps, int(leaving_fps))
+        sent = self.generator.sent_frames(step.frames, step.duration_ns, size, way.entry)
+        sending_ns = self.generator.sending_ns(step.duration_ns)
+        kept = sent == step.frames and sending_ns == step.duration_ns
         return Conditions(
             capacity_fps=capacity_fps,
-            sent_frames=self.generator.sent_frames(intended, duration_ns, size, way.entry),
-            sending_ns=self.generator.sending_ns(duration_ns),
+            sent_frames=sent,
+            sending_ns=sending_ns,
             forward=self.switch.is_forward(way.enters, way.leaves),
             ordinal=self.trials,
             traffic_before_ns=self.traffic_ns,
             seed=self.generator.seed,
+            load_fps=step.load_fps if kept else None,
+            burst_frames=int(self.traffic.bursts.frames) if self.traffic.bursts else 0,
+            gap_ns=self.traffic.bursts.gap.ns if self.traffic.bursts else 0,
         )
+
+
+def _latencies_of(course: Course) -> tuple[int, ...]:
+    """Return a sample of the latencies of the last step, from the least to the greatest."""
+    return tuple(latencies_ns(course.conditions[-1], course.forwarded[-1]))

@@ -14,8 +14,9 @@ from vsperf.simulation.knee import SoftKnee
 from vsperf.simulation.models import AnyBehaviour
 from vsperf.simulation.truth import Truth
 from vsperf.spec.base import Spec
+from vsperf.spec.modify import Modify
 from vsperf.spec.traffic import Directions
-from vsperf.units import FrameSize, LinkSpeed, Rate
+from vsperf.units import Duration, FrameSize, LinkSpeed, Rate
 
 ENDPOINT_KIND = "sim"
 
@@ -29,6 +30,16 @@ class SwitchSettings(Spec):
     """Capacity per direction, instead of what the cost says; not as a share of a line."""
     behaviour: AnyBehaviour = SoftKnee(kind="soft-knee")
     """The model of what becomes of the frames."""
+    restart_takes: Duration = Duration(500_000_000)
+    """For how long it forwards nothing when it is restarted in good order."""
+    kill_takes: Duration = Duration(800_000_000)
+    """For how long it forwards nothing when it is killed and started again."""
+    upcall_takes: Duration = Duration(0)
+    """By how much longer the first frame of each flow takes; only ranges of frames show it."""
+    modify: Modify | None = None
+    """What the switch changes in each frame when it sends it on to the end of its way."""
+    modifies: bool = True
+    """Whether it does what `modify` asks for; without, it is a switch that forgets to."""
 
 
 class SwitchModel(SwitchSettings):

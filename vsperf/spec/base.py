@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict
 class Spec(BaseModel):
     """A frozen part of a specification; an unknown key is an error, never ignored."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class DriverSpec(Spec):

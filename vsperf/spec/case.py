@@ -12,7 +12,8 @@ from pydantic import Field, SerializeAsAny, model_validator
 
 from vsperf.spec.base import DriverSpec, Spec
 from vsperf.spec.expect import Expectation
-from vsperf.spec.search import FixedLoad, Search
+from vsperf.spec.method import MethodSpec
+from vsperf.spec.modify import Modify
 from vsperf.spec.testbed import Testbed
 from vsperf.spec.topology import Topology
 from vsperf.spec.traffic import LatencyTrials, TrafficProfile, TrialPolicy
@@ -34,7 +35,7 @@ class CaseSpec(Spec):
     topology: Topology
     traffic: TrafficProfile
     trial: TrialPolicy
-    search: Search
+    search: SerializeAsAny[MethodSpec]
     latency: LatencyTrials | None = None
     expect: tuple[Expectation, ...] = ()
     testbed: Testbed
@@ -48,6 +49,17 @@ class CaseSpec(Spec):
         queues: int = getattr(self.vnf, "queues", 1)
         return queues
 
+    @property
+    def modify(self) -> Modify:
+        """What the switch changes in each frame; a driver that knows of nothing changes nothing."""
+        asked: Modify | None = getattr(self.vswitch, "modify", None)
+        return asked or Modify()
+
+    @property
+    def longest_bytes(self) -> int:
+        """Of a frame that enters the switch or leaves it, unless it comes from a file."""
+        return self.traffic.longest.bytes + max(0, self.modify.grows_bytes)
+
     @model_validator(mode="after")
     def _parts_fit_together(self) -> Self:
         """Refuse what no part can see alone."""
@@ -58,14 +70,17 @@ class CaseSpec(Spec):
                     f"topology {self.topology.name} uses link {link}, "
                     f"but testbed {self.testbed.name} has {known}"
                 )
-        fixed = isinstance(self.search, FixedLoad)
-        metrics = ("loss",) if isinstance(self.search, FixedLoad) else tuple(self.search.goals)
-        shares = self.latency.loads if self.latency is not None and not fixed else ()
+        metrics = self.search.metrics()
+        shares = self.latency.loads if self.latency is not None and self.search.asked() else ()
         for expectation in self.expect:
             metric = expectation.metric
             if metric not in metrics and not (expectation.percentile and shares):
                 choices = ", ".join((*metrics, *(("p50", "p99") if shares else ())))
                 raise ValueError(f"expect names the metric {metric!r}; this case has {choices}")
+            if metric in metrics and metric != "loss":
+                if metric in self.search.asked() and expectation.min is None:
+                    raise ValueError(f"a criterion on the goal {metric} takes `min`, not `max`")
+                expectation.bound.read(metrics[metric])
             if expectation.load is not None and expectation.load not in shares:
                 known = ", ".join(str(share) for share in shares)
                 raise ValueError(
@@ -79,6 +94,12 @@ class CaseSpec(Spec):
         """Speed of the slowest link on the way; line rates and shares of it refer to this one."""
         used = self.topology.links or tuple(self.testbed.links)
         return min(self.testbed.links[name].speed for name in used)
+
+    @property
+    def virtual_links(self) -> bool:
+        """Whether a link on the way is no cable, so that its line rate is nominal."""
+        used = self.topology.links or tuple(self.testbed.links)
+        return any(self.testbed.links[name].virtual for name in used)
 
     def measured(self) -> dict[str, Any]:
         """Return what decides the numbers, as plain data.
@@ -130,7 +151,7 @@ class Case:
     @property
     def label(self) -> str:
         """Name and point for people: phy2phy_tput-64B-4096flows."""
-        parts = [self.spec.name, str(self.spec.traffic.frame_size)]
+        parts = [self.spec.name, self.spec.traffic.size_label]
         for name, value in self.point.items():
             if name != "frame_size":
                 parts.append(f"{value}flows" if name == "flows" else value)

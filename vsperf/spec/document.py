@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Union
 
 from pydantic import Field, create_model
-from pydantic.json_schema import GenerateJsonSchema
 
+from vsperf.attribute_docs import DescribedSchema
 from vsperf.quantity import Quantity
 from vsperf.spec.base import DriverSpec, Spec
 from vsperf.spec.case import CaseSpec
@@ -20,14 +20,17 @@ from vsperf.spec.shape import paths
 Drivers = Mapping[str, Mapping[str, type[DriverSpec]]]
 """Section → kind → the settings of that driver."""
 
-DRIVER_SECTIONS = ("vswitch", "generator", "vnf")
+DRIVER_SECTIONS = ("vswitch", "generator", "vnf", "search")
 SWEEPABLE = ("traffic.frame_size", "traffic.flows", "traffic.direction")
 """Settings that may be lists; a testcase then has a case for each combination."""
 SELECTION = "use"
 PRESET_HEADER = "preset"
+EXTENDS = "extends"
+TESTCASES = "testcases"
+METHODS = "methods"
 
 
-class _QuantitiesAsText(GenerateJsonSchema):
+class _QuantitiesAsText(DescribedSchema):
     """Writes the default of a quantity as people write it, and not as it is held in memory."""
 
     def encode_default(self, dft: Any) -> Any:
@@ -56,6 +59,19 @@ def document_model(drivers: Drivers) -> type[CaseSpec]:
     return create_model("Document", __base__=CaseSpec, **fields)
 
 
+def _file_model(drivers: Drivers) -> type[CaseSpec]:
+    """Return the model of a document with what only its files have."""
+    by_kind: dict[str, Any] = {
+        kind.replace("-", "_"): (settings | None, Field(None, alias=kind))
+        for kind, settings in drivers.get("search", {}).items()
+    }
+    methods = create_model("Methods", __base__=Spec, **by_kind)
+    base = Field(None, description="Another testcase, whose values this one overrides.")
+    below = Field(None, description="What a method is asked where `search` says no more.")
+    own: dict[str, Any] = {EXTENDS: (str | None, base), METHODS: (methods | None, below)}
+    return create_model("File", __base__=document_model(drivers), **own)
+
+
 def settable_paths(drivers: Drivers) -> list[str]:
     """Return every path that `--set` may name; NAME stands for a name of the user's choice."""
     return paths_of(document_model(drivers))
@@ -74,7 +90,7 @@ def document_schema(drivers: Drivers) -> dict[str, Any]:
 
     A file is one layer of several, so no section and no key of a section is required in it.
     """
-    model = document_model(drivers)
+    model = _file_model(drivers)
     schema = _partial(model.model_json_schema(schema_generator=_QuantitiesAsText))
     properties = schema["properties"]
     for path in SWEEPABLE:
@@ -93,12 +109,24 @@ def document_schema(drivers: Drivers) -> dict[str, Any]:
     }
     named = {"type": "string", "examples": ["p2p", "pvp", "pvvp3"]}
     properties["topology"] = {"anyOf": [named, family, properties["topology"]]}
-    properties[SELECTION] = _partial(Selection.model_json_schema())
-    properties[PRESET_HEADER] = PresetHeader.model_json_schema()
+    properties[SELECTION] = _partial(Selection.model_json_schema(schema_generator=DescribedSchema))
+    schema["$defs"]["TestcaseOfSuite"] = {
+        "type": "object",
+        "properties": {key: value for key, value in properties.items() if key != "name"},
+        "additionalProperties": False,
+    }
+    properties[TESTCASES] = {
+        "type": "object",
+        "minProperties": 1,
+        "additionalProperties": {"$ref": "#/$defs/TestcaseOfSuite"},
+        "description": "In a NAME.suite.yaml: its testcases by name, and what differs in each.",
+    }
+    properties[PRESET_HEADER] = PresetHeader.model_json_schema(schema_generator=DescribedSchema)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "vsperf testcase",
-        "description": "A testcase file; presets, testbeds and --conf files have the same sections",
+        "description": "A testcase or a suite of them; presets, testbeds and --conf files have the "
+        "same sections",
         **{key: value for key, value in schema.items() if key not in ("title", "description")},
     }
 

@@ -6,13 +6,15 @@ import itertools
 import math
 
 from vsperf.errors import Problem
+from vsperf.quantity import UnitError
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.document import SWEEPABLE
+from vsperf.spec.imix import Imix
 from vsperf.spec.suggest import quoted
-from vsperf.spec.tree import Listing, Node, Section, find, put
+from vsperf.spec.tree import Listing, Node, Section, find, plain, put
 
 MOST_CASES = 2000
-SIZES, REPLAY = "traffic.frame_size", "traffic.replay"
+SIZES, REPLAY, IMIX = "traffic.frame_size", "traffic.replay", "traffic.imix"
 
 
 def axes(document: Section) -> tuple[dict[str, Listing], list[Problem]]:
@@ -28,6 +30,7 @@ def axes(document: Section) -> tuple[dict[str, Listing], list[Problem]]:
                     Problem(f"`{path}` is an empty list", node.mark.location, None, fix)
                 )
     problems += _one_file_for_all_sizes(document, found)
+    problems += _one_mix_for_all_sizes(document, found)
     number = math.prod(len(axis.items) for axis in found.values())
     if number > MOST_CASES:
         largest = max(found.values(), key=lambda axis: len(axis.items))
@@ -44,6 +47,21 @@ def _one_file_for_all_sizes(document: Section, found: dict[str, Listing]) -> lis
     what = f"`{SIZES}` is a list, but a file is replayed, whose frames have their own sizes"
     why = f"each of the {len(sizes.items)} cases would send the same"
     fix = "give one size: the mean of the file's, by which shares of a line rate are reckoned"
+    return [Problem(what, sizes.mark.location, why, fix)]
+
+
+def _one_mix_for_all_sizes(document: Section, found: dict[str, Listing]) -> list[Problem]:
+    """Refuse a list of sizes for frames that are of several anyway."""
+    sizes, mix = found.get(SIZES), find(document, IMIX)
+    if sizes is None or len(sizes.items) < 2 or mix is None or plain(mix) is None:
+        return []
+    what = f"`{SIZES}` is a list, but `{IMIX}` has frames of several sizes in each case"
+    why = f"it is written at {mix.mark.words}"
+    try:
+        mean = Imix.parse(plain(mix)).mean
+    except UnitError:
+        return []  # the field itself says it
+    fix = f"leave the sizes out, or give their mean: `--set {SIZES}={mean}`"
     return [Problem(what, sizes.mark.location, why, fix)]
 
 

@@ -2,23 +2,56 @@
 
 from __future__ import annotations
 
-from typing import Self
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import ClassVar, Self
 
 from pydantic import Field, model_validator
 
+from vsperf.quantity import Quantity, UnitError, shown
 from vsperf.spec.base import Spec
-from vsperf.units import Duration, FrameSize, Rate, Ratio
+from vsperf.unit import Unit
+from vsperf.units import Count, Duration, FrameSize, Rate, Ratio
+
+
+@dataclass(frozen=True, slots=True)
+class Bound(Quantity):
+    """What a figure is held against, in the unit of that figure, such as 5Mfps, 20us or 10k."""
+
+    EXAMPLES: ClassVar[tuple[str, ...]] = ("5Mfps", "100%", "20us", "10k")
+
+    text: str
+
+    @classmethod
+    def parse(cls, value: object) -> Self:
+        if isinstance(value, cls):
+            return value
+        for unit in Unit:
+            with suppress(UnitError):
+                unit.quantity.parse(value)
+                return cls(str(value).strip())
+        raise UnitError(
+            f"{shown(value)} is no bound; one is written like {', '.join(cls.EXAMPLES)}"
+        )
+
+    def read(self, unit: Unit) -> Rate | Duration | Ratio | Count:
+        """Return the quantity that it is of a figure in that unit."""
+        return unit.quantity.parse(self.text)
+
+    def __str__(self) -> str:
+        return self.text
 
 
 class Expectation(Spec):
     """One criterion on one metric; judged on the side of the interval that is certain."""
 
     metric: str = Field(pattern=r"^[a-z][a-z0-9_.]{0,31}$")
-    """A goal of the search (`ndr`), `loss`, or a latency percentile (`p50`, `p99`, `p99.9`)."""
-    min: Rate | None = None
-    """For a goal: the lower bound must reach this rate."""
-    max: Duration | None = None
-    """For a latency percentile: at most this."""
+    """A goal of the search (`ndr`), a figure of the method (`burst`), `loss`, or a latency
+    percentile (`p50`, `p99`, `p99.9`)."""
+    min: Bound | None = None
+    """For a goal: the lower bound must reach this rate; for a figure: at least this."""
+    max: Bound | None = None
+    """For a latency percentile or a figure: at most this."""
     load: Ratio | None = None
     """For a latency percentile: at this share of the goal; at every share when not given."""
     max_loss: Ratio | None = None
@@ -31,12 +64,22 @@ class Expectation(Spec):
         given = [name for name in ("min", "max", "max_loss") if getattr(self, name) is not None]
         if len(given) != 1:
             raise ValueError("a criterion has exactly one of `min`, `max` and `max_loss`")
-        kind = "max_loss" if self.metric == "loss" else "max" if self.percentile else "min"
-        if given[0] != kind:
-            raise ValueError(f"a criterion on {self.metric} takes `{kind}`, not `{given[0]}`")
+        kind = "max_loss" if self.metric == "loss" else "max" if self.percentile else given[0]
+        if given[0] != kind or (kind == "max_loss") != (self.metric == "loss"):
+            wanted = "`min` or `max`" if given[0] == kind else f"`{kind}`"
+            raise ValueError(f"a criterion on {self.metric} takes {wanted}, not `{given[0]}`")
         if self.load is not None and self.percentile is None:
             raise ValueError("`load` says where latency is measured, and fits no other metric")
+        if self.percentile is not None:
+            self.bound.read(Unit.NANOSECONDS)
         return self
+
+    @property
+    def bound(self) -> Bound:
+        """What the metric is held against, where it is not a loss."""
+        bound = self.min or self.max
+        assert bound is not None  # by the model
+        return bound
 
     @property
     def percentile(self) -> float | None:

@@ -1,26 +1,32 @@
 """The layers of a testcase, in the order of their precedence, and the choice of two of them.
 
-defaults < preset (and what it extends) < testbed < testcase < each `--conf` < each `--set`
+defaults < preset (and what it extends) < testbed < testcase (and what it extends) < each `--conf`
+< each `--set`
 """
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from vsperf.errors import Location, Problem, SpecError
-from vsperf.spec.document import PRESET_HEADER, SELECTION, Selection
+from vsperf.spec.document import EXTENDS, PRESET_HEADER, SELECTION, TESTCASES, Selection
 from vsperf.spec.lookup import Found, Library
 from vsperf.spec.options import set_layer
+from vsperf.spec.per_method import refuse_methods
 from vsperf.spec.preset import PresetHeader
-from vsperf.spec.select import is_path, named_file
-from vsperf.spec.suggest import did_you_mean, listed, quoted
-from vsperf.spec.tree import Entry, Mark, Scalar, Section, Source, find, merge_sections
+from vsperf.spec.select import is_path, may_hold, named_file
+from vsperf.spec.suggest import described, did_you_mean, listed, quoted
+from vsperf.spec.suite import OWN, Suite, is_suite, suite_of
+from vsperf.spec.tree import Entry, Mark, Node, Scalar, Section, Source, find, merge_sections, plain
 from vsperf.spec.validation import Context, validate
 
 Layers = list[Section | None]
 """Lowest first; None where a layer cannot be read and its problems are known."""
+Said = tuple[Layers, Node | None]
+"""The layers that a file makes alone, and where it names what it extends."""
 
 
 @dataclass
@@ -30,6 +36,7 @@ class LayerReader:
     library: Library
     problems: list[Problem] = field(default_factory=list)
     _files: dict[Path, Section | None] = field(default_factory=dict)
+    _suites: dict[Path, Suite] = field(default_factory=dict)
 
     def file(self, path: Path, role: str = "", brief: str = "") -> Section | None:
         """Return what a file says, or None after noting why not."""
@@ -56,7 +63,7 @@ class LayerReader:
         layers: Layers = []
         for text in texts:
             try:
-                layers.append(set_layer(text, written))
+                layers.append(refuse_methods(set_layer(text, written)))
             except SpecError as error:
                 self.problems += error.problems
                 layers.append(None)
@@ -74,29 +81,89 @@ class LayerReader:
 
     def presets(self, name: str, asked: Location) -> Layers:
         """Return the layers of a preset and of all it extends, lowest first."""
+        found = self._named("presets", name, asked)
+        if found is None:
+            return [None]
+        own, extends = self._preset(found)
+        return [*self._bases("presets", found, extends, self._preset), *own]
+
+    def _preset(self, found: Found) -> Said:
+        layer = self.file(found.path, f"preset {found.name}")
+        if layer is None:
+            return [None], None
+        self.check_name(layer, f"{PRESET_HEADER}.name", found.path)
+        header = self._header(layer)
+        if header is None:
+            return [None, layer], None  # what it extends cannot be known
+        extends = find(layer, f"{PRESET_HEADER}.{EXTENDS}")
+        return [layer], extends if header.extends is not None else None
+
+    def testcase(self, found: Found) -> Layers:
+        """Return the layers of a testcase and of all it extends, lowest first.
+
+        What two testcases of a suite share lies below both, where one of them extends the other.
+        """
+        own, extends = self._testcase(found)
+        bases = self._bases(TESTCASES, found, extends, self._base_testcase)
+        return list(dict.fromkeys([*bases, *own]))
+
+    def _testcase(self, found: Found) -> Said:
+        root = self.file(found.path)
+        if root is None:
+            return [None], None
+        if not is_suite(found.path):
+            self.check_name(root, "name", found.path)
+            return [root], _kept(root.get(EXTENDS))
+        try:
+            suite = self._suites.get(found.path) or suite_of(root)
+            own = suite.testcase(found.name)
+        except SpecError as error:
+            self.problems += error.problems
+            return [None], None
+        self._suites[found.path] = suite
+        return [suite.shared, own], _kept(merge_sections(suite.shared, own).get(EXTENDS))
+
+    def _base_testcase(self, found: Found) -> Said:
+        """Return what a testcase says, without what is true of itself alone."""
+        layers, extends = self._testcase(found)
+        *shared, own = layers
+        return [*shared, own.without(*OWN) if own else None], extends
+
+    def _bases(
+        self, kind: str, found: Found, extends: Node | None, read: Callable[[Found], Said]
+    ) -> Layers:
+        """Return the layers of all that a file extends, lowest first."""
         layers: Layers = []
-        chain: list[str] = []
-        wanted: str | None = name
-        while wanted is not None:
-            if wanted in chain:
-                cycle = " → ".join((*chain[chain.index(wanted) :], wanted))
-                fix = "let one of them extend another preset, or none"
-                self.problems.append(Problem("presets extend each other", asked, cycle, fix))
-                return [None]
-            chain.append(wanted)
-            found = self._named("presets", wanted, asked)
-            layer = self.file(found.path, f"preset {found.name}") if found else None
-            layers.insert(0, layer)
-            if found is None or layer is None:
-                break
-            self.check_name(layer, f"{PRESET_HEADER}.name", found.path)
-            header = self._header(layer)
-            if header is None:
-                layers.insert(0, None)  # what it extends cannot be known
-            wanted = header.extends if header else None
-            extends = find(layer, f"{PRESET_HEADER}.extends")
-            asked = extends.mark.location if extends else asked
+        chain = [found]
+        while extends is not None:
+            base = self._base(kind, extends, chain)
+            if base is None:
+                return [None, *layers]
+            chain.append(base)
+            own, extends = read(base)
+            layers = [*own, *layers]
         return layers
+
+    def _base(self, kind: str, extends: Node, chain: list[Found]) -> Found | None:
+        """Return what the last of a chain extends; None after noting why it cannot."""
+        name, place, one = plain(extends), extends.mark.location, kind.removesuffix("s")
+        if not isinstance(name, str):
+            what = f"`{EXTENDS}` names a {one}, and is {described(name)}"
+            self.problems.append(Problem(what, place))
+            return None
+        base = self._beside(name, chain[-1]) or self._named(kind, name, place)
+        keys = [found.key for found in chain]
+        if base is None or base.key not in keys:
+            return base
+        circle = " → ".join(found.name for found in (*chain[keys.index(base.key) :], base))
+        fix = f"let one of them extend another {one}, or none"
+        self.problems.append(Problem(f"{kind} extend each other", place, circle, fix))
+        return None
+
+    def _beside(self, name: str, found: Found) -> Found | None:
+        """Return the testcase of a name in the suite that holds another one."""
+        suite = self._suites.get(found.path)
+        return Found(name, found.path, found.folder) if suite and name in suite.names else None
 
     def _header(self, layer: Section) -> PresetHeader | None:
         tree = layer.get(PRESET_HEADER)
@@ -124,11 +191,12 @@ class LayerReader:
         if found is None:
             fix = did_you_mean(name, files, f"found: {listed(files)}")
             what = f"there is no {kind.removesuffix('s')} {quoted(name)}"
-            self.problems.append(Problem(what, asked, None, fix))
+            why = may_hold(self.library) if kind == TESTCASES else None
+            self.problems.append(Problem(what, asked, why, fix))
         elif found.clashing:
             why = ", ".join(map(self.library.shown, (found.path, *found.clashing)))
             what = f"the {kind.removesuffix('s')} {name} exists twice in one folder"
-            self.problems.append(Problem(what, asked, why, "rename one of the files"))
+            self.problems.append(Problem(what, asked, why, "rename one of them"))
         return found
 
     def selection(self, layers: Layers) -> tuple[Selection | None, dict[str, Mark]]:
@@ -154,6 +222,11 @@ class LayerReader:
             self.problems.append(Problem(message, entry.key.location, None, fix))
 
 
+def _kept(node: Node | None) -> Node | None:
+    """Return a value unless it is a null that was written to remove another."""
+    return None if isinstance(node, Scalar) and node.removed else node
+
+
 def _uses(layers: Layers) -> list[Entry]:
     return [layer.entries[SELECTION] for layer in layers if layer and SELECTION in layer.entries]
 
@@ -162,6 +235,15 @@ def names(layers: Layers) -> tuple[str, ...]:
     """Return how messages name the files; an option is never meant to say everything."""
     roots = [layer.mark.source for layer in layers if layer]
     return tuple(dict.fromkeys(source.brief for source in roots if source.numbered))
+
+
+def together(layers: Layers) -> Section | None:
+    """Return what a testcase says with all that it extends, as if one file said it.
+
+    So what it asks of a method whose kind its base leaves open is kept when it names the kind.
+    """
+    trees = [layer for layer in layers if layer]
+    return functools.reduce(merge_sections, trees).without(EXTENDS) if trees else None
 
 
 def merged(layers: Layers) -> Section:

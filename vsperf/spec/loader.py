@@ -10,18 +10,20 @@ from vsperf.errors import Location, Problem, SpecError
 from vsperf.spec.case import Case, CaseSpec
 from vsperf.spec.document import Drivers, document_model, paths_of
 from vsperf.spec.expand import MOST_CASES, axes, point_of, points, repeated_values
-from vsperf.spec.layers import LayerReader, Layers, merged, names
+from vsperf.spec.layers import LayerReader, Layers, merged, names, together
 from vsperf.spec.lookup import Found, Library
+from vsperf.spec.per_method import with_methods
 from vsperf.spec.rules import (
     case_problems,
     driver_problems,
     expectations_for,
+    misplaced_sections,
     unused_expectations,
 )
 from vsperf.spec.select import select
 from vsperf.spec.suggest import listed
 from vsperf.spec.topologies import TopologyError, resolve_topology
-from vsperf.spec.tree import Entry, Listing, Mark, Node, Section, origins
+from vsperf.spec.tree import Entry, Listing, Mark, Node, Section, find, origins
 from vsperf.spec.validation import Context, drop_removed, validate
 
 MOST_REPEATS = 1000
@@ -155,22 +157,21 @@ class _Loader:
         ]
 
     def testcase(self, found: Found) -> _Resolved:
-        """Return the cases of one testcase file, none after noting a problem."""
-        layer = self.reader.file(found.path, brief=found.path.name)
-        if layer:
-            self.reader.check_name(layer, "name", found.path)
-        upper = [layer, *self._above]
-        selection, marks = self.reader.selection([*self._below, *upper])
+        """Return the cases of one testcase, none after noting a problem."""
+        own = self.reader.testcase(found)
+        selection, marks = self.reader.selection([*self._below, *own, *self._above])
         preset = self.request.preset or (selection.preset if selection else None)
         testbed = self.request.testbed or (selection.testbed if selection else None)
         if testbed is None and selection:
             self.problems.append(self._no_testbed())
         presets, machines = self.chosen_layers(preset, testbed, marks)
         unknown: Layers = [] if selection else [None]
-        layers = [*self._below, *unknown, *presets, *machines, *self._beside, *upper]
+        below = [*self._below, *unknown, *presets, *machines, *self._beside]
+        layers = [*below, *own, *self._above]
         if not any(layers):
             return _Resolved()
-        return _Resolved(self._cases(layers), preset, testbed)
+        document = merged([*below, together(own), *self._above])
+        return _Resolved(self._cases(document, layers), preset, testbed)
 
     def chosen_layers(
         self, preset: str | None, testbed: str | None, marks: dict[str, Mark]
@@ -201,8 +202,10 @@ class _Loader:
             f"--conf file; found: {listed(known)}",
         )
 
-    def _cases(self, layers: Layers) -> tuple[Case, ...]:
-        document = merged(layers)
+    def _cases(self, document: Section, layers: Layers) -> tuple[Case, ...]:
+        misplaced = misplaced_sections(document)
+        self.problems += misplaced.values()
+        document = document.without(*misplaced)
         incomplete = None in layers
         try:
             topology = document.get("topology")
@@ -214,8 +217,10 @@ class _Loader:
             document, incomplete = document.without("topology"), True
         wrong_drivers = driver_problems(document, self.drivers)
         self.problems += wrong_drivers.values()
-        document = document.without(*wrong_drivers)
-        context = Context(self._paths, names(layers), incomplete or bool(wrong_drivers))
+        document, wrong_methods = with_methods(document.without(*wrong_drivers), self.drivers)
+        self.problems += wrong_methods
+        incomplete = incomplete or bool(wrong_drivers) or bool(wrong_methods)
+        context = Context(self._paths, names(layers), incomplete)
         found, problems = axes(document)
         if problems:
             self.problems += problems
@@ -235,9 +240,9 @@ class _Loader:
             if len(problems) > MOST_CASES:
                 break
         if not problems and not context.incomplete:
-            order = {id(source): rank for rank, source in enumerate(_sources(layers))}
             problems += repeated_values(list(specs), found)
-            problems += unused_expectations(list(specs), document, order)
+            if _highest(layers, "traffic.frame_size") <= _highest(layers, "expect"):
+                problems += unused_expectations(list(specs), document)
         if problems or context.incomplete:
             self.problems += problems
             return ()
@@ -248,8 +253,9 @@ class _Loader:
         )
 
 
-def _sources(layers: Layers) -> list[object]:
-    return [layer.mark.source for layer in layers if layer]
+def _highest(layers: Layers, path: str) -> int:
+    """Return the rank of the highest layer that says something."""
+    return max((rank for rank, layer in enumerate(layers) if find(layer, path)), default=-1)
 
 
 def _case(spec: CaseSpec, tree: Section, point: dict[str, str], sizes: tuple[int, ...]) -> Case:

@@ -9,7 +9,9 @@ from pathlib import Path
 
 from vsperf import trusted
 from vsperf.errors import Location, Problem, SpecError
+from vsperf.spec.document import TESTCASES
 from vsperf.spec.files import read_section
+from vsperf.spec.suite import Suite, is_suite, suite_of
 from vsperf.spec.tree import Listing, Section, Source, find, plain
 
 SUFFIXES = (".yaml", ".yml")
@@ -29,26 +31,35 @@ class Folder:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A file that has a name of its own: the first of that name in the order of the folders."""
+    """What has a name: a file, or a testcase of a suite; the first in the order of the folders.
+
+    A suite that cannot be read is found by the name of its file, so that lists can show it.
+    """
 
     name: str
     path: Path
+    """The file that holds it."""
     folder: Folder
     shadowed: tuple[Path, ...] = ()
-    """Files of the same name in later folders."""
+    """Files that hold the same name in later folders."""
     clashing: tuple[Path, ...] = ()
-    """Files of the same name in the same folder: an error as soon as the name is used."""
+    """Files that hold the same name in the same folder: an error as soon as it is used."""
+
+    @property
+    def key(self) -> tuple[Path, str]:
+        """What tells it from all others."""
+        return self.path, self.name
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A found file with its head, as lists show it."""
+    """What was found with its head, as lists show it."""
 
     found: Found
     title: str = ""
     tags: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = field(default=())
-    """Why the file cannot be used; lists show it anyway."""
+    """Why it cannot be used; lists show it anyway."""
 
     @property
     def name(self) -> str:
@@ -104,13 +115,17 @@ def _is_folder(path: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """All named files of all folders; reads names at once and contents only when asked."""
+    """All named files of all folders; reads names at once and contents only when asked.
+
+    The names of a suite's testcases stand in it, so suites are read for theirs, each once.
+    """
 
     folders: tuple[Folder, ...]
     cwd: Path
     """Paths that the user types count from here, and errors name files relative to it."""
     users: frozenset[int] | None = None
     """Users whose files may decide what is done; None where anybody's may."""
+    _suites: dict[Path, Suite | SpecError] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def find(
@@ -168,7 +183,8 @@ class Library:
         for folder in self.folders:
             here: dict[str, list[Path]] = {}
             for path in _files_below(folder.path, kind):
-                here.setdefault(path.stem, []).append(path)
+                for name in self.names(path) if kind == TESTCASES else (path.stem,):
+                    here.setdefault(name, []).append(path)
             for name, (first, *others) in here.items():
                 above = found.get(name)
                 if above is None:
@@ -178,9 +194,33 @@ class Library:
                     found[name] = Found(name, above.path, above.folder, shadowed, above.clashing)
         return dict(sorted(found.items()))
 
+    def names(self, path: Path) -> tuple[str, ...]:
+        """Return the names of the testcases in a file; of a broken suite that of the file."""
+        suite = self._suite(path) if is_suite(path) else None
+        return suite.names if isinstance(suite, Suite) else (path.stem,)
+
+    def unread(self) -> tuple[str, ...]:
+        """Return the suites that cannot be read, and so may hold what is not found."""
+        found = self.files(TESTCASES).values()
+        broken = (one.path for one in found if is_suite(one.path) and one.name == one.path.stem)
+        return tuple(map(self.shown, broken))
+
+    def _suite(self, path: Path) -> Suite | SpecError:
+        """Return what a suite says, for lists; or why it cannot be read."""
+        if path not in self._suites:
+            try:
+                self._suites[path] = suite_of(self._read(path))
+            except SpecError as error:
+                self._suites[path] = error
+        return self._suites[path]
+
+    def _read(self, path: Path) -> Section:
+        """Return what a file says for lists, which decides nothing."""
+        return read_section(path, Source(self.shown(path), path.name))
+
     def testcases(self) -> dict[str, Entry]:
         """Return all testcases with their heads; a broken one carries its problems."""
-        return self._entries("testcases", "")
+        return self._entries(TESTCASES, "")
 
     def testbeds(self) -> dict[str, Entry]:
         """Return all testbeds with their heads."""
@@ -198,9 +238,9 @@ class Library:
         return {name: self.head(found, head) for name, found in self.files(kind).items()}
 
     def head(self, found: Found, section: str = "") -> Entry:
-        """Read title and tags of a file; they stand at its top, or in `section`."""
+        """Read title and tags; they stand at the top of the file, in `section`, or in a suite."""
         try:
-            root = read_section(found.path, Source(self.shown(found.path), found.path.name))
+            root = self._top(found)
         except SpecError as error:
             return Entry(found, problems=error.problems)
         top = find(root, section) if section else root
@@ -214,11 +254,19 @@ class Library:
             tags=tuple(word for word in words if isinstance(word, str)),
         )
 
+    def _top(self, found: Found) -> Section:
+        if not is_suite(found.path):
+            return self._read(found.path)
+        suite = self._suite(found.path)
+        if isinstance(suite, SpecError):
+            raise suite
+        return suite.testcase(found.name)
+
 
 def _files_below(folder: Path, kind: str) -> Iterator[Path]:
     """Yield the YAML files of a kind in a fixed order; testcases may lie in subfolders."""
-    top = folder / kind if kind == "testcases" else folder / "conf" / kind
-    pattern = "**/*" if kind == "testcases" else "*"
+    top = folder / kind if kind == TESTCASES else folder / "conf" / kind
+    pattern = "**/*" if kind == TESTCASES else "*"
     try:
         paths = sorted(top.glob(pattern))
     except OSError:

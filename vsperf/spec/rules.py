@@ -4,10 +4,28 @@ from __future__ import annotations
 
 from vsperf.errors import Problem
 from vsperf.spec.case import CaseSpec
-from vsperf.spec.document import DRIVER_SECTIONS, Drivers
-from vsperf.spec.search import FixedLoad, LoadRange
+from vsperf.spec.document import DRIVER_SECTIONS, EXTENDS, PRESET_HEADER, TESTCASES, Drivers
 from vsperf.spec.suggest import described, did_you_mean, listed, quoted
 from vsperf.spec.tree import Listing, Scalar, Section, find, plain
+from vsperf.unit import Unit
+from vsperf.units import Rate
+
+MISPLACED = {
+    EXTENDS: f"a testcase says it at the top of its file, a preset in `{PRESET_HEADER}:`",
+    TESTCASES: "a file that holds several testcases is called NAME.suite.yaml",
+}
+"""Sections that only some files have, and which."""
+
+
+def misplaced_sections(document: Section) -> dict[str, Problem]:
+    """Return, by section, what is known, but not where it was written."""
+    problems = {}
+    for section, fix in MISPLACED.items():
+        if section in document.entries:
+            what = f"`{section}` cannot stand here"
+            place = document.entries[section].key.location
+            problems[section] = Problem(what, place, None, fix)
+    return problems
 
 
 def driver_problems(document: Section, drivers: Drivers) -> dict[str, Problem]:
@@ -20,14 +38,15 @@ def driver_problems(document: Section, drivers: Drivers) -> dict[str, Problem]:
         if kind is None:
             continue
         value = plain(kind)
+        noun = "method" if section == "search" else "driver"
         if not isinstance(kind, Scalar) or not isinstance(value, str):
-            what = f"`{section}.kind`: names a driver, and is {described(value)}"
+            what = f"`{section}.kind`: names a {noun}, and is {described(value)}"
         elif value in known:
             continue
         else:
-            what = f"there is no {section} driver {quoted(value)}"
-        nothing = "no driver of this kind is installed; `vsperf plugins` shows all of them"
-        fix = f"known drivers: {listed(known)}" if known else nothing
+            what = f"there is no {section} {noun} {quoted(value)}"
+        nothing = f"no {noun} of this kind is installed; `vsperf plugins` shows all of them"
+        fix = f"known {noun}s: {listed(known)}" if known else nothing
         fix = did_you_mean(str(value), known, fix) or fix
         problems[section] = Problem(what, kind.mark.location, None, fix)
     return problems
@@ -36,26 +55,32 @@ def driver_problems(document: Section, drivers: Drivers) -> dict[str, Problem]:
 def case_problems(spec: CaseSpec, document: Section) -> list[Problem]:
     """Return contradictions that the models cannot see or cannot place."""
     return [
-        *_load_range(spec, document),
+        *_within_the_method(spec, document),
+        *_modifications(spec, document),
         *_latency_goal(spec, document),
         *_beyond_the_link(spec, document),
     ]
 
 
-def _load_range(spec: CaseSpec, document: Section) -> list[Problem]:
-    if not isinstance(spec.search, LoadRange) or not spec.topology.links:
-        return []
-    link = spec.slowest_link
-    size = spec.traffic.frame_size
-    low, high = (
-        rate.frames_per_second(size, link) for rate in (spec.search.min_load, spec.search.max_load)
-    )
-    if low < high:
-        return []
-    node = find(document, "search.min_load")
-    what = f"`search.min_load` {spec.search.min_load} is not below max_load {spec.search.max_load}"
-    why = f"with frames of {size} on {link}: {float(low):.0f} and {float(high):.0f} fps"
-    return [Problem(what, node.mark.location if node else None, why)]
+def _within_the_method(spec: CaseSpec, document: Section) -> list[Problem]:
+    found = list(spec.search.misfits(spec.topology))
+    if spec.topology.links:
+        found += spec.search.contradictions(spec.traffic.frame_size, spec.slowest_link)
+    problems = []
+    for one in found:
+        node = find(document, f"search.{one.path}")
+        what = f"`search.{one.path}` {one.what}"
+        problems.append(Problem(what, node.mark.location if node else None, one.why, one.fix))
+    return problems
+
+
+def _modifications(spec: CaseSpec, document: Section) -> list[Problem]:
+    problems = []
+    for one in spec.modify.contradictions(spec.traffic):
+        node = find(document, f"vswitch.modify.{one.path}")
+        what = f"`vswitch.modify.{one.path}` {one.what}"
+        problems.append(Problem(what, node.mark.location if node else None, one.why))
+    return problems
 
 
 def _latency_goal(spec: CaseSpec, document: Section) -> list[Problem]:
@@ -63,15 +88,17 @@ def _latency_goal(spec: CaseSpec, document: Section) -> list[Problem]:
         return []
     node = find(document, "latency.goal")
     place = node.mark.location if node else None
-    if isinstance(spec.search, FixedLoad):
-        what = "latency trials need the goal of a search, and a fixed load has none"
+    goals = spec.search.asked()
+    if not goals:
+        method = spec.search.kind
+        what = f"latency trials need the goal of a search, and the method {method} has none"
         kind = find(document, "search.kind")
         why = f"they are asked for in {node.mark.origin}" if node else None
         where = kind.mark.location if kind else place
         return [Problem(what, where, why, "write `latency: null`, or give `--set latency=null`")]
-    if spec.latency.goal in spec.search.goals:
+    if spec.latency.goal in goals:
         return []
-    fix = did_you_mean(spec.latency.goal, spec.search.goals, f"goals: {listed(spec.search.goals)}")
+    fix = did_you_mean(spec.latency.goal, goals, f"goals: {listed(goals)}")
     what = f"`latency.goal` names {quoted(spec.latency.goal)}, which is no goal of the search"
     return [Problem(what, place, None, fix)]
 
@@ -84,10 +111,13 @@ def _beyond_the_link(spec: CaseSpec, document: Section) -> list[Problem]:
     size = spec.traffic.frame_size
     line = link.frames_per_second(size)
     expect = document.get("expect")
+    metrics = spec.search.metrics()
     problems = []
     for index, one in enumerate(spec.expect):
-        applies = one.min is not None and one.frame_size in (None, size)
-        if not applies or one.min is None or one.min.frames_per_second(size, link) <= line:
+        if one.min is None or metrics.get(one.metric) is not Unit.FPS:
+            continue
+        least = Rate.parse(one.min.text)
+        if one.frame_size not in (None, size) or least.frames_per_second(size, link) <= line:
             continue
         node = find(expect.items[index], "min") if isinstance(expect, Listing) else None
         what = f"`expect`: no result can reach {one.min}"
@@ -103,27 +133,22 @@ def expectations_for(spec: CaseSpec) -> list[int]:
     return [i for i, one in enumerate(spec.expect) if one.frame_size in (None, size)]
 
 
-def unused_expectations(
-    specs: list[CaseSpec], document: Section, order: dict[int, int]
-) -> list[Problem]:
+def unused_expectations(specs: list[CaseSpec], document: Section) -> list[Problem]:
     """Note expectations for a frame size that the testcase does not have.
 
-    Sizes that were narrowed by a layer above the expectation are left alone: who runs one size
-    of seven with `--set` makes no mistake. `order` ranks the sources of the document.
+    This is no mistake where a layer above the expectations narrows the sizes: who runs one of
+    seven with `--set`, or extends a testcase with one size, does so on purpose.
     """
     if not specs:
         return []
     sizes = {spec.traffic.frame_size for spec in specs}
-    written = find(document, "traffic.frame_size")
     expect = document.get("expect")
     problems = []
     for index, expectation in enumerate(specs[0].expect):
         if expectation.frame_size in (None, *sizes) or not isinstance(expect, Listing):
             continue
         node = find(expect.items[index], "frame_size")
-        assert node is not None and written is not None
-        if order[id(written.mark.source)] > order[id(node.mark.source)]:
-            continue
+        assert node is not None
         what = f"an expectation is for frames of {expectation.frame_size}, which no case has"
         fix = f"sizes of this testcase: {listed(str(size) for size in sorted(sizes))}"
         problems.append(Problem(what, node.mark.location, None, fix))

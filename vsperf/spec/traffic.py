@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from fractions import Fraction
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic_core import PydanticKnownError
 
 from vsperf.spec.base import Spec
-from vsperf.units import Count, Duration, FrameSize, Ratio
+from vsperf.spec.imix import Imix
+from vsperf.units import NANOSECONDS, Count, Duration, FrameSize, Ratio
 
 Directions = Literal["both", "forward", "reverse"]
 TunnelKind = Literal["vxlan", "geneve", "gre", "gtpu"]
 Layer3 = Literal["ipv4", "ipv6"]
+Destination = Literal["unicast", "broadcast", "multicast"]
+VlanId = Annotated[int, Field(ge=0, le=4095)]
+MplsLabel = Annotated[int, Field(ge=0, le=1_048_575)]
 
+TAG_BYTES = 4
+"""Of a VLAN tag, and of an MPLS label."""
+IPV6_BYTES = 20
+"""By which the header of IPv6 is longer than that of IPv4."""
+
+FULL = Ratio(Fraction(1))
+MEAN_OF_A_MIX: Any = ""
+"""Stands for a frame size that nobody wrote."""
 TUNNEL_BYTES: dict[TunnelKind, int] = {"vxlan": 50, "geneve": 50, "gre": 38, "gtpu": 36}
 """What a tunnel on IPv4 adds to a frame; GTP-U carries IP, and so spares the inner Ethernet."""
 ID_BITS: dict[TunnelKind, int] = {"vxlan": 24, "geneve": 24, "gre": 32, "gtpu": 32}
@@ -28,15 +43,15 @@ class Encapsulation(Spec):
     """What tells tunnels apart: the VNI, the key of GRE (which may have none), or the TEID."""
     underlay: Layer3 = "ipv4"
     """The IP on which the tunnel is built."""
-    vlans: Annotated[tuple[Annotated[int, Field(ge=0, le=4095)], ...], Field(max_length=2)] = ()
+    vlans: Annotated[tuple[VlanId, ...], Field(max_length=2)] = ()
     """Ids of up to two outer VLAN tags, the first one outermost."""
 
     @property
     def added_bytes(self) -> int:
         """How much longer a frame is than without."""
         key = 4 if self.kind == "gre" and self.id is not None else 0
-        underlay = 20 if self.underlay == "ipv6" else 0
-        return TUNNEL_BYTES[self.kind] + key + underlay + 4 * len(self.vlans)
+        underlay = IPV6_BYTES if self.underlay == "ipv6" else 0
+        return TUNNEL_BYTES[self.kind] + key + underlay + TAG_BYTES * len(self.vlans)
 
     @model_validator(mode="after")
     def _tells_tunnels_apart(self) -> Self:
@@ -64,38 +79,185 @@ class Replay(Spec):
         return self
 
 
+class Bursts(Spec):
+    """Frames close together, then a gap, over and over (RFC 2544, section 21)."""
+
+    frames: Count
+    """Of each burst."""
+    gap: Duration
+    """From the last frame of a burst to the first one of the next."""
+
+    @model_validator(mode="after")
+    def _are_apart(self) -> Self:
+        if not self.gap.ns:
+            raise ValueError("gap: bursts without a gap are a load; leave `traffic.bursts` out")
+        return self
+
+    def count(self, load_fps: int, duration_ns: int) -> int:
+        """Return how many there is time for, one at least, if frames of each come at a load."""
+        period = Fraction(int(self.frames) * NANOSECONDS, load_fps) + self.gap.ns
+        return max(1, math.floor((duration_ns + self.gap.ns) / period))
+
+
 class TrafficProfile(Spec):
     """Frames, flows and direction of the offered traffic."""
 
-    frame_size: FrameSize
-    """Size with FCS; a list makes one case per size."""
+    imix: Imix | None = None
+    """A mix of sizes in place of one, as a genome of RFC 6985 (`7a4d1g`: seven frames of 64B, four
+    of 512B, one of 1518B, over and over) or as a list of `{size: 64, share: 7}`."""
+    frame_size: FrameSize = Field(default=MEAN_OF_A_MIX, validate_default=True)
+    """Size with FCS; a list makes one case per size. Of a mix the mean, which may be left out."""
     flows: Count = Count(1)
     """Distinct flows per direction; a list makes one case per number."""
+    vary: Literal["ip", "mac", "port"] = "ip"
+    """What flows differ by: IP addresses, source MAC addresses, or UDP ports."""
+    flow_order: Literal["in-order", "shuffled"] = "in-order"
+    """How flows follow each other; each is sent once before any is sent again."""
     direction: Directions = "both"
-    """`both` offers the same load each way at once, as RFC 2544 section 14 asks."""
+    """`both` offers a load each way at once, as RFC 2544 section 14 asks."""
+    bursts: Bursts | None = None
+    """Bursts of frames with a gap after each, in place of frames that are equally far apart. A load
+    is then the rate of the frames within a burst."""
+    reverse_load: Ratio = FULL
+    """What the reverse direction is offered of the load, with `direction: both`; a load and all
+    results are those of the forward direction then."""
+    destination: Destination = "unicast"
+    """Whom frames are for: the station at the other end, all of them (`broadcast`), or a group of
+    them (`multicast`), by their destination MAC address."""
+    vlans: Annotated[tuple[VlanId, ...], Field(max_length=2)] = ()
+    """Ids of up to two VLAN tags, the first one outermost; two are QinQ (IEEE 802.1ad)."""
+    mpls: Annotated[tuple[MplsLabel, ...], Field(max_length=3)] = ()
+    """Up to three MPLS labels, the first one outermost."""
+    layer3: Layer3 = "ipv4"
+    """IP of the frames; in a tunnel, of those that it carries."""
     encapsulation: Encapsulation | None = None
     """A tunnel that carries the frames; `frame_size` counts all of it. Flows differ inside."""
     replay: Replay | None = None
     """A capture file to send; `frame_size` is then the mean size by which shares of a line rate are
     reckoned. Frames may have up to 1518B, or up to that if it is more."""
 
+    @field_validator("frame_size", mode="before")
+    @classmethod
+    def _mean_of_a_mix(cls, value: object, info: ValidationInfo) -> object:
+        """Fill in the mean size of a mix; another one beside it would be a contradiction."""
+        ungiven = value == MEAN_OF_A_MIX
+        mix: Imix | None = info.data.get("imix")
+        if mix is None:
+            if ungiven and "imix" in info.data:
+                raise PydanticKnownError("missing")
+            return FrameSize.MINIMUM if ungiven else value  # a mix that is none is told already
+        given = mix.mean if ungiven or value is None else FrameSize.parse(value)
+        if given.bytes != mix.mean.bytes:
+            raise ValueError(
+                f"is {given}, and the frames of imix-{mix} have {mix.mean} on average; leave "
+                f"it out, or give traffic.frame_size={mix.mean}"
+            )
+        return mix.mean
+
     @model_validator(mode="after")
     def _frames_hold_their_headers(self) -> Self:
-        least = FrameSize.MINIMUM + (self.encapsulation.added_bytes if self.encapsulation else 0)
-        if self.frame_size.bytes < least:
-            raise ValueError(f"frames of {self.frame_size} cannot hold a tunnel: at least {least}B")
+        least = FrameSize.MINIMUM + self.header_bytes
+        if self.shortest.bytes < least:
+            setting = "imix" if self.imix else "frame_size"
+            raise ValueError(
+                f"{setting}: frames of {self.shortest} cannot hold their headers; they need at "
+                f"least {least}B"
+            )
         return self
 
-    @property
-    def evenly(self) -> bool:
-        """Whether frames are equally far apart, and not as they were in a file."""
-        return self.replay is None or self.replay.rhythm == "even"
+    @model_validator(mode="after")
+    def _a_tunnel_is_outside_of_all(self) -> Self:
+        tunnel = self.encapsulation
+        if tunnel is not None and (self.vlans or self.mpls):
+            setting = "vlans" if self.vlans else "mpls"
+            raise ValueError(
+                f"{setting}: nobody sees what is inside of {tunnel.kind}; outer tags of a tunnel "
+                "are encapsulation.vlans"
+            )
+        if tunnel is not None and (self.vary == "mac" or self.destination != "unicast"):
+            setting = "vary" if self.vary == "mac" else "destination"
+            raise ValueError(f"{setting}: MAC addresses are not visible inside of {tunnel.kind}")
+        return self
 
     @model_validator(mode="after")
     def _a_file_is_sent_as_it_is(self) -> Self:
-        if self.replay is not None and (self.encapsulation is not None or int(self.flows) != 1):
+        if self.replay is None:
+            return self
+        if self.encapsulation is not None or int(self.flows) != 1:
             raise ValueError("a file that is replayed has its own flows and tunnels: set neither")
+        for setting in FRAME_SETTINGS:
+            if getattr(self, setting) != type(self).model_fields[setting].default:
+                raise ValueError(
+                    f"{setting}: a file that is replayed has frames of its own; leave it out"
+                )
         return self
+
+    @model_validator(mode="after")
+    def _unequal_loads_are_two(self) -> Self:
+        if self.reverse_load == FULL:
+            return self
+        if self.direction != "both" or not self.reverse_load.value:
+            raise ValueError(
+                "reverse_load: is a share above 0 of what the forward direction is offered, with "
+                "direction: both; for one direction alone write `direction: forward`"
+            )
+        if not self.evenly:
+            what = "bursts" if self.bursts else "frames by the times of a file"
+            raise ValueError(f"reverse_load: {what} come equally fast each way")
+        return self
+
+    @property
+    def header_bytes(self) -> int:
+        """How much more room headers need than those of UDP on IPv4."""
+        tunnel = self.encapsulation.added_bytes if self.encapsulation else 0
+        tags = TAG_BYTES * (len(self.vlans) + len(self.mpls))
+        return tunnel + tags + (IPV6_BYTES if self.layer3 == "ipv6" else 0)
+
+    @property
+    def size_label(self) -> str:
+        """What cases with frames of that size, or of those sizes, are called."""
+        return str(self.frame_size) if self.imix is None else f"imix-{self.imix}"
+
+    @property
+    def mixed_sizes(self) -> bool:
+        """Whether frames of several sizes follow each other; RFC 9004 has no answer for such."""
+        return self.imix is not None or self.replay is not None
+
+    @property
+    def shortest(self) -> FrameSize:
+        """The smallest frames, unless they come from a file."""
+        return self.imix.shortest if self.imix else self.frame_size
+
+    @property
+    def longest(self) -> FrameSize:
+        """The largest frames, unless they come from a file."""
+        return self.imix.longest if self.imix else self.frame_size
+
+    @property
+    def outer_vlans(self) -> tuple[int, ...]:
+        """Ids of the VLAN tags that a switch sees, outermost first."""
+        return self.encapsulation.vlans if self.encapsulation else self.vlans
+
+    @property
+    def outer_layer3(self) -> Layer3:
+        """The IP that a switch sees."""
+        return self.encapsulation.underlay if self.encapsulation else self.layer3
+
+    @property
+    def evenly(self) -> bool:
+        """Whether frames are equally far apart, and not in bursts, or as they were in a file."""
+        return self.bursts is None and (self.replay is None or self.replay.rhythm == "even")
+
+
+FRAME_SETTINGS = ("imix", "bursts", "vary", "flow_order", "destination", "vlans", "mpls", "layer3")
+"""What makes frames other than in a file."""
+
+
+def size_of(traffic: Mapping[str, Any]) -> FrameSize:
+    """Return the frame size of a recorded traffic, exact also where it is the mean of a mix."""
+    if traffic.get("imix") is not None:
+        return Imix.parse(traffic["imix"]).mean
+    return FrameSize.parse(traffic["frame_size"])
 
 
 LATE_NS = 2_000_000

@@ -120,6 +120,10 @@ class Section:
         """Return the section without `keys`."""
         return replace(self, entries={k: e for k, e in self.entries.items() if k not in keys})
 
+    def only(self, *keys: str) -> Section:
+        """Return the section with nothing but `keys`, as far as it has them."""
+        return self.without(*(key for key in self.entries if key not in keys))
+
 
 Node = Scalar | Listing | Section
 

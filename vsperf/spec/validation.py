@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from vsperf.errors import Problem
+from vsperf.spec.document import EXTENDS, METHODS, SELECTION
 from vsperf.spec.messages import refusal
 from vsperf.spec.shape import ANY_NAME, Shape, kinds, shape
 from vsperf.spec.suggest import did_you_mean, listed, nearest, quoted
@@ -35,6 +36,8 @@ class Context:
 
 
 NOTHING = Shape()
+ABOUT_LAYERS = (SELECTION, EXTENDS, METHODS)
+"""Sections of a file that a resolved document has no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +203,7 @@ def _unknown(place: Place, mark: Mark, context: Context, prefix: str) -> Problem
     key = place.path[-1]
     inside = ".".join(filter(None, (prefix, *place.path[:-1])))
     where = f"in `{inside}`" if inside else "as a section"
-    known = [*place.parent.keys(), *(() if inside or not context.paths else ("use",))]
+    known = [*place.parent.keys(), *(() if inside or not context.paths else ABOUT_LAYERS)]
     others = [model for model in place.union.models if key in model.model_fields]
     why = None
     exact = [path for path in context.paths if path.endswith(f".{key}") and ANY_NAME not in path]

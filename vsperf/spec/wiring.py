@@ -9,10 +9,11 @@ generator plays the other end of: there the switch sees no frame.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from vsperf.spec.flows import link_mac
 from vsperf.spec.topology import Path, Topology, is_machine
-from vsperf.spec.traffic import Directions
+from vsperf.spec.traffic import Directions, TrafficProfile
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,12 @@ class Pass:
     """From where the frames come to where they go; the path turned round for the way back."""
     lane: int
     """Which of the parallel paths it is, counted from 0."""
+
+    @property
+    def ends(self) -> bool:
+        """Whether frames have passed the switch for the last time on their path."""
+        end = self.path[-1]
+        return self.leaves == end or self.leaves.startswith(f"{end}_")
 
 
 def nic_mac(machine: str, number: int) -> str:
@@ -124,6 +131,18 @@ def _mac(topology: Topology, path: Path, place: int, side: int) -> str:
         return link_mac(topology.links.index(hop))
     port = _port(topology, path, place, side)
     return nic_mac(hop, int(port.partition("_")[2]))
+
+
+def load_shares(topology: Topology, traffic: TrafficProfile) -> tuple[Fraction, ...]:
+    """Return what each way of the test traffic is offered of the load, in their order."""
+    ways = directions_of(topology, traffic.direction)
+    return tuple(load_share(topology, traffic, way) for way in ways)
+
+
+def load_share(topology: Topology, traffic: TrafficProfile, way: tuple[str, str]) -> Fraction:
+    """Return what one way is offered of the load."""
+    forward = any(way == (path[0], path[-1]) for path in topology.paths)
+    return Fraction(1) if forward else traffic.reverse_load.value
 
 
 def directions_of(topology: Topology, direction: Directions) -> tuple[tuple[str, str], ...]:

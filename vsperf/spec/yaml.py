@@ -141,7 +141,7 @@ class _Builder:
 
     def _scalar(self, event: yaml.ScalarEvent) -> None:
         self._count(1)
-        is_plain = event.style is None
+        is_plain = not event.style
         value = resolve(event.value) if is_plain else event.value
         if isinstance(value, str) and not is_plain_text(value):
             self._problem("the text holds a control character", "remove its escape")

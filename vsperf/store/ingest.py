@@ -21,6 +21,7 @@ from vsperf.record.run import (
     RunEnd,
     RunHeader,
     RunResume,
+    SecondLine,
     TrialLine,
 )
 from vsperf.store import lines
@@ -134,7 +135,7 @@ class _Rows:
 
     def _add(self, line: Line) -> None:
         match line:
-            case TrialLine():
+            case TrialLine() | SecondLine():
                 self._attempt(line.case)
             case CaseStart():
                 self._start(line.case)

@@ -24,6 +24,7 @@ from vsperf.record.run import (
     RunEnd,
     RunHeader,
     RunResume,
+    SecondLine,
     TrialLine,
 )
 from vsperf.record.trial import Trial
@@ -52,6 +53,8 @@ class Attempt:
     trials: tuple[Trial, ...]
     record: CaseRecord | None
     """None when the attempt was interrupted."""
+    seconds: int = 0
+    """How many seconds of long trials are recorded; `store.seconds` reads them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,9 +203,10 @@ class _OpenAttempt:
     start: CaseStart | None
     trials: list[Trial] = field(default_factory=list)
     record: CaseRecord | None = None
+    seconds: int = 0
 
     def frozen(self) -> Attempt:
-        return Attempt(self.start, tuple(self.trials), self.record)
+        return Attempt(self.start, tuple(self.trials), self.record, self.seconds)
 
 
 @dataclass(slots=True)
@@ -219,10 +223,9 @@ class _Collector:
             case CaseStart():
                 self._of(number, line.case).append(_OpenAttempt(line))
             case TrialLine():
-                attempts = self._of(number, line.case)
-                if not attempts or attempts[-1].record is not None:
-                    raise self._disorder(number, f"a trial of {line.case}, which is not running")
-                attempts[-1].trials.append(line.trial)
+                self._running(number, line.case, "a trial").trials.append(line.trial)
+            case SecondLine():  # there may be many, and they stay on disk
+                self._running(number, line.case, "a second").seconds += 1
             case CaseRecord():
                 attempts = self._of(number, line.case)
                 if not attempts or attempts[-1].record is not None:
@@ -235,6 +238,12 @@ class _Collector:
                 self.end = line
             case RunHeader():
                 raise self._disorder(number, "a second header")
+
+    def _running(self, number: int, key: str, what: str) -> _OpenAttempt:
+        attempts = self._of(number, key)
+        if not attempts or attempts[-1].record is not None:
+            raise self._disorder(number, f"{what} of {key}, which is not running")
+        return attempts[-1]
 
     def _of(self, number: int, key: str) -> list[_OpenAttempt]:
         if key not in self.attempts:

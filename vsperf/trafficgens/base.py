@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, Self
 
 from vsperf.host.cpus import Needs
 from vsperf.host.workspace import Workspace
 from vsperf.record.host import Calibration, Stalls
+from vsperf.record.load import RateStep
 from vsperf.record.plan import Endpoint, Placement, Step
-from vsperf.record.trial import TrialCounts
+from vsperf.record.sample import Sample
+from vsperf.record.trial import Event, TrialCounts
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
 
@@ -24,6 +27,38 @@ class TrialRequest:
     duration_ns: int
     latency: bool = False
     """Whether a latency histogram is wanted."""
+    steps: tuple[RateStep, ...] = ()
+    """Loads that follow each other without a pause, in place of one: see `of_steps`."""
+    latency_after_ns: int = 0
+    """Only frames that leave from this moment of the trial on count for the histogram, and the
+    first of them is told by itself (RFC 2544, section 26.2)."""
+    latency_ranges: tuple[tuple[int, int], ...] = ()
+    """Up to four ranges of frames of each direction, first and last, counted from 0; each has a
+    histogram of its own. Frame s is the (s // F)-th of its flow where F flows take turns."""
+    event: Event | None = None
+    """What is done to a switch that is a model, and when; of a real one it is not known before."""
+    headers: bool = False
+    """Whether the headers of the first frames that arrive are wanted."""
+
+    @classmethod
+    def of_steps(cls, *steps: RateStep, latency: bool = False) -> Self:
+        """Return a trial of several loads; the first one stands for it where there can be one."""
+        duration_ns = sum(step.duration_ns for step in steps)
+        return cls(steps[0].load_fps, duration_ns, latency, steps)
+
+    @property
+    def parts(self) -> tuple[RateStep, ...]:
+        """The steps, or the one load."""
+        return self.steps or (RateStep(self.load_fps, self.duration_ns),)
+
+    @property
+    def frames(self) -> int:
+        """What is to be sent per direction."""
+        return sum(step.frames for step in self.parts)
+
+
+OnSample = Callable[[Sample], None]
+"""Told about once a second, while frames are sent, how a trial is going."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +74,11 @@ class Noise:
 class GeneratorSession(Protocol):
     """A generator that is connected and ready."""
 
-    def run(self, request: TrialRequest) -> TrialCounts:
-        """Send, stop, drain until the counters rest, read them; raises `ComponentError`."""
+    def run(self, request: TrialRequest, on_sample: OnSample | None = None) -> TrialCounts:
+        """Send, stop, drain until the counters rest, read them; raises `ComponentError`.
+
+        What `on_sample` raises ends the session: frames are still being sent.
+        """
         ...
 
     def failure(self) -> str | None:

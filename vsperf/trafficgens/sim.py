@@ -14,11 +14,12 @@ from vsperf.record.host import Calibration
 from vsperf.record.plan import Endpoint, Placement, Step
 from vsperf.record.trial import TrialCounts
 from vsperf.simulation.generator import Fault, GeneratorSettings
-from vsperf.simulation.path import SimulatedPath, Way
+from vsperf.simulation.path import Asked, SimulatedPath, Way
 from vsperf.simulation.switch import ENDPOINT_KIND, SwitchModel
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
-from vsperf.trafficgens.base import Noise, TrialRequest
+from vsperf.spec.wiring import load_share
+from vsperf.trafficgens.base import Noise, OnSample, TrialRequest
 
 
 class SimulatedGeneratorSpec(GeneratorSettings, DriverSpec):
@@ -34,15 +35,25 @@ class SimulatedSession:
     path: SimulatedPath
     closed: bool = False
 
-    def run(self, request: TrialRequest) -> TrialCounts:
+    def run(self, request: TrialRequest, on_sample: OnSample | None = None) -> TrialCounts:
         if self.closed:
             raise ComponentError("the simulated generator is no longer connected")
-        if request.load_fps <= 0 or request.duration_ns <= 0:
+        if any(min(step.load_fps, step.duration_ns) <= 0 for step in request.parts):
             raise ComponentError(
                 f"a trial of {request.load_fps} fps for {request.duration_ns} ns cannot be made",
                 why="load and duration must be above zero",
             )
-        return self.path.run(request.load_fps, request.duration_ns, request.latency)
+        return self.path.run(
+            Asked(
+                request.parts,
+                request.latency,
+                request.latency_after_ns,
+                request.latency_ranges,
+                request.event,
+                on_sample,
+                request.headers,
+            )
+        )
 
     def failure(self) -> str | None:
         return "the simulated generator is no longer connected" if self.closed else None
@@ -162,6 +173,11 @@ def _ways(
         )
     speed = {name: link.speed for name, link in case.testbed.links.items()}
     return tuple(
-        Way(enters, leaves, entry=speed[enters], exit=speed[leaves])
-        for enters, leaves in directions
+        Way(
+            *way,
+            entry=speed[way[0]],
+            exit=speed[way[1]],
+            share=load_share(case.topology, case.traffic, way),
+        )
+        for way in directions
     )

@@ -6,7 +6,7 @@ A machine may be a real guest, or a process that does what a guest would do.
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from vsperf.host.cpus import Needs
 from vsperf.host.workspace import Workspace
@@ -26,6 +26,13 @@ class RunningMachines(Protocol):
         """
         ...
 
+    def reboot(self) -> None:
+        """Let all machines start anew, as after a reboot, and wait until they forward again.
+
+        Switch and generator go on meanwhile. Raises `ComponentError` as `await_forwarding` does.
+        """
+        ...
+
     def failure(self) -> str | None:
         """Return why a machine no longer works, such as `vm1 was killed by SIGKILL`, or None."""
         ...
@@ -40,6 +47,15 @@ class RunningMachines(Protocol):
 
     def access(self) -> tuple[str, ...]:
         """Return the commands by which a person gets at the machines."""
+        ...
+
+
+@runtime_checkable
+class ModelledMachines(Protocol):
+    """Machines that are models: what is done to them happens in the time of a trial."""
+
+    def away_ns(self) -> int:
+        """Return for how long they forward nothing when they reboot."""
         ...
 
 

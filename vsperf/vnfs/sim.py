@@ -4,31 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
+from vsperf.errors import UsageError
 from vsperf.host.cpus import Needs
 from vsperf.host.workspace import Workspace
 from vsperf.record.machine import MachineCounters
 from vsperf.record.plan import Placement, Step, Wire
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
+from vsperf.units import Duration
 
 
 class SimulatedVnfSpec(DriverSpec):
-    """Settings of simulated machines; none of them changes a number."""
+    """Settings of simulated machines; none changes a number, but where they reboot."""
 
     kind: Literal["sim"]
     queues: int = Field(default=1, ge=1)
     """Accepted so that testcases about queues can be tried; a model has none."""
+    reboot_takes: Duration = Duration(2_000_000_000)
+    """For how long they forward nothing when they reboot."""
 
 
+@dataclass(frozen=True, slots=True)
 class SimulatedMachines:
     """Machines that lose nothing and take no time."""
 
+    spec: SimulatedVnfSpec
+
     def await_forwarding(self) -> None:
         pass
+
+    def reboot(self) -> None:
+        """Nothing runs that could stay away: a trial is told for how long it would (`away_ns`)."""
+
+    def away_ns(self) -> int:
+        return self.spec.reboot_takes.ns
 
     def failure(self) -> str | None:
         return None
@@ -73,4 +87,14 @@ class SimulatedVnf:
         placement: Placement,
         workspace: Workspace,
     ) -> Iterator[SimulatedMachines]:
-        yield SimulatedMachines()
+        yield SimulatedMachines(_spec_of(case))
+
+
+def _spec_of(case: CaseSpec) -> SimulatedVnfSpec:
+    if not isinstance(case.vnf, SimulatedVnfSpec):
+        kind = None if case.vnf is None else case.vnf.kind
+        raise UsageError(
+            f"simulated machines were given settings of kind {kind!r}",
+            fix="--set vnf.kind=sim",
+        )
+    return case.vnf

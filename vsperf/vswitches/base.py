@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from vsperf.host.cpus import Needs
 from vsperf.host.workspace import Workspace
 from vsperf.record.plan import Endpoint, Placement, Step, Wire
 from vsperf.record.switch import SwitchCounters
+from vsperf.record.trial import TrialCounts
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.wiring import Nic
+
+Rules = Literal["port", "network", "l2", "l3", "l4", "learn"]
+"""By what a switch is told to forward: where a frame came in; that and an IP network, for which it
+has to look into each frame; what tells the streams of the traffic apart; or, as `learn`, as a
+bridge that learns from the frames themselves behind which port each address is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +70,32 @@ class RunningSwitch(Protocol):
         """End the switch and start it again, ports and rules included, while others go on."""
         ...
 
+    def forget_flows(self) -> None:
+        """Forget which flows were seen: the next frame of each is looked up in the rules.
+
+        A switch that learns addresses forgets these, too.
+        """
+        ...
+
+    def change_rules(self, count: int) -> None:
+        """Add so many rules that no frame of a test matches; below 0, take those out again."""
+        ...
+
     def access(self) -> tuple[str, ...]:
         """Return the commands by which a person looks at the running switch."""
+        ...
+
+
+@runtime_checkable
+class ModelledSwitch(Protocol):
+    """A running switch that is a model: what is done to it happens in the time of a trial."""
+
+    def away_ns(self, *, kill: bool) -> int:
+        """Return for how long it forwards nothing when it is restarted."""
+        ...
+
+    def carried(self, counts: TrialCounts, duration_ns: int) -> None:
+        """Be told which frames it had to do with in a trial, as it saw none."""
         ...
 
 

@@ -18,6 +18,8 @@ from vsperf.record.plan import Endpoint, Placement, Step
 from vsperf.record.switch import SwitchCounters
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
+from vsperf.spec.method import GIVEN_OTHER_RULES, MADE_TO_FORGET, RESTARTED
+from vsperf.spec.modify import Modify
 from vsperf.vswitches.base import SwitchPlan
 
 VIRTUAL_DEVICE = "net_"
@@ -25,9 +27,11 @@ VIRTUAL_DEVICE = "net_"
 
 
 class ExternalSpec(DriverSpec):
-    """Settings of a switch that others deploy: there are none."""
+    """Settings of a switch that others deploy: they only say what it was set up for."""
 
     kind: Literal["external"]
+    modify: Modify | None = None
+    """What the device was set up to change in each frame; it is looked for where frames arrive."""
 
 
 class RunningExternal:
@@ -45,8 +49,25 @@ class RunningExternal:
     def facts(self) -> dict[str, Any]:
         return {}
 
+    def restart(self, *, kill: bool) -> None:
+        raise _out_of_reach(RESTARTED)
+
+    def forget_flows(self) -> None:
+        raise _out_of_reach(MADE_TO_FORGET)
+
+    def change_rules(self, count: int) -> None:
+        raise _out_of_reach(GIVEN_OTHER_RULES)
+
     def access(self) -> tuple[str, ...]:
         return ()
+
+
+def _out_of_reach(what: str) -> UsageError:
+    return UsageError(
+        f"a switch that others deploy cannot be {what}",
+        why="vsperf does not reach it, but by the frames that it forwards",
+        fix="choose a testcase that does nothing to the switch, or a switch that vsperf deploys",
+    )
 
 
 class ExternalSwitch:
@@ -67,6 +88,8 @@ class ExternalSwitch:
                 why="vsperf does not deploy it, so it cannot plug machines in",
                 fix="--set topology=p2p, whatever the frames pass inside of the device under test",
             )
+        if case.search.done_to_switch is not None:
+            raise _out_of_reach(case.search.done_to_switch)
         endpoints = tuple(_endpoint(case, link) for link in case.topology.links)
         ends = ", ".join(f"{endpoint.link} ({endpoint.address})" for endpoint in endpoints)
         action = f"deploy nothing: what is tested lies between {ends}"

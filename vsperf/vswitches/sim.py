@@ -4,26 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from vsperf.errors import UsageError
 from vsperf.host.cpus import Needs
 from vsperf.host.workspace import Workspace
 from vsperf.record.plan import Endpoint, Placement, Step
 from vsperf.record.switch import SwitchCounters
+from vsperf.record.trial import TrialCounts
+from vsperf.simulation.addresses import AddressTable
 from vsperf.simulation.switch import ENDPOINT_KIND, SwitchModel, SwitchSettings
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
-from vsperf.vswitches.base import SwitchPlan
+from vsperf.units import FrameSize, LinkSpeed, Rate
+from vsperf.vswitches.base import Rules, SwitchPlan
 
 
 class SimulatedSwitchSpec(SwitchSettings, DriverSpec):
     """Settings of the simulated switch."""
 
     kind: Literal["sim"]
+    flows: Rules = "port"
+    """Rules, as other switches have them. A model looks each flow up, whatever they are; with
+    `learn` it is a bridge that learns addresses, too."""
+    address_table: Annotated[int, Field(ge=1)] = 8192
+    """Addresses that a bridge has room for."""
+    learns: Rate | None = None
+    """Addresses that a bridge can learn in a second, such as `20kfps`; as many as come when not
+    given."""
 
     @model_validator(mode="after")
     def _capacity_needs_no_line(self) -> Self:
@@ -31,12 +42,35 @@ class SimulatedSwitchSpec(SwitchSettings, DriverSpec):
             raise ValueError("capacity belongs to the switch and not to a line; write it as 5Mpps")
         return self
 
+    @model_validator(mode="after")
+    def _learning_needs_no_line(self) -> Self:
+        if self.learns is not None and self.learns.unit == "%":
+            raise ValueError("learns belongs to the switch and not to a line; write it as 20kfps")
+        return self
+
+    @property
+    def table(self) -> AddressTable | None:
+        """The table of a bridge; None of a switch that is told where to forward."""
+        if self.flows != "learn":
+            return None
+        rate = self.learns
+        per_second = None if rate is None else rate.frames_per_second(FrameSize(64), LinkSpeed(1))
+        return AddressTable(self.address_table, per_second)
+
 
 @dataclass
 class RunningModel:
     """A model is well for as long as it is deployed; whether it forwards, only frames tell."""
 
+    spec: SimulatedSwitchSpec = field(default_factory=lambda: SimulatedSwitchSpec(kind="sim"))
+    addresses_each: int = 1
+    """Addresses that the frames of one direction come from."""
     stopped: bool = False
+    table: AddressTable | None = field(init=False)
+    _lost: int = 0
+
+    def __post_init__(self) -> None:
+        self.table = self.spec.table
 
     def failure(self) -> str | None:
         return "the simulated switch was stopped" if self.stopped else None
@@ -45,15 +79,34 @@ class RunningModel:
         pass
 
     def counters(self) -> SwitchCounters | None:
-        return None
+        if self.table is None:
+            return None
+        return SwitchCounters(drops={"model": self._lost}, addresses=self.table.counts)
+
+    def carried(self, counts: TrialCounts, duration_ns: int) -> None:
+        for way in counts.directions:
+            self._lost += way.sent_frames - way.good_frames
+            if self.table is not None:
+                seen = min(way.sent_frames, self.addresses_each)
+                self.table.see(way.name, seen, duration_ns)
 
     def facts(self) -> dict[str, Any]:
         return {}
 
     def restart(self, *, kill: bool) -> None:
+        """Nothing runs that could stay away: a trial is told for how long it would (`away_ns`)."""
+
+    def away_ns(self, *, kill: bool) -> int:
+        return (self.spec.kill_takes if kill else self.spec.restart_takes).ns
+
+    def forget_flows(self) -> None:
+        if self.table is not None:  # a model knows no flow
+            self.table.flush()
+
+    def change_rules(self, count: int) -> None:
         raise UsageError(
-            "a simulated switch cannot be restarted",
-            why="nothing runs that could stay away",
+            "a simulated switch has no rules that could be changed",
+            why="its numbers would say that changes cost nothing",
             fix="choose a testbed with a real switch, such as --testbed local",
         )
 
@@ -83,11 +136,15 @@ class SimulatedSwitch:
             cost=spec.cost,
             capacity=spec.capacity,
             behaviour=spec.behaviour,
+            upcall_takes=spec.upcall_takes,
+            modify=spec.modify,
+            modifies=spec.modifies,
             ports=links,
             passes=max(len(path) - 1 for path in case.topology.paths),
         )
         kind = spec.behaviour.kind
-        step = Step(component="vswitch", action=f"simulate a switch that behaves as `{kind}`")
+        done = f", and modifies frames: {case.modify}" if case.modify.anything else ""
+        step = Step(component="vswitch", action=f"simulate a switch that behaves as `{kind}`{done}")
         address = model.address()
         endpoints = [Endpoint(link=link, kind=ENDPOINT_KIND, address=address) for link in links]
         return SwitchPlan((step,), tuple(endpoints))
@@ -99,7 +156,8 @@ class SimulatedSwitch:
     def start(
         self, case: CaseSpec, plan: SwitchPlan, placement: Placement, workspace: Workspace
     ) -> Iterator[RunningModel]:
-        running = RunningModel()
+        apart = case.traffic.vary == "mac"
+        running = RunningModel(_spec_of(case), int(case.traffic.flows) if apart else 1)
         try:
             yield running
         finally:

@@ -15,23 +15,6 @@
 #include "engine_private.h"
 #include "transmit.h"
 
-static struct histogram *
-ready_histogram(struct histogram *histogram)
-{
-	if (histogram == NULL)
-		histogram = rte_malloc("histogram", sizeof(*histogram), RTE_CACHE_LINE_SIZE);
-	if (histogram != NULL)
-		histogram_clear(histogram);
-	return histogram;
-}
-
-static void
-drop_histogram(struct histogram **histogram)
-{
-	rte_free(*histogram);
-	*histogram = NULL;
-}
-
 /* A window for this trial's rate; that of the last one, if it is as great. */
 static bool
 ready_window(struct window *window, uint64_t size)
@@ -64,24 +47,8 @@ clear_watch(struct watch *watch, uint64_t intended)
 	watch->corrupted = 0;
 	watch->misrouted = 0;
 	watch->wrong_size = 0;
-	watch->last_sequence = UINT64_MAX - 1; /* before no frame at all */
-	watch->last_latency = 0;
 	memset(watch->arrived, 0, sizeof(watch->arrived));
-}
-
-/* Histograms that a trial asks for; those of the last one are used again or dropped. */
-static bool
-ready_watch_histograms(struct watch *watch, const struct trial_request *request)
-{
-	if (!request->latency && !request->variation)
-		drop_histogram(&watch->latency);
-	else if ((watch->latency = ready_histogram(watch->latency)) == NULL)
-		return false;
-	if (!request->variation)
-		drop_histogram(&watch->variation);
-	else if ((watch->variation = ready_histogram(watch->variation)) == NULL)
-		return false;
-	return true;
+	gaps_clear(watch->gaps);
 }
 
 static bool
@@ -91,7 +58,7 @@ prepare_worker(struct engine *engine, struct worker *worker, const struct trial_
 
 	worker->trial = request->number;
 	worker->check_fill = request->check_fill;
-	worker->departure_error = ready_histogram(worker->departure_error);
+	worker->departure_error = collect_histogram(worker->departure_error);
 	if (worker->departure_error == NULL)
 		return false;
 	worker->quiet_cycles = 0;
@@ -118,9 +85,10 @@ prepare_worker(struct engine *engine, struct worker *worker, const struct trial_
 
 		clear_watch(&worker->watch[i], frames);
 		if (!ready_window(&worker->watch[i].window, window_size(
-				request->own_times ? 0 : request->rate_mfps[part->stream] / part->of, frames,
+				request->own_times ? 0 :
+				steps_fastest(request, part->stream) / part->of, frames,
 				engine->senders)) ||
-				!ready_watch_histograms(&worker->watch[i], request))
+				!collect_ready_latency(engine, worker, &engine->sender[i], request))
 			return false;
 	}
 	for (i = 0; i < worker->senders; i++)
@@ -128,79 +96,10 @@ prepare_worker(struct engine *engine, struct worker *worker, const struct trial_
 	return true;
 }
 
-/* With 16 bits of fraction. A frame slower than one in a day has no neighbour in a burst. */
-static uint64_t
-cycles_between(uint64_t rate_mfps, uint64_t tsc_hz)
-{
-	__extension__ typedef unsigned __int128 wide;
-
-	return rate_mfps == 0 ? 0 :
-		(uint64_t)(((wide)tsc_hz * 1000 << 16) / rate_mfps);
-}
-
-static void
-clear_sender(struct sender *sender, const struct trial_request *request, unsigned int streams,
-	uint64_t tsc_hz)
-{
-	const struct part *part = &sender->part;
-	uint64_t rate_mfps = request->rate_mfps[part->stream];
-
-	sender->trial = request->number;
-	sender->paced = rate_mfps != 0 || request->own_times;
-	sender->burst = sender->paced ? request->burst : PORT_BURST;
-	sender->intended = part_share(part, request->frames[part->stream]);
-	sender->next = 0;
-	sender->sent = 0;
-	sender->sent_bytes = 0;
-	sender->first_sent_tsc = 0;
-	sender->last_sent_tsc = 0;
-	sender->retries = 0;
-	memset(&sender->pauses, 0, sizeof(sender->pauses));
-	sender->last_refusal = 0;
-	sender->full_cycles = 0;
-	sender->no_buffers = 0;
-	sender->position = 0;
-	sender->held = 0;
-	sender->earliest = 0;
-	sender->step = request->own_times ? 0 : cycles_between(rate_mfps, tsc_hz * part->of);
-	/* Not all at once: a port that takes one frame after another need not hold one of each. */
-	pacer_init(&sender->pacer, tsc_hz, rate_mfps,
-		cycles_between(rate_mfps, tsc_hz) / streams * part->stream >> 16);
-	sender->phase = pacer_when(&sender->pacer, part->index);
-	/* Of so many frames one is the part's, as if seconds were as much longer. */
-	pacer_init(&sender->pacer, tsc_hz * part->of, rate_mfps, 0);
-	if (request->own_times && sender->replay != NULL) {
-		schedule_init(&sender->schedule, sender->replay, rate_mfps, tsc_hz);
-		sender->pacer.schedule = &sender->schedule;
-		sender->phase = 0;
-	}
-}
-
-static bool
-prepare_result(struct engine *engine, const struct trial_request *request)
-{
-	struct trial_result *result = &engine->result;
-	unsigned int i;
-
-	for (i = 0; i < engine->traffic.streams; i++) {
-		struct stream_result *stream = &result->stream[i];
-
-		if (!request->latency)
-			drop_histogram(&stream->latency);
-		else if ((stream->latency = ready_histogram(stream->latency)) == NULL)
-			return false;
-		if (!request->variation)
-			drop_histogram(&stream->variation);
-		else if ((stream->variation = ready_histogram(stream->variation)) == NULL)
-			return false;
-	}
-	return true;
-}
-
 int
 collect_prepare(struct engine *engine, const struct trial_request *request, struct error *error)
 {
-	bool ready = prepare_result(engine, request);
+	bool ready = collect_ready_results(engine, request) && live_ready(engine, request);
 	unsigned int i;
 
 	for (i = 0; i < engine->workers && ready; i++)
@@ -208,8 +107,7 @@ collect_prepare(struct engine *engine, const struct trial_request *request, stru
 	if (!ready)
 		return error_set(error, -ENOMEM, "no-memory", "no memory for histograms and windows");
 	for (i = 0; i < engine->senders; i++)
-		clear_sender(&engine->sender[i], request, engine->traffic.streams,
-			engine->tsc_hz);
+		collect_clear_sender(engine, &engine->sender[i], request);
 	return 0;
 }
 
@@ -218,16 +116,15 @@ collect_free(struct engine *engine)
 {
 	unsigned int i;
 
-	for (i = 0; i < TGEN_MAX_STREAMS; i++) {
-		drop_histogram(&engine->result.stream[i].latency);
-		drop_histogram(&engine->result.stream[i].variation);
-	}
+	live_free(engine);
+	for (i = 0; i < TGEN_MAX_STREAMS; i++)
+		collect_free_result(&engine->result.stream[i]);
 	for (i = 0; i < engine->workers; i++)
-		drop_histogram(&engine->worker[i]->departure_error);
+		collect_drop_histogram(&engine->worker[i]->departure_error);
 }
 
 static void
-add_watch(struct stream_result *result, const struct watch *watch)
+add_watch(const struct engine *engine, struct stream_result *result, const struct watch *watch)
 {
 	unsigned int i;
 
@@ -251,35 +148,7 @@ add_watch(struct stream_result *result, const struct watch *watch)
 	result->wrong_size += watch->wrong_size;
 	for (i = 0; i < TGEN_MAX_PORTS; i++)
 		result->arrived[i] += watch->arrived[i];
-	if (result->latency != NULL && watch->latency != NULL)
-		histogram_merge(result->latency, watch->latency);
-	if (result->variation != NULL && watch->variation != NULL)
-		histogram_merge(result->variation, watch->variation);
-}
-
-static void
-add_replay(struct stream_result *result, const struct sender *sender, const struct port *receives)
-{
-	result->replays = true;
-	result->unmarked = replay_count_unmarked(sender->replay, sender->sent);
-	result->several_queues = receives->receive_queues > 1;
-}
-
-static void
-add_sender(struct stream_result *result, const struct sender *sender)
-{
-	/* Without a bound but time, what was intended is what was sent. */
-	uint64_t intended = sender->intended == TGEN_48_BITS ? sender->sent : sender->intended;
-
-	result->intended += intended;
-	result->refused += transmit_refused(sender, intended - sender->sent);
-	if (sender->sent == 0)
-		return;
-	if (result->sent == 0 || sender->first_sent_tsc < result->first_sent_tsc)
-		result->first_sent_tsc = sender->first_sent_tsc;
-	result->last_sent_tsc = RTE_MAX(result->last_sent_tsc, sender->last_sent_tsc);
-	result->sent += sender->sent;
-	result->sent_bytes += sender->sent_bytes;
+	collect_latency(result, watch, &engine->request);
 }
 
 /* A part of a stream, as it was sent, and as each worker saw it arrive. */
@@ -290,23 +159,20 @@ collect_part(struct engine *engine, unsigned int index)
 	struct stream_result *result = &engine->result.stream[sender->part.stream];
 	unsigned int i;
 
-	add_sender(result, sender);
-	if (sender->replay != NULL)
-		add_replay(result, sender, &engine->port[
-			engine->traffic.stream[sender->part.stream].receive_port]);
+	collect_sender(engine, sender);
 	for (i = 0; i < engine->workers; i++)
 		if (engine->worker[i]->receivers != 0)
-			add_watch(result, &engine->worker[i]->watch[index]);
+			add_watch(engine, result, &engine->worker[i]->watch[index]);
+	collect_last_loss(engine, index);
 }
 
 static void
 clear_result(struct stream_result *result)
 {
-	struct histogram *latency = result->latency, *variation = result->variation;
+	const struct latency_result latency = result->latency;
 
 	memset(result, 0, sizeof(*result));
 	result->latency = latency;
-	result->variation = variation;
 }
 
 static void

@@ -163,6 +163,22 @@ away_of(const struct engine *engine, const struct sender *sender)
 	return NULL; /* every sender has a worker */
 }
 
+/* A slot with the end of a step counts at the rate of the next. */
+static void
+add_refused(const struct sender *sender, const struct slot_grid *grid, uint64_t *refused)
+{
+	const struct steps *steps = &sender->steps;
+	const uint64_t *full = sender->slots->full;
+	uint32_t from = 0, to;
+	unsigned int i;
+
+	for (i = 0; i < steps->now; i++, from = to) {
+		to = slot_of(grid, steps->of[i + 1].due_tsc);
+		slots_add_refused(refused, full, from, to, steps->pace[i].pace.distance);
+	}
+	slots_add_refused(refused, full, from, grid->count, sender->pacer.pace.distance);
+}
+
 static void
 collect_part_slots(struct engine *engine, unsigned int index)
 {
@@ -178,7 +194,7 @@ collect_part_slots(struct engine *engine, unsigned int index)
 	cut_lane(sender->slots->held, away, width, count - 1);
 	add(lane[SLOT_SENT], sender->slots->sent, count);
 	add(lane[SLOT_HELD], sender->slots->held, count);
-	slots_add_refused(&slots->grid, lane[SLOT_REFUSED], sender->slots->full, sender->step);
+	add_refused(sender, &slots->grid, lane[SLOT_REFUSED]);
 	for (i = 0; i < engine->workers; i++) {
 		const struct watch *watch = engine->worker[i]->watch;
 

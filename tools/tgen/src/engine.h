@@ -41,11 +41,30 @@ struct port_facts {
 	uint64_t virtio_features;
 };
 
+/* Of one step of a trial. */
+struct step_result {
+	uint64_t intended, sent, refused;
+	uint64_t due_tsc, began_tsc; /* its first frame; 0: there was none */
+};
+
+/* Latencies of one stream [TSC cycles]; NULL where not asked for. */
+struct latency_result {
+	struct histogram *all; /* or those from a moment on, where these are asked for */
+	struct histogram *variation;
+	struct histogram *range[TGEN_MAX_RANGES];
+	uint64_t first_frame; /* the first one from that moment on; UINT64_MAX: none came */
+	uint64_t first_tsc, first_latency;
+};
+
 /* Counters of one stream, from sender and receiver. */
 struct stream_result {
 	uint64_t intended, sent, sent_bytes;
 	uint64_t refused; /* not sent because the port was full to the end */
 	uint64_t first_sent_tsc, last_sent_tsc;
+	uint8_t steps;
+	struct step_result step[TGEN_MAX_STEPS];
+	uint64_t last_loss_tsc; /* when the last frame left that is lost, or that no port took; 0: none */
+	bool last_loss_unknown; /* frames are lost, and nobody can tell when they left */
 	uint64_t received, received_bytes; /* every arrival that is of this trial and stream */
 	uint64_t arrived[TGEN_MAX_PORTS]; /* received, by the port where it came in */
 	uint64_t distinct; /* received without duplicates, corrupted and misrouted ones */
@@ -63,8 +82,7 @@ struct stream_result {
 	uint64_t unmarked; /* sent without a mark; nothing above but `sent` counts them */
 	uint64_t unmarked_received; /* without a mark, where they should arrive */
 	bool several_queues; /* frames came by more than one, so nobody knows in which order */
-	struct histogram *latency; /* [TSC cycles]; NULL when not asked for */
-	struct histogram *variation;
+	struct latency_result latency;
 };
 
 struct port_result {
@@ -115,7 +133,12 @@ struct trial_result {
 /* A reading in mid-trial; approximate by nature. */
 struct live {
 	uint64_t elapsed_ns;
-	uint64_t sent[TGEN_MAX_STREAMS], received[TGEN_MAX_STREAMS];
+	struct live_stream {
+		uint64_t sent, received;
+		uint64_t refused; /* due by now, and the port did not take it */
+		uint64_t lost; /* missing before a frame that arrived */
+		bool lost_unknown; /* each of several workers sees some frames only */
+	} stream[TGEN_MAX_STREAMS];
 };
 
 enum engine_state { ENGINE_IDLE, ENGINE_RUNNING, ENGINE_DONE };
@@ -144,6 +167,8 @@ int engine_start(struct engine *engine, const struct trial_request *request, str
 /* Call often (every few ms): notices the end of sending, then of the drain. */
 enum engine_state engine_poll(struct engine *engine);
 void engine_live(const struct engine *engine, struct live *live);
+/* Latencies that were counted since the last look in this trial; NULL when none are. To within a bucket. */
+const struct histogram *engine_live_latency(struct engine *engine, unsigned int stream);
 /* Stop sending within one round of the workers' loops; the trial then drains as usual. */
 void engine_stop(struct engine *engine);
 /* After ENGINE_DONE; valid until the next start. */

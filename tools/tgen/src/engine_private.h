@@ -60,7 +60,9 @@ struct engine {
 	struct trial_result result;
 	struct slots slots; /* of the result */
 	struct events events;
+	struct live_latency *live[TGEN_MAX_STREAMS]; /* NULL where no latencies are counted */
 	struct clock_moment begun;
+	uint64_t begin_tsc; /* when workers begin that agreed on it */
 	uint64_t drain_deadline;
 	struct capture_request capture[TGEN_MAX_PORTS];
 	struct learning learning;
@@ -108,7 +110,29 @@ void captures_forget(struct engine *engine);
 int collect_prepare(struct engine *engine, const struct trial_request *request,
 	struct error *error);
 void collect_results(struct engine *engine);
+/* A histogram that is empty, new unless there is one; NULL without memory for it. Histograms of
+ * latency, made ready and put together. collect_latency.c
+ */
+struct histogram *collect_histogram(struct histogram *histogram);
+void collect_drop_histogram(struct histogram **histogram);
+bool collect_ready_latency(const struct engine *engine, struct worker *worker,
+	const struct sender *sender, const struct trial_request *request);
+bool collect_ready_results(struct engine *engine, const struct trial_request *request);
+void collect_latency(struct stream_result *result, const struct watch *watch,
+	const struct trial_request *request);
+void collect_free_details(struct watch *watch);
+void collect_free_result(struct stream_result *result);
+/* The same of what one part of a stream sends. collect_senders.c */
+void collect_clear_sender(struct engine *engine, struct sender *sender,
+	const struct trial_request *request);
+void collect_sender(struct engine *engine, const struct sender *sender);
+/* When the last of a part's frames left that are lost. collect_loss.c */
+void collect_last_loss(struct engine *engine, unsigned int index);
 void collect_free(struct engine *engine);
+
+/* Nothing was looked at in the trial to come; and give the room for it back. live.c */
+bool live_ready(struct engine *engine, const struct trial_request *request);
+void live_free(struct engine *engine);
 
 /* Slots of time and events: get room for them, say when several workers begin together, put them
  * together, and give the room back. collect_slots.c

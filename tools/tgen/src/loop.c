@@ -15,6 +15,7 @@
 #include "slots_worker.h"
 #include "stalls_worker.h"
 #include "transmit.h"
+#include "transmit_steps.h"
 
 #define PARKED_SLEEP_US 200
 #define WAITING_SLEEP_US 50
@@ -68,6 +69,7 @@ start_clock(struct worker *worker)
 		worker->sender[i]->pacer.start_tsc = worker->started_tsc + worker->sender[i]->phase;
 	for (i = 0; i < worker->receivers; i++)
 		worker->receiver[i]->calm_tsc = worker->last_tick;
+	steps_begin(worker);
 	slots_begin(worker);
 }
 
@@ -155,11 +157,13 @@ send_round(struct worker *worker, struct round *round)
 
 	if (unlikely(worker->away_cycles != 0))
 		pause_schedules(worker);
-	end = worker->started_tsc + worker->duration_cycles + worker->paused_cycles;
+	end = worker->started_tsc + worker->end_cycles + worker->paused_cycles;
 	/* Frames that are due by the end may still leave a moment later: the loop is not infinitely
 	 * fast, and without it the last of them would never be sent.
 	 */
 	if (worker->duration_cycles != 0 && now >= end) {
+		if (steps_go_on(worker))
+			return true;
 		if (now > end + worker->grace_cycles)
 			return false;
 		for (i = 0; i < worker->senders; i++) {

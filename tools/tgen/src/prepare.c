@@ -25,10 +25,12 @@ prepare_free(struct engine *engine)
 		for (j = 0; worker->watch != NULL && j < engine->senders; j++) {
 			window_destroy(&worker->watch[j].window);
 			rte_free(worker->watch[j].latency);
-			rte_free(worker->watch[j].variation);
+			collect_free_details(&worker->watch[j]);
 		}
 		rte_free(worker->watch);
+		rte_free(worker->missing);
 		worker->watch = NULL;
+		worker->missing = NULL;
 		worker->senders = 0;
 		worker->streams = 0;
 	}
@@ -140,7 +142,9 @@ allocate(struct engine *engine, const struct traffic *traffic, struct error *err
 
 		worker->watch = rte_zmalloc("watches", parts * sizeof(*worker->watch),
 			RTE_CACHE_LINE_SIZE);
-		if (worker->watch == NULL)
+		worker->missing = rte_zmalloc("gaps", parts * sizeof(*worker->missing),
+			RTE_CACHE_LINE_SIZE);
+		if (worker->watch == NULL || worker->missing == NULL)
 			return error_set(error, -ENOMEM, "no-memory", "no memory for %u streams",
 				traffic->streams);
 	}
@@ -206,6 +210,7 @@ watch_part(struct engine *engine, const struct stream *stream, const struct send
 	for (i = 0; i < engine->workers; i++) {
 		struct watch *watch = &engine->worker[i]->watch[sender->number];
 
+		watch->gaps = &engine->worker[i]->missing[sender->number];
 		watch->port = stream->receive_port;
 		watch->flows = part_flows(&sender->part, stream->flows.count);
 		watch->sizes = sender->sizes;

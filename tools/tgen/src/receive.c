@@ -112,36 +112,29 @@ flush_row(const struct row *row, uint16_t port, uint64_t tsc)
 	watch->distinct += row->distinct;
 }
 
-static inline void
-note_variation(struct watch *watch, uint64_t sequence, uint64_t latency)
+static inline uint64_t
+latency_of(uint64_t departure, uint64_t tsc)
 {
-	uint64_t before = watch->last_latency;
-
-	/* RFC 5481: between a frame and the one sent just before it. */
-	if (sequence == watch->last_sequence + 1)
-		histogram_add(watch->variation,
-			latency > before ? latency - before : before - latency);
-	watch->last_sequence = sequence;
-	watch->last_latency = latency;
-}
-
-static inline void
-note_latency(struct row *row, const struct payload *payload, uint64_t tsc)
-{
-	struct watch *watch = row->watch;
-	uint64_t latency = (tsc - payload->departure) & TGEN_48_BITS;
+	uint64_t latency = (tsc - departure) & TGEN_48_BITS;
 
 	/* It cannot arrive before it left: the clocks of two CPUs differ by that much. */
-	if (unlikely(latency > TGEN_48_BITS / 2))
-		latency = 0;
+	return likely(latency <= TGEN_48_BITS / 2) ? latency : 0;
+}
+
+static __rte_always_inline void
+note_latency(struct row *row, const struct payload *payload, uint64_t tsc, const bool detailed)
+{
+	struct watch *watch = row->watch;
+	uint64_t latency = latency_of(payload->departure, tsc);
+
 	if (latency != row->latency) {
 		flush_latencies(row);
 		row->latency = latency;
 		row->latencies = 0;
 	}
 	row->latencies++;
-	if (watch->variation != NULL)
-		note_variation(watch, payload->sequence, latency);
+	if (detailed)
+		details_note(watch->details, payload, latency, tsc);
 }
 
 /* Not the next number. By value, as what has an address is in no register on the usual way. */
@@ -151,13 +144,18 @@ see_other(struct watch *watch, struct payload payload, uint64_t tsc)
 	uint64_t next = watch->window.next;
 	enum window_seen seen = window_see_other(&watch->window, payload.sequence);
 
+	if (seen == WINDOW_NEW)
+		gaps_open(watch->gaps, next, payload.sequence - next,
+			tsc - latency_of(payload.departure, tsc));
+	else if (seen == WINDOW_LATE)
+		gaps_fill(watch->gaps, payload.sequence);
 	if (watch->slots != NULL)
 		slots_note_jump(watch->slots, &payload, seen, next, tsc);
 	return seen;
 }
 
-static inline void
-note_arrival(struct row *row, const struct payload *payload, uint64_t tsc)
+static __rte_always_inline void
+note_arrival(struct row *row, const struct payload *payload, uint64_t tsc, const bool detailed)
 {
 	struct watch *watch = row->watch;
 	uint64_t extent;
@@ -174,7 +172,7 @@ note_arrival(struct row *row, const struct payload *payload, uint64_t tsc)
 	case WINDOW_NEW:
 		row->distinct++;
 		if (watch->latency != NULL)
-			note_latency(row, payload, tsc);
+			note_latency(row, payload, tsc, detailed);
 		break;
 	case WINDOW_DUPLICATE:
 		watch->duplicates++;
@@ -268,7 +266,7 @@ check_odd_frame(struct worker *worker, struct receiver *receiver, const struct r
 		watch->corrupted++;
 	} else {
 		watch->wrong_size += buffer->pkt_len != length_of(watch, payload.sequence);
-		note_arrival(&row, &payload, receiver->tsc);
+		note_arrival(&row, &payload, receiver->tsc, watch->details != NULL);
 	}
 	flush_row(&row, receiver->port, receiver->tsc);
 	return true;
@@ -316,9 +314,10 @@ is_other_slot(const struct worker *worker, const struct row *row, const struct p
 		slot_of(grid, payload->departure) != slot_of(grid, row->departure);
 }
 
-/* Written out for trials with slots and without: those have no part in the loop then. */
+/* Written out for trials with slots and details, and without: those have no part in the loop then. */
 static __rte_always_inline bool
-check_frames(struct worker *worker, struct receiver *receiver, const bool slotted, bool *all_plain)
+check_frames(struct worker *worker, struct receiver *receiver, const bool slotted,
+	const bool detailed, bool *all_plain)
 {
 	struct rte_mbuf *const *buffers = receiver->buffer;
 	struct rte_mempool *pool = buffers[0]->pool;
@@ -345,7 +344,7 @@ check_frames(struct worker *worker, struct receiver *receiver, const bool slotte
 		}
 		row.received++;
 		row.bytes += buffer->data_len + TGEN_FCS;
-		note_arrival(&row, &payload, receiver->tsc);
+		note_arrival(&row, &payload, receiver->tsc, detailed);
 	}
 	if (row.watch != NULL) {
 		flush_row(&row, receiver->port, receiver->tsc);
@@ -355,6 +354,21 @@ check_frames(struct worker *worker, struct receiver *receiver, const bool slotte
 	return ours;
 }
 
+/* Each by itself, as a compiler shares registers out by the function. */
+static __rte_noinline bool
+check_slotted(struct worker *worker, struct receiver *receiver, bool *all_plain)
+{
+	return check_frames(worker, receiver, true, false, all_plain);
+}
+
+/* Where latencies are looked at more closely. */
+static __rte_noinline bool
+check_detailed(struct worker *worker, struct receiver *receiver, bool *all_plain)
+{
+	return worker->slots != NULL ? check_frames(worker, receiver, true, true, all_plain) :
+		check_frames(worker, receiver, false, true, all_plain);
+}
+
 bool
 receive_check(struct worker *worker, struct receiver *receiver)
 {
@@ -362,8 +376,12 @@ receive_check(struct worker *worker, struct receiver *receiver)
 
 	if (receiver->count == 0)
 		return false;
-	ours = unlikely(worker->slots != NULL) ? check_frames(worker, receiver, true, &plain) :
-		check_frames(worker, receiver, false, &plain);
+	if (unlikely(worker->detailed))
+		ours = check_detailed(worker, receiver, &plain);
+	else if (unlikely(worker->slots != NULL))
+		ours = check_slotted(worker, receiver, &plain);
+	else
+		ours = check_frames(worker, receiver, false, false, &plain);
 	if (unlikely(receiver->capture != NULL)) {
 		capture_offer(receiver->capture, receiver->buffer, receiver->count, receiver->tsc);
 		capture_commit(receiver->capture, receiver->count);

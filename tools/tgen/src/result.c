@@ -8,67 +8,13 @@
 #include "hdr.h"
 #include "payload.h"
 #include "result.h"
+#include "result_histogram.h"
 #include "result_slots.h"
+#include "result_stream.h"
 
 #define MILLION 1000000
 
 __extension__ typedef unsigned __int128 uint128;
-
-/* Shares at which histograms are summed up, and how they are written. */
-static const struct {
-	const char *name;
-	double share;
-} quantiles[] = {
-	{ "50", 0.5 }, { "90", 0.9 }, { "99", 0.99 }, { "99.9", 0.999 }, { "99.99", 0.9999 },
-};
-
-/* The value at each share, above `floor`. */
-static json_t *
-quantiles_json(const struct histogram *histogram, uint64_t floor, uint64_t tsc_hz)
-{
-	json_t *json = json_object();
-	uint64_t value;
-	size_t i;
-
-	for (i = 0; i < sizeof(quantiles) / sizeof(quantiles[0]); i++) {
-		value = histogram_quantile(histogram, quantiles[i].share);
-		value = value > floor ? value - floor : 0;
-		message_count(json, quantiles[i].name, hdr_nanoseconds(value, tsc_hz));
-	}
-	return json;
-}
-
-static json_t *
-histogram_json(const struct histogram *histogram, uint64_t tsc_hz)
-{
-	json_t *json = json_object();
-	char *text;
-
-	message_count(json, "count", histogram->count);
-	if (histogram->count == 0 || tsc_hz == 0)
-		return json;
-	message_count(json, "min_ns", hdr_nanoseconds(histogram->minimum, tsc_hz));
-	message_count(json, "mean_ns", hdr_mean_nanoseconds(histogram, tsc_hz));
-	message_count(json, "max_ns", hdr_nanoseconds(histogram->maximum, tsc_hz));
-	json_object_set_new(json, "percentiles_ns", quantiles_json(histogram, 0, tsc_hz));
-	text = hdr_encode(histogram, tsc_hz);
-	if (text != NULL)
-		json_object_set_new(json, "hdr", json_string(text));
-	free(text);
-	return json;
-}
-
-/* A latency histogram also tells the delay variation of RFC 5481: how far above the minimum. */
-static json_t *
-latency_json(const struct histogram *histogram, uint64_t tsc_hz)
-{
-	json_t *json = histogram_json(histogram, tsc_hz);
-
-	if (histogram->count != 0 && tsc_hz != 0)
-		json_object_set_new(json, "pdv_ns",
-			quantiles_json(histogram, histogram->minimum, tsc_hz));
-	return json;
-}
 
 static void
 set_where(json_t *json, const struct session *session, unsigned int i)
@@ -155,12 +101,9 @@ streams_json(const struct session *session, const struct trial_result *trial)
 		set_where(json, session, i);
 		set_sent(json, stream, request->frames[i], trial->tsc_hz);
 		set_received(json, stream, trial->ports, trial->tsc_hz);
-		if (request->latency && stream->latency != NULL)
-			json_object_set_new(json, "latency",
-				latency_json(stream->latency, trial->tsc_hz));
-		if (request->variation && stream->variation != NULL)
-			json_object_set_new(json, "variation",
-				histogram_json(stream->variation, trial->tsc_hz));
+		result_set_last_loss(json, stream, trial);
+		result_set_steps(json, stream, trial);
+		result_set_latency(json, stream, request, trial);
 		json_array_append_new(list, json);
 	}
 	return list;
@@ -221,7 +164,7 @@ worker_json(const struct worker_result *worker, const struct trial_result *trial
 	message_count(json, "paused_ns", hdr_nanoseconds(worker->paused_cycles, hz));
 	if (worker->departure_error != NULL)
 		json_object_set_new(json, "departure_error",
-			histogram_json(worker->departure_error, hz));
+			result_histogram(worker->departure_error, hz));
 	return json;
 }
 
@@ -298,7 +241,7 @@ result_stalls(const struct session *session)
 		message_count(json, "lcore", facts->worker[i].lcore);
 		if (facts->worker[i].cpu >= 0)
 			message_count(json, "cpu", (uint64_t)facts->worker[i].cpu);
-		json_object_set_new(json, "gaps", histogram_json(gaps, facts->tsc_hz));
+		json_object_set_new(json, "gaps", result_histogram(gaps, facts->tsc_hz));
 		json_array_append_new(list, json);
 	}
 	return json_pack("{s:o}", "workers", list);
@@ -314,23 +257,4 @@ result_learn(const struct session *session, struct problem *problem)
 		return json_pack("{s:i}", "rounds", (int)rounds);
 	problem_set(problem, "", error.code, "%s", error.text);
 	return NULL;
-}
-
-json_t *
-result_live(const struct session *session, uint64_t *elapsed_ns)
-{
-	struct live live = { 0 };
-	json_t *list = json_array(), *stream;
-	unsigned int i;
-
-	engine_live(session->engine, &live);
-	for (i = 0; i < session->traffic.streams; i++) {
-		stream = json_object();
-		message_count(stream, "stream", i);
-		message_count(stream, "sent", live.sent[i]);
-		message_count(stream, "received", live.received[i]);
-		json_array_append_new(list, stream);
-	}
-	*elapsed_ns = live.elapsed_ns;
-	return list;
 }

@@ -15,7 +15,8 @@ json_t *result_probe(const struct session *session);
 json_t *result_stalls(const struct session *session);
 /* NULL with a problem when the learning frames were not taken. */
 json_t *result_learn(const struct session *session, struct problem *problem);
-/* Readings in mid-trial, for the verb and the event. */
+/* A reading in mid-trial; and one that tells of the latencies since the last of its kind, too. */
 json_t *result_live(const struct session *session, uint64_t *elapsed_ns);
+json_t *result_sample(const struct session *session, uint64_t *elapsed_ns);
 
 #endif /* TGEN_RESULT_H */

@@ -275,7 +275,7 @@ static void
 send_stats(struct session *session)
 {
 	uint64_t elapsed_ns;
-	json_t *streams = result_live(session, &elapsed_ns), *content = json_object();
+	json_t *streams = result_sample(session, &elapsed_ns), *content = json_object();
 
 	message_count(content, "elapsed_ns", elapsed_ns);
 	json_object_set_new(content, "streams", streams);

@@ -49,17 +49,17 @@ slots_spread(const struct slot_grid *grid, uint64_t *slot, uint64_t from, uint64
 }
 
 void
-slots_add_refused(const struct slot_grid *grid, uint64_t *refused, const uint64_t *full,
-	uint64_t step)
+slots_add_refused(uint64_t *refused, const uint64_t *full, uint32_t from, uint32_t to,
+	uint64_t distance)
 {
 	uint64_t sum = 0, before = 0, now;
 	uint32_t i;
 
-	if (step == 0)
+	if (distance == 0)
 		return;
-	for (i = 0; i < grid->count; i++) {
+	for (i = from; i < to; i++) {
 		sum += full[i];
-		now = (uint64_t)(((uint128_t)sum << 16) / step);
+		now = (uint64_t)(((uint128_t)sum << 16) / distance);
 		refused[i] += now - before;
 		before = now;
 	}

@@ -71,9 +71,12 @@ slot_of(const struct slot_grid *grid, uint64_t departure)
 /* Add the time between two moments to the slots that it covers; what was before the first is nobody's. */
 void slots_spread(const struct slot_grid *grid, uint64_t *slot, uint64_t from, uint64_t to);
 
-/* How many frames were due in so much time, by the sum of it: no frame is rounded away. */
-void slots_add_refused(const struct slot_grid *grid, uint64_t *refused, const uint64_t *full,
-	uint64_t step);
+/*
+ * How many frames were due in so much time of the slots from one to the one before `to`, by the sum of it:
+ * no frame is rounded away.
+ */
+void slots_add_refused(uint64_t *refused, const uint64_t *full, uint32_t from, uint32_t to,
+	uint64_t distance);
 
 /* Room for the sums of so many streams, all of it zero; 0, or -ENOMEM. */
 int slots_create(struct slots *slots, const struct slot_grid *grid, uint8_t streams,

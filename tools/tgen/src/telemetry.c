@@ -58,8 +58,8 @@ add_streams(struct rte_tel_data *data, unsigned int streams, const struct view *
 static void
 fill_live(struct rte_tel_data *one, const struct view *view, unsigned int i)
 {
-	rte_tel_data_add_dict_uint(one, "sent", view->live.sent[i]);
-	rte_tel_data_add_dict_uint(one, "received", view->live.received[i]);
+	rte_tel_data_add_dict_uint(one, "sent", view->live.stream[i].sent);
+	rte_tel_data_add_dict_uint(one, "received", view->live.stream[i].received);
 }
 
 static void

@@ -20,6 +20,9 @@
 #define TGEN_MAX_SIZES 128 /* entries of an IMIX pattern */
 #define TGEN_MAX_VARIATIONS 4 /* header fields that vary at the same time */
 #define TGEN_MAX_HEADER 192 /* all headers before the fill bytes */
+#define TGEN_MAX_STEPS 8 /* of a trial, each with a rate of its own */
+#define TGEN_MAX_RANGES 4 /* of frames with a histogram of their own */
+#define TGEN_MAX_PICKS (TGEN_MAX_RANGES + 1) /* these, and those from a moment on */
 #define TGEN_MAX_CAPTURE 8192 /* frames each way: 150 MB */
 #define TGEN_MAX_PATH 1024 /* bytes of the path of a file, its end included */
 #define TGEN_FCS 4
@@ -124,6 +127,13 @@ struct traffic {
 	struct stream stream[TGEN_MAX_STREAMS];
 };
 
+/* A stretch of a trial. */
+struct trial_step {
+	uint64_t duration_ns;
+	uint64_t rate_mfps[TGEN_MAX_STREAMS]; /* never 0 */
+	uint64_t frames[TGEN_MAX_STREAMS];
+};
+
 /* How a trial is sent. */
 struct trial_request {
 	uint8_t number; /* goes into each payload: frames of another trial are told apart */
@@ -133,12 +143,17 @@ struct trial_request {
 	uint64_t gap_ns; /* after the last frame of each such train */
 	bool own_times; /* files are sent by their own times; rates say how fast, 0: as they are */
 	uint64_t duration_ns; /* sending ends then, whatever is still unsent; 0: when all are sent */
+	uint8_t steps; /* of which it consists; 0: the rates above hold all the time */
+	struct trial_step step[TGEN_MAX_STEPS]; /* their frames and times add up to those above */
 	uint32_t in_flight; /* of each stream at most, where one worker does everything; 0: no bound */
 	uint16_t burst; /* most frames sent back to back when paced; 1 to 64 */
 	uint64_t drain_ns; /* wait at most so long for quiet after the last frame */
 	uint64_t quiet_ns; /* no frame for so long is quiet */
 	uint64_t slot_ns; /* about how long are slots of time in which frames are counted; 0: none */
 	bool latency; /* histograms of every frame's latency */
+	uint64_t latency_after_ns; /* of those only that left then, or later */
+	uint8_t latency_ranges; /* also of so many ranges of frames: the first and the last number */
+	uint64_t latency_range[TGEN_MAX_RANGES][2];
 	bool variation; /* also of the difference between neighbours (IPDV) */
 	bool check_fill; /* compare the bytes between headers and payload too: costs rate */
 };

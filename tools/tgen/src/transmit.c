@@ -15,6 +15,7 @@
 #include "slots_worker.h"
 #include "transmit.h"
 #include "transmit_replay.h"
+#include "transmit_steps.h"
 
 #define DEPARTURE_GROUPS 8
 /* What a stall held up is caught up with at no more than twice the rate: flat out, the generator's
@@ -137,7 +138,7 @@ note_departures(struct sender *sender, unsigned int taken, uint64_t departure)
 	struct histogram *histogram = sender->departure_error;
 	uint64_t due = pacer_when(&sender->pacer, sender->next - sender->held);
 	uint64_t late = (int64_t)(departure - due) > 0 ? departure - due : 0;
-	uint64_t last = (uint64_t)(taken - 1) * sender->step >> 16;
+	uint64_t last = (uint64_t)(taken - 1) * sender->pacer.pace.distance >> 16;
 	unsigned int group = (taken + DEPARTURE_GROUPS - 1) / DEPARTURE_GROUPS;
 	uint64_t error = 0;
 	unsigned int i, frames;
@@ -146,7 +147,7 @@ note_departures(struct sender *sender, unsigned int taken, uint64_t departure)
 		uint64_t since;
 
 		frames = RTE_MIN(group, taken - i);
-		since = (i + frames / 2) * sender->step >> 16;
+		since = (i + frames / 2) * sender->pacer.pace.distance >> 16;
 		error = late > since ? late - since : 0;
 		histogram->bucket[histogram_index(error)] += frames;
 		histogram->sum += (uint128_t)error * frames;
@@ -164,8 +165,8 @@ settle(struct sender *sender, unsigned int taken, uint64_t departure)
 	unsigned int i, left = sender->held - taken;
 	uint64_t bytes = 0;
 
-	if (sender->sent == 0)
-		sender->first_sent_tsc = departure;
+	if (unlikely(sender->sent == sender->pacer.first))
+		steps_note_first(sender, departure);
 	sender->last_sent_tsc = departure;
 	if (likely(sender->sizes == 1))
 		bytes = (uint64_t)taken * sender->length[0];
@@ -193,6 +194,8 @@ note_room(struct worker *worker, struct sender *sender, uint64_t now, enum room 
 
 	if (sender->slots != NULL)
 		slots_note_room(worker, sender, now, full, room);
+	if (room != ROOM_ENOUGH)
+		sender->steps.of[sender->steps.now].full_tsc = now;
 	sender->last_full = sender->last_refusal != 0 ? full : 0;
 	sender->full_cycles += sender->last_full;
 	sender->last_refusal = room == ROOM_ENOUGH ? 0 : now;
@@ -240,13 +243,14 @@ transmit_round(struct worker *worker, struct sender *sender, uint64_t now)
 		} else if (sender->paced) {
 			note_departures(sender, taken, departure);
 			sender->earliest = departure +
-				taken * (sender->step >> (16 + CATCH_UP_SHIFT));
+				taken * (sender->pacer.pace.distance >> (16 + CATCH_UP_SHIFT));
 		}
 		if (unlikely(sender->slots != NULL))
 			slots_note_sent(worker, sender, departure, taken);
 		settle(sender, taken, departure);
 	}
-	pacer_note_sent(&sender->pacer, sender->sent, worker_tick(worker));
+	if (unlikely(pacer_note_sent(&sender->pacer, sender->sent, worker_tick(worker))))
+		steps_next(sender);
 	return true;
 }
 
@@ -309,7 +313,7 @@ transmit_due(const struct sender *sender, uint64_t now)
 bool
 transmit_done(const struct sender *sender)
 {
-	return sender->sent == sender->intended;
+	return sender->sent + sender->given_up == sender->intended;
 }
 
 void
@@ -320,15 +324,6 @@ transmit_abandon(struct worker *worker, struct sender *sender)
 		if (sender->slots != NULL)
 			slots_end_room(worker, sender);
 	}
-	if (sender->held != 0)
-		rte_pktmbuf_free_bulk(sender->buffer, sender->held);
-	sender->held = 0;
-}
-
-uint64_t
-transmit_refused(const struct sender *sender, uint64_t unsent)
-{
-	if (sender->step == 0)
-		return sender->last_refusal != 0 ? unsent : 0;
-	return RTE_MIN(unsent, (uint64_t)(((uint128_t)sender->full_cycles << 16) / sender->step));
+	steps_drop_held(sender);
+	steps_end(sender);
 }

@@ -18,12 +18,7 @@ uint64_t transmit_paused(const struct worker *worker);
 bool transmit_due(const struct sender *sender, uint64_t now);
 /* All of a stream is sent. */
 bool transmit_done(const struct sender *sender);
-/* Forget frames that no port took; sending ends. */
+/* Sending ends: frames that no port took are forgotten. */
 void transmit_abandon(struct worker *worker, struct sender *sender);
-/*
- * Of the frames that were not sent, those that the port did not take: as many as were due while it was
- * full. Without a rate of its own, a sender that ended before a full port was refused all of them.
- */
-uint64_t transmit_refused(const struct sender *sender, uint64_t unsent);
 
 #endif /* TGEN_TRANSMIT_H */

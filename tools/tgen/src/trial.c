@@ -13,6 +13,7 @@
 #include <rte_ethdev.h>
 
 #include "engine_private.h"
+#include "transmit_steps.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define GRACE_SHARE 100000 /* of the duration: a share of 10 ppm */
@@ -97,6 +98,22 @@ set_bursts(struct engine *engine, const struct trial_request *request)
 	}
 }
 
+static void
+set_steps(struct engine *engine, const struct trial_request *request)
+{
+	uint64_t end_ns = 0;
+	unsigned int i, step;
+
+	for (i = 0; i < engine->workers; i++)
+		engine->worker[i]->steps = request->steps;
+	for (step = 0; step < request->steps; step++) {
+		end_ns += request->step[step].duration_ns;
+		for (i = 0; i < engine->workers; i++)
+			engine->worker[i]->step_end[step] = engine_cycles(engine, end_ns) +
+				STEP_GRACE_TIMES * engine->worker[i]->ten_us;
+	}
+}
+
 /*
  * Who receives what others send does not know how much of that is on its way, and of frames without a
  * mark nobody does. Where the ring of a port holds all that can be on its way to it, no backlog there
@@ -129,22 +146,25 @@ bound_flights(struct engine *engine, const struct trial_request *request)
 }
 
 /*
- * Workers that send together begin at one moment, which none of them can have missed; and so do those
- * who count in slots of time together.
+ * Workers that send together begin at one moment, which none of them can have missed; and so does who
+ * sends alone, if others have to know when that is.
  */
 static void
 agree_on_begin(struct engine *engine)
 {
-	bool slotted = engine->request.slot_ns != 0 && engine->workers > 1;
+	const struct trial_request *request = &engine->request;
+	bool slotted = request->slot_ns != 0 && engine->workers > 1;
+	bool timed = slotted || (request->latency_after_ns != 0 && engine->workers > 1);
 	uint64_t begin_tsc = engine->result.started_tsc + engine_cycles(engine, BEGIN_NS);
 	unsigned int sending = 0, i;
 
+	engine->begin_tsc = begin_tsc;
 	for (i = 0; i < engine->workers; i++)
 		sending += engine->worker[i]->senders != 0;
 	for (i = 0; i < engine->workers; i++) {
 		struct worker *worker = engine->worker[i];
 
-		worker->begin_tsc = worker->senders == 0 || (sending == 1 && !slotted) ? 0 :
+		worker->begin_tsc = worker->senders == 0 || (sending == 1 && !timed) ? 0 :
 			begin_tsc;
 	}
 	if (slotted)
@@ -164,6 +184,7 @@ engine_start(struct engine *engine, const struct trial_request *request, struct 
 	if (ret != 0)
 		return ret;
 	set_bursts(engine, request);
+	set_steps(engine, request);
 	bound_flights(engine, request);
 	attach_captures(engine);
 	engine->request = *request;
@@ -291,26 +312,6 @@ engine_poll(struct engine *engine)
 		break;
 	}
 	return engine->state;
-}
-
-void
-engine_live(const struct engine *engine, struct live *live)
-{
-	uint64_t elapsed = rte_rdtsc() - engine->result.started_tsc;
-	unsigned int i, j;
-
-	memset(live, 0, sizeof(*live));
-	live->elapsed_ns = (uint64_t)((double)elapsed * 1e9 / (double)engine->tsc_hz);
-	for (i = 0; i < engine->senders; i++) {
-		uint8_t stream = engine->sender[i].part.stream;
-
-		live->sent[stream] += counter_read(&engine->sender[i].sent);
-		for (j = 0; j < engine->workers; j++)
-			if (engine->worker[j]->receivers != 0)
-				live->received[stream] +=
-					counter_read(&engine->worker[j]->watch[i].received) +
-					counter_read(&engine->worker[j]->watch[i].unmarked);
-	}
 }
 
 void

@@ -4,13 +4,14 @@
 
 #include "payload.h"
 #include "verbs.h"
+#include "verbs_each.h"
+#include "verbs_latency.h"
 #include "verbs_replay.h"
+#include "verbs_steps.h"
+#include "wide.h"
 
-#define SECOND_NS UINT64_C(1000000000)
 #define MILLISECOND_NS UINT64_C(1000000)
-#define LONGEST_NS (30 * 86400 * SECOND_NS)
 #define LONGEST_DRAIN_NS (600 * SECOND_NS)
-#define FASTEST_MFPS UINT64_C(10000000000000) /* ten thousand million frames a second */
 #define BURST_MOST 64
 #define BURST_USUAL 32
 #define LONGEST_SLOTTED_NS (4 * 3600 * SECOND_NS)
@@ -21,65 +22,6 @@
 #define PROBE_FRAMES 10
 #define PROBE_MOST 10000
 #define PROBE_MFPS 1000000 /* 1000 frames a second */
-
-__extension__ typedef unsigned __int128 uint128;
-
-/* A value for all streams, or a list with one for each of them. */
-static bool
-read_each(struct session *session, struct object *object, const char *key,
-	bool (*read)(json_t *value, const char *path, uint64_t *each, struct problem *problem),
-	uint64_t each[TGEN_MAX_STREAMS])
-{
-	char path[MESSAGE_PATH], element[MESSAGE_PATH];
-	json_t *value = object_any(object, key);
-	unsigned int i;
-
-	if (value == NULL)
-		return false;
-	object_path(object, key, path);
-	if (!json_is_array(value)) {
-		if (!read(value, path, &each[0], object->problem))
-			return false;
-		for (i = 1; i < session->traffic.streams; i++)
-			each[i] = each[0];
-		return true;
-	}
-	if (json_array_size(value) != session->traffic.streams) {
-		problem_set(object->problem, path, "out-of-range",
-			"there are %u streams, not %zu", session->traffic.streams,
-			json_array_size(value));
-		return false;
-	}
-	for (i = 0; i < session->traffic.streams; i++) {
-		element_path(path, i, element);
-		if (!read(json_array_get(value, i), element, &each[i], object->problem))
-			return false;
-	}
-	return true;
-}
-
-static bool
-read_rate(json_t *value, const char *path, uint64_t *each, struct problem *problem)
-{
-	return value_thousandths(value, path, FASTEST_MFPS, each, problem);
-}
-
-static bool
-read_frames(json_t *value, const char *path, uint64_t *each, struct problem *problem)
-{
-	return value_count(value, path, 0, TGEN_48_BITS - 1, each, problem);
-}
-
-/* What is due in a time, never more. */
-static uint64_t
-frames_of(uint64_t rate_mfps, uint64_t duration_ns)
-{
-	uint128 frames = (uint128)rate_mfps * duration_ns / (1000 * SECOND_NS);
-
-	if (rate_mfps == 0 || frames >= TGEN_48_BITS)
-		return TGEN_48_BITS;
-	return (uint64_t)frames;
-}
 
 /* All that trials, bursts and probes can say about the time after sending, and their number. */
 static void
@@ -109,9 +51,8 @@ read_burst(struct object *request, struct trial_request *trial)
 static void
 read_detail(struct object *request, struct trial_request *trial)
 {
-	object_flag(request, "latency", &trial->latency);
-	object_flag(request, "variation", &trial->variation);
 	object_flag(request, "check_fill", &trial->check_fill);
+	latency_read(request, trial);
 	object_count(request, "slot_ns", 0, LONGEST_SLOTTED_NS, &trial->slot_ns);
 	if (trial->slot_ns != 0 && trial->duration_ns > LONGEST_SLOTTED_NS)
 		problem_set(request->problem, "slot_ns", "out-of-range",
@@ -156,18 +97,28 @@ is_configured(const struct session *session, struct object *request)
 static void
 read_bounds(struct session *session, struct object *request, struct trial_request *trial)
 {
-	bool has_frames, has_duration;
+	bool has_frames, has_duration, has_rate;
 	uint64_t grace_ns = 0;
 	unsigned int i;
 
-	has_frames = read_each(session, request, "frames", read_frames, trial->frames);
-	has_duration = object_count(request, "duration_ns", 1, LONGEST_NS, &trial->duration_ns);
-	read_each(session, request, "rate_fps", read_rate, trial->rate_mfps);
-	if (!has_frames && !has_duration)
+	has_frames = each_frames(session, request, trial->frames);
+	has_duration = object_count(request, "duration_ns", 1, TRIAL_LONGEST_NS,
+		&trial->duration_ns);
+	has_rate = each_rate(session, request, trial->rate_mfps);
+	if (steps_read(session, request, trial)) {
+		if (has_frames || has_duration || has_rate)
+			problem_set(request->problem, "steps", "bad-value",
+				"steps say frames, duration_ns and rate_fps themselves");
+		has_frames = has_duration = true;
+	} else if (!has_frames && !has_duration) {
 		replay_frames_once(session, request, trial);
+	}
 	for (i = 0; i < session->traffic.streams && !has_frames && has_duration; i++)
-		trial->frames[i] = frames_of(trial->rate_mfps[i], trial->duration_ns);
+		trial->frames[i] = each_frames_of(trial->rate_mfps[i], trial->duration_ns);
 	replay_read_rhythm(session, request, trial, has_frames);
+	if (trial->steps != 0 && trial->own_times)
+		problem_set(request->problem, "rhythm", "bad-value",
+			"a trial with steps has their rates");
 	object_count(request, "grace_ns", 0, SECOND_NS, &grace_ns);
 	if (has_duration)
 		trial->duration_ns += grace_ns;
@@ -201,12 +152,12 @@ read_bursts(struct session *session, struct object *request, struct trial_reques
 	bool has_gap;
 
 	object_count(request, "bursts", 1, BURSTS_MOST, &bursts);
-	has_gap = object_count(request, "gap_ns", 1, LONGEST_NS, &trial->gap_ns);
+	has_gap = object_count(request, "gap_ns", 1, TRIAL_LONGEST_NS, &trial->gap_ns);
 	if (has_gap != (bursts > 1))
 		problem_set(request->problem, "gap_ns", has_gap ? "bad-value" : "missing-key",
 			has_gap ? "is between two bursts: say how many bursts there are" :
 			"how long shall it be from one burst to the next?");
-	if ((uint128)(bursts - 1) * trial->gap_ns >= trial->duration_ns)
+	if ((uint128_t)(bursts - 1) * trial->gap_ns >= trial->duration_ns)
 		problem_set(request->problem, "timeout_ns", "out-of-range",
 			"the gaps between the bursts alone take longer");
 	for (i = 0; i < session->traffic.streams && bursts > 1; i++) {
@@ -230,10 +181,10 @@ verb_burst(struct session *session, struct object *request, json_t **result)
 	(void)result;
 	if (!is_configured(session, request))
 		return VERB_FAILED;
-	if (!read_each(session, request, "frames", read_frames, trial.frames))
+	if (!each_frames(session, request, trial.frames))
 		problem_set(request->problem, "frames", "missing-key", "how many frames?");
-	read_each(session, request, "rate_fps", read_rate, trial.rate_mfps);
-	object_count(request, "timeout_ns", 1, LONGEST_NS, &trial.duration_ns);
+	each_rate(session, request, trial.rate_mfps);
+	object_count(request, "timeout_ns", 1, TRIAL_LONGEST_NS, &trial.duration_ns);
 	read_bursts(session, request, &trial);
 	read_burst(request, &trial);
 	read_rest(session, request, &trial);

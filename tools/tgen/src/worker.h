@@ -28,9 +28,11 @@
 
 #include "atomics.h"
 #include "capture.h"
+#include "details.h"
 #include "engine.h"
 #include "flow.h"
 #include "frame.h"
+#include "gaps.h"
 #include "histogram.h"
 #include "pacer.h"
 #include "part.h"
@@ -38,6 +40,7 @@
 #include "replay.h"
 #include "respond.h"
 #include "schedule.h"
+#include "steps.h"
 #include "traffic.h"
 #include "window.h"
 
@@ -108,13 +111,13 @@ struct __rte_cache_aligned sender {
 	uint64_t intended;
 	struct flow_plan plan;
 	struct pacer pacer;
-	uint64_t step; /* cycles between frames, with 16 bits of fraction */
 	uint64_t phase; /* cycles by which it begins after the others */
 	struct sender_slots *slots; /* NULL in a trial without slots */
 	/* Written by its worker from here on. */
 	uint64_t next __rte_cache_aligned; /* number of the next frame to build */
 	RTE_ATOMIC(uint64_t) sent; /* read while it runs */
 	uint64_t sent_bytes;
+	uint64_t given_up; /* of steps that are over */
 	uint64_t first_sent_tsc, last_sent_tsc;
 	uint64_t retries, no_buffers;
 	struct flight flight;
@@ -129,6 +132,7 @@ struct __rte_cache_aligned sender {
 	uint16_t length[PORT_BURST];
 	struct rte_mbuf *buffer[PORT_BURST];
 	struct schedule schedule; /* of the pacer, when it goes by the times of a file */
+	struct steps steps;
 };
 
 struct __rte_cache_aligned receiver {
@@ -156,8 +160,10 @@ struct __rte_cache_aligned watch {
 	uint16_t sizes;
 	const struct template *const *pattern;
 	const struct replay *replay; /* in place of the pattern, unless NULL */
-	struct histogram *latency, *variation; /* NULL when not asked for */
+	struct histogram *latency; /* NULL when not asked for */
+	struct details *details; /* of latencies that are counted; NULL when not asked for */
 	struct watch_slots *slots; /* NULL in a trial without slots */
+	struct gaps *gaps; /* elsewhere: where a watch is, is worked out for each frame */
 	/* Written by its worker from here on. */
 	RTE_ATOMIC(uint64_t) received __rte_cache_aligned; /* read while it runs */
 	RTE_ATOMIC(uint64_t) unmarked; /* beside them; read while it runs, too */
@@ -165,7 +171,6 @@ struct __rte_cache_aligned watch {
 	uint64_t distinct, duplicates, reordered, reorder_extent, beyond_window;
 	uint64_t first_arrival, last_arrival, longest_silence; /* TSC; 0 before the first */
 	uint64_t corrupted, misrouted, wrong_size;
-	uint64_t last_sequence, last_latency; /* of the frame before, for its variation */
 	uint64_t arrived[TGEN_MAX_PORTS];
 };
 
@@ -177,14 +182,18 @@ struct __rte_cache_aligned worker {
 	uint8_t trial;
 	uint8_t streams; /* parts of streams, each of which is one on the wire */
 	bool check_fill;
+	bool detailed; /* watches have details of latencies */
 	uint16_t senders, receivers;
 	uint64_t begin_tsc; /* of all workers that send together; 0: as soon as it can */
 	uint64_t duration_cycles, grace_cycles; /* 0: until everything is sent */
+	unsigned int steps; /* of the trial */
+	uint64_t step_end[TGEN_MAX_STEPS]; /* cycles after the begin: what is left of it is given up */
 	uint64_t ten_us; /* [cycles] */
 	uint64_t stall_cycles, stall_threshold;
 	struct sender *sender[TGEN_MAX_STREAMS];
 	struct receiver *receiver[WORKER_MAX_QUEUES];
-	struct watch *watch; /* one for each part of each stream */
+	struct watch *watch; /* one for each part of each stream, */
+	struct gaps *missing; /* and what of that has not come */
 	struct answers *answers[TGEN_MAX_PORTS]; /* of ports on whose first queue it sends */
 	unsigned int answering;
 	struct histogram *gaps; /* of stalls */
@@ -195,6 +204,8 @@ struct __rte_cache_aligned worker {
 	RTE_ATOMIC(uint32_t) state __rte_cache_aligned;
 	RTE_ATOMIC(uint64_t) quiet_cycles; /* since the last frame, while draining; read while it runs */
 	uint64_t started_tsc, ended_tsc;
+	unsigned int step; /* the one whose end comes next, and when that is: cycles after the begin */
+	uint64_t end_cycles;
 	uint64_t last_arrival;
 	uint64_t last_tick;
 	uint64_t gap_limit; /* a gap above this is worth a look */

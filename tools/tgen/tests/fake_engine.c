@@ -140,6 +140,10 @@ engine_start(struct engine *engine, const struct trial_request *request, struct 
 
 	demand(engine->traffic.streams > 0);
 	demand(request->burst >= 1 && request->burst <= 64);
+	demand(request->steps <= TGEN_MAX_STEPS);
+	for (i = 0; i < request->steps * engine->traffic.streams; i++)
+		demand(request->step[i % request->steps].rate_mfps[i / request->steps] != 0 &&
+			request->step[i % request->steps].frames[i / request->steps] < TGEN_48_BITS);
 	for (i = 0; i < TGEN_MAX_STREAMS; i++)
 		demand(request->frames[i] <= TGEN_48_BITS &&
 			(i < engine->traffic.streams || request->frames[i] == 0));
@@ -178,6 +182,40 @@ fill_slots(struct engine *engine)
 	result->events = &engine->events;
 }
 
+/* Two frames of the first step were not sent, and that was the last loss of the first stream. */
+static void
+fill_steps(const struct engine *engine, struct stream_result *stream, unsigned int index)
+{
+	unsigned int i;
+
+	stream->steps = engine->request.steps;
+	for (i = 0; i < stream->steps; i++)
+		stream->step[i] = (struct step_result){
+			.intended = engine->request.step[i].frames[index],
+			.sent = engine->request.step[i].frames[index] - (i == 0 ? 2 : 0),
+			.refused = i == 0, .due_tsc = 1000 + 2000 * i, .began_tsc = 2000 + 2000 * i,
+		};
+	if (stream->steps != 0 && index == 0)
+		stream->last_loss_tsc = 6000;
+}
+
+static void
+fill_latency(struct engine *engine, struct latency_result *latency)
+{
+	const struct trial_request *request = &engine->request;
+	unsigned int i;
+
+	*latency = (struct latency_result){
+		.all = request->latency || request->latency_after_ns != 0 ?
+			&engine->histogram : NULL,
+		.variation = request->variation ? &engine->histogram : NULL,
+		.first_frame = request->latency_after_ns != 0 ? 7 : UINT64_MAX,
+		.first_tsc = 1000 + 2 * request->latency_after_ns, .first_latency = 100,
+	};
+	for (i = 0; i < request->latency_ranges; i++)
+		latency->range[i] = &engine->histogram;
+}
+
 static void
 fill_result(struct engine *engine)
 {
@@ -200,8 +238,8 @@ fill_result(struct engine *engine)
 		stream->unmarked_received = stream->unmarked;
 		stream->received = stream->distinct = stream->sent - stream->unmarked;
 		stream->arrived[asked->receive_port] = stream->sent;
-		stream->latency = engine->request.latency ? &engine->histogram : NULL;
-		stream->variation = engine->request.variation ? &engine->histogram : NULL;
+		fill_steps(engine, stream, i);
+		fill_latency(engine, &stream->latency);
 	}
 	result->worker[0] = (struct worker_result){
 		.lcore = 1, .cpu = 1, .loops = 10, .busy_cycles = 1, .total_cycles = 4,
@@ -226,7 +264,17 @@ engine_poll(struct engine *engine)
 void
 engine_live(const struct engine *engine, struct live *live)
 {
-	*live = (struct live){ .elapsed_ns = engine->looks, .sent = { 2 }, .received = { 1 } };
+	*live = (struct live){ .elapsed_ns = engine->looks, .stream = {
+		{ .sent = 2, .received = 1, .lost = 1 },
+		{ .sent = 5, .received = 2, .refused = 3, .lost_unknown = true },
+	} };
+}
+
+const struct histogram *
+engine_live_latency(struct engine *engine, unsigned int stream)
+{
+	demand(stream < engine->traffic.streams);
+	return engine->request.latency ? &engine->histogram : NULL;
 }
 
 void

@@ -45,6 +45,9 @@ static const char *const requests[] = {
 		"\"burst\":4,\"drain_ns\":1,\"quiet_ns\":1,\"latency\":true,\"variation\":true,"
 		"\"check_fill\":true,\"slot_ns\":10000000,\"wait\":false,\"number\":9}",
 	"{\"id\":4,\"verb\":\"trial\",\"frames\":1000}",
+	"{\"id\":4,\"verb\":\"trial\",\"steps\":[{\"rate_fps\":[110,5.5],\"duration_ns\":2000000000,"
+		"\"frames\":[220,11]},{\"rate_fps\":50,\"duration_ns\":1000000000}],\"grace_ns\":7,"
+		"\"latency_after_ns\":9,\"latency_ranges\":[[0,9],[90,99]]}",
 	"{\"id\":3,\"verb\":\"configure\",\"streams\":[{\"replay\":\"/x.pcap\"}]}",
 	"{\"id\":4,\"verb\":\"trial\",\"rhythm\":\"file\",\"duration_ns\":100000,"
 		"\"grace_ns\":100,\"rate_fps\":1000000}",

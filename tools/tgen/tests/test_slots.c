@@ -136,13 +136,13 @@ lose_no_refused_frame_by_rounding(void **state)
 	(void)state;
 	for (i = 0; i < 1000; i++)
 		full[i] = 999;
-	slots_add_refused(&grid, refused, full, UINT64_C(1000) << 16); /* a frame in 1000 cycles */
+	slots_add_refused(refused, full, 0, grid.count, UINT64_C(1000) << 16); /* a frame in 1000 cycles */
 	for (i = 0; i < 1000; i++)
 		sum += refused[i];
 	assert_int_equal(sum, 999);
 	assert_int_equal(refused[0], 0);
 	assert_int_equal(refused[1], 1);
-	slots_add_refused(&grid, refused, full, 0); /* flat out nothing is due at a time */
+	slots_add_refused(refused, full, 0, grid.count, 0); /* flat out nothing is due at a time */
 	assert_int_equal(refused[0], 0);
 }
 

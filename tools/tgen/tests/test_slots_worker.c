@@ -18,6 +18,7 @@
 
 static struct worker worker;
 static struct watch watch;
+static struct gaps gaps;
 static struct receiver receiver;
 static struct frame frame;
 static struct template template = { .frame = &frame, .length = LENGTH };
@@ -43,8 +44,9 @@ begin(void **state)
 	seen->silent = seen->lane + COUNT;
 	watch = (struct watch){
 		.intended = 1000, .flows = 1, .length = LENGTH, .sizes = 1, .pattern = pattern,
-		.slots = seen,
+		.slots = seen, .gaps = &gaps,
 	};
+	gaps_clear(&gaps);
 	worker.watch = &watch;
 	worker.streams = 1;
 	worker.ten_us = 10 * US;
@@ -233,6 +235,9 @@ numbers_left_out_are_an_event_until_they_come(void **state)
 	arrive(50 * US);
 	assert_int_equal(missing->listed, 1);
 	assert_int_equal(missing->event[0].first, 4);
+	/* The frame behind the gap that stayed open left then, all bits of that. */
+	assert_int_equal(gaps.missing, 5);
+	assert_int_equal(gaps_last(&gaps), ORIGIN + 3 * US);
 }
 
 int

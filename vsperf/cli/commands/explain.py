@@ -9,7 +9,8 @@ import click
 
 from vsperf.errors import ExitCode, UsageError
 from vsperf.record.flags import Flag, Severity
-from vsperf.record.result import Level, Limit, Standard
+from vsperf.record.limit import Limit
+from vsperf.record.result import Level, Standard
 from vsperf.record.run import Outcome
 
 SEVERITIES = {
@@ -50,7 +51,12 @@ TIMES = {
 }
 STANDARDS = {
     Standard.RFC2544: "Benchmarking methodology: constant loads, 60 s trials, no loss at all.",
-    Standard.RFC9971: "MLRsearch: several loss ratios in one search, from short trials to long.",
+    Standard.RFC2889: "Benchmarking of LAN switches: forwarding rate, addresses, broadcast.",
+    Standard.RFC6201: "Reset time: how long nothing is forwarded, by loss and by time stamps.",
+    Standard.RFC8219: "Latency as a distribution: typical, worst case, and its variation.",
+    Standard.RFC9004: "Back-to-back frames: the longest burst without loss, and the buffer.",
+    Standard.RFC9971: "MLRsearch: several loss ratios in one search, from short trials to long. A "
+    "result is irregular where only one of its bounds was found, and is named so.",
     Standard.TST009: "ETSI GS NFV-TST 009: binary search with loss verification.",
 }
 LEVELS = {

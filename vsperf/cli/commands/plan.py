@@ -16,9 +16,10 @@ from vsperf.cli.tables import console, simulated_banner
 from vsperf.engine.run import Planned, plan_cases
 from vsperf.errors import ExitCode
 from vsperf.human import human_expected, human_fps
+from vsperf.methods.base import loads_of
+from vsperf.methods.estimate import Estimate, together
 from vsperf.plugins import Plugins
-from vsperf.search.build import loads_of
-from vsperf.search.estimate import Estimate, together
+from vsperf.record.placeholder import shown
 from vsperf.spec.loader import Request
 
 
@@ -82,8 +83,8 @@ def _print_steps(out: Console, item: Planned) -> None:
         out.print(f"  {size >> 20} MB of hugepages on memory node {node}")
     for wire in plan.wires:
         out.print(
-            f"  card {wire.machine}_{wire.nic} {wire.mac} on {wire.address}; what leaves by it "
-            f"goes to {wire.peer_mac}",
+            f"  card {wire.machine}_{wire.nic} {wire.mac} on {shown(wire.address)}; "
+            f"what leaves by it goes to {wire.peer_mac}",
             soft_wrap=True,
         )
     for number, step in enumerate(plan.steps, start=1):

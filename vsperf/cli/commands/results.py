@@ -10,11 +10,12 @@ import click
 from rich.table import Table
 from rich.text import Text
 
+from vsperf.cli.answers import headlines
+from vsperf.cli.notes import OUTCOME_STYLES
 from vsperf.cli.output import say
 from vsperf.cli.selection import complete_testcase, json_option, results_option
-from vsperf.cli.tables import OUTCOME_STYLES, console, interval, loss_text
+from vsperf.cli.tables import console
 from vsperf.errors import ExitCode
-from vsperf.human import human_fps
 from vsperf.record.run import Outcome
 from vsperf.store.index import CaseEntry, Filter, Index, RunEntry
 
@@ -111,11 +112,8 @@ def _runs(entries: Sequence[RunEntry]) -> Table:
 def _cases(entries: Sequence[CaseEntry]) -> Table:
     table = _table("run", "case", "result, per direction", "limit", "testbed", "outcome")
     for entry in entries:
-        found = [f"{goal.goal} {interval(goal)}" for goal in entry.goals]
-        found += [
-            f"{human_fps(load.load_fps)}: lost {loss_text(load.worst_loss_ratio)}"
-            for load in entry.loads
-        ]
+        result = entry.record.result if entry.record else None
+        found = headlines(result) if result else []
         outcome = entry.outcome
         table.add_row(
             Text(entry.run, "cyan"),

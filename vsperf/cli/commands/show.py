@@ -16,8 +16,10 @@ from rich.table import Table
 from rich.text import Text
 
 from vsperf.cli.account import account_table
+from vsperf.cli.answers import reasons
 from vsperf.cli.chain_view import MEANING, chain_tables
 from vsperf.cli.progress import trial_line
+from vsperf.cli.seconds_view import write_seconds
 from vsperf.cli.selection import (
     complete_testcase,
     json_option,
@@ -26,8 +28,8 @@ from vsperf.cli.selection import (
     overrides_cases,
     results_option,
 )
-from vsperf.cli.summary import CaseRow, latency_rows
-from vsperf.cli.tables import console, print_summary, reasons, simulated_banner
+from vsperf.cli.summary import CaseRow, hit_shares, latency_rows, lossless_frames
+from vsperf.cli.tables import console, print_summary, simulated_banner
 from vsperf.cli.threads_view import MEANING as THREADS_MEANING
 from vsperf.cli.threads_view import threads_table
 from vsperf.errors import ExitCode, Location, StoreError, UsageError, VsperfError
@@ -37,6 +39,7 @@ from vsperf.spec.loader import Request
 from vsperf.spec.topology import Topology
 from vsperf.store.folders import RECORDS, resolve, run_folders
 from vsperf.store.reader import RunState, StoredCase, StoredRun, read_run
+from vsperf.store.seconds import seconds_of
 
 WIDEST_VALUE = 60
 """So that a long list does not push the origins of all other values out of sight."""
@@ -69,20 +72,26 @@ def complete_subject(
     "  vsperf show latest                         # the last run\n"
     "  vsperf show latest 64B                     # every trial of one of its cases\n"
     "  vsperf show k7f3 --json\n"
+    "  vsperf show latest 64B --seconds > soak.csv   # of a soak, also of one that was killed\n"
 )
 @click.argument("subject", shell_complete=complete_subject)
 @click.argument("case", required=False, shell_complete=complete_case)
 @overrides_cases
 @results_option
 @json_option
+@click.option("--seconds", is_flag=True, help="Print each second of a long trial of CASE as CSV.")
 def command(
     subject: str,
     case: str | None,
     request: Request,
     results: Path,
     as_json: bool,
+    seconds: bool,
 ) -> int:
     """Show SUBJECT: a testcase (resolved), or a run, or with CASE one case of a run."""
+    if seconds:
+        _print_seconds(results, subject, case)
+        return ExitCode.OK
     if _is_testcase(subject):
         _show_testcase(replace(request, names=(subject,)), case, as_json)
         return ExitCode.OK
@@ -96,10 +105,27 @@ def command(
     return ExitCode.OK
 
 
+def _print_seconds(results: Path, subject: str, wanted: str | None) -> None:
+    """Print the seconds of a case; without its name that of the only one."""
+    stored = read_run(resolve(results, subject))
+    case = stored.cases[0] if wanted is None and len(stored.cases) == 1 else None
+    if case is None and wanted is None:
+        fix = f"choose one of: {', '.join(one.planned.label for one in stored.cases)}"
+        raise UsageError(f"{stored.run} has several cases, each with seconds of its own", fix=fix)
+    case = case or _pick(stored, str(wanted))
+    if not case.attempts or not case.attempts[-1].seconds:
+        raise UsageError(
+            f"no second of {case.planned.label} is recorded",
+            why="they are recorded of long trials only",
+            fix="measure by the method soak, such as phy2phy_soak",
+        )
+    write_seconds(seconds_of(stored.folder, case.planned.key))
+
+
 def _is_testcase(subject: str) -> bool:
     if subject.endswith((".yaml", ".yml")):
         return True
-    return subject in library().testcases()
+    return subject in library().files("testcases")
 
 
 def _show_testcase(request: Request, wanted: str | None, as_json: bool) -> None:
@@ -143,7 +169,7 @@ def _show_testcase(request: Request, wanted: str | None, as_json: bool) -> None:
     if len(fitting) > 1:
         out.print(
             f"values of {first.label}, the first of {len(fitting)} cases; "
-            f"for another one: vsperf show {first.spec.name} CASE",
+            f"for another one: vsperf show {request.names[0]} CASE",
             style="dim",
         )
 
@@ -173,7 +199,14 @@ def rows_of(stored: StoredRun) -> list[CaseRow]:
 
 
 def _row(stored: StoredRun, case: StoredCase) -> CaseRow:
-    row = CaseRow(case.planned, case.record, latency_rows(case.trials), bool(case.attempts))
+    row = CaseRow(
+        case.planned,
+        case.record,
+        latency_rows(case.trials),
+        bool(case.attempts),
+        lossless_frames(case.record, case.trials),
+        hit_shares(case.trials),
+    )
     with _understanding(stored):  # touches all that the record must hold to be shown
         row.as_json()
         row.virtual  # noqa: B018

@@ -57,6 +57,8 @@ class Sending:
     variation: bool = False
     rhythm: str = "even"
     """`file` for the distances of the frames in a file that is replayed."""
+    in_flight: int = 0
+    """At most so many frames of a stream are on their way; 0 for no bound."""
     respond: bool = False
     """Answer devices that ask where the addresses of the streams are."""
 
@@ -67,6 +69,7 @@ class Sending:
             "latency": self.latency,
             "variation": self.variation,
             "rhythm": self.rhythm,
+            "in_flight": self.in_flight,
             "drain_ns": DRAIN_NS,
             "quiet_ns": QUIET_NS,
         }

@@ -13,7 +13,7 @@ from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, stalls, tri
 from vsperf.trafficgens.tgen.client import Answer
 from vsperf.trafficgens.tgen.command import Options
 from vsperf.trafficgens.tgen.loop import Loop, arrived_fps, loop, nothing_came
-from vsperf.trafficgens.tgen.traffic import workers_of
+from vsperf.trafficgens.tgen.traffic import flow_keys, frames_of, workers_of
 
 FLAT_OUT = Sending(duration_ns=500_000_000, latency=False)
 ATTEMPTS = 2
@@ -35,8 +35,10 @@ def measure_cap(
 ) -> int:
     """Return the frames per second and direction that came back, sending flat out."""
     profile = case.traffic
-    more = workers_of(senders) if profile.replay is None else {"replay": profile.replay.file}
-    stream = Stream(profile.frame_size.bytes, int(profile.flows), more)
+    more = {**frames_of(profile), **flow_keys(profile), **workers_of(senders)}
+    if profile.replay is not None:
+        more = {"replay": profile.replay.file}
+    stream = Stream(more=more)
     with (
         loop(loop_of(case), mirror_cpus, workspace, senders) as devices,
         at_hand(devices, options, workspace) as tgen,

@@ -110,10 +110,11 @@ class Client:
         while (end := self._buffer.find(b"\n")) < 0:
             if len(self._buffer) > LONGEST_LINE:
                 raise ComponentError(f"tgen's answer to `{verb}` does not end")
-            left = deadline - time.monotonic()
-            if left <= 0:
+            left = max(0.0, deadline - time.monotonic())
+            news = self._read(left if self.look is None else min(left, LOOK_S))
+            if not news and not left:  # what it said in time is read, also by who was held up
                 raise Silent(f"tgen did not answer `{verb}` within {timeout_s:g} s")
-            self._buffer += self._read(left if self.look is None else min(left, LOOK_S))
+            self._buffer += news
             if self.look is not None:
                 self.look()
         line = bytes(self._buffer[:end])
@@ -131,7 +132,7 @@ class Client:
         self.connection.settimeout(patience_s)
         try:
             chunk = self.connection.recv(CHUNK)
-        except TimeoutError:
+        except (TimeoutError, BlockingIOError):
             return b""
         except OSError as error:
             raise Gone("the connection to tgen broke", why=str(error)) from error

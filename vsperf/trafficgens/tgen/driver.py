@@ -16,22 +16,31 @@ from vsperf.host.doctor.finding import Check
 from vsperf.host.workspace import Workspace
 from vsperf.record.host import Calibration
 from vsperf.record.plan import Endpoint, Placement, Step
-from vsperf.record.trial import GeneratorActivity, TrialCounts, intended_frames
+from vsperf.record.trial import TrialCounts
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
-from vsperf.spec.traffic import TrafficProfile, TrialPolicy
-from vsperf.spec.wiring import directions_of, outer_nics
-from vsperf.trafficgens.base import Noise, TrialRequest
+from vsperf.spec.traffic import Bursts, TrafficProfile, TrialPolicy
+from vsperf.spec.wiring import directions_of, load_share, outer_nics
+from vsperf.trafficgens.base import Noise, OnSample, TrialRequest
 from vsperf.trafficgens.tgen.binary import planned_binary
 from vsperf.trafficgens.tgen.cap import METHOD, measure_cap, measure_noise
+from vsperf.trafficgens.tgen.checks import (
+    check_devices,
+    check_directions,
+    check_hosts,
+    check_queues,
+)
 from vsperf.trafficgens.tgen.client import longest_ns
 from vsperf.trafficgens.tgen.command import Options, Port, command_line, port_of
 from vsperf.trafficgens.tgen.doctor import CHECKS
+from vsperf.trafficgens.tgen.look import Look
+from vsperf.trafficgens.tgen.messages import counts, trial_message
 from vsperf.trafficgens.tgen.process import CONTROL, PREFIX, Tgen, memory_bytes, running
 from vsperf.trafficgens.tgen.replay import Replayed
-from vsperf.trafficgens.tgen.slots import asked_ns, slots_of
+from vsperf.trafficgens.tgen.samples import sampler
+from vsperf.trafficgens.tgen.slots import asked_ns
 from vsperf.trafficgens.tgen.spec import TgenSpec
-from vsperf.trafficgens.tgen.traffic import Way, direction, senders_each, streams
+from vsperf.trafficgens.tgen.traffic import Way, senders_each, streams
 
 NANOSECONDS = 1_000_000_000
 ORDINARY_FRAME = 1518
@@ -54,15 +63,18 @@ class TgenSession:
     policy: TrialPolicy
     ways: tuple[Way, ...]
     replay: Replayed | None = None
+    look: Look | None = None
+    """Sees the headers of frames that arrive; None where they have no mark that says whose they
+    are."""
+    bursts: Bursts | None = None
     in_flight: int = 0
     """Most frames of a direction on their way; 0 for no bound."""
     closed: bool = False
 
-    def run(self, request: TrialRequest) -> TrialCounts:
+    def run(self, request: TrialRequest, on_sample: OnSample | None = None) -> TrialCounts:
         if self.closed:
             raise ComponentError("tgen is no longer connected")
-        intended = intended_frames(request.load_fps, request.duration_ns)
-        if request.load_fps <= 0 or request.duration_ns <= 0 or intended <= 0:
+        if any(min(step.load_fps, step.duration_ns, step.frames) <= 0 for step in request.parts):
             raise ComponentError(
                 f"a trial of {request.load_fps} fps for {request.duration_ns} ns has no frames",
                 why="load and duration must be above zero",
@@ -71,15 +83,24 @@ class TgenSession:
         if self.policy.learning:
             self.tgen.ask("learn")
             _rest(self.policy.settle.ns)
-        message = trial_message(request, intended, self.spec, self.policy, self.replay)
+        message = trial_message(
+            request, self.ways, self.spec, self.policy, self.replay, self.bursts
+        )
         message["in_flight"] = self.in_flight
-        sending_ns = message["duration_ns"] + message.get("grace_ns", 0)
+        verb, limit = ("burst", "timeout_ns") if self.bursts else ("trial", "duration_ns")
+        sending_ns = message.get(limit, request.duration_ns) + message.get("grace_ns", 0)
         message["slot_ns"] = asked_ns(sending_ns)
         patience_s = (longest_ns(sending_ns) + message["drain_ns"]) / NANOSECONDS + SLACK_S
-        result = self.tgen.ask("trial", patience_s, **message)
+        look = self.look if request.headers else None
+        if look is not None:
+            look.arm()
+        with self.tgen.listening(sampler(self.ways, on_sample)):
+            result = self.tgen.ask(verb, patience_s, **message)
         _rest(self.policy.pause.ns)
         elapsed_ns = time.monotonic_ns() - began
-        return counts(result, self.ways, message.get("frames"), elapsed_ns, self.spec.ring)
+        intended = None if self.bursts else message.get("frames")
+        found = counts(result, self.ways, intended, elapsed_ns, self.spec.ring)
+        return found if look is None else look.added_to(found)
 
     def failure(self) -> str | None:
         if self.closed:
@@ -122,8 +143,8 @@ class TgenGenerator:
     ) -> tuple[Step, ...]:
         spec = _spec_of(case)
         options = _options(case, spec, placement)
-        _check_queues(case, endpoints, options.queues)
-        _check_hosts(case.traffic, spec)
+        check_queues(case, endpoints, options.queues)
+        check_hosts(case, spec)
         argv = command_line(
             planned_binary(),
             PREFIX,
@@ -177,7 +198,7 @@ class TgenGenerator:
         spec = _spec_of(case)
         options = _options(case, spec, placement)
         ports = _ports(endpoints, options)
-        _check_directions(ports, directions)
+        check_directions(ports, directions)
         with running(ports.values(), options, workspace) as tgen:
             numbers = tgen.port_numbers(ports)
             ways = tuple(
@@ -186,94 +207,26 @@ class TgenGenerator:
                     numbers[enters],
                     numbers[leaves],
                     case.topology.lanes(enters, leaves),
+                    load_share(case.topology, case.traffic, (enters, leaves)),
                 )
                 for enters, leaves in directions
             )
             each = senders(case, options)
-            _check_devices(tgen.ports(), each)
+            check_devices(tgen.ports(), each)
             asked = streams(case.traffic, ways, case.topology.dispatch, each)
             found = tgen.ask("configure", streams=asked)
             if spec.respond:
                 tgen.ask("respond")
             replay = Replayed.of(case.traffic, found)
             in_flight = _in_flight(case, spec, endpoints)
-            session = TgenSession(tgen, spec, case.trial, ways, replay, in_flight)
+            look = Look(tgen, ways, each, workspace.folder) if replay is None else None
+            session = TgenSession(
+                tgen, spec, case.trial, ways, replay, look, case.traffic.bursts, in_flight
+            )
             try:
                 yield session
             finally:
                 session.closed = True
-
-
-def trial_message(
-    request: TrialRequest,
-    intended: int,
-    spec: TgenSpec,
-    policy: TrialPolicy,
-    replay: Replayed | None = None,
-) -> dict[str, Any]:
-    """Return the parameters of a `trial`: exact frames, and when to give up sending the rest.
-
-    By the times of a file, tgen itself finds how many frames are due.
-    """
-    grace_ns = min(spec.grace.ns, policy.allowed_late_ns(request.duration_ns) // 2)
-    quiet_ns = max(policy.drain.ns, 1_000_000)
-    found = {
-        "burst": spec.burst,
-        "quiet_ns": quiet_ns,
-        "drain_ns": 2 * quiet_ns + NANOSECONDS,
-        "latency": request.latency,
-    }
-    if replay is not None and replay.own_rhythm:
-        times = {"duration_ns": request.duration_ns, "grace_ns": min(grace_ns, NANOSECONDS)}
-        return found | replay.speed(request.load_fps) | times
-    return found | {
-        "rate_fps": request.load_fps,
-        "frames": intended,
-        "duration_ns": request.duration_ns + grace_ns,
-    }
-
-
-def counts(
-    result: dict[str, Any],
-    ways: tuple[Way, ...],
-    intended: int | None,
-    elapsed_ns: int,
-    ring: int | None = None,
-) -> TrialCounts:
-    """Return vsperf's view of a trial's result."""
-    ports = {port["port"]: port for port in result.get("ports", ())}
-    found = []
-    sending = []
-    for way, stream in zip(ways, result["streams"], strict=True):
-        foreign = ports.get(way.receive, {}).get("foreign")
-        found.append(direction(way, intended, stream, foreign))
-        sending.append(stream.get("sending_ns"))
-    known = [span for span in sending if span is not None]
-    return TrialCounts(
-        directions=tuple(found),
-        sending_ns=max(known) if known else None,
-        elapsed_ns=elapsed_ns,
-        settled=bool(result["settled"]),
-        generator=_activity(result, ring),
-        slots=slots_of(result),
-    )
-
-
-def _activity(result: dict[str, Any], ring: int | None) -> GeneratorActivity | None:
-    workers = result.get("workers")
-    if not workers:
-        return None
-    ports = result.get("ports", ())
-    return GeneratorActivity(
-        busy_ppm=max(worker["busy_ppm"] for worker in workers),
-        longest_gap_ns=max(worker["longest_gap_ns"] for worker in workers),
-        gaps_over_10us=sum(worker["gaps_over_10us"] for worker in workers),
-        paused_ns=max(worker["paused_ns"] for worker in workers),
-        no_buffers=sum(port.get("no_buffers", 0) for port in ports),
-        ring_frames=ring,
-        behind_ns=max((port.get("receive_behind_ns", 0) for port in ports), default=0),
-        missed_frames=sum(port.get("missed", 0) for port in ports),
-    )
 
 
 def _spec_of(case: CaseSpec) -> TgenSpec:
@@ -287,7 +240,7 @@ def _spec_of(case: CaseSpec) -> TgenSpec:
 
 def _options(case: CaseSpec, spec: TgenSpec, placement: Placement) -> Options:
     cpus = placement.of(ROLE)
-    longest = max(case.traffic.frame_size.bytes, ORDINARY_FRAME)
+    longest = max(case.longest_bytes, ORDINARY_FRAME)
     return Options(cpus, spec.hugepages, spec.queues, spec.ring, longest, spec.eal)
 
 
@@ -306,12 +259,17 @@ def _in_flight(case: CaseSpec, spec: TgenSpec, endpoints: tuple[Endpoint, ...]) 
 def _shown(traffic: TrafficProfile) -> str:
     if traffic.replay is not None:
         return f"the frames of {traffic.replay.file}, rhythm {traffic.replay.rhythm}"
-    return f"{traffic.frame_size} frames, {traffic.flows} flows per direction"
+    bursts = traffic.bursts
+    rhythm = f", in bursts of {bursts.frames} and gaps of {bursts.gap}" if bursts else ""
+    return f"{traffic.size_label} frames, {traffic.flows} flows per direction{rhythm}"
 
 
 def senders(case: CaseSpec, options: Options) -> int:
-    """Return how many workers send each direction: of a file one, and at most a queue each."""
-    if case.traffic.replay is not None:
+    """Return how many workers send each direction: at most a queue each.
+
+    The frames of a file, and bursts, come from one.
+    """
+    if case.traffic.replay is not None or case.traffic.bursts is not None:
         return 1
     ways = directions_of(case.topology, case.traffic.direction)
     queues = options.queues
@@ -335,60 +293,11 @@ def _shared(each: int) -> str:
     return f", each by {each} workers with a queue of their own" if each > 1 else ""
 
 
-def _check_devices(ports: list[dict[str, Any]], each: int) -> None:
-    """Refuse a device that has fewer queues than workers are to send on."""
-    for port in ports:
-        if port["transmit_queues"] < each:
-            raise ComponentError(
-                f"{port['name']} has {port['transmit_queues']} queues to send on, and {each} "
-                "workers are to send each direction",
-                why="each of them needs a queue of its own",
-                fix=f"--set generator.queues={port['transmit_queues']}, or a device with more",
-            )
-
-
 def _ports(endpoints: tuple[Endpoint, ...], options: Options) -> dict[str, Port]:
     return {
         endpoint.link: port_of(endpoint, number, options)
         for number, endpoint in enumerate(endpoints)
     }
-
-
-def _check_queues(case: CaseSpec, endpoints: tuple[Endpoint, ...], queues: int) -> None:
-    """Refuse a machine that would send on queues which nobody empties."""
-    plugged_in = any(endpoint.kind == "vhost-user-backend" for endpoint in endpoints)
-    if plugged_in and queues < case.machine_queues:
-        raise UsageError(
-            f"tgen serves {queues} of the {case.machine_queues} queues of a machine's card",
-            why=f"in topology {case.topology.name} the generator is plugged into machines",
-            fix=f"set generator.queues to {case.machine_queues}, or vnf.queues to {queues}",
-        )
-
-
-def _check_hosts(traffic: TrafficProfile, spec: TgenSpec) -> None:
-    if traffic.replay is not None and spec.respond:
-        raise UsageError(
-            "tgen answers for no hosts of a file that is replayed",
-            why="whose addresses those in it are, nobody knows",
-            fix="--set generator.respond=false, or no traffic.replay",
-        )
-
-
-def _check_directions(ports: dict[str, Port], directions: tuple[tuple[str, str], ...]) -> None:
-    if not directions:
-        raise UsageError(
-            "tgen was given no direction to send in",
-            fix="choose a topology whose paths begin and end at links, such as p2p",
-        )
-    for way in directions:
-        for link in way:
-            if link not in ports:
-                raise UsageError(
-                    f"tgen has no endpoint on link {link!r}",
-                    why=f"traffic goes from {way[0]} to {way[1]}, but the switch has a port on "
-                    + ", ".join(sorted(ports)),
-                    fix="use links in the topology that the switch has ports on",
-                )
 
 
 def _rest(ns: int) -> None:

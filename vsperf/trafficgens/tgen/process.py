@@ -81,6 +81,18 @@ class Tgen:
             self.silent = True
             raise
 
+    @contextmanager
+    def listening(self, on_event: Event) -> Iterator[None]:
+        """Send events to `on_event` for a while."""
+        if self.client is None:
+            yield
+            return
+        before, self.client.on_event = self.client.on_event, on_event
+        try:
+            yield
+        finally:
+            self.client.on_event = before
+
     def listen(self, on_event: Event) -> None:
         """Send events to `on_event` from now on."""
         if self.client is not None:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from vsperf.errors import ComponentError, UsageError
-from vsperf.record.trial import Direction
-from vsperf.spec.flows import HOSTS, hosts
+from vsperf.record.trial import Direction, StepCounts
+from vsperf.spec.flows import MOST_FLOWS, counts, group_mac, hosts
 from vsperf.spec.topology import Dispatch
 from vsperf.spec.traffic import Encapsulation, Replay, TrafficProfile
 
-MOST_FLOWS = 1 << 24
 ID_KEYS = {"gre": "key", "gtpu": "teid"}
 """What tgen calls the id of a tunnel, where it is no VNI."""
 
@@ -29,6 +29,8 @@ class Way:
     """Number of the port where frames should arrive."""
     lanes: int = 1
     """Parallel paths that its frames take in turn."""
+    share: Fraction = Fraction(1)
+    """What it is offered of the load."""
 
 
 def senders_each(workers: int, ways: int, queues: int) -> int:
@@ -52,20 +54,55 @@ def streams(
     """
     if profile.replay is not None:
         return [replayed(profile.replay, way) for way in ways]
-    found = []
-    for way in ways:
-        vary = [*lanes_of(way.lanes, dispatch, profile), *flows_of(int(profile.flows))]
-        found.append(
-            {
-                "transmit_port": way.transmit,
-                "receive_port": way.receive,
-                "size": profile.frame_size.bytes,
-                **tunnel_of(profile.encapsulation),
-                **({"flows": {"vary": vary}} if vary else {}),
-                **workers_of(senders),
-            }
+    return [
+        {
+            "transmit_port": way.transmit,
+            "receive_port": way.receive,
+            **frames_of(profile),
+            **addressed(profile, way),
+            **flow_keys(profile, lanes_of(way.lanes, dispatch, profile)),
+            **workers_of(senders),
+        }
+        for way in ways
+    ]
+
+
+def frames_of(profile: TrafficProfile) -> dict[str, Any]:
+    """Return the keys of a stream that say how long its frames are, and what headers they have."""
+    found: dict[str, Any] = (
+        {"sizes": list(profile.imix.sizes)}
+        if profile.imix is not None
+        else {"size": profile.frame_size.bytes}
+    )
+    if profile.vlans:
+        found["vlans"] = list(profile.vlans)
+    if profile.mpls:
+        found["mpls"] = list(profile.mpls)
+    if profile.layer3 != "ipv4":
+        found["layer3"] = profile.layer3
+    return found | tunnel_of(profile.encapsulation)
+
+
+def flow_keys(profile: TrafficProfile, before: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
+    """Return the key of a stream with several flows; `before` varies faster than they do."""
+    vary = [*before, *variations(profile)]
+    if not vary:
+        return {}
+    order = {"order": profile.flow_order} if profile.flow_order != "in-order" else {}
+    return {"flows": {"vary": vary, **order}}
+
+
+def addressed(profile: TrafficProfile, way: Way) -> dict[str, Any]:
+    """Return the key of a stream whose frames are for more than one station."""
+    if profile.destination == "unicast":
+        return {}
+    if way.lanes > 1:
+        raise UsageError(
+            f"{profile.destination} frames cannot take {way.lanes} parallel paths in turn",
+            why="what tells these apart is whom frames are for, and these are for all",
+            fix="choose a topology without parallel paths, or --set traffic.destination=unicast",
         )
-    return found
+    return {"destination_mac": group_mac(profile.destination, way.receive)}
 
 
 def replayed(replay: Replay, way: Way) -> dict[str, Any]:
@@ -106,14 +143,42 @@ def lanes_of(lanes: int, dispatch: Dispatch, profile: TrafficProfile) -> list[di
             why="what tells these apart lies inside of the tunnel",
             fix="choose a topology without parallel paths, or no traffic.encapsulation",
         )
-    if dispatch == "ip" and int(profile.flows) > HOSTS:
+    fields = {"mac": "destination_mac", "ip": "destination_ip", "udp": "destination_port"}
+    if any(one["field"] == fields[dispatch] for one in variations(profile)):
         raise UsageError(
             f"{profile.flows} flows on each of {lanes} parallel paths are too many",
-            why="flows beyond the source hosts differ by destination, as these paths do",
+            why="flows beyond the source hosts or ports differ by destination, as these paths do",
             fix="--set topology.dispatch=mac, or fewer flows",
         )
-    fields = {"mac": "destination_mac", "ip": "destination_ip", "udp": "destination_port"}
     return [{"field": fields[dispatch], "count": lanes}]
+
+
+FIELDS = {
+    "ip": ("source_ip", "destination_ip"),
+    "mac": ("source_mac", "destination_mac"),
+    "port": ("source_port", "destination_port"),
+}
+"""What flows differ by, first and second."""
+
+
+def variations(profile: TrafficProfile) -> list[dict[str, Any]]:
+    """Return how the flows of a profile are told apart."""
+    if profile.vary == "ip" and profile.layer3 == "ipv4":
+        return flows_of(int(profile.flows))
+    found = counts(profile)
+    if found is None:
+        most = MOST_FLOWS if profile.vary != "port" else 1 << 20
+        raise UsageError(
+            f"tgen cannot make exactly {profile.flows} flows that differ by {profile.vary}",
+            why=f"there are at most {MOST_FLOWS}, and by ports they are source ports times "
+            "destination ports",
+            fix=f"--set traffic.flows={most}",
+        )
+    return [
+        {"field": field, "count": count}
+        for field, count in zip(FIELDS[profile.vary], found, strict=True)
+        if count > 1
+    ]
 
 
 def flows_of(count: int) -> list[dict[str, Any]]:
@@ -143,6 +208,16 @@ def flows_of(count: int) -> list[dict[str, Any]]:
     return variations
 
 
+def step_of(step: Mapping[str, Any]) -> StepCounts:
+    """Return the counters of a step."""
+    return StepCounts(
+        intended_frames=step["intended"],
+        sent_frames=step["sent"],
+        refused_frames=step["refused"],
+        began_ns=step.get("began_ns"),
+    )
+
+
 def direction(
     way: Way, intended: int | None, stream: Mapping[str, Any], foreign: int | None
 ) -> Direction:
@@ -168,6 +243,11 @@ def direction(
             longest_silence_ns=stream.get("longest_silence_ns"),
             receiving_ns=stream.get("receiving_ns"),
             latency_histogram=stream.get("latency", {}).get("hdr"),
+            first_latency_ns=stream.get("latency_first", {}).get("latency_ns"),
+            first_sent_ns=stream.get("latency_first", {}).get("sent_ns"),
+            range_histograms=tuple(one.get("hdr") for one in stream.get("latency_ranges", ())),
+            last_loss_ns=stream.get("last_loss_ns"),
+            steps=tuple(step_of(step) for step in stream.get("steps", ())),
         )
     except KeyError as error:
         raise ComponentError(f"tgen's result has no {error}") from error

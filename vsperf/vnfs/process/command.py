@@ -74,7 +74,7 @@ def needs_of(case: CaseSpec, spec: ProcessSpec) -> Needs:
     pins = deal_out(spec.cpus, counts, "forwarding threads")
     cards = Counter(nic.machine for nic in nics(case.topology))
     memory = sum(
-        own.memory or _memory_mb(own, cards[name], case.traffic.frame_size.bytes)
+        own.memory or _memory_mb(own, cards[name], case.traffic.longest.bytes)
         for name, own in settings.items()
         if own.hugepages
     )
@@ -102,7 +102,7 @@ def machines_of(
                 sorted((wire for wire in wires if wire.machine == name), key=lambda wire: wire.nic)
             ),
             cpus=placement.of(name) or (0,),
-            frame_bytes=case.traffic.frame_size.bytes,
+            frame_bytes=case.traffic.longest.bytes,
             loops=case.topology.nics == 1 and name not in ends,
         )
         for name, own in settings.items()

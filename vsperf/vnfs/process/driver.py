@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import ClassVar
 
@@ -19,14 +19,35 @@ from vsperf.vnfs.process.command import PROGRAM, Machine, command_line, machines
 from vsperf.vnfs.process.machine import RunningMachine, started
 from vsperf.vnfs.process.spec import ProcessSpec
 
+Start = Callable[[Machine, ExitStack], RunningMachine]
+"""Starts a machine, and lets a stack end it."""
+
 
 class Processes(Group[RunningMachine]):
     """All machines of a deployment, in the order of the topology."""
+
+    def __init__(self, machines: Sequence[Machine], start: Start, stack: ExitStack) -> None:
+        self._start = start
+        self._ends = {one.name: stack.enter_context(ExitStack()) for one in machines}
+        super().__init__([start(one, self._ends[one.name]) for one in machines])
 
     def await_forwarding(self) -> None:
         began = time.monotonic()
         for running in self.machines:
             running.await_forwarding(began + running.machine.spec.boot_timeout.seconds)
+
+    def reboot(self) -> None:
+        """End every process and start another one in its place: all that it knew is gone."""
+        self.ask_to_end()
+        for running in self.machines:
+            self._ends[running.name].close()
+        self.machines = [self._start(one.machine, self._ends[one.name]) for one in self.machines]
+        self.await_forwarding()
+
+    def ask_to_end(self) -> None:
+        """Tell all of them to end; nobody waits here."""
+        for running in self.machines:
+            running.ask_to_end()
 
     def access(self) -> tuple[str, ...]:
         found = []
@@ -69,17 +90,17 @@ class ProcessVnf:
         workspace: Workspace,
     ) -> Iterator[Processes]:
         program = _program()
+
+        def start(machine: Machine, stack: ExitStack) -> RunningMachine:
+            return stack.enter_context(started(machine, program, workspace))
+
         with ExitStack() as stack:
-            running = [
-                stack.enter_context(started(machine, program, workspace))
-                for machine in machines_of(case, _spec_of(case), wires, placement)
-            ]
+            running = Processes(machines_of(case, _spec_of(case), wires, placement), start, stack)
             try:
-                yield Processes(running)
+                yield running
             finally:
                 if not workspace.kept:
-                    for one in running:
-                        one.ask_to_end()  # all now; each is waited for when it is its turn
+                    running.ask_to_end()  # all now; each is waited for when it is its turn
 
 
 def _step(machine: Machine) -> Step:

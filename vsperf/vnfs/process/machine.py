@@ -148,6 +148,9 @@ class RunningMachine:
 @contextmanager
 def started(machine: Machine, program: str, workspace: Workspace) -> Iterator[RunningMachine]:
     """Start a machine, and return before it is up; leaving the context ends it."""
+    for wire in machine.wires:
+        if wire.kind == "vhost-user-client":  # it listens itself; whoever did before it is gone
+            Path(workspace.fill(wire.address)).unlink(missing_ok=True)
     argv = [workspace.fill(word) for word in command_line(program, machine)]
     environment = {"RUNTIME_DIRECTORY": str(workspace.folder)}
     with managed(

@@ -99,6 +99,7 @@ class RunningMachine:
             self._await_running(deadline)
             return
         path = Path(self.workspace.fill(self.machine.control))
+        self.hang_up()
         self.agent = Agent.connect(self.name, path)
         try:
             self.agent.await_boot(deadline, lambda: self.look("while it booted"))
@@ -234,6 +235,22 @@ class RunningMachine:
         words = " | ".join((*panics[:1], *said[-TAIL_LINES:]))
         return f"its console ends with: {words}" if words else "it wrote nothing to its console"
 
+    def reset(self) -> None:
+        """Start the guest anew; it has to be waited for, and told what to start, as at first."""
+        assert self.monitor is not None  # it has forwarded before
+        self.monitor.reset(QMP_S)
+
+    def has_reset(self) -> None:
+        """Let a guest that is up end QEMU again when it reboots; nobody knows of one unheard."""
+        if self.monitor is not None and self.agent is not None:
+            self.monitor.end_at_reset(QMP_S)
+
+    def hang_up(self) -> None:
+        """Leave the agent, if there is one: what a guest said that is gone, nobody reads."""
+        if self.agent is not None:
+            self.agent.close()
+            self.agent = None
+
     def power_off(self) -> None:
         """Tell the guest to power off, and do not wait for it; never raises."""
         if self.agent is not None and self.agent.booted is not None and self.told_off_s is None:
@@ -257,8 +274,7 @@ class RunningMachine:
 
     def close(self) -> None:
         """Hang up."""
-        if self.agent is not None:
-            self.agent.close()
+        self.hang_up()
         if self.console is not None:
             self.console.close()
         if self.monitor is not None:

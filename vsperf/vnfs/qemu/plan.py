@@ -88,7 +88,7 @@ def machines_of(
                 wires=cards,
                 accelerator=surroundings.accelerator_of(own) or "tcg",
                 image=surroundings.image,
-                frame_bytes=case.traffic.frame_size.bytes,
+                frame_bytes=case.traffic.longest.bytes,
                 cpus=placement.of(name),
                 emulator_cpus=placement.of(emulator_role(name)),
                 nodes=nodes,

@@ -67,6 +67,24 @@ class Monitor:
         asked = self._client.execute(command, arguments or None)
         return self._call(asked, timeout_s, f"`{command}`")
 
+    def reset(self, timeout_s: float) -> None:
+        """Start the machine anew, as when its guest reboots, and return once the old guest is gone.
+
+        From then on each reset starts it anew: firmware that finds itself in memory makes another.
+        """
+
+        async def reset() -> None:
+            await self._client.execute("set-action", {"reboot": "reset"})
+            with self._client.listener("RESET") as resets:
+                await self._client.execute("system_reset")
+                await resets.get()
+
+        self._call(reset(), timeout_s, "a reset")
+
+    def end_at_reset(self, timeout_s: float) -> None:
+        """Let QEMU end at a reset, as from its start: a guest that panics would go on forever."""
+        self.execute("set-action", timeout_s, reboot="shutdown")
+
     def threads(self, timeout_s: float) -> tuple[int, ...]:
         """Return the threads of the vCPUs, by the number of the vCPU."""
         answer = self.execute("query-cpus-fast", timeout_s)

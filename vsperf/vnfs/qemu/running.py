@@ -12,21 +12,38 @@ from vsperf.vnfs.group import Group
 from vsperf.vnfs.qemu.command import Machine
 from vsperf.vnfs.qemu.machine import RunningMachine, started
 
+Deadlines = tuple[tuple[RunningMachine, float], ...]
+"""When each machine is to forward, on the monotonic clock."""
+
 
 class QemuMachines(Group[RunningMachine]):
     """All machines of a deployment, in the order of the topology."""
 
     def await_forwarding(self) -> None:
         """Wait until every machine forwards; they boot side by side."""
-        began = time.monotonic()
-        deadlines = [began + running.machine.spec.boot_timeout.seconds for running in self.machines]
-        pairs = tuple(zip(self.machines, deadlines, strict=True))
-        for running, deadline in pairs:
+        deadlines = self._deadlines()
+        for running, deadline in deadlines:
             running.plug_in(deadline)
-        for running, deadline in pairs:
+        self._await_guests(deadlines)
+
+    def reboot(self) -> None:
+        """Reset all machines, whose QEMUs go on, and wait until every guest forwards again."""
+        deadlines = self._deadlines()
+        for running in self.machines:
+            running.reset()
+        self._await_guests(deadlines)
+        for running in self.machines:
+            running.has_reset()
+
+    def _deadlines(self) -> Deadlines:
+        now = time.monotonic()
+        return tuple((one, now + one.machine.spec.boot_timeout.seconds) for one in self.machines)
+
+    def _await_guests(self, deadlines: Deadlines) -> None:
+        for running, deadline in deadlines:
             running.boot(deadline)
             running.tell(deadline)
-        for running, deadline in pairs:
+        for running, deadline in deadlines:
             running.await_application(deadline)
             running.pin()
 

@@ -27,7 +27,7 @@ from vsperf.vswitches.ovs_dpdk.diagnosis import not_started, port_problems
 from vsperf.vswitches.ovs_dpdk.parse import thread_statistics
 from vsperf.vswitches.ovs_dpdk.plan import Design
 from vsperf.vswitches.ovs_dpdk.programs import Programs
-from vsperf.vswitches.ovs_dpdk.rules import rules
+from vsperf.vswitches.ovs_dpdk.rules import idle_rules, rules
 from vsperf.vswitches.ovs_dpdk.running import DATABASE, SWITCH, RunningOvs
 from vsperf.vswitches.ovs_dpdk.settings import PMD_ROLE
 
@@ -153,7 +153,9 @@ def instance(design: Design, programs: Programs, workspace: Workspace) -> Iterat
             read_interfaces=made.interfaces,
             read_custom=lambda: made.run(design.port_statistics(programs), DAEMON_S),
             read_refused=lambda: _refused(made),
+            write_rules=lambda count: _change_rules(made, count),
             look=made.look,
+            learns=design.spec.flows == "learn",
             settings=facts,
         )
 
@@ -258,7 +260,7 @@ def _filled_ports(made: Instance) -> tuple[layout.SwitchPort, ...]:
 
 
 def _install_rules(made: Instance) -> None:
-    """Put the rules in and count them."""
+    """Put the rules in and count them, and whatever else a restart forgets."""
     count = 0
     with made.path(layout.RULES_FILE).open("w") as file:
         file.write("delete\n")
@@ -270,6 +272,18 @@ def _install_rules(made: Instance) -> None:
     found = counted_rules(made.run(made.design.count_rules(made.programs), RULES_S))
     if found != count:
         raise ComponentError(f"the switch has {found} rules, and {count} were put in")
+    if made.design.spec.flows == "learn":
+        made.run(made.design.flood_to_links_only(made.programs), DAEMON_S)
+
+
+def _change_rules(made: Instance, count: int) -> None:
+    """Add rules that nothing matches, or take out all of those."""
+    if count < 0:
+        made.run(made.design.remove_idle_rules(made.programs), RULES_S)
+        return
+    with made.path(layout.IDLE_RULES_FILE).open("w") as file:
+        file.writelines(f"{rule}\n" for rule in idle_rules(count))
+    made.run(made.design.add_idle_rules(made.programs), RULES_S)
 
 
 def counted_rules(text: str) -> int | None:

@@ -28,6 +28,7 @@ DATABASE_CONTROL = f"{Placeholder.RUN}/ovsdb-server.ctl"
 SWITCH_CONTROL = f"{Placeholder.RUN}/ovs-vswitchd.ctl"
 OPENFLOW_SOCKET = f"{Placeholder.RUN}/{BRIDGE}.mgmt"
 RULES_FILE = f"{Placeholder.RUN}/rules.txt"
+IDLE_RULES_FILE = f"{Placeholder.RUN}/idle-rules.txt"
 ENVIRONMENT = dict.fromkeys(
     ("OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR", "OVS_SYSCONFDIR", "RUNTIME_DIRECTORY"),
     str(Placeholder.RUN),
@@ -249,5 +250,5 @@ def _endpoint(case: CaseSpec, port: SwitchPort) -> Endpoint:
 def _mtu_request(case: CaseSpec, spec: OvsDpdkSpec) -> int | None:
     if spec.mtu is not None:
         return spec.mtu
-    needed = case.traffic.frame_size.bytes - ETHERNET_BYTES
+    needed = case.longest_bytes - ETHERNET_BYTES
     return needed if needed > LARGEST_USUAL_MTU else None

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from vsperf.record.switch import AddressCounts
+
 PORT = re.compile(r"^.*?port (?P<number>\d+): (?P<name>\S+)(?: \((?P<about>[^)]*)\))?$", re.M)
 THREAD = re.compile(r"^pmd thread numa_id (?P<node>\d+) core_id (?P<cpu>\d+):|^main thread:", re.M)
 QUEUE = re.compile(
@@ -15,6 +17,12 @@ QUEUE = re.compile(
 )
 OPENFLOW_PORT = re.compile(r"^  port +(?P<number>\d+): ", re.M)
 CUSTOM_DROPS = re.compile(r"\bovs_(\w+_drops)=(\d+)")
+ADDRESSES = {
+    "learned": "learned MAC entries",
+    "evicted": "evicted MAC entries",
+    "expired": "expired MAC entries",
+}
+"""Our names, and how those of the daemon end."""
 COVERAGE = re.compile(r"^(?P<name>\w+)\s.*total: (?P<total>\d+)\s*$", re.M)
 
 
@@ -132,6 +140,19 @@ def custom_drops(text: str) -> dict[int, dict[str, int]]:
         int(head["number"]): {name: int(count) for name, count in CUSTOM_DROPS.findall(body)}
         for head, body in _sections(OPENFLOW_PORT, text)
     }
+
+
+def addresses(text: str) -> AddressCounts | None:
+    """Read `fdb/stats-show`; None of a daemon that says less."""
+    held = re.search(r"entries in the table: *(\d+)/(\d+)", text)
+    counts = {name: re.search(rf"{words} *: *(\d+)", text) for name, words in ADDRESSES.items()}
+    if held is None or not all(counts.values()):
+        return None
+    return AddressCounts(
+        known=int(held[1]),
+        most=int(held[2]),
+        **{name: int(count[1]) for name, count in counts.items() if count is not None},
+    )
 
 
 def coverage(text: str) -> dict[str, int]:

@@ -13,7 +13,12 @@ from vsperf.vswitches.ovs_dpdk import layout
 from vsperf.vswitches.ovs_dpdk.layout import SwitchPort
 from vsperf.vswitches.ovs_dpdk.memory import memory_mb
 from vsperf.vswitches.ovs_dpdk.programs import Programs
-from vsperf.vswitches.ovs_dpdk.rules import rule_count, shown_rules
+from vsperf.vswitches.ovs_dpdk.rules import (
+    IDLE_COOKIE,
+    rule_count,
+    shown_rules,
+    tags_to_see,
+)
 from vsperf.vswitches.ovs_dpdk.settings import PMD_ROLE, other_config
 from vsperf.vswitches.ovs_dpdk.spec import OvsDpdkSpec
 
@@ -51,6 +56,7 @@ class Design:
             memory_mb=memory_mb(self.spec, self.ports),
             pci=layout.needs_pci(self.ports),
             rules=rule_count(self.case, self.spec),
+            tags=tags_to_see(self.case, self.spec),
         )
 
     def create_database(self, programs: Programs) -> tuple[str, ...]:
@@ -88,6 +94,24 @@ class Design:
             layout.RULES_FILE,
         )
 
+    def flood_to_links_only(self, programs: Programs) -> tuple[str, ...]:
+        """Return the command that keeps the bridge's own port from what goes to all ports.
+
+        OVS would write each such frame to a device of the kernel, which nobody reads.
+        """
+        bridge = f"unix:{layout.OPENFLOW_SOCKET}"
+        return (*self.openflow(programs), "mod-port", bridge, layout.BRIDGE, "no-forward")
+
+    def add_idle_rules(self, programs: Programs) -> tuple[str, ...]:
+        """Return the command that adds rules that nothing matches."""
+        bridge = f"unix:{layout.OPENFLOW_SOCKET}"
+        return (*self.openflow(programs), "--bundle", "add-flows", bridge, layout.IDLE_RULES_FILE)
+
+    def remove_idle_rules(self, programs: Programs) -> tuple[str, ...]:
+        """Return the command that takes them out again."""
+        bridge = f"unix:{layout.OPENFLOW_SOCKET}"
+        return (*self.openflow(programs), "del-flows", bridge, f"cookie={IDLE_COOKIE}/-1")
+
     def count_rules(self, programs: Programs) -> tuple[str, ...]:
         """Return the command that says how many rules there are."""
         return (*self.openflow(programs), "dump-aggregate", f"unix:{layout.OPENFLOW_SOCKET}")
@@ -113,7 +137,7 @@ def switch_plan(design: Design, programs: Programs) -> SwitchPlan:
     settings = tuple(f"{name}={value}" for name, value in design.other_config.items())
     pmds = ", ".join(str(cpu) for cpu in design.placement.of("pmd"))
     memory = "" if design.spec.hugepages else "; WITHOUT HUGEPAGES, so it is slower than it can be"
-    steps = (
+    steps: tuple[Step, ...] = (
         _step("make a database of its own", design.create_database(programs)),
         _step("serve it", design.serve_database(programs)),
         _step("write the settings that are read at the start", lines=settings),
@@ -131,6 +155,9 @@ def switch_plan(design: Design, programs: Programs) -> SwitchPlan:
             tuple(shown_rules(design.case, design.spec, design.ports)),
         ),
     )
+    if design.spec.flows == "learn":
+        flood = design.flood_to_links_only(programs)
+        steps += (_step("keep the bridge's own port from what goes to all ports", flood),)
     endpoints = layout.endpoints_of(design.case, design.ports)
     return SwitchPlan(steps, endpoints, layout.wires_of(design.ports))
 

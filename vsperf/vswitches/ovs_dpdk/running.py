@@ -17,7 +17,7 @@ from vsperf.vswitches.ovs_dpdk.control import ControlError, ask
 from vsperf.vswitches.ovs_dpdk.counters import silent, switch_counters
 from vsperf.vswitches.ovs_dpdk.database import Interface
 from vsperf.vswitches.ovs_dpdk.diagnosis import late_problem
-from vsperf.vswitches.ovs_dpdk.layout import SwitchPort
+from vsperf.vswitches.ovs_dpdk.layout import BRIDGE, SwitchPort
 from vsperf.vswitches.ovs_dpdk.programs import Programs, digest, version_text
 
 SWITCH = "ovs-vswitchd"
@@ -45,8 +45,12 @@ class RunningOvs:
     """Ends the daemon, kindly or by SIGKILL, and starts it anew on the same database."""
     read_refused: Callable[[], Mapping[str, int]] = dict
     """Asks the kernel how many frames were dropped because a tap was full, by port."""
+    write_rules: Callable[[int], None] = lambda count: None
+    """Adds rules that nothing matches, or takes them out, by a process of its own."""
     look: Callable[[], None] = lambda: None
     """Raises when a part of the deployment has ended."""
+    learns: bool = False
+    """Whether it is a bridge that learns addresses."""
     settings: dict[str, Any] = field(default_factory=dict)
     """Versions and settings as the database has them."""
     patience_s: float = ANSWER_S
@@ -79,7 +83,7 @@ class RunningOvs:
         Frame counters are exact at once. Those of drops inside the datapath, which come from
         `coverage/show`, are handed in by each polling thread once a second.
         """
-        return switch_counters(
+        counters = switch_counters(
             self.ports,
             parse.port_statistics(self._ask("dpctl/show", "-s")),
             parse.thread_statistics(self._ask("dpif-netdev/pmd-stats-show")),
@@ -87,6 +91,10 @@ class RunningOvs:
             parse.custom_drops(self.read_custom()) if silent(self.ports) else None,
             self.read_refused(),
         )
+        if not self.learns:
+            return counters
+        addresses = parse.addresses(self._ask("fdb/stats-show", BRIDGE))
+        return counters.model_copy(update={"addresses": addresses})
 
     def waiting_for(self) -> tuple[str, ...]:
         """Return the ports that do not forward yet, since their other end was not taken up.
@@ -129,6 +137,19 @@ class RunningOvs:
 
     def restart(self, *, kill: bool) -> None:
         self.start_again(kill)
+
+    def forget_flows(self) -> None:
+        """Have the revalidators forget all flows, and wait until they have.
+
+        Deleted from the datapath alone, flows would not be set up again for as long as they know
+        them: every frame would be looked up anew, and counted as a failed upcall.
+        """
+        self._ask("revalidator/purge")
+        if self.learns:
+            self._ask("fdb/flush", BRIDGE)
+
+    def change_rules(self, count: int) -> None:
+        self.write_rules(count)
 
     def access(self) -> tuple[str, ...]:
         daemon, database = self.controls[SWITCH], self.folder / "db.sock"

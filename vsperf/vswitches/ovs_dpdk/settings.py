@@ -12,12 +12,17 @@ PMD_ROLE = "pmd"
 MAIN_ROLE = "switch main"
 USUAL_FLOW_LIMIT = 200_000
 """Flows that OVS keeps in its datapath unless told; a rule per flow needs a place for each."""
+USUAL_TAGS = 1
+"""VLAN tags that OVS looks at unless told; it takes an inner one for the frame's payload."""
 
 
 def other_config(
-    spec: OvsDpdkSpec, placement: Placement, *, memory_mb: int, pci: bool, rules: int
+    spec: OvsDpdkSpec, placement: Placement, *, memory_mb: int, pci: bool, rules: int, tags: int = 0
 ) -> dict[str, str]:
-    """Return the entries; `pci` says whether a network card is used."""
+    """Return the entries.
+
+    `pci` says whether a network card is used, `tags` how many VLAN tags are looked at in a frame.
+    """
     pmds, main = placement.of(PMD_ROLE), placement.of(MAIN_ROLE)
     if not pmds:
         raise UsageError(
@@ -36,6 +41,8 @@ def other_config(
     }
     if rules > USUAL_FLOW_LIMIT:
         settings["flow-limit"] = str(rules + USUAL_FLOW_LIMIT)
+    if tags > USUAL_TAGS:
+        settings["vlan-limit"] = str(tags)
     if spec.hugepages:
         settings["dpdk-socket-mem"] = socket_memory(memory_mb, placement)
         settings["dpdk-socket-limit"] = settings["dpdk-socket-mem"]  # else it takes what it can get

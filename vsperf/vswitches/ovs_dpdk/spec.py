@@ -7,7 +7,9 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StrictBool, model_validator
 
 from vsperf.spec.base import DriverSpec
+from vsperf.spec.modify import Modify
 from vsperf.units import CpuSet
+from vsperf.vswitches.base import Rules
 
 Affinity = Annotated[str, Field(pattern=r"^\d{1,4}:\d{1,4}(,\d{1,4}:\d{1,4})*$")]
 SettingName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$")]
@@ -55,10 +57,12 @@ class OvsDpdkSpec(DriverSpec):
     """Let OVS move queues between polling threads on its own; that shows in a measurement."""
     mtu: Annotated[int, Field(ge=68, le=9702)] | None = None
     """Largest packet [B] without its Ethernet header; what the frame size needs when not given."""
-    flows: Literal["port", "network", "l2", "l3", "l4"] = "port"
+    flows: Rules = "port"
     """Rules: one per port; one per port and IP network, which has OVS look into every frame and use
-    its flow caches; or one per stream of the traffic, told apart by MAC addresses, by IP addresses,
-    or by those and the UDP ports."""
+    its flow caches; one per stream of the traffic, told apart by MAC addresses, by IP addresses,
+    or by those and the UDP ports; or `learn`: a bridge that learns addresses (action NORMAL)."""
+    modify: Modify | None = None
+    """What the switch changes in each frame when it sends it on to the end of its way."""
     other_config: dict[SettingName, str] = Field(default_factory=dict)
     """More entries of other_config in the table Open_vSwitch; they win over all above."""
 

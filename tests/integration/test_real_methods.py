@@ -1,0 +1,292 @@
+"""Every method once on the real OVS-DPDK, with short parameters: what it found is accounted for.
+
+No test asks how fast the switch is: each asks whether the answer follows from the trials.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from real_runs import Place, fixture_calibrations, fixture_place
+
+from vsperf.errors import ExitCode
+from vsperf.record.figure import Figure
+from vsperf.record.run import Outcome
+from vsperf.record.switch import AddressCounts
+from vsperf.record.trial import Purpose, Trial
+from vsperf.store.reader import StoredCase
+from vsperf.store.seconds import seconds_of
+
+pytestmark = pytest.mark.machine
+__all__ = ["fixture_calibrations", "fixture_place"]
+
+SHORT = (
+    "--set=trial.warm_up=0s",
+    "--set=trial.drain=50ms",
+    "--set=trial.retries=5",
+    "--set=traffic.frame_size=64",
+)
+THROUGHPUT = (
+    "--set=search.throughput_duration=200ms",
+    "--set=search.throughput_sum=200ms",
+    "--set=search.throughput_width=25%",
+)
+
+
+TIMES = 3
+
+
+def measured(place: Place, testcase: str, *settings: str) -> StoredCase:
+    """Run a testcase and return its only case, which came to a result.
+
+    A busy machine may spoil a case; that says so, and is made anew.
+    """
+    for _ in range(TIMES):
+        ended = place("run", testcase, *SHORT, *settings)
+        if ended.code != ExitCode.INVALID_RESULT:
+            break
+    assert ended.code == 0, ended.err
+    (case,) = place.records().cases
+    assert case.record is not None and case.record.result is not None
+    return case
+
+
+def figures(case: StoredCase) -> dict[str, Figure]:
+    assert case.record is not None and case.record.result is not None
+    return {figure.name: figure for figure in case.record.result.figures}
+
+
+def searched(case: StoredCase) -> list[Trial]:
+    return [trial for trial in case.trials if trial.purpose is Purpose.SEARCH and trial.valid]
+
+
+def addresses(trial: Trial) -> AddressCounts:
+    """Return what the switch said of the addresses that it knew after a trial."""
+    assert trial.switch is not None and trial.switch.addresses is not None
+    return trial.switch.addresses
+
+
+def lost(trial: Trial) -> int:
+    return max(way.lost_frames for way in trial.directions)
+
+
+def test_loss_is_offered_from_the_top_and_ends_with_two_loads_without_any(place: Place) -> None:
+    case = measured(place, "phy2phy_loss", "--set=search={kind: loss, duration: 200ms, step: 25%}")
+    assert case.record is not None and case.record.result is not None
+    loads = case.record.result.loads
+    assert [one.load_fps for one in loads] == sorted(
+        (t.load_fps for t in searched(case)), reverse=True
+    )
+    for load, trial in zip(loads, searched(case), strict=True):
+        assert Fraction(load.worst_loss_ratio) == trial.loss_ratio
+    if figures(case)["lossless_load"].value is not None:
+        assert [lost(trial) for trial in searched(case)[-2:]] == [0, 0]
+
+
+def test_forwarding_rates_are_those_of_the_trials(place: Place) -> None:
+    case = measured(
+        place,
+        "phy2phy_forwarding",
+        "--set=search={kind: forwarding, duration: 200ms, step: 25%}",
+    )
+    rates = [int(trial.forwarding_fps) for trial in searched(case)]
+    found = figures(case)
+    assert found["mfr"].value == max(rates)
+    assert found["frmol"].value == rates[0]
+
+
+def test_bursts_that_pass_are_shorter_than_those_that_do_not(place: Place) -> None:
+    case = measured(
+        place,
+        "phy2phy_back2back",
+        "--set=search.throughput=500kfps",
+        "--set=search.repeats=2",
+        "--set=search.max_burst=100ms",
+    )
+    assert case.record is not None
+    burst = figures(case)["burst"]
+    if burst.value is None:  # the switch forwards all that the generator can send
+        assert "not meaningful" in burst.reason or "max_burst" in burst.reason
+        return
+    assert burst.spread is not None and burst.spread.runs == 2
+    assert "the cap of the generator" in burst.at
+    passed = [t.directions[0].intended_frames for t in searched(case) if not lost(t)]
+    assert max(passed, default=0) >= burst.spread.maximum
+    buffered, whole = figures(case)["buffered"].value, burst.value
+    assert buffered is not None and 0 <= buffered <= whole
+
+
+def test_a_killed_switch_stays_away_for_as_long_as_both_methods_say(place: Place) -> None:
+    case = measured(
+        place,
+        "phy2phy_reset",
+        "--set=search.throughput=20kfps",
+        "--set=search.duration=6s",
+        "--set=search.repeats=1",
+        "--set=search.events=[restart-switch, kill-switch]",
+        "--set=trial.stretch_tolerance=10%",
+    )
+    found = figures(case)
+    for word in ("restart", "kill"):
+        by_stamps, by_loss = found[f"{word}_time"].value, found[f"{word}_lost_time"].value
+        assert by_stamps is not None and by_loss is not None
+        assert by_stamps > 0
+        assert found[f"{word}_difference"].value == pytest.approx(by_loss - by_stamps)
+    events = [trial.event for trial in searched(case)]
+    assert [event and event.name for event in events] == ["restart-switch", "kill-switch"]
+
+
+def test_changes_of_rules_are_counted_and_leave_no_rule_behind(place: Place) -> None:
+    case = measured(
+        place,
+        "phy2phy_churn",
+        *THROUGHPUT,
+        "--set=search.rules_per_second=[200]",
+        "--set=search.throughput_duration=400ms",
+        "--set=search.throughput_sum=400ms",
+    )
+    assert case.record is not None and case.record.result is not None
+    beside = [trial for trial in searched(case) if trial.rules_changed is not None]
+    assert beside and all(trial.reference == "beside 200 rules/s" for trial in beside)
+    assert sum(trial.rules_changed or 0 for trial in beside) > 0
+    assert all((trial.rules_changed or 0) % 2 == 0 for trial in beside), "some rules stayed"
+    (curve,) = case.record.result.curves
+    assert [point[0] for point in curve.points] == [0, 200]
+
+
+def test_each_frame_of_flow_set_up_is_looked_up_in_the_rules(place: Place) -> None:
+    case = measured(
+        place,
+        "phy2phy_flow_setup",
+        "--set=traffic.flows=4096",
+        "--set=search.repeats=1",
+        "--set=search.width=25%",
+    )
+    assert case.record is not None and case.record.outcome is Outcome.PASS
+    for trial in searched(case):
+        assert trial.switch is not None
+        upcalls = sum(pmd.hits["upcall"] for pmd in trial.switch.pmds)
+        if not lost(trial):
+            assert upcalls >= trial.sent_frames * 9 // 10, "flows were known, or had no room"
+    found = figures(case)
+    assert found["flow_setup_rate"].value
+    first, later = found["first_frame_latency"].value, found["later_frame_latency"].value
+    assert first is not None and later is not None
+
+
+def test_a_bridge_knows_as_many_addresses_as_its_table_holds(place: Place) -> None:
+    case = measured(
+        place,
+        "phy2phy_caching",
+        "--set=search.repeats=1",
+        "--set=search.rate=20kfps",
+        "--set=search.step=256",
+        "--set=traffic.flows=9216",
+    )
+    (found,) = figures(case).values()
+    trials = searched(case)
+    assert found.value is not None and found.value % 256 == 0
+    for trial in trials:
+        said = addresses(trial)
+        assert said.known <= min(said.most, trial.intended_frames), "it forgot before each trial"
+        assert said.learned - said.evicted == said.known
+        if said.known == trial.intended_frames:
+            assert found.value >= said.known
+    assert any(trial.intended_frames > found.value for trial in trials)
+
+
+def test_addresses_are_learned_at_a_rate_that_the_trials_show(place: Place) -> None:
+    case = measured(
+        place,
+        "phy2phy_learning",
+        "--set=search.repeats=1",
+        "--set=search.width=25%",
+        "--set=traffic.flows=2000",
+    )
+    found = figures(case)["learning_rate"]
+    known = {trial.load_fps for trial in searched(case) if addresses(trial).known == 2000}
+    assert found.value == max(known)
+    assert {trial.intended_frames for trial in searched(case)} == {2000}
+
+
+def test_frames_for_everybody_come_through_a_bridge(place: Place) -> None:
+    case = measured(
+        place,
+        "phy2phy_broadcast",
+        "--set=search.throughput=20kfps",
+        "--set=search.duration=400ms",
+        "--set=search.repeats=2",
+        "--set=trial.stretch_tolerance=10%",
+    )
+    found = figures(case)
+    typical, worst = found["typical_latency"].value, found["worst_case_latency"].value
+    assert typical is not None and worst is not None and 0 < typical <= worst
+    trials = [t for t in case.trials if t.purpose is Purpose.LATENCY and t.valid]
+    assert [trial.load_fps for trial in trials] == [20_000, 20_000]
+    for trial in trials:
+        assert addresses(trial).known == 1, "a bridge learns from whom frames for all are"
+
+
+def test_loss_ends_some_time_after_an_overload_does(place: Place) -> None:
+    case = measured(
+        place,
+        "phy2phy_recovery",
+        "--set=search.throughput=200kfps",
+        "--set=search.repeats=2",
+        "--set=search.duration=300ms",
+        "--set=trial.stretch_tolerance=10%",
+    )
+    stepped = [trial for trial in searched(case) if trial.directions[0].steps]
+    assert len(stepped) == 2
+    for trial in stepped:
+        high, low = trial.directions[0].steps
+        assert (high.intended_frames, low.intended_frames) == (66_000, 33_000)
+        assert low.began_ns is not None and low.began_ns > 250_000_000
+    figure = figures(case)["recovery_time"]
+    if figure.value is None:  # the switch can do more than it was said to
+        assert "nothing was lost above the throughput" in figure.reason
+        return
+    worst = [max(way.recovery_ns() or 0 for way in trial.directions) for trial in stepped]
+    assert figure.spread is not None
+    assert (figure.spread.minimum, figure.spread.maximum) == (min(worst), max(worst))
+
+
+def test_tagged_frames_come_back(place: Place) -> None:
+    case = measured(
+        place,
+        "phy2phy_latency",
+        "--set=search.throughput=200kfps",
+        "--set=search.repeats=2",
+        "--set=search.duration=400ms",
+        "--set=search.tag_after=200ms",
+    )
+    found = figures(case)
+    tagged = found["tagged_latency"]
+    assert tagged.value is not None and tagged.value > 0
+    trials = [t for t in case.trials if t.purpose is Purpose.LATENCY and t.valid]
+    for trial in trials:
+        for way in trial.directions:
+            assert way.first_sent_ns is not None and way.first_sent_ns >= 200_000_000
+    typical, worst = found["typical_latency"].value, found["worst_case_latency"].value
+    assert typical is not None and worst is not None and typical <= worst
+
+
+def test_a_soak_records_its_seconds_and_what_the_switch_did_in_each(place: Place) -> None:
+    case = measured(
+        place,
+        "phy2phy_soak",
+        "--set=search.throughput=200kfps",
+        "--set=search.duration=10s",
+        "--set=trial.stretch_tolerance=10%",
+    )
+    stored = place.records()
+    seconds = list(seconds_of(stored.folder, case.planned.key))
+    assert len(seconds) >= 8  # more where the machine kept the generator from sending in time
+    counts = [second.sample.directions[0].sent_frames for second in seconds]
+    assert counts == sorted(counts)
+    for second in seconds:
+        assert second.switch is not None and sum(pmd.frames for pmd in second.switch.pmds) > 0
+        assert {thread.part for thread in second.threads} == {"switch", "generator"}
+    assert figures(case)["loss_ratio"].value is not None
+    assert "over_time" in {curve.name for curve in case.record.result.curves}  # type: ignore[union-attr]

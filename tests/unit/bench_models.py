@@ -1,0 +1,157 @@
+"""A bench with an exact switch on it: a capacity, a buffer in front of it, and outages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from all_methods import METHODS
+from search_models import LINE_RATE
+
+from vsperf.methods.base import PLAIN, EventName, Manner, Method
+from vsperf.record.histogram import encode
+from vsperf.record.load import intended_frames
+from vsperf.record.result import SearchResult
+from vsperf.record.second import Second
+from vsperf.record.trial import Direction, Event, StepCounts, Trial
+from vsperf.search.base import Budget, Loads
+from vsperf.units import NANOSECONDS
+
+LOADS = Loads(9001, LINE_RATE, LINE_RATE)
+
+
+@dataclass
+class FluidBench:
+    """Frames beyond the capacity wait in a buffer, and are lost when it is full."""
+
+    capacity_fps: int
+    buffer_frames: int = 0
+    outages_ns: Mapping[EventName, int | None] = field(default_factory=dict)
+    """How long an event keeps the switch from forwarding; None if it does not come back."""
+    loads: Loads = LOADS
+    budget: Budget = field(default_factory=Budget)
+    overhead_ns: int = 0
+    lossy_loads: set[int] = field(default_factory=set)
+    """Loads at which a tenth is lost, whatever the capacity."""
+    collapse: float = 0.0
+    """By how much less is forwarded for each frame of overload."""
+    made: list[Trial] = field(default_factory=list)
+
+    recovery_ns: int = 0
+    """For how long frames are lost after an overload."""
+    latencies_ns: Sequence[int] = ()
+    """Of the frames of a trial in which they are measured, the tagged one first."""
+    seconds: Sequence[Second] = ()
+    """What is told of a long trial."""
+
+    def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
+        if manner.on_second is not None:
+            for second in self.seconds:
+                manner.on_second(second)
+        if manner.steps:
+            return self._stepped(manner)
+        event = manner.event
+        sent = intended_frames(load_fps, duration_ns)
+        capacity = self.capacity_fps * duration_ns // NANOSECONDS
+        overload = max(0, sent - capacity - self.buffer_frames)
+        passed = sent - overload - int(overload * self.collapse)
+        passed = passed * 9 // 10 if load_fps in self.lossy_loads else passed
+        silence_ns, happened = NANOSECONDS // load_fps, None
+        if event is not None:
+            began_ns, outage_ns = duration_ns // 4, self.outages_ns[event]
+            happened = Event(name=event, began_ns=began_ns, ended_ns=began_ns + (outage_ns or 1000))
+            passed -= load_fps * (outage_ns or duration_ns // 2) // NANOSECONDS
+            silence_ns = outage_ns or 1
+        way = Direction(
+            name="phy0 to phy1",
+            intended_frames=sent,
+            sent_frames=sent,
+            received_frames=passed,
+            longest_silence_ns=silence_ns,
+            first_latency_ns=next(iter(self.latencies_ns), None),
+            latency_histogram=encode(self.latencies_ns),
+            range_histograms=tuple(
+                encode([10 * (i + 1)]) for i, _ in enumerate(manner.latency_ranges)
+            ),
+        )
+        return self._kept(way, load_fps, duration_ns, manner, happened)
+
+    def _stepped(self, manner: Manner) -> Trial:
+        high, low = manner.steps
+        excess = high.frames - self.capacity_fps * high.duration_ns // NANOSECONDS
+        excess = max(0, excess - self.buffer_frames)
+        later = low.load_fps * self.recovery_ns // NANOSECONDS if excess else 0
+        sent = high.frames + low.frames
+        steps = (
+            StepCounts(intended_frames=high.frames, sent_frames=high.frames, began_ns=0),
+            StepCounts(
+                intended_frames=low.frames, sent_frames=low.frames, began_ns=high.duration_ns
+            ),
+        )
+        way = Direction(
+            name="phy0 to phy1",
+            intended_frames=sent,
+            sent_frames=sent,
+            received_frames=sent - excess - later,
+            last_loss_ns=high.duration_ns + self.recovery_ns if excess else None,
+            steps=steps,
+        )
+        return self._kept(way, high.load_fps, high.duration_ns + low.duration_ns, manner, None)
+
+    def _kept(
+        self, way: Direction, load_fps: int, duration_ns: int, manner: Manner, event: Event | None
+    ) -> Trial:
+        trial = Trial(
+            directions=(way,),
+            sending_ns=duration_ns,
+            elapsed_ns=duration_ns + self.overhead_ns,
+            settled=True,
+            index=len(self.made) + 1,
+            purpose=manner.purpose,
+            load_fps=load_fps,
+            duration_ns=duration_ns,
+            started_at="",
+            event=event,
+            reference=manner.reference,
+        )
+        self.made.append(trial)
+        return trial
+
+
+@dataclass
+class UnevenBench(FluidBench):
+    """The reverse direction is offered half of the load, and fares as the forward one."""
+
+    def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
+        trial = super().trial(load_fps, duration_ns, manner)
+        (way,) = trial.directions
+        counted = ("intended_frames", "sent_frames", "received_frames")
+        halves = {name: getattr(way, name) // 2 for name in counted}
+        reverse = way.model_copy(update={"name": "phy1 to phy0", **halves})
+        self.made[-1] = trial.model_copy(update={"directions": (way, reverse)})
+        return self.made[-1]
+
+
+def method(kind: str, **settings: Any) -> Method:
+    """Return a method with short trials, unless `settings` say otherwise."""
+    usual: dict[str, dict[str, Any]] = {
+        "back2back": {"throughput_duration": "1s", "throughput_sum": "1s"},
+        "reset": {"throughput_duration": "1s", "throughput_sum": "1s", "duration": "60s"},
+        "recovery": {"throughput_duration": "1s", "throughput_sum": "1s", "duration": "60s"},
+        "latency": {
+            "throughput_duration": "60s",
+            "throughput_sum": "60s",
+            "duration": "120s",
+            "tag_after": "60s",
+        },
+        "soak": {"throughput_duration": "1s", "throughput_sum": "1s", "duration": "120s"},
+        "loss": {"duration": "1s"},
+        "forwarding": {"duration": "30s"},
+    }
+    return METHODS[kind].model_validate({"kind": kind, **usual.get(kind, {}), **settings})
+
+
+def figures(result: SearchResult) -> dict[str, float | None]:
+    """Return the values of a result's figures by their names."""
+    return {figure.name: figure.value for figure in result.figures}

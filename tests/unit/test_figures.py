@@ -1,0 +1,230 @@
+"""Figures and curves: nothing without a reason, shown and judged whatever method they are of."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import pytest
+from record_samples import case_record, planned
+from rich.console import Console
+from simulated_cases import simulated_case
+
+from vsperf.cli.answers import headlines
+from vsperf.cli.summary import CaseRow
+from vsperf.cli.tables import print_summary
+from vsperf.engine.criteria import check_all, flags_of, outcome_of
+from vsperf.record.figure import Axis, Curve, Figure, Spread, amount
+from vsperf.record.flags import Flag
+from vsperf.record.limit import Limit
+from vsperf.record.result import SearchResult
+from vsperf.record.run import Outcome
+from vsperf.unit import Unit
+
+BACK2BACK = {
+    "kind": "back2back",
+    "throughput_duration": "1s",
+    "throughput_sum": "1s",
+}
+
+
+def burst(value: float | None = 26_700, **changes: Any) -> Figure:
+    settings: dict[str, Any] = {
+        "name": "burst",
+        "unit": Unit.FRAMES,
+        "value": value,
+        "limit": Limit.DUT,
+        "reason": "the switch lost frames",
+        **changes,
+    }
+    return Figure(**settings)
+
+
+def judged(figure: Figure, **criterion: str) -> tuple[bool | None, str]:
+    case = simulated_case(search=BACK2BACK, expect=[{"metric": figure.name, **criterion}])
+    (check,) = check_all(case, SearchResult(figures=(figure,)), ())
+    return check.met, check.found
+
+
+def test_a_figure_without_a_value_needs_a_reason() -> None:
+    with pytest.raises(ValueError, match="no value and no reason"):
+        Figure(name="burst", unit=Unit.FRAMES, value=None)
+
+
+def test_a_point_of_a_curve_has_a_value_for_each_column() -> None:
+    axis = Axis(name="load", unit=Unit.FPS)
+    with pytest.raises(ValueError, match="not one value for each column"):
+        Curve(name="loss", x=axis, columns=(axis,), points=((1.0,),))
+    with pytest.raises(ValueError, match="has no place"):
+        Curve(name="loss", x=axis, columns=(axis,), points=((None, 1.0),))
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (26_700, Unit.FRAMES, "26,700 frames"),
+        (384_000, Unit.NANOSECONDS, "384.0 µs"),
+        (-2_000, Unit.NANOSECONDS, "-2.000 µs"),
+        (5_610_000, Unit.FPS, "5.610 Mfps"),
+        (0.005, Unit.RATIO, "0.5%"),
+        (0, Unit.RATIO, "0"),
+        (1e-7, Unit.RATIO, "1e-05%"),
+        (79_489, Unit.PER_SECOND, "79,489/s"),
+        (2.5, Unit.COUNT, "2.5"),
+    ],
+)
+def test_numbers_are_written_in_their_unit(value: float, unit: Unit, text: str) -> None:
+    assert amount(value, unit) == text
+
+
+def test_a_figure_that_only_has_a_lower_end_says_at_least() -> None:
+    assert burst(5, lower=5.0).text == "≥ 5 frames"
+    assert burst(5, lower=5.0, upper=6.0).text == "5 frames"
+
+
+def test_repeats_are_told_with_their_ends() -> None:
+    spread = Spread(runs=5, minimum=26_600, maximum=26_800, deviation=70.7)
+    assert (
+        burst(spread=spread).spread_text == "26,600 frames … 26,800 frames, s = 70.7 frames, 5 runs"
+    )
+    assert burst(spread=Spread(runs=3, minimum=1, maximum=1)).spread_text == "the same in 3 runs"
+    assert burst(spread=Spread(runs=1, minimum=1, maximum=1)).spread_text == ""
+
+
+@pytest.mark.parametrize(
+    ("criterion", "met"),
+    [
+        ({"min": "20k"}, True),
+        ({"min": "30k"}, False),
+        ({"max": "30k"}, True),
+        ({"max": "1"}, False),
+    ],
+)
+def test_a_criterion_on_a_figure_is_in_its_unit(criterion: dict[str, str], met: int) -> None:
+    assert judged(burst(), **criterion) == (bool(met), "26,700 frames")
+
+
+def test_what_was_not_found_meets_nothing_and_misses_nothing() -> None:
+    assert judged(burst(None, reason="not meaningful"), min="20k") == (None, "not meaningful")
+
+
+def test_a_figure_that_something_else_limited_does_not_fail_the_switch() -> None:
+    met, found = judged(burst(limit=Limit.HOST), min="30k")
+    assert met is None
+    assert found == "26,700 frames, limited by host: what the switch can do nobody can tell"
+
+
+@pytest.mark.parametrize(("most", "met"), [("30k", None), ("20k", False)])
+def test_a_figure_that_is_a_lower_bound_can_only_miss_a_maximum(
+    most: str, met: bool | None
+) -> None:
+    assert judged(burst(lower=26_700, limit=Limit.GENERATOR), max=most)[0] == met
+
+
+@pytest.mark.parametrize(("least", "met"), [("20k", True), ("30k", None)])
+def test_a_figure_that_is_a_lower_bound_can_only_meet_a_minimum(
+    least: str, met: bool | None
+) -> None:
+    assert judged(burst(lower=26_700, limit=Limit.SETTING), min=least)[0] == met
+
+
+def test_an_interval_that_holds_the_criterion_is_too_wide_to_tell() -> None:
+    met, found = judged(burst(100, lower=90.0, upper=110.0), min="100")
+    assert met is None
+    assert "too wide" in found
+
+
+@pytest.mark.parametrize(
+    ("criterion", "why"),
+    [
+        ({"metric": "burst", "min": "5s"}, "is not a count"),
+        ({"metric": "buffer_time", "max": "10k"}, "is not a duration"),
+        ({"metric": "throughput", "max": "5Mfps"}, "takes `min`, not `max`"),
+        ({"metric": "brust", "min": "5"}, "this case has throughput, burst"),
+        ({"metric": "burst", "max_loss": "0"}, "takes `min` or `max`, not `max_loss`"),
+        ({"metric": "burst", "min": "some"}, "is no bound"),
+    ],
+)
+def test_a_criterion_that_does_not_fit_its_figure_is_refused(
+    criterion: dict[str, str], why: str
+) -> None:
+    with pytest.raises(ValueError, match=why):
+        simulated_case(search=BACK2BACK, expect=[criterion])
+
+
+def test_a_figure_that_cannot_be_believed_makes_the_case_invalid() -> None:
+    result = SearchResult(figures=(burst(None, limit=Limit.UNKNOWN, reason="at the longest"),))
+    assert outcome_of(result, ()) == (Outcome.INVALID, "burst: at the longest")
+
+
+def test_flags_of_figures_are_flags_of_the_case() -> None:
+    result = SearchResult(figures=(burst(flags=(Flag.SPORADIC_LOSS,)),))
+    assert flags_of(result, ()) == (Flag.SPORADIC_LOSS,)
+
+
+def test_a_doubt_falls_on_every_answer() -> None:
+    result = SearchResult(figures=(burst(),)).doubted(Flag.RX_EXCEEDS_TX, "counted wrong")
+    (figure,) = result.figures
+    assert (figure.limit, figure.reason) == (Limit.UNKNOWN, "counted wrong")
+    assert result.flags == (Flag.RX_EXCEEDS_TX,)
+
+
+def row(result: SearchResult) -> CaseRow:
+    links = {"phy0": {"speed": "10G"}, "phy1": {"speed": "10G"}}
+    spec = {
+        "name": "phy2phy_back2back",
+        "traffic": {"frame_size": "64B"},
+        "topology": {"paths": [["phy0", "phy1"]]},
+        "testbed": {"name": "sim", "links": links},
+    }
+    case = planned(spec=spec, label="phy2phy_back2back-64B")
+    return CaseRow(case, case_record(case.key, result=result), ())
+
+
+def test_figures_and_curves_are_shown_whatever_method_they_are_of() -> None:
+    curve = Curve(
+        name="throughput_beside_changes",
+        x=Axis(name="wanted", unit=Unit.PER_SECOND),
+        columns=(Axis(name="passed", unit=Unit.FPS), Axis(name="share", unit=Unit.RATIO)),
+        points=((0, 8e6, 1), (1000, None, None)),
+    )
+    result = SearchResult(figures=(burst(at="bursts at 14.88 Mfps"),), curves=(curve,))
+    out = Console(file=io.StringIO(), width=160)
+
+    print_summary(out, [row(result)], simulated=False)
+
+    text = out.file.getvalue()  # type: ignore[attr-defined]
+    assert "26,700 frames  bursts at 14.88 Mfps; the switch lost frames" in text
+    assert "phy2phy_back2back-64B: throughput beside changes" in text
+    assert "1,000/s           –      –" in text
+    assert headlines(result) == ["burst 26,700 frames"]
+
+
+def test_figures_are_plain_data_in_json() -> None:
+    found = json.loads(json.dumps(row(SearchResult(figures=(burst(),))).as_json()))
+    (figure,) = found["figures"]
+    assert (figure["name"], figure["unit"], figure["value"]) == ("burst", "frames", 26_700)
+    assert found["curves"] == []
+
+
+@pytest.mark.parametrize(
+    ("limit", "unit", "met"),
+    [
+        (Limit.GENERATOR, Unit.FRAMES, None),
+        (Limit.HOST, Unit.RATIO, None),
+        (Limit.DUT, Unit.FRAMES, False),
+        (Limit.GUEST, Unit.NANOSECONDS, False),
+    ],
+)
+def test_loss_of_somebody_else_does_not_fail_the_switch(
+    limit: Limit, unit: Unit, met: bool | None
+) -> None:
+    names = {Unit.FRAMES: "lost", Unit.RATIO: "loss_ratio", Unit.NANOSECONDS: "reboot_time"}
+    figure = Figure(name=names[unit], unit=unit, value=0.5, limit=limit, reason="x")
+    kind = "reset" if unit is Unit.NANOSECONDS else "soak"
+    events = {"events": ["reboot-machines"]} if kind == "reset" else {}
+    search = {**BACK2BACK, "kind": kind, "duration": "1m", **events}
+    case = simulated_case(search=search, expect=[{"metric": figure.name, "max": "0"}])
+    (check,) = check_all(case, SearchResult(figures=(figure,)), ())
+    assert check.met is met

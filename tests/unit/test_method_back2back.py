@@ -1,0 +1,220 @@
+"""RFC 9004: bursts, and the buffer that they tell of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from random import Random
+
+import pytest
+from bench_models import LOADS, FluidBench, figures, method
+from search_models import LINE_RATE, case_of
+
+from vsperf.errors import SpecError
+from vsperf.methods.back2back import BufferTime
+from vsperf.methods.base import PLAIN, Manner, loads_of
+from vsperf.record.limit import Limit
+from vsperf.record.result import Level, Standard
+from vsperf.record.trial import Trial
+from vsperf.search.base import Budget
+from vsperf.search.highest import HighestPassing
+from vsperf.units import NANOSECONDS, Ratio
+
+
+def test_the_table_of_2017_is_reproduced() -> None:
+    """64 B frames on 10 Gbit/s, as published with the standard's own measurements."""
+    buffer = BufferTime(26_700, 11_696_726, 14_880_952, 14_880_952)
+
+    assert round(buffer.frames) == 5713
+    assert buffer.corrected_ns / NANOSECONDS == pytest.approx(0.000384, abs=5e-7)
+    assert buffer.implied_ns / NANOSECONDS == pytest.approx(0.001794, abs=5e-7)
+    assert buffer.actual_ns == buffer.corrected_ns
+
+
+def test_the_average_of_22_runs_of_2016_is_reproduced() -> None:
+    buffer = BufferTime(25_796, 0, 14_880_952, 14_880_952)
+
+    assert buffer.implied_ns / NANOSECONDS == pytest.approx(0.001733, abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_corrected_time_at_the_maximum_rate_is_the_buffer_of_the_model(seed: int) -> None:
+    chance = Random(seed)
+    capacity, size = chance.randint(1_000_000, 14_000_000), chance.randint(500, 100_000)
+    bench = FluidBench(capacity, size)
+    asked = method("back2back", throughput=f"{capacity}fps", step=1, repeats=1, max_burst="30s")
+    bench.loads = replace(LOADS, reference=capacity)
+
+    found = figures(asked.run(bench))
+
+    burst, buffered = found["burst"], found["buffered"]
+    assert burst is not None and buffered is not None
+    exact = size / (1 - capacity / LINE_RATE)
+    assert burst <= exact + 1 and burst >= exact - 2
+    assert buffered == pytest.approx(size, abs=2)
+
+
+def test_the_throughput_is_looked_for_first_and_stands_in_the_result() -> None:
+    bench = FluidBench(9_000_000, 4000)
+
+    result = method("back2back", repeats=3).run(bench)
+
+    (throughput,) = result.goals
+    assert throughput.goal == "throughput"
+    assert throughput.lower_fps is not None and throughput.lower_fps <= 9_004_000
+    burst = result.figures[0]
+    assert (burst.name, burst.limit) == ("burst", Limit.DUT)
+    assert burst.spread is not None and burst.spread.runs == 3
+    assert burst.at == "bursts at 14.88 Mfps, the line rate"
+    assert result.complete
+
+
+def test_a_size_that_is_forwarded_at_the_maximum_rate_has_no_burst_length() -> None:
+    result = method("back2back").run(FluidBench(LINE_RATE))
+
+    (burst,) = result.figures
+    assert burst.value is None
+    assert burst.reason == "not meaningful: the line rate, 14.88 Mfps, is forwarded without loss"
+
+
+def test_where_the_generator_is_the_limit_nothing_is_said_of_the_switch() -> None:
+    loads = replace(LOADS, maximum=5_000_000, generator_cap=5_000_000, virtual=True)
+
+    result = method("back2back").run(FluidBench(9_000_000, 4000, loads=loads))
+
+    (burst,) = result.figures
+    assert burst.value is None
+    assert "the cap of the generator, 5.000 Mfps" in burst.reason
+
+
+def test_on_a_virtual_link_the_rate_of_the_bursts_is_the_maximum() -> None:
+    loads = replace(LOADS, maximum=5_000_000, generator_cap=5_000_000, virtual=True)
+
+    result = method("back2back", step=1, repeats=1).run(FluidBench(4_000_000, 1000, loads=loads))
+
+    found = figures(result)
+    assert "actual_buffer_time" not in found
+    assert found["buffered"] == pytest.approx(1000, rel=0.1)
+    assert result.figures[0].at == "bursts at 5.000 Mfps, the cap of the generator"
+
+
+def test_on_a_cable_slower_bursts_have_an_actual_time_of_their_own() -> None:
+    loads = replace(LOADS, maximum=5_000_000, generator_cap=5_000_000)
+
+    found = figures(method("back2back", repeats=1).run(FluidBench(4_000_000, 1000, loads=loads)))
+
+    actual, corrected = found["actual_buffer_time"], found["buffer_time"]
+    assert actual is not None and corrected is not None
+    assert actual == pytest.approx(corrected * LINE_RATE / 5_000_000)
+
+
+def test_bursts_that_pass_at_the_longest_make_the_result_invalid() -> None:
+    bench = FluidBench(9_000_000, 10_000_000)
+    asked = method("back2back", throughput_duration="30s", throughput_sum="30s", max_burst="10ms")
+
+    burst = asked.run(bench).figures[0]
+
+    assert burst.value is None and burst.limit is Limit.UNKNOWN
+    assert "raise search.max_burst, up to 30s" in burst.reason
+
+
+def test_a_search_that_the_time_cuts_short_gives_the_repeats_that_it_has() -> None:
+    bench = FluidBench(9_000_000, 4000, loads=replace(LOADS, reference=9_000_000))
+    bench.budget = Budget(60 * NANOSECONDS)
+    asked = method("back2back", throughput="9Mfps", repeats=1000, max_burst="30s")
+
+    result = asked.run(bench)
+
+    assert not result.complete
+    spread = result.figures[0].spread
+    assert spread is not None and 0 < spread.runs < 1000
+
+
+def test_a_burst_longer_than_the_standard_allows_is_refused() -> None:
+    with pytest.raises(ValueError, match="at most 30s"):
+        method("back2back", max_burst="31s")
+
+
+def test_a_mix_of_sizes_is_refused() -> None:
+    case = case_of("mlr", search=method("back2back"), traffic={"imix": "7a4d1g"})
+
+    with pytest.raises(SpecError, match="a burst has frames of one size, not imix"):
+        loads_of(case)
+
+
+@pytest.mark.parametrize(("repeats", "found"), [(0, 400), (1, 900)])
+def test_loss_that_does_not_return_is_an_accident_where_it_is_verified(
+    repeats: int, found: int
+) -> None:
+    """A burst of 500 loses a frame once; all above 900 lose them always."""
+    accidents = {500: 1}
+
+    def lost(frames: int) -> int:
+        if frames > 900:
+            return frames - 900
+        missing = accidents.get(frames, 0)
+        accidents[frames] = 0
+        return missing
+
+    passed, failed = HighestPassing(100, 1000, repeats, loss_threshold=10).run(lost)
+
+    assert passed == found
+    assert failed == found + 100
+
+
+def test_much_loss_is_not_tried_again() -> None:
+    tried: list[int] = []
+
+    def lost(frames: int) -> int:
+        tried.append(frames)
+        return 11
+
+    assert HighestPassing(1, 1, max_repeats=5, loss_threshold=10).run(lost) == (0, 1)
+    assert tried == [1]
+
+
+def test_compliance_names_what_is_missing() -> None:
+    case = case_of("mlr", search=method("back2back"))
+
+    result = case.search.run(FluidBench(9_000_000, 4000))  # type: ignore[attr-defined]
+    (found,) = case.search.compliance(case, [64], result)  # type: ignore[attr-defined]
+
+    assert found.standard is Standard.RFC9004
+    assert found.level is Level.NOT
+    assert "trial duration 1s instead of 60s" in found.deviations
+
+
+def test_a_strict_search_is_compliant() -> None:
+    asked = method("back2back", throughput_duration="60s", throughput_sum="60s")
+    case = case_of("mlr", search=asked)
+
+    result = asked.run(FluidBench(9_000_000, 4000))
+
+    (found,) = asked.compliance(case, [64], result)
+    assert (found.level, found.deviations) == (Level.UNCONDITIONAL, ())
+
+
+def test_directions_with_unequal_loads_are_refused() -> None:
+    """A burst has one rate, and a buffer one implied time."""
+    uneven = case_of("mlr").traffic.model_copy(update={"reverse_load": Ratio.parse("50%")})
+    with pytest.raises(SpecError, match="in reverse"):
+        loads_of(case_of("mlr", traffic=uneven, search=method("back2back")))
+
+
+@dataclass
+class ShortBench(FluidBench):
+    """A generator that falls short of long bursts: what is lost of them it did not send."""
+
+    def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
+        trial = super().trial(load_fps, duration_ns, manner)
+        (way,) = trial.directions
+        unsent = way.model_copy(update={"sent_frames": way.received_frames})
+        return trial.model_copy(update={"directions": (unsent,)})
+
+
+def test_a_burst_that_the_generator_ended_is_a_lower_bound() -> None:
+    loads = replace(LOADS, reference=9_000_000)
+    result = method("back2back", throughput="9Mfps").run(ShortBench(9_000_000, 4000, loads=loads))
+
+    found = {figure.name: figure for figure in result.figures}
+    assert found["burst"].limit is Limit.GENERATOR
+    assert {name: figure.text[0] for name, figure in found.items()} == dict.fromkeys(found, "≥")

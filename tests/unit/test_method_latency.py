@@ -1,0 +1,81 @@
+"""Latency by tagged frames: RFC 2544 section 26.2 and RFC 8219."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from bench_models import LOADS, FluidBench, figures, method
+from search_models import case_of
+
+from vsperf.record.result import Level
+from vsperf.record.trial import Purpose
+
+GIVEN = replace(LOADS, reference=5_000_000)
+FRAMES = [9_000, *([10_000] * 996), 50_000, 60_000, 70_000]
+"""The tagged frame first; of a thousand, three are late."""
+
+
+def test_the_tagged_frame_and_all_behind_it_are_told() -> None:
+    bench = FluidBench(5_000_000, loads=GIVEN, latencies_ns=FRAMES)
+
+    found = figures(method("latency", throughput="5Mfps").run(bench))
+
+    assert found["tagged_latency"] == 9_000
+    assert found["typical_latency"] == pytest.approx(10_000, rel=1e-3)
+    assert found["worst_case_latency"] == pytest.approx(60_000, rel=1e-3)
+    assert found["delay_variation"] == pytest.approx(51_000, rel=1e-3)
+
+
+def test_twenty_trials_are_made_at_the_throughput() -> None:
+    bench = FluidBench(5_000_000, loads=GIVEN, latencies_ns=FRAMES)
+
+    result = method("latency", throughput="5Mfps").run(bench)
+
+    assert len(bench.made) == 20
+    assert {trial.load_fps for trial in bench.made} == {5_000_000}
+    assert {trial.purpose for trial in bench.made} == {Purpose.LATENCY}
+    spread = result.figures[0].spread
+    assert spread is not None and spread.runs == 20
+
+
+def test_few_frames_say_nothing_on_their_distribution() -> None:
+    bench = FluidBench(5_000_000, loads=GIVEN, latencies_ns=FRAMES[:499])
+
+    result = method("latency", throughput="5Mfps").run(bench)
+
+    assert figures(result)["worst_case_latency"] is None
+    assert result.figures[2].reason == "no trial had 500 frames after the tag"
+
+
+def test_a_tagged_frame_that_was_lost_leaves_no_number() -> None:
+    result = method("latency", throughput="5Mfps").run(FluidBench(5_000_000, loads=GIVEN))
+
+    assert result.figures[0].value is None
+    assert result.figures[0].reason == "in 20 of 20 trials a tagged frame did not come back"
+
+
+def test_the_book_s_own_times_comply() -> None:
+    asked = method("latency")
+    result = asked.run(FluidBench(5_000_000, latencies_ns=FRAMES))
+    case = case_of("mlr", search=asked)
+
+    rfc2544, rfc8219 = asked.compliance(case, [64, 128, 256, 512, 1024, 1280, 1518], result)
+
+    assert (rfc2544.level, rfc2544.deviations) == (Level.UNCONDITIONAL, ())
+    assert rfc8219.level is Level.UNCONDITIONAL
+
+
+def test_a_tag_after_the_end_of_the_stream_is_refused() -> None:
+    with pytest.raises(ValueError, match="within the duration"):
+        method("latency", duration="60s", tag_after="60s")
+
+
+def test_trials_that_lost_frames_are_told_and_comply_with_nothing() -> None:
+    asked = method("latency", throughput="5Mfps", load="100%")
+    result = asked.run(FluidBench(4_999_999, latencies_ns=FRAMES, loads=GIVEN))
+
+    assert figures(result)["trials_with_loss"] == 20
+    rfc2544, _ = asked.compliance(case_of("mlr", search=asked), [64], result)
+    assert rfc2544.level is Level.NOT
+    assert "lost in 20 trials" in "; ".join(rfc2544.deviations)

@@ -1,0 +1,173 @@
+"""A soak: what is lost when, what drifts, in memory that does not grow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from bench_models import LOADS, FluidBench, figures, method
+
+from vsperf.methods.base import PLAIN, Manner
+from vsperf.methods.seconds import PARTS, Hours
+from vsperf.record.flags import Flag
+from vsperf.record.sample import DirectionSample, LatencySample, Sample
+from vsperf.record.second import Second
+from vsperf.record.switch import PmdCounters, SwitchCounters
+from vsperf.record.threads import ThreadActivity
+from vsperf.record.trial import Trial
+from vsperf.units import NANOSECONDS
+
+GIVEN = replace(LOADS, reference=2_000_000)
+HOUR = 3600
+
+
+def second(
+    number: int, lost: int = 0, p50_ns: int = 10_000, cycles: int = 300, kept_ns: int = 0
+) -> Second:
+    latency = LatencySample(
+        frames=1000, min_ns=1, p50_ns=p50_ns, p99_ns=2 * p50_ns, p999_ns=3 * p50_ns, max_ns=10**6
+    )
+    way = DirectionSample(
+        name="phy0 to phy1",
+        sent_frames=1_000_000 * number,
+        received_frames=1_000_000 * number - lost,
+        lost_frames=lost,
+        latency=latency,
+    )
+    pmd = PmdCounters(cpu=1, frames=1000, busy_cycles=1000 * cycles, idle_cycles=0)
+    thread = ThreadActivity(part="switch", name="pmd-c01", delay_ns=kept_ns)
+    return Second(
+        sample=Sample(elapsed_ns=number * NANOSECONDS, directions=(way,)),
+        switch=SwitchCounters(pmds=(pmd,)),
+        threads=(thread,),
+    )
+
+
+def added_up(losses: Sequence[int]) -> list[Second]:
+    """Return seconds that lost so many frames each, as a generator counts them."""
+    return [second(i + 1, sum(losses[: i + 1])) for i in range(len(losses))]
+
+
+def test_seconds_in_a_row_with_loss_are_one_event() -> None:
+    hours = Hours(10 * NANOSECONDS, most_events=5)
+    for one in added_up([0, 3, 4, 0, 0, 5, 0]):
+        hours.add(one)
+
+    assert hours.events_seen == 2
+    assert [(e.begin_ns // NANOSECONDS, e.end_ns // NANOSECONDS, e.lost) for e in hours.events] == [
+        (1, 3, 7),
+        (5, 6, 5),
+    ]
+
+
+def test_frames_that_a_full_port_takes_after_all_were_not_lost() -> None:
+    hours = Hours(12 * NANOSECONDS, most_events=5)
+    for number, missing in enumerate([0, 600, 0, 7, 607, 7, 7], start=1):
+        hours.add(second(number, missing))
+
+    assert hours.events_seen == 1
+    assert [event.lost for event in hours.events] == [7]
+    assert sum(part.lost for part in hours.parts) == 7
+
+
+def test_of_many_events_the_greatest_are_kept_and_all_are_counted() -> None:
+    hours = Hours(HOUR * NANOSECONDS, most_events=3)
+    losses = [number % 97 if number % 2 else 0 for number in range(HOUR)]
+    for one in added_up(losses):
+        hours.add(one)
+
+    assert hours.events_seen == sum(loss > 0 for loss in losses)
+    assert [event.lost for event in hours.events] == sorted(losses, reverse=True)[:3]
+
+
+def test_a_day_takes_no_more_memory_than_an_hour() -> None:
+    hours = Hours(24 * HOUR * NANOSECONDS, most_events=20)
+    lost = 0
+    for number in range(1, 24 * HOUR + 1, 7):
+        lost += number % 2
+        hours.add(second(number, lost))
+
+    assert len(hours.parts) == PARTS
+    assert len(hours._kept) <= 2 * 20
+
+
+def test_what_threads_were_kept_from_stands_beside_the_loss() -> None:
+    hours = Hours(10 * NANOSECONDS, most_events=5)
+    hours.add(second(1))
+    hours.add(second(2, lost=9, kept_ns=40_000_000))
+
+    assert hours.events[0].kept_ns == 40_000_000
+
+
+def test_drifts_are_told_from_the_first_part_of_the_time_to_the_last() -> None:
+    seconds = [
+        second(number, p50_ns=10_000 + 100 * number, cycles=300 + number)
+        for number in range(1, 121)
+    ]
+    bench = FluidBench(2_000_000, loads=GIVEN, seconds=seconds)
+
+    found = figures(method("soak", throughput="2Mfps").run(bench))
+
+    assert found["latency_drift"] == pytest.approx(11_000)
+    assert found["cycles_drift"] == pytest.approx(110)
+
+
+def test_the_whole_loss_and_when_it_was_are_told() -> None:
+    bench = FluidBench(900_000, loads=GIVEN, seconds=added_up([0, 3, 4, 0, 0, 5, 0]))
+
+    result = method("soak", throughput="2Mfps").run(bench)
+
+    found = figures(result)
+    assert found["lost"] == 120 * 100_000
+    assert found["loss_ratio"] == pytest.approx(0.1)
+    assert found["loss_events"] == 2
+    losses = next(curve for curve in result.curves if curve.name == "losses")
+    assert [point[0] for point in losses.points] == [NANOSECONDS, 5 * NANOSECONDS]
+    assert losses.at == "all of them"
+
+
+def test_a_share_of_the_throughput_is_offered_once_for_the_whole_time() -> None:
+    bench = FluidBench(2_000_000, loads=GIVEN)
+
+    method("soak", throughput="2Mfps", load="25%").run(bench)
+
+    (trial,) = bench.made
+    assert (trial.load_fps, trial.duration_ns) == (500_000, 120 * NANOSECONDS)
+
+
+def test_ten_seconds_are_the_least() -> None:
+    with pytest.raises(ValueError, match="at least 10s"):
+        method("soak", duration="9s")
+
+
+def test_loss_of_one_direction_does_not_hide_that_of_the_other() -> None:
+    hours = Hours(10 * NANOSECONDS, most_events=5)
+    for number, (there, back) in enumerate([(0, 0), (9, 0), (9, 0), (9, 7), (9, 7)], start=1):
+        (way,) = second(number, there).sample.directions
+        other = way.model_copy(update={"name": "phy1 to phy0", "lost_frames": back})
+        one = second(number, there)
+        sample = one.sample.model_copy(update={"directions": (way, other)})
+        hours.add(one.model_copy(update={"sample": sample}))
+
+    assert hours.events_seen == 2
+    assert sorted(event.lost for event in hours.events) == [7, 9]
+
+
+def test_a_generator_that_fails_after_hours_leaves_what_was_seen() -> None:
+    class Failing(FluidBench):
+        def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
+            trial = super().trial(load_fps, duration_ns, manner)
+            gone = {"directions": (), "flags": (Flag.GENERATOR_ERROR,), "error": "it hung up"}
+            return trial.model_copy(update=gone)
+
+    bench = Failing(5_000_000, loads=GIVEN, seconds=added_up([0, 3, 0]))
+
+    result = method("soak", throughput="2Mfps").run(bench)
+
+    lost, events = result.figures[:2]
+    assert lost.value is None
+    assert lost.reason == "the generator failed after 3 seconds: it hung up"
+    assert lost.flags == (Flag.GENERATOR_ERROR,)
+    assert events.value == 1
+    assert result.curves[0].points

@@ -1,0 +1,127 @@
+"""Loads gone through downwards: RFC 2544 section 26.3 and RFC 2889 section 5."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from bench_models import LOADS, FluidBench, UnevenBench, figures, method
+from search_models import LINE_RATE, case_of
+
+from vsperf.record.limit import Limit
+from vsperf.record.result import Level
+from vsperf.search.base import Budget
+from vsperf.units import NANOSECONDS
+
+
+def test_the_loss_curve_ends_with_two_loads_without_loss() -> None:
+    bench = FluidBench(LINE_RATE * 3 // 4)
+
+    result = method("loss", step="10%").run(bench)
+
+    assert [round(load.load_fps / LINE_RATE, 3) for load in result.loads] == [1, 0.9, 0.8, 0.7, 0.6]
+    lost = [float(Fraction(load.worst_loss_ratio)) for load in result.loads]
+    assert [round(share, 4) for share in lost] == [0.25, 0.1667, 0.0625, 0, 0]
+    assert figures(result)["lossless_load"] == round(LINE_RATE * 0.7)
+    assert figures(result)["loss_at_top"] == pytest.approx(0.25, abs=1e-6)
+    assert result.figures[0].upper == round(LINE_RATE * 0.8)
+    assert result.figures[0].limit is Limit.DUT
+
+
+def test_one_load_without_loss_between_lossy_ones_does_not_end_the_curve() -> None:
+    """Two in a row are asked for: 90 % passes here, 80 % does not."""
+    bench = FluidBench(LINE_RATE)
+    bench.lossy_loads = {LINE_RATE, round(LINE_RATE * 0.8)}
+
+    result = method("loss", step="10%").run(bench)
+
+    assert len(result.loads) == 5
+    assert figures(result)["lossless_load"] == round(LINE_RATE * 0.7)
+
+
+def test_without_two_loads_that_pass_there_is_no_lossless_load() -> None:
+    result = method("loss", step="50%").run(FluidBench(1000))
+
+    lossless = result.figures[0]
+    assert lossless.value is None
+    assert lossless.reason == "no two loads in a row passed without loss"
+    assert lossless.limit is Limit.DUT
+
+
+def test_a_generator_that_is_the_top_is_named() -> None:
+    loads = replace(LOADS, maximum=5_000_000, generator_cap=5_000_000, virtual=True)
+
+    result = method("loss").run(FluidBench(9_000_000, loads=loads))
+
+    assert result.figures[0].limit is Limit.GENERATOR
+    assert result.figures[1].at == "at the cap of the generator"
+
+
+def test_a_curve_is_cut_short_by_the_time() -> None:
+    bench = FluidBench(1000, budget=Budget(3 * NANOSECONDS))
+
+    result = method("loss").run(bench)
+
+    assert len(result.loads) == 3
+    assert not result.complete
+
+
+def test_steps_above_a_tenth_do_not_comply() -> None:
+    asked = method("loss", step="20%", duration="60s")
+
+    (found,) = asked.compliance(
+        case_of("mlr", search=asked), [64], asked.run(FluidBench(LINE_RATE // 2))
+    )
+
+    assert found.level is Level.NOT
+    assert "steps of 20% instead of at most 10% (section 26.3)" in found.deviations
+
+
+def test_the_loss_rate_in_full_complies_but_for_the_frame_sizes() -> None:
+    asked = method("loss", duration="60s")
+
+    (found,) = asked.compliance(
+        case_of("mlr", search=asked),
+        [64, 128, 256, 512, 1024, 1280, 1518],
+        asked.run(FluidBench(LINE_RATE // 2)),
+    )
+
+    assert (found.level, found.deviations) == (Level.UNCONDITIONAL, ())
+
+
+def test_the_maximum_forwarding_rate_may_lie_below_the_highest_load() -> None:
+    """A switch that forwards less when it is overloaded more."""
+    bench = FluidBench(10_000_000)
+    bench.collapse = 0.5
+
+    result = method("forwarding", step="10%").run(bench)
+
+    found = figures(result)
+    mfr, frmol = found["mfr"], found["frmol"]
+    assert mfr is not None and frmol is not None
+    assert mfr > frmol
+    assert result.figures[0].at == "offered 10.42 Mfps"
+
+
+def test_forwarding_ends_where_lower_loads_cannot_let_more_pass() -> None:
+    result = method("forwarding", step="10%").run(FluidBench(10_000_000))
+
+    assert len(result.loads) == 5
+    assert figures(result)["mfr"] == 10_000_000
+
+
+def test_forwarding_rates_in_trials_of_30s_comply() -> None:
+    asked = method("forwarding")
+
+    (found,) = asked.compliance(
+        case_of("mlr", search=asked), [64], asked.run(FluidBench(10_000_000))
+    )
+
+    assert found.level is Level.UNCONDITIONAL
+
+
+def test_the_rate_that_comes_through_is_of_the_whole_load_in_both_directions() -> None:
+    found = figures(method("forwarding").run(UnevenBench(5_000_000)))
+
+    assert found["mfr"] == pytest.approx(5_000_000, rel=1e-3)

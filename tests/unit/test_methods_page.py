@@ -1,0 +1,47 @@
+"""The page on methods: it knows all of them, and its example is one."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from all_methods import METHODS
+from bench_models import FluidBench
+from search_models import case_of
+
+from vsperf.methods.base import Method
+
+PAGES = Path(__file__).parents[2] / "docs" / "methods"
+CODE = re.compile(r"```python\n(.*?)```", re.DOTALL)
+
+
+def test_every_method_has_a_row_that_leads_to_its_page() -> None:
+    rows = re.findall(r"^\| \[(.*?)\]\((.*?)\)", (PAGES / "README.md").read_text(), re.MULTILINE)
+    named = {name.strip("`") for names, _ in rows for name in names.split(", ")}
+
+    assert named == set(METHODS)
+    assert all((PAGES / page).is_file() for _, page in rows)
+
+
+def test_every_page_says_how_long_it_takes_and_what_it_cannot_tell() -> None:
+    for page in PAGES.glob("*.md"):
+        text = page.read_text()
+        if page.name != "README.md":
+            assert "**What it cannot tell.**" in text, page.name
+            assert "**Time.**" in text, page.name
+
+
+def test_the_method_of_the_example_works() -> None:
+    (code,) = CODE.findall((PAGES / "README.md").read_text())
+    found: dict[str, object] = {"__name__": "example"}
+    exec(compile(code, "README.md", "exec", dont_inherit=True), found)
+    kind = found["TopLoad"]
+    assert isinstance(kind, type) and issubclass(kind, Method)
+    settings = {"kind": "top", "min_load": "1fps", "max_load": "50%", "duration": "1s"}
+    method = kind.model_validate(settings)
+
+    result = method.run(FluidBench(1_000_000))
+
+    assert result.figures[0].text == "1.000 Mfps"
+    assert result.figures[0].at == "the line rate"
+    assert method.compliance(case_of("mlr"), (64,), result) == ()

@@ -1,0 +1,125 @@
+"""What repeats of a case say together."""
+
+from __future__ import annotations
+
+import pytest
+from record_samples import case_record
+from search_models import trial, way
+
+from vsperf.cli.summary import lossless_frames
+from vsperf.record.figure import Figure
+from vsperf.record.flags import Flag
+from vsperf.record.limit import Limit
+from vsperf.record.result import GoalResult, SearchResult
+from vsperf.stats.repeats import Series, series_of, student_95, unlikely_above
+from vsperf.unit import Unit
+
+
+def goal(lower_fps: int | None, *flags: Flag) -> GoalResult:
+    return GoalResult(
+        goal="ndr",
+        loss_ratio="0",
+        lower_fps=lower_fps,
+        upper_fps=9_000_000,
+        throughput_fps=lower_fps,
+        limit=Limit.DUT,
+        reason="",
+        flags=flags,
+    )
+
+
+def burst(value: float | None) -> Figure:
+    return Figure(name="burst", unit=Unit.FRAMES, value=value, reason="the buffer")
+
+
+def test_a_series_says_where_the_middle_is_and_how_far_the_ends() -> None:
+    series = Series("ndr", Unit.FPS, (10.0, 14.0, 12.0))
+
+    assert (series.median, series.mean) == (12, 12)
+    assert series.deviation == 2
+    assert series.confidence == pytest.approx((12 - 4.968, 12 + 4.968), abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("freedom", "quantile"),
+    [(1, 12.706), (30, 2.042), (31, 2.0395), (60, 2.0003), (99, 1.9842), (10**6, 1.96)],
+)
+def test_the_quantile_falls_without_a_step_to_the_normal_one(freedom: int, quantile: float) -> None:
+    assert student_95(freedom) == pytest.approx(quantile, abs=5e-4)
+
+
+def test_of_one_repeat_nothing_is_said_on_the_others() -> None:
+    series = Series("ndr", Unit.FPS, (5.0,))
+
+    assert series.deviation is None
+    assert series.confidence is None
+
+
+def test_repeats_without_a_number_or_with_one_that_is_not_believed_are_left_out() -> None:
+    results = [
+        SearchResult(goals=(goal(5),), figures=(burst(100),)),
+        SearchResult(goals=(goal(None),), figures=(burst(None),)),
+        SearchResult(goals=(goal(9, Flag.RX_EXCEEDS_TX),), figures=(burst(300),)),
+    ]
+
+    assert series_of(results) == (
+        Series("ndr", Unit.FPS, (5,)),
+        Series("burst", Unit.FRAMES, (100, 300)),
+    )
+
+
+def test_no_loss_in_n_frames_leaves_three_in_n() -> None:
+    assert unlikely_above(60_000_000) == pytest.approx(5e-8)
+    assert unlikely_above(3) is None
+
+
+def test_no_loss_is_held_against_the_frames_of_the_direction_that_has_fewest() -> None:
+    record = case_record("mine")
+    assert record.result is not None
+    load = record.result.goals[0].lower_fps
+    assert load is not None
+    made = [trial(load, 10**9, (way(1000), way(300, name="phy1 to phy0"))) for _ in range(2)]
+
+    assert lossless_frames(record, made) == {record.result.goals[0].goal: 600}
+
+
+def at_least(value: float) -> Figure:
+    return Figure(name="burst", unit=Unit.FRAMES, value=value, lower=value, reason="the generator")
+
+
+def test_a_repeat_that_is_only_a_bound_is_told_and_averaged_with_nothing() -> None:
+    (series,) = series_of([SearchResult(figures=(one,)) for one in (burst(100), at_least(300))])
+
+    assert (series.values, series.bounds) == ((100, 300), (300,))
+    assert (series.mean, series.deviation, series.confidence) == (None, None, None)
+
+
+def test_a_goal_without_an_upper_bound_is_only_a_bound() -> None:
+    open_ended = goal(5).model_copy(update={"upper_fps": None, "limit": Limit.GENERATOR})
+
+    (series,) = series_of([SearchResult(goals=(open_ended,)), SearchResult(goals=(goal(9),))])
+
+    assert series.bounds == (5,)
+
+
+@pytest.mark.parametrize(
+    ("exact", "bounds", "open_ends"),
+    [
+        ((1, 2, 3), (), (False, False, False)),
+        ((1, 2), (3,), (False, False, True)),  # the middle is below the bound wherever that is
+        ((1, 3), (2,), (False, True, True)),
+        ((2, 3), (1,), (True, True, True)),
+        ((1,), (3,), (False, True, True)),
+        ((), (1, 2), (True, True, True)),
+    ],
+)
+def test_what_a_bound_leaves_open_is_open(
+    exact: tuple[float, ...], bounds: tuple[float, ...], open_ends: tuple[bool, bool, bool]
+) -> None:
+    series = Series("burst", Unit.FRAMES, (*exact, *bounds), bounds)
+
+    assert (
+        series.is_bound(min(series.values)),
+        series.median_is_bound,
+        series.is_bound(max(series.values)),
+    ) == open_ends

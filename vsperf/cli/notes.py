@@ -1,0 +1,122 @@
+"""What is said around the tables of a run: criteria before them, what qualifies them after."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.text import Text
+
+from vsperf.cli.summary import CaseRow, flows_differ
+from vsperf.human import human_count
+from vsperf.record.result import Compliance, Standard
+from vsperf.record.run import Outcome
+from vsperf.stats.repeats import unlikely_above
+
+OUTCOME_STYLES = {
+    Outcome.PASS: "green",
+    Outcome.FAIL: "red",
+    Outcome.INVALID: "magenta",
+    Outcome.ERROR: "red",
+    Outcome.SKIP: "dim",
+    Outcome.ABORTED: "yellow",
+}
+
+
+def criteria(rows: Sequence[CaseRow]) -> list[Text]:
+    """Return every criterion with its answer; the question of a run comes first."""
+    words = {True: ("met", "green"), False: ("MISSED", "red"), None: ("open", "magenta")}
+    return [
+        Text(f"{words[check.met][0]}: {row.planned.label}: ", words[check.met][1]).append(
+            f"{check.criterion}, found {check.found}", "default"
+        )
+        for row in rows
+        if row.record
+        for check in row.record.checks
+    ]
+
+
+def notes(rows: Sequence[CaseRow], simulated: bool) -> list[Text]:
+    """Return what is to be said of the numbers: what they mean, and what speaks against them."""
+    measured = [row for row in rows if row.record is not None]
+    said = [Text(line, style="dim") for line in _legend(rows, measured, simulated)]
+    for row in measured:
+        if row.record and row.record.reason and row.record.outcome is not Outcome.FAIL:
+            style = OUTCOME_STYLES[row.record.outcome]
+            said.append(Text(f"{row.planned.label}: {row.record.reason}", style=style))
+    for text, labels in _warnings(measured).items():
+        said.append(Text(f"! {text}{_concerning(labels, measured)}", style="yellow"))
+    if any(row.record and row.record.flags for row in measured):
+        said.append(Text("  more on a flag: vsperf explain FLAG", style="dim"))
+    for item, labels in _compliances(measured).items():
+        said.append(Text(_compliance_line(item) + _concerning(labels, measured)))
+    return said
+
+
+def _legend(rows: Sequence[CaseRow], measured: Sequence[CaseRow], simulated: bool) -> list[str]:
+    lines = []
+    if any(row.goals for row in rows):
+        lines.append(
+            "rates per direction; intervals: highest load that passed … lowest that failed"
+        )
+    elif measured:
+        lines.append("rates per direction")
+    if any(goal.clean is not None for row in rows for goal in row.goals):
+        lines.append("clean: only the time in which nothing kept generator or switch from running")
+    frames = [count for row in measured for count in row.lossless.values()]
+    if frames and (share := unlikely_above(min(frames))) is not None:
+        least = "" if len(frames) == 1 else "at least "
+        lines.append(
+            f"no frame lost at a lower bound: of {least}{human_count(min(frames))} sent there each "
+            f"way, so that a loss ratio above {share:.1e} is unlikely (3/n, at 95 %)"
+        )
+    references = {row.middle_latency.reference for row in rows if row.middle_latency}
+    if references:
+        lines.append(f"latency at {', '.join(sorted(references))}, all directions together")
+    if flows_differ(rows):
+        lines.append("caches of the switch: by which share of the lookups each was the answer")
+    if simulated and measured:
+        lines.append("time is that of the model")
+    return lines
+
+
+def _warnings(rows: Sequence[CaseRow]) -> dict[str, list[str]]:
+    """Return flags and warnings, each once with the cases that it concerns."""
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        if row.record is None:
+            continue
+        texts = [f"{flag.value}: {flag.gist}" for flag in row.record.flags]
+        for text in (*texts, *row.record.warnings, *_unclean(row)):
+            found.setdefault(text, []).append(row.planned.label)
+    return found
+
+
+def _unclean(row: CaseRow) -> list[str]:
+    """Say why there is no answer from clean time, where there is none."""
+    return [
+        f"no {goal.goal} from clean time: {goal.clean.reason}"
+        for goal in row.goals
+        if goal.clean is not None and goal.clean.limit is None
+    ]
+
+
+def _compliances(rows: Sequence[CaseRow]) -> dict[Compliance, list[str]]:
+    found: dict[Compliance, list[str]] = {}
+    for row in rows:
+        for item in row.record.compliance if row.record else ():
+            found.setdefault(item, []).append(row.planned.label)
+    return dict(sorted(found.items(), key=lambda pair: list(Standard).index(pair[0].standard)))
+
+
+def _compliance_line(item: Compliance) -> str:
+    why = f": {'; '.join(item.deviations)}" if item.deviations else ""
+    return f"{item.standard.value}: {item.level.value}{why}"
+
+
+def _concerning(labels: Sequence[str], rows: Sequence[CaseRow]) -> str:
+    """Name the cases that a note is for, unless it is for all of them."""
+    unique = list(dict.fromkeys(labels))
+    if len(unique) == len({row.planned.label for row in rows}):
+        return ""
+    shown = ", ".join(unique) if len(unique) <= 3 else f"{unique[0]} and {len(unique) - 1} others"
+    return f" ({shown})"

@@ -1,0 +1,32 @@
+"""The bench of a method: the measurer, and nothing else of what is deployed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vsperf.engine.measurer import Measurer
+from vsperf.methods.base import PLAIN, Manner
+from vsperf.record.trial import Trial
+from vsperf.search.base import Budget, Loads
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredBench:
+    """Trials on what is deployed."""
+
+    measurer: Measurer
+    loads: Loads
+
+    @property
+    def budget(self) -> Budget:
+        """The time of the case."""
+        return self.measurer.budget
+
+    @property
+    def overhead_ns(self) -> int:
+        """What the policy of trials asks for around each."""
+        return self.measurer.policy.overhead_ns
+
+    def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
+        """Make a trial, repeated until it is valid."""
+        return self.measurer.measure(load_fps, duration_ns, manner)

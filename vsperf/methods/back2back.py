@@ -1,0 +1,274 @@
+"""Back-to-back frames, RFC 9004: the longest burst without loss, and the buffer behind it."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from vsperf.human import human_count, human_fps
+from vsperf.methods.base import Bench, burst_ns, one_rhythm, probe_on, refused, repeated
+from vsperf.methods.compliance import FULL_NS, Findings, too_short
+from vsperf.methods.prerequisite import TIME_OVER, Reference, WithThroughput, unanswered, why_not
+from vsperf.methods.range import TrialDuration
+from vsperf.methods.spread import spread_of
+from vsperf.record.figure import Figure
+from vsperf.record.limit import Limit
+from vsperf.record.result import Compliance, SearchResult, Standard
+from vsperf.record.trial import Trial
+from vsperf.search.base import Loads, Probe
+from vsperf.search.fixed import load_result
+from vsperf.search.highest import HighestPassing
+from vsperf.spec.case import CaseSpec
+from vsperf.spec.traffic import FULL
+from vsperf.unit import Unit
+from vsperf.units import NANOSECONDS, Count, Duration
+
+LONGEST_NS = 30 * NANOSECONDS
+"""RFC 9004: no burst is longer than that."""
+LEAST_DRAIN_NS = 2 * NANOSECONDS
+NOT_THE_BUFFER = (Limit.GENERATOR, Limit.HOST)
+"""Where these end a burst, a longer one might have had room."""
+
+
+@dataclass(frozen=True, slots=True)
+class BufferTime:
+    """What a burst says of the buffer in front of what forwards (RFC 9004, section 5.4)."""
+
+    burst: float
+    """Average length [frames]."""
+    throughput_fps: float
+    maximum_fps: float
+    """The theoretical rate of the link; of a virtual one, the rate of the bursts."""
+    actual_fps: float
+    """The rate of the bursts."""
+
+    @property
+    def implied_ns(self) -> float:
+        """As if nothing were forwarded while the burst comes in."""
+        return self.burst / self.maximum_fps * NANOSECONDS
+
+    @property
+    def corrected_ns(self) -> float:
+        """Without what is forwarded meanwhile."""
+        return self.implied_ns * (1 - self.throughput_fps / self.maximum_fps)
+
+    @property
+    def actual_ns(self) -> float:
+        """Where the bursts come slower than the link allows."""
+        return self.corrected_ns * self.maximum_fps / self.actual_fps
+
+    @property
+    def frames(self) -> float:
+        """How many frames wait in the buffer at the end of the burst."""
+        return self.corrected_ns * self.maximum_fps / NANOSECONDS
+
+
+@dataclass
+class _Bursts:
+    """Bursts at one rate, and what became of each."""
+
+    probe: Probe
+    rate_fps: int
+    lossy: dict[int, list[Trial]] = field(default_factory=dict)
+    """By length, those that lost frames."""
+
+    def lost(self, frames: int) -> int:
+        trial = self.probe(self.rate_fps, burst_ns(frames, self.rate_fps))
+        missing = max(way.lost_frames for way in trial.directions)
+        if missing > 0:
+            self.lossy.setdefault(frames, []).append(trial)
+        return missing
+
+
+class BackToBack(WithThroughput):
+    """The longest burst at the highest rate that loses nothing, several times."""
+
+    summary: ClassVar[str] = "longest burst without loss, and the buffer behind it (RFC 9004)"
+
+    kind: Literal["back2back"]
+    repeats: int = Field(default=5, ge=1, le=1000)
+    """Searches, each from the beginning; the standard's predecessor asks for 50."""
+    step: Count = Count(100)
+    """Distance of two burst lengths [frames]."""
+    max_burst: TrialDuration = Duration(2 * NANOSECONDS)
+    """The longest burst, as a time at the rate of the bursts; at most 30s."""
+    max_repeats: int = Field(default=0, ge=0, le=100)
+    """How often a burst that lost frames is tried again (TST 009, loss verification)."""
+    loss_threshold: int = Field(default=0, ge=0)
+    """Lost frames above which nothing is tried again."""
+
+    @model_validator(mode="after")
+    def _bursts_end(self) -> Self:
+        if self.max_burst.ns > LONGEST_NS:
+            raise ValueError("max_burst is at most 30s (RFC 9004)")
+        return self
+
+    def metrics(self) -> Mapping[str, Unit]:
+        """Return what can be judged."""
+        return {
+            **super().metrics(),
+            "burst": Unit.FRAMES,
+            "buffer_time": Unit.NANOSECONDS,
+            "buffered": Unit.FRAMES,
+        }
+
+    def offers(self, case: CaseSpec, generator_cap: int | None) -> Loads:
+        """Return the range; a burst has frames of one size."""
+        one_rhythm(case)
+        if case.traffic.mixed_sizes:
+            raise refused(
+                f"a burst has frames of one size, not {case.traffic.size_label}",
+                "RFC 9004 allows no mix: how many frames a buffer holds depends on their size",
+                "give traffic.frame_size, and no mix",
+            )
+        if case.traffic.reverse_load < FULL:
+            raise refused(
+                f"bursts come at one rate, not at {case.traffic.reverse_load} of it in reverse",
+                "how long a burst is, and how much of it waits, follow from its rate",
+                "leave traffic.reverse_load out, or measure each direction alone: "
+                "--set traffic.direction=reverse",
+            )
+        return super().offers(case, generator_cap)
+
+    def run(self, bench: Bench) -> SearchResult:
+        """Look for the throughput, then for the longest burst, again and again."""
+        reference = self.reference(bench)
+        rate = bench.loads.maximum
+        none = why_not(reference) or _meaningless(reference, bench.loads)
+        if none is not None:
+            return unanswered(reference, "burst", Unit.FRAMES, none, _at(bench))
+        bursts = _Bursts(probe_on(bench), rate)
+        longest = rate * self.max_burst.ns // NANOSECONDS
+        search = HighestPassing(int(self.step), longest, self.max_repeats, self.loss_threshold)
+        searches = repeated(self.repeats, lambda: search.run(bursts.lost))
+        if not searches.found:
+            return unanswered(reference, "burst", Unit.FRAMES, TIME_OVER, _at(bench))
+        return SearchResult(
+            goals=reference.goals,
+            figures=self._figures(bench, reference, bursts, searches.found),
+            complete=searches.in_time,
+            spoiled=searches.spoiled,
+        )
+
+    def _figures(
+        self,
+        bench: Bench,
+        reference: Reference,
+        bursts: _Bursts,
+        found: Sequence[tuple[int, int | None]],
+    ) -> tuple[Figure, ...]:
+        """Return the burst and what follows from it."""
+        lengths = [passed for passed, _ in found]
+        unbounded = sum(failed is None for _, failed in found)
+        if unbounded:
+            return (
+                Figure(
+                    name="burst",
+                    unit=Unit.FRAMES,
+                    value=None,
+                    spread=spread_of(lengths),
+                    limit=Limit.UNKNOWN,
+                    reason=f"the longest burst allowed, {human_count(max(lengths))} frames in "
+                    f"{self.max_burst}, passed in {unbounded} of {len(found)} searches, so this "
+                    "says nothing on a buffer; raise search.max_burst, up to 30s",
+                    at=_at(bench),
+                ),
+            )
+        ends = {failed for _, failed in found if failed is not None}
+        lossy = [trial for frames in sorted(ends) for trial in bursts.lossy[frames]]
+        worst = load_result(bench.loads, lossy)
+        mean = statistics.mean(lengths)
+        loads = bench.loads
+        top = loads.maximum if loads.virtual else loads.line_rate
+        buffer = BufferTime(mean, reference.fps, top, loads.maximum)
+        of = f"{reference.text} of {human_fps(reference.fps)}"
+        slower = (
+            "actual_buffer_time",
+            buffer.actual_ns,
+            f"the bursts come at {human_fps(loads.maximum)}, below the line rate",
+        )
+        times = (
+            (
+                "buffer_time",
+                buffer.corrected_ns,
+                f"corrected for what is forwarded meanwhile, {of}",
+            ),
+            ("implied_buffer_time", buffer.implied_ns, "as if nothing were forwarded meanwhile"),
+            *((slower,) if loads.maximum < top else ()),
+        )
+        # What ended the bursts was not the switch: it might have kept more.
+        bounds = worst.limit in NOT_THE_BUFFER
+        return (
+            Figure(
+                name="burst",
+                unit=Unit.FRAMES,
+                value=mean,
+                lower=mean if bounds else None,
+                spread=spread_of(lengths),
+                limit=worst.limit,
+                reason=worst.reason
+                if any(lengths)
+                else f"even {self.step} frames lose some: {worst.reason}",
+                at=_at(bench),
+            ),
+            *(
+                Figure(
+                    name=name,
+                    unit=Unit.NANOSECONDS,
+                    value=time,
+                    lower=time if bounds else None,
+                    reason=reason,
+                )
+                for name, time, reason in times
+            ),
+            Figure(
+                name="buffered",
+                unit=Unit.FRAMES,
+                value=buffer.frames,
+                lower=buffer.frames if bounds else None,
+                reason="frames that wait at the end of the burst",
+            ),
+        )
+
+    def compliance(
+        self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult
+    ) -> tuple[Compliance, ...]:
+        """Hold the burst against RFC 9004."""
+        found = Findings()
+        self.refers(found, result)
+        if self.throughput is None:
+            too_short(found, self.throughput_duration.ns)
+            if self.throughput_sum.ns not in (FULL_NS, 2 * FULL_NS):
+                found.weakening.append(
+                    f"a load is decided after {self.throughput_sum}, not after one trial (RFC "
+                    "2544) or two (TST 009)"
+                )
+        burst = next(iter(result.figures), None)
+        if burst is None or burst.limit is Limit.UNKNOWN:
+            found.breaking.append("there is no burst length")
+        elif burst.limit in NOT_THE_BUFFER:
+            found.breaking.append(f"the {burst.limit} limited the burst")
+        if not result.whole:
+            found.weakening.append(f"{result.ended} before {self.repeats} searches")
+        if case.trial.drain.ns < LEAST_DRAIN_NS:
+            found.weakening.append(f"wait for late frames {case.trial.drain} instead of 2s")
+        if case.traffic.replay is not None:
+            found.breaking.append("frames of a capture file, not frames of one size")
+        return (found.verdict(Standard.RFC9004),)
+
+
+def _at(bench: Bench) -> str:
+    return f"bursts at {human_fps(bench.loads.maximum)}, {bench.loads.top}"
+
+
+def _meaningless(reference: Reference, loads: Loads) -> str | None:
+    """Return why no burst can fill a buffer, if none can."""
+    goal = reference.goal
+    unbounded = goal is not None and goal.upper_fps is None
+    if not unbounded and reference.fps < loads.maximum:
+        return None
+    return f"not meaningful: {loads.top}, {human_fps(loads.maximum)}, is forwarded without loss"

@@ -1,0 +1,187 @@
+"""What every method has in common: it asks a bench for trials until it has its answer.
+
+A method is one class. Its fields are its settings, and what it does is pure but for the trials that
+it asks for: so the engine measures by it, a plan rehearses it, and a test plays it on a model.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar, Generic, Literal, Protocol, TypeVar
+
+from vsperf.errors import InvalidTrialError, Problem, SpecError
+from vsperf.record.load import RateStep
+from vsperf.record.result import Compliance, SearchResult
+from vsperf.record.second import Second
+from vsperf.record.trial import REBOOT, Purpose, Trial
+from vsperf.search.base import Budget, BudgetExhausted, Loads, Probe
+from vsperf.spec.case import CaseSpec
+from vsperf.spec.method import Contradiction, MethodSpec
+from vsperf.spec.topology import Topology
+from vsperf.units import NANOSECONDS
+
+Found = TypeVar("Found")
+OnSecond = Callable[[Second], None]
+EventName = Literal["restart-switch", "kill-switch", "reboot-machines"]
+SHARE_BEFORE = 4
+"""An event comes after one part in so many of its trial."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """In which way a trial is made, and what happens beside it."""
+
+    purpose: Purpose = Purpose.SEARCH
+    reference: str | None = None
+    """What the load refers to, such as `50% of ndr`."""
+    event: EventName | None = None
+    """What is done to the switch or the machines in the middle of it."""
+    cold: bool = False
+    """Whether the switch forgets before it which flows it has seen, and which addresses."""
+    rules_per_second: int = 0
+    """So many rules that no frame matches are added to the switch and taken out, all the while."""
+    steps: tuple[RateStep, ...] = ()
+    """Loads that follow each other without a pause, in place of one."""
+    latency_after_ns: int = 0
+    """Only frames that leave from then on count for latency; the first of them is told apart."""
+    latency_ranges: tuple[tuple[int, int], ...] = ()
+    """Up to four ranges of frames of each direction, from 0, with latencies of their own."""
+    on_second: OnSecond | None = None
+    """Told about once a second, while frames are sent, how it goes; each is recorded as well."""
+    given: bool = False
+    """Whether the trial is handed over whatever is to be said against it, and not repeated."""
+
+    @property
+    def untouched(self) -> bool:
+        """Whether nothing is done to the switch or the machines."""
+        return self.event is None and not self.cold and not self.rules_per_second
+
+
+PLAIN = Manner()
+
+
+class Bench(Protocol):
+    """What a method may do. Each trial has been judged before it is seen."""
+
+    @property
+    def loads(self) -> Loads:
+        """What may be offered."""
+
+    @property
+    def budget(self) -> Budget:
+        """The time there is."""
+
+    @property
+    def overhead_ns(self) -> int:
+        """What a trial is expected to take beyond its duration."""
+
+    def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
+        """Make a trial; who asks for it has it paid (`probe_on`)."""
+
+
+def probe_on(bench: Bench, manner: Manner = PLAIN) -> Probe:
+    """Return the probe of a search on a bench, whose trials are all made in one manner."""
+    return Probe(partial(bench.trial, manner=manner), bench.budget, bench.overhead_ns)
+
+
+@dataclass(frozen=True, slots=True)
+class Repeats(Generic[Found]):
+    """What something came to each time, and why it was not done as often as asked."""
+
+    found: tuple[Found, ...]
+    in_time: bool = True
+    """Whether the time sufficed."""
+    spoiled: str = ""
+    """Which trial could not be believed in the end; empty when none was like that."""
+
+
+def repeated(times: int, once: Callable[[], Found], least: int = 1) -> Repeats[Found]:
+    """Do something as often as asked, or as the time allows and its trials can be believed.
+
+    A trial that stays invalid before it was done `least` times leaves nothing to go by: raised.
+    """
+    found: list[Found] = []
+    try:
+        while len(found) < times:
+            found.append(once())
+    except BudgetExhausted:
+        return Repeats(tuple(found), in_time=False)
+    except InvalidTrialError as error:
+        if len(found) < least:
+            raise
+        return Repeats(tuple(found), spoiled=str(error))
+    return Repeats(tuple(found))
+
+
+def burst_ns(frames: int, load_fps: int) -> int:
+    """Return the length of a trial that sends so many frames per direction at a load."""
+    return -(-frames * NANOSECONDS // load_fps)
+
+
+class Method(MethodSpec):
+    """A method, ready to be asked."""
+
+    summary: ClassVar[str]
+    """One line for lists."""
+    trusts_single_trials: ClassVar[bool] = False
+    """Whether one trial decides what a load is."""
+
+    @abstractmethod
+    def offers(self, case: CaseSpec, generator_cap: int | None) -> Loads:
+        """Return the loads that a case may offer; refuse what leaves none.
+
+        Nothing is searched above what the generator was seen to do without a switch.
+        """
+
+    @abstractmethod
+    def run(self, bench: Bench) -> SearchResult:
+        """Ask for trials until there is an answer, or the time is over."""
+
+    @abstractmethod
+    def compliance(
+        self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult
+    ) -> tuple[Compliance, ...]:
+        """Return how a case stands to each standard that it can be held against.
+
+        `sister_sizes` are the frame sizes [B] of all cases of the testcase in this run.
+        """
+
+
+def method_of(case: CaseSpec) -> Method:
+    """Return the method of a case; a specification alone knows its settings only."""
+    assert isinstance(case.search, Method)  # whatever is registered for the section is one
+    return case.search
+
+
+def loads_of(case: CaseSpec, generator_cap: int | None = None) -> Loads:
+    """Return the loads that a case may offer, in whole frames per second and direction."""
+    return method_of(case).offers(case, generator_cap)
+
+
+def without_machines(event: EventName, topology: Topology, path: str) -> Iterator[Contradiction]:
+    """Yield that there is no machine for an event that needs one."""
+    if event == REBOOT and not topology.machines:
+        yield Contradiction(
+            path,
+            f"names {event}, and topology {topology.name} has no machine",
+            "only a machine can reboot",
+            "choose a topology with a machine, such as pvp, or leave this event out",
+        )
+
+
+def one_rhythm(case: CaseSpec) -> None:
+    """Refuse bursts for a method that says itself when frames come fast, and when slowly."""
+    if case.traffic.bursts is not None:
+        raise refused(
+            "the method says how frames follow each other, and they cannot come in bursts as well",
+            "how fast they come, and for how long, is what its answer is about",
+            "leave traffic.bursts out, or choose another method, such as fixed",
+        )
+
+
+def refused(what: str, why: str, fix: str) -> SpecError:
+    """Return the error for settings that leave nothing to measure."""
+    return SpecError([Problem(what, None, why, fix)])

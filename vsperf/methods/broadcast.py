@@ -1,0 +1,111 @@
+"""Broadcast forwarding and latency of RFC 2889 section 5.10: frames that are for everybody."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from vsperf.human import human_fps
+from vsperf.methods.base import Bench, Manner, probe_on, refused, repeated
+from vsperf.methods.compliance import Findings
+from vsperf.methods.prerequisite import TIME_OVER, Reference, WithThroughput, unanswered, why_not
+from vsperf.methods.range import TrialDuration
+from vsperf.methods.spread import spread_of
+from vsperf.record.figure import Figure
+from vsperf.record.histogram import merge, percentiles_ns
+from vsperf.record.result import Compliance, SearchResult, Standard
+from vsperf.record.trial import Purpose, Trial
+from vsperf.search.base import Loads
+from vsperf.spec.case import CaseSpec
+from vsperf.unit import Unit
+from vsperf.units import NANOSECONDS, Duration
+
+SHORTEST_NS, LONGEST_NS = 1 * NANOSECONDS, 300 * NANOSECONDS
+SHARES = {
+    "typical_latency": (50.0, "median of the trials' medians"),
+    "worst_case_latency": (99.9, "median of the trials' 99.9th percentiles"),
+}
+
+
+class BroadcastForwarding(WithThroughput):
+    """The throughput of broadcast frames, and their latency at it."""
+
+    summary: ClassVar[str] = "throughput and latency of broadcast frames (RFC 2889)"
+
+    kind: Literal["broadcast"]
+    throughput_duration: TrialDuration = Duration.parse("1s")
+    throughput_sum: TrialDuration = Duration.parse("5s")
+    duration: TrialDuration = Duration.parse("5s")
+    """Length of a trial in which latency is measured."""
+    repeats: int = Field(default=3, ge=1, le=1000)
+    """Trials in which latency is measured."""
+
+    def metrics(self) -> Mapping[str, Unit]:
+        """Return what can be judged."""
+        return {**super().metrics(), **dict.fromkeys(SHARES, Unit.NANOSECONDS)}
+
+    def offers(self, case: CaseSpec, generator_cap: int | None) -> Loads:
+        """Return the range of loads of frames that are for everybody."""
+        if case.traffic.destination != "broadcast":
+            raise refused(
+                f"the frames are {case.traffic.destination}, not broadcast",
+                "what is asked is how frames for everybody fare",
+                "--set traffic.destination=broadcast",
+            )
+        return super().offers(case, generator_cap)
+
+    def run(self, bench: Bench) -> SearchResult:
+        """Look for the throughput, and measure latency at it again and again."""
+        reference = self.reference(bench)
+        if (none := why_not(reference)) is not None:
+            return _unanswered(reference, none)
+        manner = Manner(Purpose.LATENCY, reference.text)
+        probe = probe_on(bench, manner)
+        trials = repeated(self.repeats, lambda: probe(reference.fps, self.duration.ns))
+        if not trials.found:
+            return _unanswered(reference, TIME_OVER)
+        at = f"{human_fps(reference.fps)}, {reference.text} of broadcast frames"
+        return SearchResult(
+            goals=reference.goals,
+            figures=tuple(_latencies(trials.found, at)),
+            complete=trials.in_time,
+            spoiled=trials.spoiled,
+        )
+
+    def compliance(
+        self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult
+    ) -> tuple[Compliance, ...]:
+        """Hold what was found against RFC 2889."""
+        found = Findings()
+        self.refers(found, result)
+        if case.traffic.direction == "both":
+            found.breaking.append("both ends send, not one")
+        if not SHORTEST_NS <= self.throughput_duration.ns <= LONGEST_NS:
+            found.breaking.append(f"trials of {self.throughput_duration} instead of 1 s to 300 s")
+        found.weakening.append("frames for all ports have one port to leave by")
+        return (found.verdict(Standard.RFC2889),)
+
+
+def _unanswered(reference: Reference, why: str) -> SearchResult:
+    found = [unanswered(reference, name, Unit.NANOSECONDS, why) for name in SHARES]
+    figures = tuple(figure for one in found for figure in one.figures)
+    return found[0].model_copy(update={"figures": figures})
+
+
+def _latencies(trials: Sequence[Trial], at: str) -> Iterator[Figure]:
+    """Yield the median over the trials of each share of the frames' latencies."""
+    merged = [merge(way.latency_histogram for way in trial.directions) for trial in trials]
+    known = [one for one in merged if one is not None]
+    for name, (share, reason) in SHARES.items():
+        values = [float(percentiles_ns(one, (share,))[share]) for one in known]
+        yield Figure(
+            name=name,
+            unit=Unit.NANOSECONDS,
+            value=statistics.median(values) if values else None,
+            spread=spread_of(values) if values else None,
+            reason=reason if values else "no trial has a latency",
+            at=at,
+        )

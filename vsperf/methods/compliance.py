@@ -1,0 +1,138 @@
+"""Held against standards: one of three words each, with every deviation named.
+
+House rule for RFC 2544. What changes the meaning of "throughput" makes a result not compliant:
+loss above zero, final trials under 60 s, loss that may be disregarded, and a search that did not
+come to the switch's own limit. What leaves the meaning and weakens the evidence (frame sizes,
+waits, learning frames, a single direction) leaves it conditionally compliant.
+
+A case is judged by its strictest goal. TST 009 is known here at second hand, and RFC 9971 from
+its last draft; their levels are to be read with that in mind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from vsperf.record.flags import Flag, Severity, worst
+from vsperf.record.limit import Limit
+from vsperf.record.result import Compliance, GoalResult, Level, SearchResult, Standard
+from vsperf.spec.case import CaseSpec
+from vsperf.spec.traffic import FULL, TrafficProfile
+from vsperf.units import NANOSECONDS, Duration, Ratio
+
+ETHERNET_SIZES = (64, 128, 256, 512, 1024, 1280, 1518)
+"""RFC 2544 section 9.1 [B]."""
+FULL_NS = 60 * NANOSECONDS
+"""RFC 2544 section 24: least duration of the trials that decide."""
+
+
+@dataclass
+class Findings:
+    """Deviations as they are found, by their weight."""
+
+    breaking: list[str] = field(default_factory=list)
+    """They change what the result means."""
+    weakening: list[str] = field(default_factory=list)
+    """They leave its meaning."""
+
+    def verdict(self, standard: Standard) -> Compliance:
+        """Return the level that the deviations leave."""
+        level = Level.UNCONDITIONAL
+        if self.weakening:
+            level = Level.CONDITIONAL
+        if self.breaking:
+            level = Level.NOT
+        deviations = (*self.breaking, *self.weakening)
+        return Compliance(standard=standard, level=level, deviations=deviations)
+
+
+def another_method(kind: str) -> Findings:
+    """Return how a method stands to RFC 9971 that is not its own."""
+    return Findings([f"the method is {kind}, not a multiple loss ratio search"])
+
+
+def verifies_no_loss(kind: str) -> Findings:
+    """Return how a method stands to TST 009 that takes a loss for granted."""
+    return Findings([f"the method is {kind}, which verifies no loss"])
+
+
+def too_short(found: Findings, duration_ns: int) -> None:
+    """Add that the trials that decide are shorter than the standards ask, if they are."""
+    if duration_ns < FULL_NS:
+        found.breaking.append(f"trial duration {Duration(duration_ns)} instead of 60s")
+
+
+def loss_allowed(found: Findings, name: str, allowed: Ratio) -> None:
+    """Add that a goal allows loss, if it does."""
+    if allowed.value:
+        found.breaking.append(f"the strictest goal, {name}, allows a loss of {allowed}")
+
+
+def undetermined(found: Findings, goal: GoalResult | None) -> None:
+    """Add why a result is not the throughput of the switch, if it is not."""
+    if goal is None:
+        found.breaking.append("there is no result")
+        return
+    reasons = {
+        Limit.GENERATOR: "the generator limited the result, not the switch",
+        Limit.HOST: "the host limited the result, not the switch",
+        Limit.UNCOUNTED: "nobody counted where the missing frames were lost",
+        Limit.SETTING: "the highest load allowed lies below the line rate, and it passed",
+        Limit.BUDGET: "the time ended before the search did",
+        Limit.UNKNOWN: "the trials contradict each other",
+    }
+    if goal.limit in reasons:
+        found.breaking.append(reasons[goal.limit])
+    elif goal.lower_fps is None:
+        found.breaking.append("no load passed, so there is no throughput")
+    elif worst(goal.flags) is Severity.INVALID:
+        found.breaking.append("the result is invalid")
+    elif Flag.OUT_OF_BUDGET in goal.flags:
+        found.weakening.append("the time ended before the upper bound was tried again")
+
+
+def unnumbered(found: Findings, result: SearchResult, *names: str) -> None:
+    """Add which figures of a result have no number; of these names only, if some are given."""
+    for figure in result.figures:
+        if figure.value is None and (figure.name in names or not names):
+            found.breaking.append(f"there is no {figure.name.replace('_', ' ')}")
+
+
+def _other_frames(traffic: TrafficProfile) -> Iterator[str]:
+    """Yield what makes frames other than those that RFC 2544 has."""
+    if traffic.imix is not None:
+        yield "a mix of frame sizes, not each alone (section 9.1)"
+    if traffic.layer3 == "ipv6":
+        yield "IPv6 frames, as RFC 5180 has them, not the test frames (section 8)"
+    if traffic.replay is not None:
+        yield "frames of a capture file, not the test frames (section 8)"
+
+
+def evidence(found: Findings, case: CaseSpec, sister_sizes: Sequence[int]) -> None:
+    """Add what RFC 2544 asks for around the trials and between the cases."""
+    sizes = {*sister_sizes, case.traffic.frame_size.bytes}
+    missing = [size for size in ETHERNET_SIZES if size not in sizes]
+    if missing:
+        listed = ", ".join(map(str, missing))
+        found.weakening.append(f"frame sizes not measured (section 9.1): {listed}")
+    if len(sizes) < 5:
+        found.weakening.append(f"{len(sizes)} of at least 5 frame sizes (section 9)")
+    found.weakening += _other_frames(case.traffic)
+    if case.traffic.reverse_load < FULL:
+        found.weakening.append(f"{case.traffic.reverse_load} of the load in reverse (section 14)")
+    if case.traffic.direction != "both":
+        found.weakening.append("traffic in one direction only (section 14)")
+    if case.latency is not None and case.latency.loads:
+        found.weakening.append("latency from one trial at a load instead of 20 (section 26.2)")
+    policy = case.trial
+    if not policy.learning:
+        found.weakening.append("no learning frames before a trial (section 23)")
+    waits = (
+        ("before the test stream", policy.settle, 2),
+        ("for late frames", policy.drain, 2),
+        ("after a trial", policy.pause, 5),
+    )
+    for what, wait, seconds in waits:
+        if wait.ns < seconds * NANOSECONDS:
+            found.weakening.append(f"wait {what} {wait} instead of {seconds}s (section 23)")

@@ -1,0 +1,71 @@
+"""What follows a method on the same deployment, at shares of what it found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+from vsperf.errors import InvalidTrialError
+from vsperf.methods.base import Bench, Manner, probe_on
+from vsperf.record.flags import Severity, worst
+from vsperf.record.result import SearchResult
+from vsperf.record.trial import Purpose
+from vsperf.search.base import BudgetExhausted
+from vsperf.spec.case import CaseSpec
+from vsperf.spec.traffic import LatencyTrials
+
+
+class Follower(Protocol):
+    """What can follow a method. What it finds lies in its trials."""
+
+    phase: ClassVar[str]
+    """Its name for people who wait."""
+
+    @property
+    def durations_ns(self) -> tuple[int, ...]:
+        """The lengths of its trials."""
+
+    def follow(self, result: SearchResult, bench: Bench) -> tuple[str, ...]:
+        """Make its trials; return a warning for whatever could not be measured."""
+
+
+def followers(case: CaseSpec) -> tuple[Follower, ...]:
+    """Return what a case asks for after its method."""
+    if case.latency is None or not case.latency.loads:
+        return ()
+    return (LatencyAtShares(case.latency),)
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyAtShares:
+    """Latency in trials of its own, at shares of what a goal was answered with."""
+
+    wanted: LatencyTrials
+    phase: ClassVar[str] = "latency"
+
+    @property
+    def durations_ns(self) -> tuple[int, ...]:
+        """One trial at each load."""
+        return (self.wanted.duration.ns,) * len(self.wanted.loads)
+
+    def follow(self, result: SearchResult, bench: Bench) -> tuple[str, ...]:
+        """Measure at each share of the lower bound."""
+        wanted, bound = self.wanted, self._bound(result)
+        if bound is None:
+            return (f"latency not measured: there is no lower bound of {wanted.goal} to refer to",)
+        warnings: list[str] = []
+        for share in wanted.loads:
+            reference = f"{share} of {wanted.goal}"
+            try:
+                probe = probe_on(bench, Manner(Purpose.LATENCY, reference))
+                probe(max(1, round(bound * share.value)), wanted.duration.ns)
+            except BudgetExhausted:
+                return (*warnings, f"latency at {reference} not measured: the time was over")
+            except InvalidTrialError as error:
+                warnings.append(f"latency at {reference} not measured: {error}")
+        return tuple(warnings)
+
+    def _bound(self, result: SearchResult) -> int | None:
+        goals = (goal for goal in result.goals if goal.goal == self.wanted.goal)
+        believed = (goal for goal in goals if worst(goal.flags) is not Severity.INVALID)
+        return next((goal.lower_fps for goal in believed), None)

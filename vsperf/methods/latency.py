@@ -1,0 +1,168 @@
+"""Latency by the book: RFC 2544 section 26.2, and what RFC 8219 makes of it."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from vsperf.human import human_fps
+from vsperf.methods.base import Bench, Manner, probe_on, repeated
+from vsperf.methods.compliance import Findings, evidence, unnumbered
+from vsperf.methods.prerequisite import TIME_OVER, WithThroughput, unanswered, why_not
+from vsperf.methods.range import TrialDuration
+from vsperf.methods.spread import mean_of, spread_of
+from vsperf.record.figure import Figure
+from vsperf.record.histogram import merge, percentiles_ns, summary
+from vsperf.record.result import Compliance, SearchResult, Standard
+from vsperf.record.trial import Purpose, Trial
+from vsperf.spec.case import CaseSpec
+from vsperf.unit import Unit
+from vsperf.units import NANOSECONDS, Duration, Ratio
+
+LEAST_REPEATS = 20
+"""RFC 2544, section 26.2."""
+STREAM_NS, TAG_NS = 120 * NANOSECONDS, 60 * NANOSECONDS
+LEAST_FRAMES = 500
+"""RFC 8219, section 7.2: so many tagged frames."""
+TYPICAL, WORST_CASE = 50.0, 99.9
+LOSSY = "trials_with_loss"
+TAGGED, TYPICAL_LATENCY = "tagged_latency", "typical_latency"
+WORST_LATENCY, VARIATION = "worst_case_latency", "delay_variation"
+
+
+class LatencyByTag(WithThroughput):
+    """Latency at the throughput, of one tagged frame and of all frames after it."""
+
+    summary: ClassVar[str] = "latency at the throughput, by tagged frames (RFC 2544, RFC 8219)"
+
+    kind: Literal["latency"]
+    load: Ratio = Ratio.parse("100%")
+    """Share of the throughput that is offered."""
+    duration: TrialDuration
+    """Length of a trial; the standard asks for 120 s."""
+    tag_after: Duration
+    """When the tagged frame leaves; the standard asks for 60 s."""
+    repeats: int = Field(default=20, ge=1, le=1000)
+
+    @model_validator(mode="after")
+    def _leaves_frames_to_tag(self) -> Self:
+        if self.tag_after >= self.duration:
+            raise ValueError("tag_after must lie within the duration of a trial")
+        if not self.load.value:
+            raise ValueError("load must be above 0")
+        return self
+
+    def metrics(self) -> Mapping[str, Unit]:
+        """Return what can be judged."""
+        names = (TAGGED, TYPICAL_LATENCY, WORST_LATENCY, VARIATION)
+        return {**super().metrics(), **dict.fromkeys(names, Unit.NANOSECONDS)}
+
+    def run(self, bench: Bench) -> SearchResult:
+        """Look for the throughput, and send the stream again and again."""
+        reference = self.reference(bench)
+        if (none := why_not(reference)) is not None:
+            return unanswered(reference, TAGGED, Unit.NANOSECONDS, none)
+        share = f"{self.load} of {reference.text}"
+        manner = Manner(Purpose.LATENCY, share, latency_after_ns=self.tag_after.ns)
+        load = max(1, round(reference.fps * self.load.value))
+        probe = probe_on(bench, manner)
+        trials = repeated(self.repeats, lambda: probe(load, self.duration.ns))
+        if not trials.found:
+            return unanswered(reference, TAGGED, Unit.NANOSECONDS, TIME_OVER)
+        at = f"{human_fps(load)}, {share}"
+        return SearchResult(
+            goals=reference.goals,
+            figures=tuple(_figures(trials.found, at)),
+            complete=trials.in_time,
+            spoiled=trials.spoiled,
+        )
+
+    def compliance(
+        self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult
+    ) -> tuple[Compliance, ...]:
+        """Hold the figures against both standards."""
+        rfc2544, rfc8219 = Findings(), Findings()
+        for found in (rfc2544, rfc8219):
+            self.refers(found, result)
+            if self.load.value != 1:
+                found.breaking.append(f"at {self.load} of the throughput, not at all of it")
+            if self.duration.ns < STREAM_NS:
+                found.breaking.append(f"streams of {self.duration} instead of 120s")
+            if self.tag_after.ns < TAG_NS:
+                found.breaking.append(f"frames tagged after {self.tag_after} instead of 60s")
+            if self.repeats < LEAST_REPEATS or not result.whole:
+                found.breaking.append(f"fewer than {LEAST_REPEATS} trials")
+        unnumbered(rfc2544, result, TAGGED)
+        unnumbered(rfc8219, result, TYPICAL_LATENCY, WORST_LATENCY, VARIATION)
+        lossy = next((one.value for one in result.figures if one.name == LOSSY), None)
+        if lossy:
+            why = f"frames were lost in {lossy:.0f} trials: it is above the throughput"
+            rfc2544.breaking.append(why)
+        evidence(rfc2544, case, sister_sizes)
+        return (rfc2544.verdict(Standard.RFC2544), rfc8219.verdict(Standard.RFC8219))
+
+
+def _figures(trials: Sequence[Trial], at: str) -> Iterator[Figure]:
+    yield _tagged(trials, at)
+    yield from _distributed(trials, at)
+    yield from _lossy(trials, at)
+
+
+def _tagged(trials: Sequence[Trial], at: str) -> Figure:
+    """Return the latency of the tagged frames, the mean of the trials' worse directions."""
+    found = [[way.first_latency_ns for way in trial.directions] for trial in trials]
+    known = [max(times) for ways in found if (times := _all_known(ways))]
+    if len(known) < len(trials):
+        gone = f"{len(trials) - len(known)} of {len(trials)}"
+        reason = f"in {gone} trials a tagged frame did not come back"
+        return Figure(name=TAGGED, unit=Unit.NANOSECONDS, value=None, reason=reason, at=at)
+    reason = (
+        "the first frame after the tag, worse direction; from handing it over whole to finding it "
+        "whole, so what RFC 1242 has for devices that store and that forward bits is within"
+    )
+    return mean_of(TAGGED, Unit.NANOSECONDS, known, reason, at)
+
+
+def _lossy(trials: Sequence[Trial], at: str) -> Iterator[Figure]:
+    """Yield how many trials lost frames, if any did: their load was no throughput."""
+    lossy = sum(any(way.lost_frames > 0 for way in trial.directions) for trial in trials)
+    if lossy:
+        reason = f"of {len(trials)}: what is offered is more than passes without loss"
+        yield Figure(name=LOSSY, unit=Unit.COUNT, value=lossy, reason=reason, at=at)
+
+
+def _all_known(times: Sequence[int | None]) -> list[int]:
+    """Return the times of all directions; none where one of them is missing."""
+    known = [time for time in times if time is not None]
+    return known if len(known) == len(times) else []
+
+
+def _distributed(trials: Sequence[Trial], at: str) -> Iterator[Figure]:
+    """Yield medians over the trials of what RFC 8219 asks of all frames after the tag."""
+    typical, worst, variation = list[float](), list[float](), list[float]()
+    for trial in trials:
+        merged = merge(way.latency_histogram for way in trial.directions)
+        if merged is None or (all_frames := summary(merged)).count < LEAST_FRAMES:
+            continue
+        shares = percentiles_ns(merged, (TYPICAL, WORST_CASE))
+        typical.append(shares[TYPICAL])
+        worst.append(shares[WORST_CASE])
+        variation.append(shares[WORST_CASE] - all_frames.minimum_ns)
+    told = (
+        (TYPICAL_LATENCY, typical, "median of the trials' medians"),
+        (WORST_LATENCY, worst, "median of the trials' 99.9th percentiles"),
+        (VARIATION, variation, "median of 99.9th percentile less minimum"),
+    )
+    for name, values, reason in told:
+        few = f"no trial had {LEAST_FRAMES} frames after the tag"
+        yield Figure(
+            name=name,
+            unit=Unit.NANOSECONDS,
+            value=statistics.median(values) if values else None,
+            spread=spread_of(values) if values else None,
+            reason=reason if values else few,
+            at=at,
+        )

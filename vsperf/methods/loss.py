@@ -1,0 +1,90 @@
+"""Frame loss rate, RFC 2544 section 26.3: how much is lost at which load."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import pairwise
+from typing import ClassVar, Literal
+
+from vsperf.methods.compliance import Findings, evidence, too_short
+from vsperf.methods.sweep import LoadSweep
+from vsperf.record.figure import Figure
+from vsperf.record.limit import Limit
+from vsperf.record.result import Compliance, LoadResult, SearchResult, Standard
+from vsperf.search.base import Loads
+from vsperf.spec.case import CaseSpec
+from vsperf.unit import Unit
+
+COARSEST = Fraction(1, 10)
+
+
+class FrameLossRate(LoadSweep):
+    """Loss at each load, from the highest down to two in a row that lose nothing."""
+
+    summary: ClassVar[str] = "loss at falling loads, down to two without any (RFC 2544, 26.3)"
+    trusts_single_trials: ClassVar[bool] = True
+
+    kind: Literal["loss"]
+
+    def metrics(self) -> Mapping[str, Unit]:
+        """Return what can be judged."""
+        return {"lossless_load": Unit.FPS, "loss_at_top": Unit.RATIO}
+
+    def enough(self, results: Sequence[LoadResult]) -> bool:
+        """Whether two loads in a row lost nothing."""
+        return len(results) > 1 and not any(_lost(one) for one in results[-2:])
+
+    def figures(self, loads: Loads, results: Sequence[LoadResult]) -> tuple[Figure, ...]:
+        """Return the highest load of two that lose nothing, and the loss at the top."""
+        top = results[0]
+        pair = next((a for a, b in pairwise(results) if not _lost(a) and not _lost(b)), None)
+        refused = next((one for one in reversed(results) if _lost(one)), None)
+        return (
+            Figure(
+                name="lossless_load",
+                unit=Unit.FPS,
+                value=None if pair is None else pair.load_fps,
+                lower=None if pair is None else pair.load_fps,
+                upper=None if refused is None else refused.load_fps,
+                limit=_limit(top, pair, refused),
+                reason="no two loads in a row passed without loss"
+                if pair is None
+                else "it and the next lower load lost nothing",
+            ),
+            Figure(
+                name="loss_at_top",
+                unit=Unit.RATIO,
+                value=float(_lost(top)),
+                limit=top.limit,
+                reason=top.reason,
+                at=f"at {loads.top}",
+            ),
+        )
+
+    def compliance(
+        self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult
+    ) -> tuple[Compliance, ...]:
+        """Hold the curve against section 26.3."""
+        found = Findings()
+        too_short(found, self.duration.ns)
+        if self.step.value > COARSEST:
+            found.breaking.append(f"steps of {self.step} instead of at most 10% (section 26.3)")
+        if not self.enough(result.loads):
+            found.breaking.append("the curve does not end with two loads without loss")
+        if self.max_load.unit != "%" or self.max_load.number < 100:
+            found.breaking.append(f"it begins at {self.max_load}, not at the line rate")
+        if result.loads and result.loads[0].limit is Limit.GENERATOR:
+            found.breaking.append("the generator could not offer the highest load")
+        evidence(found, case, sister_sizes)
+        return (found.verdict(Standard.RFC2544),)
+
+
+def _lost(result: LoadResult) -> Fraction:
+    return Fraction(result.worst_loss_ratio)
+
+
+def _limit(top: LoadResult, pair: LoadResult | None, refused: LoadResult | None) -> Limit:
+    if pair is None:
+        return Limit.BUDGET if refused is None else refused.limit
+    return top.limit if refused is None else refused.limit

@@ -1,0 +1,165 @@
+"""Methods that measure at the throughput of the switch, or above it: first they look for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import ClassVar, Self
+
+from pydantic import model_validator
+
+from vsperf.methods.base import Bench, probe_on, refused
+from vsperf.methods.compliance import Findings, undetermined
+from vsperf.methods.range import TrialDuration, WithinRange
+from vsperf.record.figure import Figure
+from vsperf.record.flags import Severity, worst
+from vsperf.record.limit import Limit
+from vsperf.record.result import GoalResult, SearchResult
+from vsperf.search.base import Loads, Probe
+from vsperf.search.classify import DurationRule
+from vsperf.search.clean import CleanTime
+from vsperf.search.confirm import Confirmed
+from vsperf.search.mlr import MlrGoal, MultipleLossRatio
+from vsperf.spec.case import CaseSpec
+from vsperf.spec.method import Contradiction, Goal
+from vsperf.unit import Unit
+from vsperf.units import FrameSize, LinkSpeed, Rate, Ratio
+
+GOAL = "throughput"
+NO_LOSS = Ratio.parse("0")
+HALF = Fraction(1, 2)
+UNBELIEVED = (Limit.UNKNOWN, Limit.BUDGET)
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """The throughput that a method refers to."""
+
+    fps: int
+    """Per direction."""
+    goal: GoalResult | None
+    """How it was found; None where it was given."""
+
+    @property
+    def text(self) -> str:
+        """Where it is from, for people."""
+        return "the throughput" if self.goal is not None else "the throughput given"
+
+    @property
+    def goals(self) -> tuple[GoalResult, ...]:
+        """What a result says of it."""
+        return () if self.goal is None else (self.goal,)
+
+
+class WithThroughput(WithinRange):
+    """Looks for the throughput first, unless it is given, and refers to it."""
+
+    repeats_upper: ClassVar[int] = 2
+    """How often the upper bound of the throughput is tried again."""
+
+    min_load: Rate = Rate.parse("9001fps")
+    max_load: Rate = Rate.parse("100%")
+    throughput: Rate | None = None
+    """What was measured before with the same frames, flows and directions; it is looked for when
+    not given."""
+    throughput_duration: TrialDuration
+    """Length of the trials in which it is looked for."""
+    throughput_sum: TrialDuration
+    """Trial time at a load after which it is decided; where it is longer than one trial, up to
+    half of the trials may lose frames: what a machine that others use, too, needs."""
+    throughput_width: Ratio = Ratio.parse("1%")
+    """Relative width of the interval at which the search ends."""
+
+    @model_validator(mode="after")
+    def _sum_holds_a_trial(self) -> Self:
+        if self.throughput_sum < self.throughput_duration:
+            raise ValueError("throughput_sum must hold at least one trial of throughput_duration")
+        return self
+
+    def asked(self) -> Mapping[str, Goal]:
+        """Return the throughput as a goal, if it is looked for."""
+        return {} if self.throughput is not None else {GOAL: Goal(loss_ratio=NO_LOSS)}
+
+    def contradictions(self, size: FrameSize, link: LinkSpeed) -> Iterator[Contradiction]:
+        """Yield that the throughput cannot be what is given, too."""
+        yield from super().contradictions(size, link)
+        if self.throughput is None:
+            return
+        line = link.frames_per_second(size)
+        if self.throughput.frames_per_second(size, link) > line:
+            yield Contradiction(
+                "throughput",
+                f"{self.throughput} is more than the line rate",
+                f"with frames of {size} on {link} that is {float(line):.0f} fps",
+            )
+
+    def offers(self, case: CaseSpec, generator_cap: int | None) -> Loads:
+        """Return the range, and the throughput if it is given."""
+        loads = super().offers(case, generator_cap)
+        if self.throughput is None:
+            return loads
+        size, link = case.traffic.frame_size, case.slowest_link
+        given = int(self.throughput.frames_per_second(size, link))
+        if not 1 <= given <= loads.line_rate:
+            raise refused(
+                f"{self.throughput} cannot be a throughput",
+                f"at {size} one lies between 1 frame per second and the line rate of {link}, "
+                f"{loads.line_rate} frames per second",
+                "give search.throughput as it was measured, or leave it out",
+            )
+        return replace(loads, reference=given)
+
+    def reference(self, bench: Bench) -> Reference:
+        """Return the throughput, looked for if need be; 0 where no load passed."""
+        if bench.loads.reference is not None:
+            return Reference(bench.loads.reference, None)
+        goal = self.looked_for(bench.loads, probe_on(bench))
+        return Reference(goal.lower_fps or 0, goal)
+
+    def refers(self, found: Findings, result: SearchResult) -> None:
+        """Add why the throughput that it refers to is not the switch's, if it is not."""
+        if self.throughput is None:
+            undetermined(found, next(iter(result.goals), None))
+        else:
+            found.weakening.append("the throughput was given, not measured here")
+
+    def looked_for(self, loads: Loads, probe: Probe) -> GoalResult:
+        """Look for the throughput, by trials of the same manner."""
+        several = self.throughput_sum.ns > self.throughput_duration.ns
+        rule = DurationRule(
+            Fraction(0),
+            HALF if several else Fraction(0),
+            self.throughput_duration.ns,
+            self.throughput_sum.ns,
+        )
+        width = self.throughput_width.value
+        goals = {GOAL: MlrGoal(rule, self.throughput_duration.ns, width)}
+        search = MultipleLossRatio(goals, loads, self.repeats_upper)
+        confirmed = Confirmed(search, CleanTime(search.questions, search.duration_ns))
+        return confirmed.run(probe).goals[0]
+
+
+TIME_OVER = "the time ended before the first trial at it"
+
+
+def unanswered(
+    reference: Reference, name: str, unit: Unit, reason: str, at: str = ""
+) -> SearchResult:
+    """Return that a method has no answer but the throughput, and why."""
+    goal = reference.goal
+    in_time = reason != TIME_OVER and (goal is None or goal.limit is not Limit.BUDGET)
+    figure = Figure(name=name, unit=unit, value=None, reason=reason, at=at)
+    return SearchResult(goals=reference.goals, figures=(figure,), complete=in_time)
+
+
+def why_not(reference: Reference) -> str | None:
+    """Return why nothing can refer to a throughput, if nothing can."""
+    goal = reference.goal
+    if goal is None:
+        return None
+    if worst(goal.flags) is Severity.INVALID or goal.limit in UNBELIEVED:
+        return f"the throughput is not known: {goal.reason}"
+    if not reference.fps:
+        return "there is no throughput to refer to: no load passed without loss"
+    return None

@@ -1,0 +1,67 @@
+"""A range of loads, as most methods have one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Annotated
+
+from pydantic import AfterValidator
+
+from vsperf.methods.base import Method, refused
+from vsperf.search.base import Loads
+from vsperf.spec.case import CaseSpec
+from vsperf.spec.method import Contradiction
+from vsperf.units import Duration, FrameSize, LinkSpeed, Rate
+
+SHORTEST_NS = 1_000_000
+"""Of shorter trials too few frames are left to tell one load from another."""
+
+
+def _above_zero(duration: Duration) -> Duration:
+    if duration.ns < SHORTEST_NS:
+        raise ValueError("a trial must last longer than nothing")
+    return duration
+
+
+TrialDuration = Annotated[Duration, AfterValidator(_above_zero)]
+
+
+class WithinRange(Method):
+    """Offers loads between two."""
+
+    min_load: Rate
+    max_load: Rate
+
+    def contradictions(self, size: FrameSize, link: LinkSpeed) -> Iterator[Contradiction]:
+        """Yield that the range of loads is empty, if it is."""
+        low, high = (load.frames_per_second(size, link) for load in (self.min_load, self.max_load))
+        if low < high:
+            return
+        yield Contradiction(
+            "min_load",
+            f"{self.min_load} is not below max_load {self.max_load}",
+            f"with frames of {size} on {link}: {float(low):.0f} and {float(high):.0f} fps",
+        )
+
+    def offers(self, case: CaseSpec, generator_cap: int | None) -> Loads:
+        """Return the range of loads, in whole frames per second and direction.
+
+        All links carry the same load, so the slowest one decides. A highest load above the line
+        rate means the line rate: the same limit then serves a list of frame sizes.
+        """
+        link, size = case.slowest_link, case.traffic.frame_size
+        line_rate = math.floor(link.frames_per_second(size))
+        lowest = max(1, math.ceil(self.min_load.frames_per_second(size, link)))
+        highest = min(line_rate, math.floor(self.max_load.frames_per_second(size, link)))
+        if generator_cap is not None:
+            highest = max(lowest + 1, min(highest, generator_cap))
+        if lowest >= highest:
+            raise refused(
+                f"min_load {self.min_load} leaves no range below max_load {self.max_load}",
+                f"at {size} on {link} they are {lowest} and {highest} frames per second",
+                "lower search.min_load or raise search.max_load",
+            )
+        return Loads(
+            lowest, highest, line_rate, generator_cap=generator_cap, virtual=case.virtual_links
+        )

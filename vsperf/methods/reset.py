@@ -1,0 +1,166 @@
+"""Reset time, RFC 6201: how long frames stay away when a switch or its machines start anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from vsperf.human import human_fps, human_ns
+from vsperf.methods.base import (
+    SHARE_BEFORE,
+    Bench,
+    EventName,
+    Manner,
+    probe_on,
+    repeated,
+    without_machines,
+)
+from vsperf.methods.compliance import Findings, unnumbered
+from vsperf.methods.prerequisite import TIME_OVER, Reference, WithThroughput, unanswered, why_not
+from vsperf.methods.range import TrialDuration
+from vsperf.methods.spread import mean_of
+from vsperf.record.figure import Figure
+from vsperf.record.limit import Limit
+from vsperf.record.result import Compliance, SearchResult, Standard
+from vsperf.record.trial import REBOOT, Trial
+from vsperf.spec.case import CaseSpec
+from vsperf.spec.method import RESTARTED, Contradiction
+from vsperf.spec.topology import Topology
+from vsperf.unit import Unit
+from vsperf.units import NANOSECONDS, Duration, Ratio
+
+WORDS: Mapping[EventName, str] = {
+    "restart-switch": "restart",
+    "kill-switch": "kill",
+    "reboot-machines": "reboot",
+}
+SHORTEST_NS = 4 * NANOSECONDS
+BEFORE_NS = 15 * NANOSECONDS
+"""RFC 6201, section 4: for so long frames are forwarded before the reset."""
+
+
+class ResetTime(WithThroughput):
+    """How long frames stay away after each event, by their loss and by their time stamps."""
+
+    summary: ClassVar[str] = "how long frames stay away when switch or machines restart (RFC 6201)"
+
+    kind: Literal["reset"]
+    events: Annotated[tuple[EventName, ...], Field(min_length=1)] = (
+        "restart-switch",
+        "kill-switch",
+    )
+    """What is done: a restart of the switch in good order, one after a kill, a reboot of all
+    machines."""
+    load: Ratio = Ratio.parse("100%")
+    """Share of the throughput that is offered meanwhile."""
+    duration: TrialDuration
+    """Length of a trial; the event comes after a quarter of it."""
+    repeats: int = Field(default=3, ge=1, le=1000)
+
+    @model_validator(mode="after")
+    def _leaves_time(self) -> Self:
+        if self.duration.ns < SHORTEST_NS:
+            raise ValueError("duration must be at least 4s, of which an event leaves three parts")
+        if not self.load.value:
+            raise ValueError("load must be above 0")
+        if len(set(self.events)) != len(self.events):
+            raise ValueError("each event is named once")
+        return self
+
+    def misfits(self, topology: Topology) -> Iterator[Contradiction]:
+        """Yield which events need a machine, if there is none."""
+        for event in self.events:
+            yield from without_machines(event, topology, "events")
+
+    @property
+    def done_to_switch(self) -> str | None:
+        """Return what its trials begin with, or hold."""
+        return RESTARTED if set(self.events) - {REBOOT} else None
+
+    def metrics(self) -> Mapping[str, Unit]:
+        """Return what can be judged."""
+        times = {f"{WORDS[event]}_time": Unit.NANOSECONDS for event in self.events}
+        return {**super().metrics(), **times}
+
+    def run(self, bench: Bench) -> SearchResult:
+        """Look for the throughput, and do each event, again and again."""
+        reference = self.reference(bench)
+        first = f"{WORDS[self.events[0]]}_time"
+        if (none := why_not(reference)) is not None:
+            return unanswered(reference, first, Unit.NANOSECONDS, none)
+        load = max(1, round(reference.fps * self.load.value))
+        figures: list[Figure] = []
+        in_time, spoiled = True, ""
+        for event in self.events:
+            probe = probe_on(
+                bench, Manner(reference=f"{self.load} of {reference.text}", event=event)
+            )
+            trials = repeated(
+                self.repeats,
+                partial(probe, load, self.duration.ns),
+                least=0 if figures else 1,
+            )
+            figures += self._figures(event, trials.found, reference) if trials.found else ()
+            in_time, spoiled = in_time and trials.in_time, spoiled or trials.spoiled
+        if not figures:
+            return unanswered(reference, first, Unit.NANOSECONDS, TIME_OVER)
+        return SearchResult(
+            goals=reference.goals, figures=tuple(figures), complete=in_time, spoiled=spoiled
+        )
+
+    def _figures(
+        self, event: EventName, trials: Sequence[Trial], reference: Reference
+    ) -> Iterator[Figure]:
+        """Yield both times of an event, and what lies between them."""
+        word = WORDS[event]
+        at = f"{human_fps(trials[0].load_fps)}, {self.load} of {reference.text}"
+        away = [trial.outage_ns for trial in trials]
+        silent = [outage for outage in away if outage is not None]
+        if len(silent) < len(away):
+            gone = len(away) - len(silent)
+            yield Figure(
+                name=f"{word}_time",
+                unit=Unit.NANOSECONDS,
+                value=None,
+                limit=Limit.UNKNOWN,
+                reason=f"no frame came back in {gone} of {len(away)} trials",
+                at=at,
+            )
+            return
+        lost = [max(way.lost_frames for way in trial.directions) for trial in trials]
+        by_loss = [float(trial.loss_ratio * trial.duration_ns) for trial in trials]
+        between = [one - other for one, other in zip(by_loss, silent, strict=True)]
+        limit = Limit.GUEST if event == REBOOT else Limit.DUT
+        apart = human_ns(NANOSECONDS / trials[0].load_fps)
+        by_stamps = f"by time stamps: the longest time without a frame; they come {apart} apart"
+        yield mean_of(f"{word}_time", Unit.NANOSECONDS, silent, by_stamps, at, limit)
+        reason = "by loss: frames lost, at the load offered to their direction"
+        yield mean_of(f"{word}_lost_time", Unit.NANOSECONDS, by_loss, reason, at, limit)
+        reason = (
+            "by loss less by time stamps: below 0 where frames were kept and came later, above 0 "
+            "where frames were lost beside the outage"
+        )
+        yield mean_of(f"{word}_difference", Unit.NANOSECONDS, between, reason, at)
+        reason = "lost by the worse direction"
+        yield mean_of(f"{word}_lost", Unit.FRAMES, lost, reason, at)
+
+    def compliance(
+        self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult
+    ) -> tuple[Compliance, ...]:
+        """Hold the times against RFC 6201."""
+        found = Findings()
+        self.refers(found, result)
+        if self.load.value != 1:
+            found.breaking.append(f"{self.load} of the throughput is offered, not all of it")
+        before_ns = self.duration.ns // SHARE_BEFORE
+        if before_ns < BEFORE_NS:
+            found.breaking.append(f"{Duration(before_ns)} of traffic before the event, not 15s")
+        if case.traffic.frame_size.bytes != case.traffic.frame_size.MINIMUM:
+            found.weakening.append("the frames are not the smallest")
+        unnumbered(found, result)
+        if not result.whole:
+            found.breaking.append(f"{result.ended} before every event was seen often enough")
+        return (found.verdict(Standard.RFC6201),)

@@ -1,0 +1,73 @@
+"""Loads gone through one by one, the highest first: what they lose, and what they let pass.
+
+What became of each load is the curve; nothing else is recorded for it.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import Self
+
+from pydantic import model_validator
+
+from vsperf.methods.base import Bench, probe_on
+from vsperf.methods.range import TrialDuration, WithinRange
+from vsperf.record.figure import Figure
+from vsperf.record.result import LoadResult, SearchResult
+from vsperf.search.base import BudgetExhausted, Loads
+from vsperf.search.fixed import load_result
+from vsperf.units import Rate, Ratio
+
+LEAST_STEP = Fraction(1, 1000)
+
+
+class LoadSweep(WithinRange):
+    """Offers the highest load first, and then less and less in equal steps."""
+
+    min_load: Rate = Rate.parse("1fps")
+    max_load: Rate = Rate.parse("100%")
+    duration: TrialDuration
+    step: Ratio = Ratio.parse("10%")
+    """Distance of two loads, as a share of the highest one."""
+
+    @model_validator(mode="after")
+    def _steps_lead_down(self) -> Self:
+        if not LEAST_STEP <= self.step.value < 1:
+            raise ValueError("step must lie between 0.1% and 100%")
+        return self
+
+    @abstractmethod
+    def enough(self, results: Sequence[LoadResult]) -> bool:
+        """Whether the loads so far say all that is asked."""
+
+    @abstractmethod
+    def figures(self, loads: Loads, results: Sequence[LoadResult]) -> tuple[Figure, ...]:
+        """Return what follows from the loads that were offered, the highest first."""
+
+    def ladder(self, loads: Loads) -> Iterator[int]:
+        """Yield the loads, the highest first."""
+        share = Fraction(1)
+        while share > 0 and (load := round(loads.maximum * share)) >= loads.minimum:
+            yield load
+            share -= self.step.value
+
+    def run(self, bench: Bench) -> SearchResult:
+        """Offer one load after the other until they say all that is asked, or the time is over."""
+        results: list[LoadResult] = []
+        probe, complete = probe_on(bench), True
+        try:
+            for load in self.ladder(bench.loads):
+                results.append(load_result(bench.loads, [probe(load, self.duration.ns)]))
+                if self.enough(results):
+                    break
+        except BudgetExhausted:
+            complete = False
+        if not results:
+            return SearchResult(complete=False)
+        return SearchResult(
+            loads=tuple(results),
+            figures=self.figures(bench.loads, results),
+            complete=complete,
+        )

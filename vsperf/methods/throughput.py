@@ -1,0 +1,83 @@
+"""What methods have in common that look for the highest load: goals, a range, and the way there."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from vsperf.methods.base import Bench, probe_on
+from vsperf.methods.compliance import (
+    Findings,
+    another_method,
+    evidence,
+    loss_allowed,
+    undetermined,
+    verifies_no_loss,
+)
+from vsperf.methods.range import WithinRange
+from vsperf.record.result import Compliance, SearchResult, Standard
+from vsperf.search import base
+from vsperf.search.clean import CleanTime
+from vsperf.search.confirm import Confirmed
+from vsperf.search.verdict import Question
+from vsperf.spec.case import CaseSpec
+
+
+class GoalSearch(base.Search, Protocol):
+    """A search algorithm whose goals can be asked once more, in clean time."""
+
+    @property
+    def questions(self) -> Mapping[str, Question]:
+        """What each goal asks."""
+
+    @property
+    def duration_ns(self) -> int:
+        """Of a full-length trial."""
+
+
+class Throughput(WithinRange):
+    """Looks for the highest load at which each goal is met."""
+
+    @abstractmethod
+    def search(self, loads: base.Loads) -> GoalSearch:
+        """Return the algorithm alone, as others have it."""
+
+    @abstractmethod
+    def rfc2544(self) -> Findings:
+        """Return where the method itself leaves RFC 2544."""
+
+    def rfc9971(self, case: CaseSpec, result: SearchResult) -> Findings:
+        """Return where it leaves RFC 9971."""
+        return another_method(self.kind)
+
+    def tst009(self) -> Findings:
+        """Return where the method itself leaves TST 009."""
+        return verifies_no_loss(self.kind)
+
+    def confirmed(self, loads: base.Loads) -> Confirmed:
+        """Return the search whose bounds are answered in clean time, too, and tried at the end."""
+        search = self.search(loads)
+        return Confirmed(search, CleanTime(search.questions, search.duration_ns))
+
+    def run(self, bench: Bench) -> SearchResult:
+        """Search, and ask what was found once more."""
+        return self.confirmed(bench.loads).run(probe_on(bench))
+
+    def compliance(
+        self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult
+    ) -> tuple[Compliance, ...]:
+        """Judge a case by its strictest goal."""
+        asked = self.asked()
+        name = min(asked, key=lambda goal: asked[goal].loss_ratio.value)
+        strictest = next((goal for goal in result.goals if goal.goal == name), None)
+        rfc2544, tst009 = self.rfc2544(), self.tst009()
+        for found in (rfc2544, tst009):
+            loss_allowed(found, name, asked[name].loss_ratio)
+            undetermined(found, strictest)
+        evidence(rfc2544, case, sister_sizes)
+        return (
+            rfc2544.verdict(Standard.RFC2544),
+            self.rfc9971(case, result).verdict(Standard.RFC9971),
+            tst009.verdict(Standard.TST009),
+        )

@@ -1,0 +1,64 @@
+"""What a method is asked, as far as the rest of a specification refers to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
+
+from vsperf.spec.base import DriverSpec, Spec
+from vsperf.spec.topology import Topology
+from vsperf.unit import Unit
+from vsperf.units import FrameSize, LinkSpeed, Ratio
+
+RESTARTED = "restarted"
+MADE_TO_FORGET = "made to forget what it has seen"
+GIVEN_OTHER_RULES = "given other rules"
+"""What can be done to a switch beside sending frames through it."""
+
+GoalName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")]
+
+
+class Goal(Spec):
+    """One question to the switch: the highest load with at most this loss."""
+
+    loss_ratio: Ratio
+    """Loss that still counts as success: 0 for NDR, 0.5% for a usual PDR."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """A setting that another one, or another section, leaves no room for."""
+
+    path: str
+    """Of the setting, below the section."""
+    what: str
+    why: str
+    fix: str | None = None
+
+
+class MethodSpec(DriverSpec):
+    """The settings of a method; `kind` names it."""
+
+    def asked(self) -> Mapping[str, Goal]:
+        """Return its goals by name, with every value filled in; latency may refer to them."""
+        return {}
+
+    def metrics(self) -> Mapping[str, Unit]:
+        """Return what a criterion can be about: goals, and the names of figures."""
+        return dict.fromkeys(self.asked(), Unit.FPS)
+
+    @property
+    def done_to_switch(self) -> str | None:
+        """What is done to the switch beside sending frames through it, as a participle."""
+        return None
+
+    def contradictions(self, size: FrameSize, link: LinkSpeed) -> Iterator[Contradiction]:
+        """Yield what cannot be, for frames of a size on a link."""
+        yield from ()
+
+    def misfits(self, topology: Topology) -> Iterator[Contradiction]:
+        """Yield what cannot be in a topology."""
+        yield from ()

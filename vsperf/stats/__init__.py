@@ -1,0 +1,1 @@
+"""What several results say together; reads records and runs nothing."""
