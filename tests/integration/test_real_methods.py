@@ -190,7 +190,7 @@ def test_a_bridge_knows_as_many_addresses_as_its_table_holds(place: Place) -> No
     for trial in trials:
         said = addresses(trial)
         assert said.known <= min(said.most, trial.intended_frames), "it forgot before each trial"
-        assert said.learned - said.evicted == said.known
+        assert said.known <= said.learned - said.evicted - said.expired, "who is known came once"
         if said.known == trial.intended_frames:
             assert found.value >= said.known
     assert any(trial.intended_frames > found.value for trial in trials)

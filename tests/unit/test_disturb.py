@@ -15,7 +15,7 @@ from vsperf.engine.watch import Watch
 from vsperf.errors import ComponentError
 from vsperf.methods.base import Manner
 from vsperf.record.flags import Flag
-from vsperf.record.switch import SwitchCounters
+from vsperf.record.switch import AddressCounts, SwitchCounters
 from vsperf.record.trial import Direction, TrialCounts
 from vsperf.search.base import Budget
 from vsperf.trafficgens.base import OnSample, TrialRequest
@@ -123,6 +123,30 @@ def test_a_trial_without_the_event_that_it_was_made_for_is_invalid() -> None:
 
     assert trial.flags == (Flag.EVENT_MISSED,)
     assert not trial.valid and trial.event is None
+
+
+@dataclass
+class LearningLate(Restarting):
+    """A switch that learns one more address of earlier frames until it has forgotten them."""
+
+    learned: int = 0
+
+    def forget_flows(self) -> None:
+        self.learned += 1
+
+    def counters(self) -> SwitchCounters | None:
+        known = AddressCounts(known=0, most=8, learned=self.learned, evicted=0, expired=0)
+        return SwitchCounters(addresses=known)
+
+
+def test_what_a_switch_counts_while_it_forgets_is_no_part_of_the_trial() -> None:
+    generator = Instant()
+    measurer = Measurer(generator, Watch(LearningLate(), generator), POLICY, Budget(), 1)
+
+    trial = measurer.attempt(TrialRequest(1000, 4 * SECOND), Manner(cold=True))
+
+    assert trial.switch is not None and trial.switch.addresses is not None
+    assert trial.switch.addresses.learned == 0
 
 
 def test_what_the_generator_says_of_its_failure_comes_first() -> None:

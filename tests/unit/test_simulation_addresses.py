@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from simulated_cases import SECOND, session, simulated_case
 
-from vsperf.engine.disturb import Parts, run_trial
+from vsperf.engine.disturb import Parts, prepare, run_trial
 from vsperf.methods.base import Manner, burst_ns
 from vsperf.record.switch import AddressCounts, SwitchCounters
 from vsperf.trafficgens.base import TrialRequest
@@ -29,6 +29,7 @@ def after(switch: RunningModel, *trials: tuple[int, int, Manner]) -> AddressCoun
     with session(simulated_case(traffic=STATIONS)) as running:
         for frames, rate, manner in trials:
             request = TrialRequest(rate, burst_ns(frames, rate))
+            prepare(switch, manner)
             run_trial(running.run, request, manner, Parts(switch), 0)
     counters = switch.counters()
     assert counters is not None and counters.addresses is not None

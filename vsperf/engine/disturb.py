@@ -108,8 +108,6 @@ def run_trial(
         send = _told(send, switch)
     if manner.untouched:
         return send(request), NOTHING
-    if manner.cold:
-        _forget_flows(switch)
     if manner.event is not None:
         return _with_event(send, request, manner.event, parts, before_ns)
     if manner.rules_per_second:
@@ -128,7 +126,13 @@ def _told(send: Send, switch: ModelledSwitch) -> Send:
     return send_and_tell
 
 
-def _forget_flows(switch: RunningSwitch) -> None:
+def prepare(switch: RunningSwitch | None, manner: Manner) -> None:
+    """Do what must be over before the counters are read that a trial begins with.
+
+    What a switch is still busy with until it has forgotten is counted, too, and no part of it.
+    """
+    if switch is None or not manner.cold:
+        return
     try:
         switch.forget_flows()
     except ComponentError as error:

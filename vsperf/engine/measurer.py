@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from functools import partial
 
-from vsperf.engine.disturb import NOTHING, Parts, run_trial
+from vsperf.engine.disturb import NOTHING, Parts, prepare, run_trial
 from vsperf.engine.judge import Asked, judge, judge_with_context
 from vsperf.engine.seconds import Seconds
 from vsperf.engine.watch import Seen, Watch
@@ -97,8 +97,9 @@ class Measurer:
         self.begin(manner.purpose, request.load_fps, request.duration_ns)
         error, happened = None, NOTHING
         lost: ComponentError | None = None
-        self.watch.begin()
         try:
+            prepare(self.watch.switch, manner)
+            self.watch.begin()
             self.watch.event = manner.event
             counts, happened = run_trial(
                 partial(self.generator.run, on_sample=self._on_sample(manner)),
