@@ -39,6 +39,8 @@ FIXED = (
     "--set=latency=null",
 )
 """The shortest real run: a path check and two trials."""
+BRIEFLY = "--set=generator.stalls=100ms"
+"""How long the CPUs are watched where no test looks at what was seen."""
 
 Event = dict[str, Any]
 
@@ -140,6 +142,8 @@ class Place:
     def start(self, *arguments: str, wrapped: tuple[str, ...] = (), **more: str) -> Run:
         """Start a command; events on stderr if it is a run."""
         progress = ["--progress=json"] if "run" in arguments else []
+        if progress and not any(one.startswith(("--resume", "--testbed")) for one in arguments):
+            progress.append(BRIEFLY)
         number = len(self.runs)
         out, err = self.folder / f"out-{number}", self.folder / f"err-{number}"
         with out.open("wb") as out_file, err.open("wb") as err_file:

@@ -22,6 +22,7 @@ from vsperf.spec.case import CaseSpec
 from vsperf.spec.traffic import Replay
 from vsperf.trafficgens.base import Noise
 from vsperf.trafficgens.sim import SimulatedGenerator
+from vsperf.trafficgens.tgen.spec import TgenSpec
 from vsperf.vswitches.sim import SimulatedSwitch
 
 
@@ -96,6 +97,20 @@ def test_a_cap_is_that_of_the_file_that_is_replayed(lab: Lab, tmp_path: Path) ->
         caps.append((found.cap_fps, found.cached))
     assert caps == [(1000, False), (2000, False), (3000, False), (3000, True)]
     assert lab.run() == [(4000, False)]
+
+
+def test_it_does_not_depend_on_how_long_the_machine_is_watched(lab: Lab) -> None:
+    made, plan, drivers = lab.case()
+    told, names = [], []
+    for stalls in ("1s", "100ms"):
+        generator = TgenSpec.model_validate({"kind": "tgen", "stalls": stalls})
+        spec = made.model_copy(update={"generator": generator})
+        found = Groundwork(cache=lab.cache).calibration(spec, plan, drivers, Nowhere())
+        assert found is not None
+        told.append(found.cached)
+        names.append(spec.measured())
+    assert told == [False, True]
+    assert names[0] == names[1], "a case is the same one, whatever is watched beside it"
 
 
 def test_it_is_measured_anew_once_when_told_so(lab: Lab) -> None:

@@ -86,7 +86,7 @@ def _key(spec: CaseSpec, plan: CasePlan) -> str:
         "flows": str(spec.traffic.flows),
         "direction": spec.traffic.direction,
         "endpoints": [endpoint.kind for endpoint in plan.plan.endpoints],
-        "generator": spec.generator.model_dump(mode="json"),
+        "generator": spec.generator.model_dump(mode="json", exclude=set(spec.generator.BESIDE)),
         "cpus": dict(plan.plan.placement.cpus),
         "boot": boot_id(),
     }

@@ -1,5 +1,7 @@
 """The base of everything a user can write: frozen, nothing unknown accepted."""
 
+from typing import ClassVar
+
 from pydantic import BaseModel, ConfigDict
 
 
@@ -11,5 +13,8 @@ class Spec(BaseModel):
 
 class DriverSpec(Spec):
     """The settings of one driver; `kind` names the driver and so decides which settings exist."""
+
+    BESIDE: ClassVar[frozenset[str]] = frozenset()
+    """Settings that change no number: they decide what else is told of the machine."""
 
     kind: str

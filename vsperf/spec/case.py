@@ -108,7 +108,9 @@ class CaseSpec(Spec):
         new optional field does not give every old case a new identity.
         """
         idle = () if self.topology.machines else ("vnf",)
-        return self.model_dump(mode="json", exclude={*PROSE, *idle}, exclude_defaults=True)
+        left_out: dict[str, Any] = dict.fromkeys((*PROSE, *idle), True)
+        left_out["generator"] = set(self.generator.BESIDE)
+        return self.model_dump(mode="json", exclude=left_out, exclude_defaults=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,6 @@ ATTEMPTS = 2
 """The better of two: what a host can do is what it once did."""
 MOST_ATTEMPTS = 6
 """A machine that is busy enough lets nothing through for half a second."""
-STALLS_NS = 1_000_000_000
 THRESHOLD_NS = 10_000
 METHOD = "vhost-user ports against a forwarder that looks at no frame"
 NOTHING = ("net_null0",)
@@ -61,23 +60,25 @@ def loop_of(case: CaseSpec) -> Loop:
     return "machine" if outer_nics(case.topology) else "vhost"
 
 
-def measure_noise(options: Options, switch_cpus: tuple[int, ...], workspace: Workspace) -> Noise:
+def measure_noise(
+    options: Options, switch_cpus: tuple[int, ...], lasts_ns: int, workspace: Workspace
+) -> Noise:
     """Return the stalls of all CPUs, and how far the switch's first is from the generator's.
 
     Each CPU is watched by a loop that does nothing else.
     """
     cpus = tuple(dict.fromkeys((*options.cpus, *switch_cpus)))
     with at_hand(NOTHING, replace(options, cpus=cpus), workspace) as tgen:
-        answer = stalls(tgen, STALLS_NS, THRESHOLD_NS)
+        answer = stalls(tgen, lasts_ns, THRESHOLD_NS)
         distance_ns = tgen.round_trip_ns((options.cpus[0], switch_cpus[0])) if switch_cpus else None
-    return Noise(_stalls(answer), distance_ns)
+    return Noise(_stalls(answer, lasts_ns), distance_ns)
 
 
-def _stalls(answer: Answer) -> tuple[Stalls, ...]:
+def _stalls(answer: Answer, lasts_ns: int) -> tuple[Stalls, ...]:
     return tuple(
         Stalls(
             cpu=worker["cpu"],
-            observed_ns=STALLS_NS,
+            observed_ns=lasts_ns,
             threshold_ns=THRESHOLD_NS,
             gaps=worker["gaps"]["count"],
             total_ns=int(worker["gaps"]["count"] * worker["gaps"].get("mean_ns", 0)),

@@ -183,8 +183,9 @@ class TgenGenerator:
         )
 
     def noise(self, case: CaseSpec, placement: Placement, workspace: Workspace) -> Noise:
-        options = _options(case, _spec_of(case), placement)
-        return measure_noise(options, placement.of(SWITCH_ROLE), workspace)
+        spec = _spec_of(case)
+        options = _options(case, spec, placement)
+        return measure_noise(options, placement.of(SWITCH_ROLE), spec.stalls.ns, workspace)
 
     @contextmanager
     def start(

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from vsperf.spec.base import DriverSpec
 from vsperf.units import CpuSet, Duration
 
+LEAST_NS = 10_000_000
+
+
+def _long_enough(value: Duration) -> Duration:
+    if value.ns < LEAST_NS:
+        raise ValueError("the least time in which stalls can be seen is 10ms")
+    return value
+
 
 class TgenSpec(DriverSpec):
     """Settings of the DPDK traffic generator of this project."""
+
+    BESIDE: ClassVar[frozenset[str]] = frozenset({"stalls"})
 
     kind: Literal["tgen"]
     cpus: CpuSet | None = None
@@ -38,5 +48,7 @@ class TgenSpec(DriverSpec):
     grace: Duration = Duration(1_000_000)
     """How long sending may go on after its time, to catch up with a stall of the host; never more
     than `trial.stretch_tolerance` allows."""
+    stalls: Annotated[Duration, AfterValidator(_long_enough)] = Duration(1_000_000_000)
+    """How long the CPUs are watched for stalls before the first case; what is rare needs longer."""
     eal: tuple[str, ...] = ()
     """More arguments for DPDK's environment layer, such as --log-level=8."""
