@@ -50,9 +50,12 @@ def _needs(require: Callable[[str], None]) -> None:
 def process_case(
     topology: dict[str, Any], switch: dict[str, Any] | None = None, **settings: Any
 ) -> CaseSpec:
-    """Return a case on a machine that other tests use at the same time: sending may take long."""
+    """Return a case on a machine that other tests use at the same time.
+
+    Sending may take long, and no more is on its way than has room in a ring that nobody empties.
+    """
     vnf = ProcessVnf.Spec.model_validate({"kind": "process", **settings})
-    generator = TgenGenerator.Spec.model_validate({"kind": "tgen", "grace": "400ms"})
+    generator = TgenGenerator.Spec.model_validate({"kind": "tgen", "grace": "400ms", "in_flight": 128})
     case = ovs_case(switch, topology=topology, vnf=vnf)
     policy = {"offered_tolerance": "1%", "stretch_tolerance": "100%"}
     trial = case.trial.model_validate(case.trial.model_dump() | policy)

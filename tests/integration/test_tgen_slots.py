@@ -162,7 +162,7 @@ def test_a_generator_that_was_stopped_was_away_and_nothing_else() -> None:
         assert slot["away_ns"] == slots["slot_ns"]
         assert (slot["sent"], slot["refused"], slot["silent_ns"]) == ([0], [0], 0)
     # Gaps too short to count may follow one another, on a machine that is busy enough.
-    assert slots["totals"]["silent_ns"] < 1 * MS
+    assert slots["totals"]["silent_ns"] < SLOT_NS
     assert slots["totals"]["refused"] == [0]
     assert slots["totals"]["away_ns"] >= longest
 
@@ -181,7 +181,8 @@ def test_a_full_port_refused_what_was_due_meanwhile(
     for slot in within:
         assert slot["sent"] == [0]
         running_ns = slots["slot_ns"] - slot["away_ns"]
-        assert slot["refused"][0] == pytest.approx(running_ns * rate / 1e9, abs=1)
+        # A frame may fall on either edge, and pauses too short to count add up to as much.
+        assert slot["refused"][0] == pytest.approx(running_ns * rate / 1e9, abs=3)
     apart = [slot for slot in slots["noted"] if slot["refused"] != [0]]
     first, last = apart[0]["slot"], apart[-1]["slot"]
     assert first * slots["slot_ns"] <= full[0]["at_ns"] + slots["slot_ns"]
@@ -230,7 +231,7 @@ def test_frames_on_their_way_held_others_back(tmp_path: Path) -> None:
     (held_ns,) = found["slots"]["totals"]["held_ns"]
     assert held_ns <= sum(one["ns"] for one in held) + 10
     assert held_ns >= sum(one["ns"] for one in held) - found["slots"]["totals"]["away_ns"] - 10
-    assert found["slots"]["totals"]["refused"][0] == pytest.approx(held_ns / 10_000, abs=1)
+    assert found["slots"]["totals"]["refused"][0] == pytest.approx(held_ns / 10_000, abs=3)
     assert found["events"]["full"] == []
 
 

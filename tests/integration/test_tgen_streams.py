@@ -100,7 +100,8 @@ def test_the_clock_is_measured_at_the_start_and_in_each_trial() -> None:
         )
         assert tgen.hello["tsc_hz_dpdk"] == pytest.approx(tgen.hello["tsc_hz"], rel=0.01)
     assert found["tsc_hz"] == tgen.hello["tsc_hz"]
-    assert found["tsc_hz_meanwhile"] == pytest.approx(found["tsc_hz"], rel=1e-4)
+    # Two clocks are read one after the other, and tgen may be stopped for a moment between them.
+    assert found["tsc_hz_meanwhile"] == pytest.approx(found["tsc_hz"], rel=1e-2)
 
 
 def test_what_others_say_on_a_port_keeps_no_trial_from_settling(
