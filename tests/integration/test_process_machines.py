@@ -55,7 +55,9 @@ def process_case(
     Sending may take long, and no more is on its way than has room in a ring that nobody empties.
     """
     vnf = ProcessVnf.Spec.model_validate({"kind": "process", **settings})
-    generator = TgenGenerator.Spec.model_validate({"kind": "tgen", "grace": "400ms", "in_flight": 128})
+    generator = TgenGenerator.Spec.model_validate(
+        {"kind": "tgen", "grace": "400ms", "in_flight": 128}
+    )
     case = ovs_case(switch, topology=topology, vnf=vnf)
     policy = {"offered_tolerance": "1%", "stretch_tolerance": "100%"}
     trial = case.trial.model_validate(case.trial.model_dump() | policy)

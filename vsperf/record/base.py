@@ -9,7 +9,7 @@ SCHEMA_VERSION = 6
 class Record(BaseModel):
     """A frozen part of what is stored; missing is None and never 0."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 def growth(now: dict[str, int], before: dict[str, int]) -> dict[str, int]:

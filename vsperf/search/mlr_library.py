@@ -1,6 +1,6 @@
 """The MLRsearch library, given goals, and answered with trials.
 
-To import it takes as long as all the rest of a short command; so only a search does.
+Only a search imports it.
 """
 
 from __future__ import annotations
@@ -11,19 +11,21 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from MLRsearch import (
-    AbstractMeasurer,
-    Config,
-    MeasurementResult,
-    MultipleLossRatioSearch,
-    SearchGoal,
-)
-
 from vsperf.errors import ComponentError
 from vsperf.record.flags import Flag
 from vsperf.record.trial import Trial
 from vsperf.search.base import Loads, Probe
 from vsperf.search.mlr import MlrGoal
+from vsperf.search.mlr_quickly import without_sources
+
+with without_sources():
+    from MLRsearch import (
+        AbstractMeasurer,
+        Config,
+        MeasurementResult,
+        MultipleLossRatioSearch,
+        SearchGoal,
+    )
 
 __all__ = ["Measurer", "SearchGoal", "goal_of", "search"]
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 class Spec(BaseModel):
     """A frozen part of a specification; an unknown key is an error, never ignored."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class DriverSpec(Spec):

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vsperf.errors import ComponentError, DiedError
 from vsperf.host.process import Managed, managed
@@ -22,7 +22,9 @@ from vsperf.vnfs.qemu.answers import Booted, Counted, Message, understood
 from vsperf.vnfs.qemu.command import Machine, command_line
 from vsperf.vnfs.qemu.console import Console
 from vsperf.vnfs.qemu.plan import start_message
-from vsperf.vnfs.qemu.qmp import Monitor
+
+if TYPE_CHECKING:
+    from vsperf.vnfs.qemu.qmp import Monitor
 
 START_S = 30.0
 """Until QEMU listens on its sockets: its memory is cleared before."""
@@ -74,6 +76,8 @@ class RunningMachine:
 
     def plug_in(self, deadline: float) -> None:
         """Wait until QEMU is through with its devices: whoever plays the switch has called."""
+        from vsperf.vnfs.qemu.qmp import Monitor  # what it rests on is large
+
         path = Path(self.workspace.fill(self.machine.qmp))
         try:
             self.monitor = Monitor.connect(
