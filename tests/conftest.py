@@ -160,8 +160,9 @@ def pytest_configure(config: pytest.Config) -> None:
             f"known parts are all, {', '.join(sorted(PARTS))}"
         )
     adopt_orphans()
-    # Programs that tests start buffer their output, as a user's do.
-    os.environ.pop("PYTHONUNBUFFERED", None)
+    # Programs that tests start buffer their output, and are compiled once, as a user's are.
+    for name in ("PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"):
+        os.environ.pop(name, None)
     # A shell starts what runs in the background with this signal ignored, and programs inherit it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
