@@ -8,17 +8,29 @@ short command.
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
+from types import FrameType
+from typing import Any
 
 
 @contextmanager
 def without_sources() -> Iterator[None]:
-    """Have `inspect.stack` tell of frames and not of their source lines."""
-    whole = inspect.stack
-    inspect.stack = partial(whole, context=0)
+    """Have `inspect.stack` tell of frames, and of nothing else."""
+    whole, quick = inspect.stack, _frames
+    replaced: Any = inspect
+    replaced.stack = quick
     try:
         yield
     finally:
-        inspect.stack = whole
+        replaced.stack = whole
+
+
+def _frames(context: int = 1) -> list[tuple[FrameType]]:
+    """Return the frame of the caller and those of its callers, each first in its entry."""
+    found, frame = [], sys._getframe(1)
+    while frame is not None:
+        found.append((frame,))
+        frame = frame.f_back  # type: ignore[assignment]
+    return found
