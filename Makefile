@@ -21,7 +21,8 @@ run: setup ## set up, then measure OVS-DPDK on this machine
 bench: setup-dev ## set up, then hold tgen and vsperf against others: a few minutes, one table
 	@$(as_root) $(python) tools/bench/run_all.py --short
 
-test: lint compile-matrix test-tgen ## set up, then all gates and all tests
+test: setup-dev ## set up, then all gates and all tests
+	@$(MAKE) --no-print-directory -j3 --output-sync=target compile-matrix lint test-tgen
 	@$(python) -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=20
 
 check: lint ## set up, then the gates and the unit tests: what to run before each commit
