@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from vsperf.cli.summary import CaseRow, flows_differ
 from vsperf.human import human_count
 from vsperf.record.result import Compliance, Standard
 from vsperf.record.run import Outcome
 from vsperf.stats.repeats import unlikely_above
+from vsperf.stats.summary import CaseRow, flows_differ
 
 OUTCOME_STYLES = {
     Outcome.PASS: "green",

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
-from vsperf.cli.figures_view import heading
-from vsperf.cli.summary import CaseRow
-from vsperf.record.figure import amount
+from vsperf.record.figure import amount, heading
 from vsperf.stats.repeats import Series, series_of
+from vsperf.stats.summary import CaseRow
 
 MEANING = (
     "repeats: rates are the highest loads that passed; s is the standard deviation, and the last "

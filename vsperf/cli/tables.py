@@ -10,15 +10,16 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from vsperf.cli.answers import another, answers, loss_text, share_text
-from vsperf.cli.figures_view import figure_tables, heading
+from vsperf.cli.figures_view import figure_tables
 from vsperf.cli.notes import OUTCOME_STYLES, criteria, notes
 from vsperf.cli.repeats_view import MEANING as REPEATS
 from vsperf.cli.repeats_view import repeats_table
-from vsperf.cli.summary import PERCENTILES, CaseRow, flows_differ
 from vsperf.cli.terminal import PlainConsole
 from vsperf.human import human_fps, human_ns, human_seconds, human_share
+from vsperf.record.figure import heading
 from vsperf.record.result import Level
+from vsperf.stats.answers import another, answers, loss_text, share_text
+from vsperf.stats.summary import PERCENTILES, CaseRow, flows_differ
 
 WIDE = 170
 """Columns from which everything fits into one table; below, latency gets a table of its own."""

@@ -10,13 +10,13 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from vsperf.cli.answers import headlines
 from vsperf.cli.notes import OUTCOME_STYLES
 from vsperf.cli.output import say
 from vsperf.cli.selection import complete_testcase, json_option, results_option
 from vsperf.cli.tables import console
 from vsperf.errors import ExitCode
 from vsperf.record.run import Outcome
+from vsperf.stats.answers import headlines
 from vsperf.store.index import CaseEntry, Filter, Index, RunEntry
 
 LIMIT = 50
