@@ -33,7 +33,7 @@ CREATE TABLE runs (
     run TEXT PRIMARY KEY, inode INTEGER, size INTEGER, mtime_ns INTEGER,
     read_bytes INTEGER, read_lines INTEGER, read_crc INTEGER, version INTEGER, problem TEXT,
     started_at TEXT, testbed TEXT, preset TEXT, simulated INTEGER, vsperf_version TEXT,
-    cases INTEGER, exit_code INTEGER
+    cases INTEGER, exit_code INTEGER, labels TEXT
 ) WITHOUT ROWID;
 CREATE TABLE cases (
     run TEXT, key TEXT, position INTEGER, id TEXT, label TEXT, testcase TEXT, tags TEXT,
@@ -150,7 +150,7 @@ class _Rows:
     def _header(self, header: RunHeader) -> None:
         self._database.execute(
             "UPDATE runs SET started_at = ?, testbed = ?, preset = ?, simulated = ?, "
-            "vsperf_version = ?, cases = ? WHERE run = ?",
+            "vsperf_version = ?, cases = ?, labels = ? WHERE run = ?",
             (
                 header.started_at,
                 header.testbed,
@@ -158,6 +158,7 @@ class _Rows:
                 header.simulated,
                 header.vsperf_version,
                 len(header.cases),
+                json.dumps(header.labels),
                 self._run,
             ),
         )

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 
 from vsperf.record.result import SearchResult
 from vsperf.record.run import (
@@ -107,7 +106,7 @@ class CaseView:
     @property
     def labels(self) -> Mapping[str, str]:
         """What the user called the run, such as a git revision."""
-        return MappingProxyType({})
+        return self.header.labels
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +138,7 @@ class RunView:
     @property
     def labels(self) -> Mapping[str, str]:
         """What the user called the run, such as a git revision."""
-        return MappingProxyType({})
+        return self.header.labels
 
     @property
     def schema_version(self) -> int:

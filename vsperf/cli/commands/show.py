@@ -33,6 +33,7 @@ from vsperf.cli.threads_view import threads_table
 from vsperf.errors import ExitCode, Location, StoreError, UsageError, VsperfError
 from vsperf.human import human_fps, human_ns
 from vsperf.plugins import Plugins
+from vsperf.record.labels import labels_text
 from vsperf.spec.loader import Request
 from vsperf.spec.topology import Topology
 from vsperf.stats.answers import reasons
@@ -241,6 +242,8 @@ def print_run(stored: StoredRun) -> None:
         f"started {header.started_at}",
         soft_wrap=True,
     )
+    if header.labels:
+        out.print(f"labels: {labels_text(header.labels)}", soft_wrap=True)
     print_summary(out, rows_of(stored), header.simulated)
     if stored.state is RunState.INTERRUPTED:
         left = len(stored.unfinished())
