@@ -66,6 +66,9 @@ setup(
             "caching = vsperf.methods.caching:AddressCaching",
             "broadcast = vsperf.methods.broadcast:BroadcastForwarding",
         ],
+        "vsperf.figures": [
+            "throughput = vsperf.figures.throughput:PLOT",
+        ],
         "vsperf.trafficgens": [
             "sim = vsperf.trafficgens.sim:SimulatedGenerator",
             "tgen = vsperf.trafficgens.tgen.driver:TgenGenerator",
