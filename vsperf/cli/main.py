@@ -27,6 +27,8 @@ COMMANDS = {
     "list": "List testcases, testbeds, presets or topologies",
     "show": "Show a testcase, a run or one of its cases",
     "results": "List stored runs and results",
+    "compare": "Say what changed between runs, and how surely",
+    "baseline": "Keep names for runs that others are held against",
     "doctor": "Check this machine; changes nothing",
     "tgen": "Run the traffic generator by hand",
     "clean": "Remove what a killed run left behind",

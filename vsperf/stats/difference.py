@@ -80,9 +80,17 @@ def _by_ranks(base: Sample, other: Sample) -> Difference:
     change = apart if p < LEVEL else Change.NONE
     if base.open_ended or other.open_ended or min(*base.values, *other.values) <= 0:
         return Difference(Means.RANKS, change, _share(base, other), p=p)
-    least, most = (end - 1 for end in ratio_interval(base.values, other.values))
+    least, _ = ratio_interval(_ends(base, high=True), _ends(other, high=False))
+    _, most = ratio_interval(_ends(base, high=False), _ends(other, high=True))
     share = middle_ratio(base.values, other.values) - 1
-    return Difference(Means.RANKS, change, share, least, most, p)
+    return Difference(Means.RANKS, change, share, least - 1, most - 1, p)
+
+
+def _ends(sample: Sample, *, high: bool) -> tuple[float, ...]:
+    """Return what the numbers are at least, or at most, as far as searches tell loads apart."""
+    if not sample.searched:
+        return sample.values
+    return sample.highs if high else sample.lows
 
 
 def _as_high(sample: Sample) -> tuple[float, ...]:

@@ -60,9 +60,12 @@ class Sample:
     @property
     def resolved(self) -> tuple[float, float]:
         """The same, as far as a search could tell loads apart; what was measured, as it is."""
-        if all(one.basis is Basis.SEARCH for one in self.findings):
-            return self.middle
-        return self.median, self.median
+        return self.middle if self.searched else (self.median, self.median)
+
+    @property
+    def searched(self) -> bool:
+        """Whether all of them are bounds that a search found."""
+        return all(one.basis is Basis.SEARCH for one in self.findings)
 
     @property
     def median_is_open(self) -> bool:
