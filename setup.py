@@ -33,7 +33,11 @@ setup(
     license="Apache-2.0",
     python_requires=">=3.11",
     packages=find_packages(include=["vsperf", "vsperf.*"]),
-    package_data={"vsperf": ["py.typed"], "vsperf.results": ["templates/*"]},
+    package_data={
+        "vsperf": ["py.typed"],
+        "vsperf.report": ["templates/*"],
+        "vsperf.results": ["templates/*"],
+    },
     install_requires=[line for line in requirements if line and not line.startswith("#")],
     cmdclass={"build_py": BuildWithSpecifications},
     entry_points={

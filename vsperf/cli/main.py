@@ -27,6 +27,7 @@ COMMANDS = {
     "list": "List testcases, testbeds, presets or topologies",
     "show": "Show a testcase, a run or one of its cases",
     "results": "List stored runs and results",
+    "report": "Write a report of runs: HTML, Markdown or PDF",
     "compare": "Say what changed between runs, and how surely",
     "baseline": "Keep names for runs that others are held against",
     "doctor": "Check this machine; changes nothing",

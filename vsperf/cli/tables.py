@@ -11,7 +11,6 @@ from rich.text import Text
 
 from vsperf.cli.figures_view import figure_tables
 from vsperf.cli.notes import OUTCOME_STYLES, criteria, notes
-from vsperf.cli.repeats_view import MEANING as REPEATS
 from vsperf.cli.repeats_view import repeats_table
 from vsperf.cli.terminal import PlainConsole
 from vsperf.stats.answers import answers, loss_text
@@ -29,6 +28,7 @@ from vsperf.stats.columns import (
     outcome_text,
     rate_columns,
 )
+from vsperf.stats.repeated import MEANING as REPEATS
 from vsperf.stats.summary import CaseRow
 
 WIDE = 170

@@ -26,6 +26,17 @@ LIMITS = {
     Limit.BUDGET: "The time given ended before the limit was found.",
     Limit.UNKNOWN: "The trials contradict each other; the flags say how.",
 }
+LIMITED_BY = {
+    Limit.DUT: "the switch",
+    Limit.GUEST: "the virtual machines",
+    Limit.GENERATOR: "the generator",
+    Limit.LINK: "the line rate",
+    Limit.HOST: "stalls of the machine",
+    Limit.UNCOUNTED: "something that nobody counted",
+    Limit.SETTING: "the highest load that was allowed",
+    Limit.BUDGET: "the time given",
+    Limit.UNKNOWN: "it cannot be told",
+}
 OUTCOMES = {
     Outcome.PASS: "It was measured, and every criterion of `expect:` was met.",
     Outcome.FAIL: "It was measured, and a criterion was missed.",
