@@ -163,7 +163,7 @@ def test_a_computation_names_the_trials_that_a_bound_rests_on(tmp_path: Path) ->
     key = head.cases[0].key
     made = (trial(1, load_fps=8_000_000), trial(2, lost=7, load_fps=8_040_000))
     lines = [TrialLine(case=key, trial=one) for one in made]
-    text = [head, case_start(key), *lines, case_record(key), run_end()]
+    text: list[Line] = [head, case_start(key), *lines, case_record(key), run_end()]
     words = read(store(tmp_path, RUN, text)).words
     assert "Lower bound 8,000,000 fps: one trial" in words
     assert "#2 (lost 7" in words

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.table import Table
 from rich.text import Text
 
-from vsperf.cli.output import printable
+from vsperf.printable import printable
 from vsperf.results.grid import Grid
 
 STYLES = {"worse": "red", "better": "green"}
