@@ -35,6 +35,7 @@ setup(
     packages=find_packages(include=["vsperf", "vsperf.*"]),
     package_data={
         "vsperf": ["py.typed"],
+        "vsperf.figures.published": ["*.yaml"],
         "vsperf.report": ["templates/*"],
         "vsperf.results": ["templates/*"],
     },
@@ -72,6 +73,17 @@ setup(
         ],
         "vsperf.figures": [
             "throughput = vsperf.figures.throughput:PLOT",
+            "intervals = vsperf.figures.intervals:PLOT",
+            "flows = vsperf.figures.scaling:FLOWS",
+            "workers = vsperf.figures.scaling:WORKERS",
+            "repeats = vsperf.figures.repeats:PLOT",
+            "latency = vsperf.figures.latency_sizes:PLOT",
+            "percentiles = vsperf.figures.latency_case:PERCENTILES",
+            "latency-load = vsperf.figures.latency_case:LOADS",
+            "search = vsperf.figures.trials:SEARCH",
+            "loss = vsperf.figures.trials:LOSS",
+            "cycles = vsperf.figures.work:CYCLES",
+            "caches = vsperf.figures.work:CACHE_SPLIT",
         ],
         "vsperf.trafficgens": [
             "sim = vsperf.trafficgens.sim:SimulatedGenerator",

@@ -79,7 +79,9 @@ def test_what_is_not_to_be_believed_is_left_out_and_said() -> None:
     )
     assert [point.x for point in lines(found)["ovs-dpdk"]] == [64]
     assert "Left out: 1 case (INVALID)." in found.caption
-    assert "Left out: 1 case (not finished)." in found.caption
+    assert "Left out: 1 case (no load passed)." in found.caption
+    assert "Left out: 1 case (not to be believed, by its flags)." in found.caption
+    assert "Left out: 1 case (not begun)." in found.caption
     assert "n = 1 case, 1 run" in found.caption
 
 

@@ -61,8 +61,11 @@ def drawings(
     gathered: dict[str, list[object]] = {plot.name: [] for plot in plots}
     single: dict[str, list[Drawing]] = {plot.name: [] for plot in plots}
     for case in cases:
+        kept: dict[object, Sequence[object]] = {}  # several plots need the same of a case
         for plot in plots:
-            samples = plot.gather(case)
+            if plot.gather not in kept:
+                kept[plot.gather] = plot.gather(case)
+            samples = kept[plot.gather]
             if plot.scope is Scope.CASES:
                 gathered[plot.name] += samples
             elif samples and (drawing := plot.draw(samples, wanted)) is not None:

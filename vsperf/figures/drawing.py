@@ -19,6 +19,8 @@ class Scale(enum.StrEnum):
 
     LINEAR = "linear"
     LOG = "log"
+    LOG_ZERO = "log-zero"
+    """Logarithmic, with a place for 0 below all others."""
     NINES = "nines"
     """Of shares below one: 0.9, 0.99 and 0.999 are equally far apart."""
     NAMES = "names"
@@ -38,6 +40,8 @@ class Look(enum.StrEnum):
     """Trials that failed."""
     NEUTRAL = "neutral"
     """Trials that decide nothing."""
+    DOUBTED = "doubted"
+    """Trials that nobody may build on; hollow."""
     PUBLISHED = "published"
     """Somebody else's numbers: hollow markers, hatched bars, and the source in the name."""
 

@@ -49,6 +49,12 @@ class Facts:
         return f"imix {traffic['imix']}" if traffic.get("imix") else str(self.size or "?")
 
     @property
+    def workers(self) -> int | None:
+        """How many threads of the switch poll; None where its driver knows of none."""
+        found = self.section("vswitch").get("pmds")
+        return found if isinstance(found, int) else None
+
+    @property
     def line_rate_fps(self) -> float | None:
         """What the slowest link carries per direction; None where a link is no cable."""
         links = self._links()

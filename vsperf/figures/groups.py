@@ -42,13 +42,19 @@ def traits_of(view: CaseView, *, measure: str = "") -> Traits:
         "testbed": facts.section("testbed").get("name"),
         "topology": facts.section("topology").get("name"),
         "machines": kinds["vnf"] if machines else None,
+        "size": facts.size_name,
         "flows": f"{view.flows:,} flows" if view.flows is not None else None,
         **{name: _named(name, value) for name, value in point.items() if name not in IDLE_POINTS},
-        **{name: _named(name, value) for name, value in dict(view.labels).items()},
+        "workers": _workers(facts.workers),
+        **{name: _named(name, value) for name, value in view.labels.items()},
         "testcase": view.testcase,
         "run": view.run,
     }
     return tuple((name, str(value)) for name, value in found.items() if value)
+
+
+def _workers(count: int | None) -> str | None:
+    return None if count is None else f"{count} thread" if count == 1 else f"{count} threads"
 
 
 def _named(name: str, value: object) -> str:
@@ -72,7 +78,7 @@ def groups_of(
     of their own are no reason for another line.
     """
     chosen = [
-        (sample, {k: v for k, v in sample.traits if (k in by if by else k not in without)})
+        (sample, {k: v for k, v in sample.traits if (k in by if by else _short(k) not in without)})
         for sample in samples
     ]
     found: dict[tuple[tuple[str, str], ...], list[Any]] = {}
@@ -82,6 +88,12 @@ def groups_of(
     return tuple(
         Group(_name(dict(traits), telling), tuple(members)) for traits, members in found.items()
     )
+
+
+def _short(name: str) -> str:
+    """Return the last word of a trait: `vswitch.pmds` of a point is the trait `workers`, too."""
+    last = name.rpartition(".")[2]
+    return "workers" if last == "pmds" else last
 
 
 def _telling(all_traits: Sequence[Mapping[str, str]]) -> tuple[str, ...]:

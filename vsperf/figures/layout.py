@@ -5,32 +5,26 @@ Heights are added up from measured text, so a long name makes a drawing higher a
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from vsperf.figures import theme
+from vsperf.figures import legend, theme
 from vsperf.figures.drawing import Drawing, Panel, Scale
-from vsperf.figures.paint import Canvas, paint
+from vsperf.figures.paint import paint
+from vsperf.figures.paper import Page
 from vsperf.figures.text import plain, shortened, width, wrapped
 
 EDGE = 10.0
-LEFT = 56.0
+LEFT = 62.0
 RIGHT = 14.0
 LEADING = 1.35
 """Height of a line of text, as a multiple of its letters."""
-HANDLE = 34.0
-"""Room of a sample in a legend, with the spaces around it."""
-X_LABEL = 16.0
 MARK = "SIMULATED"
-LONGEST_TICK = 28
-
-
-@dataclass(frozen=True, slots=True)
-class Strip:
-    """A part of a drawing that takes the whole width, from its top downwards [pt]."""
-
-    top: float
-    height: float
+LONGEST_TICK = 34
+TILT = 35
+"""Degrees by which names are turned that stand too close."""
 
 
 def compose(drawing: Drawing) -> Any:
@@ -40,31 +34,62 @@ def compose(drawing: Drawing) -> Any:
     room = theme.WIDTH - 2 * EDGE
     title = wrapped(plain(drawing.title), theme.TITLE, _title_room(drawing, room), bold=True)
     caption = wrapped(plain(drawing.caption), theme.SMALL, room)
-    below = [_below(panel) for panel in drawing.panels]
-    entries = [_entries(panel) for panel in drawing.panels]
-    legends = [_legend_height(names) for names in entries]
-    headings = [theme.TEXT * LEADING + 2 if panel.title else 0.0 for panel in drawing.panels]
-    heads = len(title) * theme.TITLE * LEADING + 4
+    blocks = [_block(panel, again) for panel, again in _with_repeats(drawing.panels)]
+    heads = len(title) * theme.TITLE * LEADING + 6
     feet = len(caption) * theme.SMALL * LEADING + 6
-    body = sum(legends) + sum(headings) + sum(theme.PANEL + low for low in below)
-    height = EDGE + heads + body + feet + EDGE
-    figure = Figure(figsize=(theme.WIDTH / 72, height / 72))
-    page = _Page(figure, height)
-    page.text(EDGE, EDGE, title, theme.TITLE, bold=True)
+    height = EDGE + heads + sum(block.height for block in blocks) + feet + EDGE
+    page = Page(Figure(figsize=(theme.WIDTH / 72, height / 72)), height)
+    page.lines(EDGE, EDGE, title, theme.TITLE, fontweight="bold")
     if drawing.simulated:
-        page.mark(EDGE)
+        style: dict[str, Any] = {"fontweight": "bold", "color": theme.WARNING, "ha": "right"}
+        page.text(theme.WIDTH - EDGE, EDGE + theme.TITLE, MARK, theme.TITLE, **style)
     top = EDGE + heads
-    for panel, low, legend, heading in zip(drawing.panels, below, legends, headings, strict=True):
-        if panel.title:
-            page.text(EDGE, top, [shortened(plain(panel.title), 90)], theme.TEXT, bold=True)
-        top += heading
-        axes = page.axes(LEFT, top + legend, theme.WIDTH - LEFT - RIGHT, theme.PANEL)
-        canvas = paint(axes, panel)
-        _label(canvas, panel)
-        page.legend(canvas, top, _columns([*_entries(panel)]))
-        top += legend + theme.PANEL + low
-    page.text(EDGE, top + 4, caption, theme.SMALL, muted=True)
-    return figure
+    for block in blocks:
+        _draw(page, block, top)
+        top += block.height
+    page.lines(EDGE, top + 4, caption, theme.SMALL, color=theme.MUTED)
+    return page.figure
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A panel with the room that all around it needs [pt]."""
+
+    panel: Panel
+    legend: list[legend.Entry]
+    heading: float
+    above: float
+    below: float
+    turned: bool
+
+    @property
+    def height(self) -> float:
+        """All of it."""
+        return self.heading + self.above + theme.PANEL + self.below
+
+
+def _with_repeats(panels: Sequence[Panel]) -> Iterator[tuple[Panel, bool]]:
+    """Yield panels, and whether the one before has the same legend."""
+    before: list[str] = []
+    for panel in panels:
+        names = [layer.name for layer in panel.layers]
+        yield panel, names == before
+        before = names
+
+
+def _block(panel: Panel, again: bool) -> Block:
+    found = [] if again else legend.entries(panel, LEFT, theme.WIDTH - LEFT - RIGHT)
+    turned = _turned(panel)
+    longest = max((width(name, theme.SMALL) for name in _names(panel)), default=0.0)
+    ticks = longest * math.sin(math.radians(TILT)) + theme.SMALL if turned else theme.SMALL
+    return Block(
+        panel=panel,
+        legend=found,
+        heading=theme.TEXT * LEADING + 3 if panel.title else 0.0,
+        above=legend.height(found) + 2,
+        below=ticks + 6 + theme.TEXT * LEADING + 8,
+        turned=turned,
+    )
 
 
 def _title_room(drawing: Drawing, room: float) -> float:
@@ -85,117 +110,53 @@ def _turned(panel: Panel) -> bool:
     return max(width(name, theme.SMALL) for name in names) > each - 5
 
 
-def _below(panel: Panel) -> float:
-    """Return the room that ticks and label need below a panel."""
-    ticks = theme.SMALL * LEADING + 4
-    if _turned(panel):
-        ticks = max(width(name, theme.SMALL) for name in _names(panel)) * 0.58 + 14
-    return ticks + X_LABEL + 8
+def _draw(page: Page, block: Block, top: float) -> None:
+    """Draw a panel, its legend, and what is written along its axes."""
+    panel = block.panel
+    if panel.title:
+        page.lines(EDGE, top, [shortened(plain(panel.title), 90)], theme.TEXT, fontweight="bold")
+    top += block.heading
+    for entry in block.legend:
+        _legend_entry(page, entry, top)
+    top += block.above
+    wide = theme.WIDTH - LEFT - RIGHT
+    canvas = paint(page.axes(LEFT, top, wide, theme.PANEL), panel)
+    bottom = top + theme.PANEL
+    for place, name in canvas.y.ticks():
+        high = bottom - canvas.y.share(place) * theme.PANEL
+        page.text(LEFT - 5, high, shortened(plain(name), 8), theme.SMALL, ha="right", va="center")
+    turned: dict[str, Any] = {"ha": "center", "va": "top"}
+    if block.turned:
+        turned = {"ha": "right", "va": "top", "rotation": TILT, "rotation_mode": "anchor"}
+    for place, name in canvas.x.ticks():
+        if -0.001 <= canvas.x.share(place) <= 1.001:
+            at = LEFT + canvas.x.share(place) * wide
+            page.rule((at, bottom), (at, bottom + 3))
+            page.text(at, bottom + 5, shortened(plain(name), LONGEST_TICK), theme.SMALL, **turned)
+    page.text(
+        LEFT + wide / 2,
+        top + theme.PANEL + block.below - 6,
+        canvas.x.label,
+        theme.TEXT,
+        ha="center",
+    )
+    page.text(
+        EDGE + theme.TEXT,
+        top + theme.PANEL / 2,
+        canvas.y.label,
+        theme.TEXT,
+        ha="center",
+        va="center",
+        rotation=90,
+    )
 
 
-def _entries(panel: Panel) -> list[str]:
-    return [layer.name for layer in panel.layers]
-
-
-def _legend_height(names: list[str]) -> float:
-    if not _columns(names):
-        return 6.0
-    rows = -(-len(names) // _columns(names))
-    return rows * theme.SMALL * 1.5 + 8
-
-
-def _columns(names: list[str]) -> int:
-    """Return how many names of a legend fit side by side; none is needed for a single one."""
-    if not names:
-        return 0
-    longest = max(width(shortened(plain(n), 56) + " (SIMULATED)", theme.SMALL) for n in names)
-    return max(1, min(len(names), int((theme.WIDTH - LEFT - RIGHT) / (longest + HANDLE))))
-
-
-def _label(canvas: Canvas, panel: Panel) -> None:
-    """Write at the axes what they count."""
-    axes = canvas.axes
-    axes.tick_params(labelsize=theme.SMALL, length=3)
-    axes.set_xlabel(canvas.x.label, fontsize=theme.TEXT, labelpad=3)
-    axes.set_ylabel(canvas.y.label, fontsize=theme.TEXT, labelpad=4)
-    if panel.x.ticks:
-        places = [canvas.x.place(tick.at) for tick in panel.x.ticks]
-        turned: dict[str, Any] = {}
-        if _turned(panel):
-            turned = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"}
-        axes.set_xticks(places, _names(panel), **turned)
-        axes.minorticks_off()
-    if panel.y.ticks:
-        places = [canvas.y.place(tick.at) for tick in panel.y.ticks]
-        axes.set_yticks(places, [shortened(plain(t.name), 12) for t in panel.y.ticks])
-
-
-@dataclass(frozen=True, slots=True)
-class _Page:
-    """A figure of matplotlib, measured in points from its upper left corner."""
-
-    figure: Any
-    height: float
-
-    def axes(self, left: float, top: float, wide: float, high: float) -> Any:
-        place = (
-            left / theme.WIDTH,
-            1 - (top + high) / self.height,
-            wide / theme.WIDTH,
-            high / self.height,
-        )
-        axes = self.figure.add_axes(place)
-        axes.set_facecolor("none")
-        return axes
-
-    def text(
-        self,
-        left: float,
-        top: float,
-        lines: list[str],
-        size: float,
-        *,
-        bold: bool = False,
-        muted: bool = False,
-    ) -> None:
-        for number, line in enumerate(lines):
-            self.figure.text(
-                left / theme.WIDTH,
-                1 - (top + (number * LEADING + 1) * size) / self.height,
-                line,
-                fontsize=size,
-                fontweight="bold" if bold else "normal",
-                color=theme.MUTED if muted else theme.INK,
-            )
-
-    def mark(self, top: float) -> None:
-        """Say that the numbers come from a model."""
-        self.figure.text(
-            1 - EDGE / theme.WIDTH,
-            1 - (top + theme.TITLE) / self.height,
-            MARK,
-            fontsize=theme.TITLE,
-            fontweight="bold",
-            color=theme.WARNING,
-            ha="right",
-        )
-
-    def legend(self, canvas: Canvas, top: float, columns: int) -> None:
-        handles, labels = canvas.axes.get_legend_handles_labels()
-        if not columns or not handles:
-            return
-        self.figure.legend(
-            handles,
-            labels,
-            loc="upper left",
-            bbox_to_anchor=(LEFT / theme.WIDTH, 1 - top / self.height),
-            ncols=columns,
-            fontsize=theme.SMALL,
-            frameon=False,
-            borderpad=0,
-            borderaxespad=0,
-            handlelength=2.6,
-            handletextpad=0.5,
-            columnspacing=1.4,
-            labelspacing=0.5,
-        )
+def _legend_entry(page: Page, entry: legend.Entry, top: float) -> None:
+    kind, style = legend.sample(entry)
+    middle = top + entry.top + legend.ROW / 2
+    end = entry.left + legend.SAMPLE
+    if kind == "line":
+        page.line([entry.left, (entry.left + end) / 2, end], middle, style)
+    else:
+        page.patch(entry.left + 3, middle - 4, legend.SAMPLE - 6, 8, style)
+    page.text(end + legend.GAP, middle, entry.name, theme.SMALL, va="center_baseline")

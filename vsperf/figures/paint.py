@@ -18,17 +18,20 @@ from vsperf.figures.drawing import (
     Panel,
     Point,
     Points,
-    Scale,
     Spans,
 )
 from vsperf.figures.scales import Placing, placing
 from vsperf.figures.text import plain, shortened
 
 LONGEST_NAME = 56
-HEADROOM = 1.06
-TROUBLE_BAR = 0.8
+BAR = 0.8
 """Of the room between two names is taken by bars."""
-LOOKS = {Look.GOOD: (theme.GOOD, "o"), Look.BAD: (theme.BAD, "X"), Look.NEUTRAL: (theme.MUTED, "d")}
+LOOKS = {
+    Look.GOOD: (theme.GOOD, "o"),
+    Look.BAD: (theme.BAD, "X"),
+    Look.NEUTRAL: (theme.SERIES[0], "d"),
+    Look.DOUBTED: (theme.MUTED, "v"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,53 +48,60 @@ def paint(axes: Any, panel: Panel) -> Canvas:
     """Paint a panel on axes of matplotlib; return them with how they place numbers."""
     layers = panel.layers
     x = placing(panel.x, (value for layer in layers for value in _xs(layer)))
-    y = placing(panel.y, (value for layer in layers for value in _ys(layer)))
-    told = [layer for layer in layers if layer.look not in (Look.CEILING, Look.PUBLISHED)]
-    simulated = bool(told) and all(layer.simulated for layer in told)
-    canvas = Canvas(axes, x, y, simulated)
-    _scale(canvas, panel)
+    y = placing(panel.y, [value for layer in layers for value in _ys(layer)] + _stacks(layers))
+    canvas = Canvas(axes, x, y, simulated_only(panel))
     bars = [layer for layer in layers if isinstance(layer, Bars) and not layer.stacked]
+    intervals = [layer for layer in layers if isinstance(layer, Intervals)]
     floors: dict[float, float] = {}
-    number = 0
     for order, layer in enumerate(layers):
-        color, at = _color(layer, number), number if _numbered(layer) is None else _numbered(layer)
-        number += layer.look is Look.SERIES and _numbered(layer) is None
+        number = number_of(panel, order)
+        color = color_of(layer, number)
         match layer:
             case Line():
-                _line(canvas, layer, color, at or 0)
+                _line(canvas, layer, color, number)
             case Points():
-                _points(canvas, layer, color, at or 0)
+                _points(canvas, layer, color, number)
             case Bars():
                 place = bars.index(layer) if layer in bars else 0
                 _bars(canvas, layer, color, (place, max(1, len(bars))), floors)
             case Intervals():
-                _intervals(canvas, layer, color, at or 0)
+                aside = intervals.index(layer) - (len(intervals) - 1) / 2
+                _intervals(canvas, layer, (color, number), aside)
             case Boxes():
-                _boxes(canvas, layer, color, order)
+                _boxes(canvas, layer, color, number)
             case Spans():
                 _spans(canvas, layer)
-    _finish(canvas, panel)
+    _finish(canvas)
     return canvas
 
 
-def name_of(layer: Layer, canvas: Canvas) -> str:
-    """Return what the legend calls a layer."""
+def simulated_only(panel: Panel) -> bool:
+    """Whether all that was measured here comes from a model."""
+    told = [one for one in panel.layers if one.look not in (Look.CEILING, Look.PUBLISHED)]
+    return bool(told) and all(layer.simulated for layer in told)
+
+
+def name_of(layer: Layer, *, alone: bool) -> str:
+    """Return what the legend calls a layer; `alone` where all layers are simulated."""
     name = shortened(plain(layer.name), LONGEST_NAME)
-    hidden = canvas.all_simulated or not layer.simulated
-    return name if hidden else f"{name} (SIMULATED)"
+    return name if alone or not layer.simulated else f"{name} (SIMULATED)"
 
 
-def _numbered(layer: Layer) -> int | None:
-    return None if isinstance(layer, Spans) else layer.color
+def number_of(panel: Panel, order: int) -> int:
+    """Return the number of a layer's colour and marker: its own, or the next one."""
+    layer = panel.layers[order]
+    if not isinstance(layer, Spans) and layer.color is not None:
+        return layer.color
+    before = panel.layers[:order]
+    return sum(one.look is Look.SERIES and not isinstance(one, Spans) for one in before)
 
 
-def _color(layer: Layer, number: int) -> str:
+def color_of(layer: Layer, number: int) -> str:
+    """Return the colour of a layer."""
     if layer.look in LOOKS:
         return LOOKS[layer.look][0]
-    own = _numbered(layer)
-    if own is not None:
-        return theme.series_color(own)
-    return theme.series_color(number) if layer.look is Look.SERIES else theme.MUTED
+    own = not isinstance(layer, Spans) and layer.color is not None
+    return theme.series_color(number) if own or layer.look is Look.SERIES else theme.MUTED
 
 
 def _xs(layer: Layer) -> list[float]:
@@ -111,11 +121,13 @@ def _ys(layer: Layer) -> list[float]:
     ]
 
 
-def _scale(canvas: Canvas, panel: Panel) -> None:
-    if panel.x.scale is Scale.LOG:
-        canvas.axes.set_xscale("log")
-    if panel.y.scale is Scale.LOG:
-        canvas.axes.set_yscale("log")
+def _stacks(layers: Sequence[Layer]) -> list[float]:
+    """Return how high bars stand that stand on each other."""
+    sums: dict[float, float] = {}
+    for layer in layers:
+        for point in layer.points if isinstance(layer, Bars) and layer.stacked else ():
+            sums[point.x] = sums.get(point.x, 0.0) + point.y
+    return list(sums.values())
 
 
 def _placed(canvas: Canvas, points: Sequence[Point]) -> tuple[list[float], list[float]]:
@@ -144,7 +156,6 @@ def _line(canvas: Canvas, layer: Line, color: str, number: int) -> None:
         "linewidth": 1.0 if ceiling or published else 1.6,
         "linestyle": theme.DASHES[(layer.dash + ceiling + published) % len(theme.DASHES)],
         "drawstyle": "steps-post" if layer.steps else "default",
-        "label": name_of(layer, canvas),
         "zorder": 2 if ceiling else 3,
     }
     if layer.markers and not ceiling:
@@ -163,7 +174,7 @@ def _line(canvas: Canvas, layer: Line, color: str, number: int) -> None:
 def _points(canvas: Canvas, layer: Points, color: str, number: int) -> None:
     xs, ys = _placed(canvas, layer.points)
     shape = LOOKS[layer.look][1] if layer.look in LOOKS else theme.marker(number)
-    hollow = layer.look is Look.PUBLISHED
+    hollow = layer.look in (Look.PUBLISHED, Look.DOUBTED)
     canvas.axes.errorbar(
         xs,
         ys,
@@ -175,7 +186,6 @@ def _points(canvas: Canvas, layer: Points, color: str, number: int) -> None:
         markerfacecolor=theme.PAPER if hollow else color,
         capsize=2.5,
         elinewidth=1,
-        label=name_of(layer, canvas),
         zorder=4,
     )
 
@@ -189,7 +199,7 @@ def _bars(
 ) -> None:
     number, count = place
     xs, ys = _placed(canvas, layer.points)
-    width = TROUBLE_BAR / count
+    width = BAR / count
     lefts = [x + (number - (count - 1) / 2) * width for x in xs]
     under = [floors.get(x, 0.0) if layer.stacked else 0.0 for x in xs]
     if layer.stacked:
@@ -207,27 +217,30 @@ def _bars(
         linewidth=1.0,
         hatch=hatch,
         error_kw={"elinewidth": 1, "ecolor": theme.INK},
-        label=name_of(layer, canvas),
         zorder=3,
     )
 
 
-def _intervals(canvas: Canvas, layer: Intervals, color: str, number: int) -> None:
-    """Draw each from its lower end to its upper one; an arrow where it is open."""
+def _intervals(canvas: Canvas, layer: Intervals, paint: tuple[str, int], aside: float) -> None:
+    """Draw each from its lower end to its upper one; an arrow where it is open.
+
+    `aside` says how many steps it stands beside its place, so that several do not cover each other.
+    """
+    moved = 0.14 * aside
+    color, number = paint
     closed = [point for point in layer.points if point.high is not None]
-    xs = [canvas.x.place(point.x) for point in closed]
+    xs = [canvas.x.place(point.x) + moved for point in closed]
     lows = [canvas.y.place(point.y) for point in closed]
     highs = [canvas.y.place(point.high or 0.0) for point in closed]
     canvas.axes.vlines(xs, lows, highs, color=color, linewidth=5, zorder=3, alpha=0.45)
     ends, values = _placed(canvas, layer.points)
     canvas.axes.plot(
-        ends,
+        [end + moved for end in ends],
         values,
         linestyle="none",
         marker=theme.marker(number),
         color=color,
         markersize=5,
-        label=name_of(layer, canvas),
         zorder=4,
     )
     opened = [point for point in layer.points if point.high is None]
@@ -235,14 +248,14 @@ def _intervals(canvas: Canvas, layer: Intervals, color: str, number: int) -> Non
     for x, y in zip(xs, ys, strict=True):
         canvas.axes.annotate(
             "",
-            (x, y),
+            (x + moved, y),
             (0, 16),
             textcoords="offset points",
             arrowprops={"arrowstyle": "<-", "color": color, "shrinkA": 0, "shrinkB": 0},
         )
 
 
-def _boxes(canvas: Canvas, layer: Boxes, color: str, order: int) -> None:
+def _boxes(canvas: Canvas, layer: Boxes, color: str, number: int) -> None:
     by_place: dict[float, list[float]] = {}
     for point in layer.points:
         by_place.setdefault(canvas.x.place(point.x), []).append(canvas.y.place(point.y))
@@ -264,46 +277,40 @@ def _boxes(canvas: Canvas, layer: Boxes, color: str, order: int) -> None:
             canvas.axes.hlines(middle, at - 0.22, at + 0.22, color=theme.INK, linewidth=1.4)
     xs, ys = [], []
     for at, values in by_place.items():
-        xs += [at + 0.12 * ((number % 3) - 1) for number in range(len(values))]
+        xs += [at + 0.12 * ((one % 3) - 1) for one in range(len(values))]
         ys += values
     canvas.axes.plot(
         xs,
         ys,
         linestyle="none",
-        marker=theme.marker(order),
+        marker=theme.marker(number),
         color=color,
         markersize=4.5,
         alpha=0.8,
-        label=name_of(layer, canvas),
         zorder=4,
     )
 
 
 def _spans(canvas: Canvas, layer: Spans) -> None:
-    for number, (begin, end) in enumerate(layer.spans):
+    for begin, end in layer.spans:
         canvas.axes.axvspan(
             canvas.x.place(begin),
             canvas.x.place(end),
             facecolor=theme.SPAN,
             edgecolor=theme.WARNING,
             linewidth=0.6,
-            label=name_of(layer, canvas) if number == 0 else None,
             zorder=1,
         )
 
 
-def _finish(canvas: Canvas, panel: Panel) -> None:
-    """Set limits, hatch what is simulated, and draw the grid."""
+def _finish(canvas: Canvas) -> None:
+    """Set limits, hatch what is simulated, and draw the grid; text is the layout's."""
+    from matplotlib.collections import LineCollection
     from matplotlib.patches import Rectangle
 
-    axes = canvas.axes
-    if panel.y.from_zero:
-        highest = max((canvas.y.place(v) for layer in panel.layers for v in _ys(layer)), default=1)
-        axes.set_ylim(0, highest * HEADROOM if highest > 0 else 1)
-    if panel.x.from_zero:
-        axes.set_xlim(left=0)
-    if panel.x.scale is Scale.NAMES:
-        axes.set_xlim(-0.5, len(panel.x.ticks) - 0.5)
+    axes, x, y = canvas.axes, canvas.x, canvas.y
+    axes.set_xlim(x.low, x.high)
+    axes.set_ylim(y.low, y.high)
     if canvas.all_simulated:
         whole = Rectangle(
             (0, 0),
@@ -317,7 +324,9 @@ def _finish(canvas: Canvas, panel: Panel) -> None:
             zorder=0,
         )
         axes.add_patch(whole)
-    axes.grid(axis="y", color=theme.GRID, linewidth=0.7, zorder=0)
-    axes.set_axisbelow(True)
+    rows = [[(x.low, place), (x.high, place)] for place, _ in y.ticks()]
+    axes.add_collection(LineCollection(rows, colors=theme.GRID, linewidths=0.7, zorder=0.5))
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
+    axes.xaxis.set_visible(False)
+    axes.yaxis.set_visible(False)
