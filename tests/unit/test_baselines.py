@@ -83,8 +83,8 @@ def test_one_that_there_is_not_is_refused_with_those_that_there_are(
     tmp_path: Path, folder: Path
 ) -> None:
     set_baseline(tmp_path, "main", folder)
-    with pytest.raises(UsageError, match="no baseline 'mian'") as caught:
-        read_baseline(tmp_path, "mian")
+    with pytest.raises(UsageError, match="no baseline 'mainn'") as caught:
+        read_baseline(tmp_path, "mainn")
     assert caught.value.problems[0].fix == "did you mean main?"
 
 

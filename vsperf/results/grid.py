@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,3 +16,7 @@ class Grid:
     """Columns that are aligned to the right."""
     marks: tuple[str, ...] = ()
     """For each row what stands out in it: `worse`, `better`, or nothing."""
+
+    def first(self, count: int) -> Grid:
+        """Return the table with so many rows at most."""
+        return replace(self, rows=self.rows[:count], marks=self.marks[:count])

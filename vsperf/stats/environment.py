@@ -57,7 +57,7 @@ def run_facts(header: RunHeader) -> dict[str, str | None]:
         "vsperf": header.vsperf_version,
         "testbed": header.testbed,
         "preset": header.preset,
-        **dict(_flat("", environment)),
+        **flat(environment),
     }
 
 
@@ -79,7 +79,7 @@ def case_facts(
 
 def settings(planned: PlannedCase) -> dict[str, str | None]:
     """Return all settings of a case that decide numbers, by their dotted paths."""
-    return dict(_flat("", {k: v for k, v in planned.spec.items() if k not in PROSE}))
+    return flat({k: v for k, v in planned.spec.items() if k not in PROSE})
 
 
 def contrasts(sides: Sequence[Sequence[Facts]], case: str | None = None) -> Iterator[Contrast]:
@@ -122,6 +122,11 @@ def _rank(name: str) -> int:
 
 def _within(name: str, section: str) -> bool:
     return name == section or name.startswith(f"{section}.")
+
+
+def flat(values: Mapping[str, object]) -> dict[str, str | None]:
+    """Return nested values by their dotted paths, as text."""
+    return dict(_flat("", values))
 
 
 def _flat(path: str, value: object) -> Iterator[tuple[str, str | None]]:

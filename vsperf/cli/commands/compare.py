@@ -28,6 +28,8 @@ from vsperf.results.comparison import Comparison, compare
 from vsperf.results.sides import baseline_side, side
 from vsperf.units import Ratio
 
+LIMIT = 50
+"""Rows of a table when nobody asks for more."""
 FORMATS = ("table", "json", "md", "html")
 
 
@@ -40,6 +42,13 @@ FORMATS = ("table", "json", "md", "html")
 @click.argument("sides", nargs=-1, required=True, metavar="SIDE...", shell_complete=complete_run)
 @click.option("--baseline", metavar="NAME", help="Hold them against this baseline.")
 @click.option("--only-changed", is_flag=True, help="Leave out what did not change.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1),
+    default=LIMIT,
+    show_default=True,
+    help="Rows of a table on the terminal, the greatest change first.",
+)
 @click.option("--latency", is_flag=True, help="Compare latency, too; reads all trials.")
 @click.option(
     "--anyway", is_flag=True, help="Compare other frames, topologies or machines all the same."
@@ -60,6 +69,7 @@ def command(
     sides: tuple[str, ...],
     baseline: str | None,
     only_changed: bool,
+    limit: int,
     latency: bool,
     anyway: bool,
     fail_above: Ratio | None,
@@ -93,7 +103,7 @@ def command(
     elif output is not None:
         raise UsageError("-o needs a format", fix="add --format html, md or json")
     else:
-        _print(found, only_changed)
+        _print(found, only_changed, limit)
     return _exit_code(found, fail_above, quiet=wanted != "table")
 
 
@@ -123,7 +133,7 @@ def _write(text: str, output: Path | None) -> None:
         ) from error
 
 
-def _print(found: Comparison, only_changed: bool) -> None:
+def _print(found: Comparison, only_changed: bool, limit: int) -> None:
     out = console()
     if found.simulated:
         out.print(simulated_banner())
@@ -138,7 +148,9 @@ def _print(found: Comparison, only_changed: bool) -> None:
         out.print()
         out.print(grid.title, style="bold", markup=False)
         if grid.rows:
-            out.print(grid_table(grid))
+            out.print(grid_table(grid.first(limit)))
+            if len(grid.rows) > limit:
+                out.print(f"and {len(grid.rows) - limit} more, none with a greater change")
         else:
             out.print("no change" if found.rows else "no number on either side")
     out.print()

@@ -23,6 +23,7 @@ from vsperf.cli.selection import (
 )
 from vsperf.cli.signals import SignalWatch
 from vsperf.cli.tables import console
+from vsperf.engine.baselines import with_baselines
 from vsperf.engine.run import Manner, plan_cases
 from vsperf.engine.session import Session, begin, take_up
 from vsperf.errors import ExitCode, UsageError
@@ -113,6 +114,7 @@ def command(
         named = parse_labels(labels)
         loaded = load(request, plugins)
         _refuse_keep(keep, loaded)
+        loaded = replace(loaded, cases=with_baselines(loaded.cases, results))
         planned = plan_cases(loaded.cases, plugins)
         if dry_run:
             print_plans(planned, as_json)
