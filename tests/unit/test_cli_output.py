@@ -11,9 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from vsperf.cli.main import run_cli
-from vsperf.cli.output import printable, say
+from vsperf.cli.output import say
 from vsperf.cli.terminal import PlainConsole
 from vsperf.errors import ExitCode
+from vsperf.printable import printable
 
 RENAMED = "\x1b]0;mine\x07 \x9b31m \u202e \r hidden \x7f"
 SHOWN = r"\x1b]0;mine\x07 \x9b31m \u202e \r hidden \x7f"

@@ -11,13 +11,13 @@ import pytest
 from record_samples import case_record, goal_result, header
 from search_models import case_of
 
-from vsperf.cli.answers import reasons
-from vsperf.cli.summary import CaseRow
 from vsperf.cli.tables import print_summary
 from vsperf.cli.terminal import PlainConsole
 from vsperf.record.flags import Flag
 from vsperf.record.limit import Limit
 from vsperf.record.result import CleanResult, SearchResult
+from vsperf.stats.answers import reasons
+from vsperf.stats.summary import CaseRow
 
 CLEAN = CleanResult(
     share="47/50", lower_fps=8_200_000, upper_fps=8_280_000, limit=Limit.DUT, reason="lost"

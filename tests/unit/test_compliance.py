@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from search_models import LINE_RATE, METHODS, POLICY, case_of, search, spec_of, switch
 
-from vsperf.cli.commands.explain import STANDARDS
 from vsperf.methods.base import method_of
 from vsperf.methods.compliance import ETHERNET_SIZES
 from vsperf.methods.fixed import FixedLoad
 from vsperf.methods.throughput import Throughput
 from vsperf.record.flags import Flag
 from vsperf.record.limit import Limit
+from vsperf.record.meaning import STANDARDS
 from vsperf.record.result import Compliance, Level, SearchResult, Standard
 from vsperf.spec.case import CaseSpec
 

@@ -11,8 +11,6 @@ from record_samples import case_record, planned
 from rich.console import Console
 from simulated_cases import simulated_case
 
-from vsperf.cli.answers import headlines
-from vsperf.cli.summary import CaseRow
 from vsperf.cli.tables import print_summary
 from vsperf.engine.criteria import check_all, flags_of, outcome_of
 from vsperf.record.figure import Axis, Curve, Figure, Spread, amount
@@ -20,6 +18,8 @@ from vsperf.record.flags import Flag
 from vsperf.record.limit import Limit
 from vsperf.record.result import SearchResult
 from vsperf.record.run import Outcome
+from vsperf.stats.answers import headlines
+from vsperf.stats.summary import CaseRow
 from vsperf.unit import Unit
 
 BACK2BACK = {

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from vsperf.cli.chain_view import ways_of
 from vsperf.record.chain import Way
 from vsperf.spec.topology import Topology
+from vsperf.stats.ways import ways_of
 
 GENERATOR = "generator"
 

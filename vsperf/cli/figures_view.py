@@ -8,13 +8,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from vsperf.cli.summary import CaseRow
-from vsperf.record.figure import Axis, Curve, amount
-
-
-def heading(name: str) -> str:
-    """Write the name of a figure or of an axis for people."""
-    return name.replace("_", " ")
+from vsperf.record.figure import Axis, Curve, amount, heading
+from vsperf.stats.summary import CaseRow
 
 
 def figure_tables(

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from vsperf.cli.summary import CaseRow, flows_differ
-from vsperf.human import human_count
-from vsperf.record.result import Compliance, Standard
+from vsperf.record.result import Compliance
 from vsperf.record.run import Outcome
-from vsperf.stats.repeats import unlikely_above
+from vsperf.stats.remarks import compliances, legend, unclean
+from vsperf.stats.summary import CaseRow
 
 OUTCOME_STYLES = {
     Outcome.PASS: "green",
@@ -38,7 +37,7 @@ def criteria(rows: Sequence[CaseRow]) -> list[Text]:
 def notes(rows: Sequence[CaseRow], simulated: bool) -> list[Text]:
     """Return what is to be said of the numbers: what they mean, and what speaks against them."""
     measured = [row for row in rows if row.record is not None]
-    said = [Text(line, style="dim") for line in _legend(rows, measured, simulated)]
+    said = [Text(line, style="dim") for line in legend(rows, measured, simulated)]
     for row in measured:
         if row.record and row.record.reason and row.record.outcome is not Outcome.FAIL:
             style = OUTCOME_STYLES[row.record.outcome]
@@ -47,36 +46,9 @@ def notes(rows: Sequence[CaseRow], simulated: bool) -> list[Text]:
         said.append(Text(f"! {text}{_concerning(labels, measured)}", style="yellow"))
     if any(row.record and row.record.flags for row in measured):
         said.append(Text("  more on a flag: vsperf explain FLAG", style="dim"))
-    for item, labels in _compliances(measured).items():
+    for item, labels in compliances(measured).items():
         said.append(Text(_compliance_line(item) + _concerning(labels, measured)))
     return said
-
-
-def _legend(rows: Sequence[CaseRow], measured: Sequence[CaseRow], simulated: bool) -> list[str]:
-    lines = []
-    if any(row.goals for row in rows):
-        lines.append(
-            "rates per direction; intervals: highest load that passed … lowest that failed"
-        )
-    elif measured:
-        lines.append("rates per direction")
-    if any(goal.clean is not None for row in rows for goal in row.goals):
-        lines.append("clean: only the time in which nothing kept generator or switch from running")
-    frames = [count for row in measured for count in row.lossless.values()]
-    if frames and (share := unlikely_above(min(frames))) is not None:
-        least = "" if len(frames) == 1 else "at least "
-        lines.append(
-            f"no frame lost at a lower bound: of {least}{human_count(min(frames))} sent there each "
-            f"way, so that a loss ratio above {share:.1e} is unlikely (3/n, at 95 %)"
-        )
-    references = {row.middle_latency.reference for row in rows if row.middle_latency}
-    if references:
-        lines.append(f"latency at {', '.join(sorted(references))}, all directions together")
-    if flows_differ(rows):
-        lines.append("caches of the switch: by which share of the lookups each was the answer")
-    if simulated and measured:
-        lines.append("time is that of the model")
-    return lines
 
 
 def _warnings(rows: Sequence[CaseRow]) -> dict[str, list[str]]:
@@ -86,26 +58,9 @@ def _warnings(rows: Sequence[CaseRow]) -> dict[str, list[str]]:
         if row.record is None:
             continue
         texts = [f"{flag.value}: {flag.gist}" for flag in row.record.flags]
-        for text in (*texts, *row.record.warnings, *_unclean(row)):
+        for text in (*texts, *row.record.warnings, *unclean(row)):
             found.setdefault(text, []).append(row.planned.label)
     return found
-
-
-def _unclean(row: CaseRow) -> list[str]:
-    """Say why there is no answer from clean time, where there is none."""
-    return [
-        f"no {goal.goal} from clean time: {goal.clean.reason}"
-        for goal in row.goals
-        if goal.clean is not None and goal.clean.limit is None
-    ]
-
-
-def _compliances(rows: Sequence[CaseRow]) -> dict[Compliance, list[str]]:
-    found: dict[Compliance, list[str]] = {}
-    for row in rows:
-        for item in row.record.compliance if row.record else ():
-            found.setdefault(item, []).append(row.planned.label)
-    return dict(sorted(found.items(), key=lambda pair: list(Standard).index(pair[0].standard)))
 
 
 def _compliance_line(item: Compliance) -> str:

@@ -14,19 +14,7 @@ from typing import TextIO
 
 import click
 
-KEPT = "\n\t"
-
-
-def printable(text: str) -> str:
-    """Return `text` with what is no ordinary character written out, such as an escape."""
-    if text.isprintable():
-        return text
-    return "".join(
-        one
-        if one.isprintable() or one in KEPT
-        else one.encode("unicode_escape", "surrogatepass").decode()
-        for one in text
-    )
+from vsperf.printable import printable
 
 
 def say(text: str, *, err: bool = False) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import click
 
-from vsperf.cli.output import printable
 from vsperf.errors import Location, Problem
+from vsperf.printable import printable
 
 WIDEST_LINE = 120
 

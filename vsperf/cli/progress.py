@@ -14,7 +14,6 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from vsperf.cli.answers import headlines, loss_text
 from vsperf.events import (
     CaseFinished,
     CaseStarted,
@@ -29,6 +28,7 @@ from vsperf.human import human_expected, human_fps, human_ns, human_seconds
 from vsperf.record.flags import Flag
 from vsperf.record.trial import Purpose, Trial
 from vsperf.spec.case import Case
+from vsperf.stats.answers import headlines, loss_text
 
 Mode = Literal["auto", "live", "plain", "json", "quiet"]
 LAST_TRIALS = 6

@@ -6,58 +6,20 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
-from vsperf.cli.figures_view import heading
-from vsperf.cli.summary import CaseRow
-from vsperf.record.figure import amount
-from vsperf.stats.repeats import Series, series_of
-
-MEANING = (
-    "repeats: rates are the highest loads that passed; s is the standard deviation, and the last "
-    "column holds the mean of all repeats there could be, at 95 %; ≥ where a repeat is only a "
-    "lower bound, and then nothing is averaged"
-)
+from vsperf.stats.repeated import NAMES, repeat_rows
+from vsperf.stats.summary import CaseRow
 
 
 def repeats_table(rows: Sequence[CaseRow]) -> Table | None:
     """Return what each number did over the repeats of its case; None where nothing was repeated."""
-    cases: dict[str, list[CaseRow]] = {}
-    for row in rows:
-        if row.record is not None and row.record.result is not None:
-            cases.setdefault(row.planned.id, []).append(row)
-    repeated = [group for group in cases.values() if len(group) > 1]
-    if not repeated:
+    found = repeat_rows(rows)
+    if not found:
         return None
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("case")
-    table.add_column("repeated")
-    for name in ("runs", "median", "lowest", "highest", "s", "s / mean"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("mean, 95 %", no_wrap=True)
-    for group in repeated:
-        label = group[0].planned.label
-        for series in series_of([row.result for row in group]):
-            table.add_row(label, heading(series.name), *_cells(series))
-            label = ""
+    for place, name in enumerate(NAMES):
+        words = place < 2
+        left = words or name == NAMES[-1]
+        table.add_column(name, justify="left" if left else "right", no_wrap=not words)
+    for row in found:
+        table.add_row(*row)
     return table
-
-
-def _cells(series: Series) -> list[str]:
-    def shown(value: float | None, *, is_bound: bool = False) -> str:
-        least = "≥ " if is_bound else ""
-        return "–" if value is None else f"{least}{amount(value, series.unit)}"
-
-    def ending(value: float) -> str:
-        return shown(value, is_bound=series.is_bound(value))
-
-    deviation, mean = series.deviation, series.mean
-    share = "–" if deviation is None or not mean else f"{deviation / abs(mean):.1%}"
-    ends = series.confidence
-    return [
-        f"{len(series.values)}" + (f", {len(series.bounds)} of them ≥" if series.bounds else ""),
-        shown(series.median, is_bound=series.median_is_bound),
-        ending(min(series.values)),
-        ending(max(series.values)),
-        shown(deviation),
-        share,
-        "–" if ends is None else f"{shown(ends[0])} … {shown(ends[1])}",
-    ]

@@ -2,34 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from fractions import Fraction
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from vsperf.cli.answers import another, answers, loss_text, share_text
-from vsperf.cli.figures_view import figure_tables, heading
+from vsperf.cli.figures_view import figure_tables
 from vsperf.cli.notes import OUTCOME_STYLES, criteria, notes
-from vsperf.cli.repeats_view import MEANING as REPEATS
 from vsperf.cli.repeats_view import repeats_table
-from vsperf.cli.summary import PERCENTILES, CaseRow, flows_differ
 from vsperf.cli.terminal import PlainConsole
-from vsperf.human import human_fps, human_ns, human_seconds, human_share
-from vsperf.record.result import Level
+from vsperf.stats.answers import answers, loss_text
+from vsperf.stats.columns import (
+    MOST_GOALS,
+    column_case,
+    effort_columns,
+    first_figures,
+    goal_columns,
+    goal_names,
+    hit_columns,
+    latency_columns,
+    limit_column,
+    load_columns,
+    outcome_text,
+    rate_columns,
+)
+from vsperf.stats.repeated import MEANING as REPEATS
+from vsperf.stats.summary import CaseRow
 
 WIDE = 170
 """Columns from which everything fits into one table; below, latency gets a table of its own."""
 PLAIN_WIDTH = 220
 """Columns when the output is a file or a pipe: nothing is cut there."""
 
-LEVEL_MARKS = {Level.UNCONDITIONAL: "✓", Level.CONDITIONAL: "(✓)", Level.NOT: "✗"}
-
-Column = tuple[str, Callable[[CaseRow], RenderableType]]
-MOST_GOALS = 3
-"""So many goals stand side by side; more of them get a table of their own."""
+Shown = tuple[str, Callable[[CaseRow], RenderableType]]
 GOAL_COLUMNS: tuple[tuple[str, Literal["left", "right"]], ...] = (
     ("goal", "left"),
     ("loss allowed", "right"),
@@ -58,7 +65,7 @@ def print_summary(out: Console, rows: Sequence[CaseRow], simulated: bool) -> Non
         if (goals := _goals_table(rows)) is not None:
             out.print()
             out.print(goals)
-        named, label = _column_case(rows)
+        named, label = column_case(rows)
         for table in figure_tables(rows, label, named):
             out.print()
             out.print(table)
@@ -80,25 +87,25 @@ def simulated_banner() -> Text:
     )
 
 
-def _blocks(rows: Sequence[CaseRow], width: int) -> list[list[Column]]:
+def _blocks(rows: Sequence[CaseRow], width: int) -> list[list[Shown]]:
     """Return the columns, in one table where they fit and in several that fit 80 columns."""
-    case = _column_case(rows)
-    bounds = [*_goal_columns(rows), *_load_columns(rows), *_first_figures(rows)]
-    hits = _hit_columns(rows)
-    rates = _rate_columns(rows) if any(row.rates_fps for row in rows) else []
+    case: Shown = column_case(rows)
+    bounds = [*goal_columns(rows), *load_columns(rows), *first_figures(rows)]
+    hits = hit_columns(rows)
+    rates = rate_columns(rows) if any(row.rates_fps for row in rows) else []
     if width >= WIDE:
-        limit = [] if rates else [_limit()]
-        columns = [*bounds, *hits, *rates, *limit, *_latency_columns(), *_effort_columns(rows)]
-        return [[case, *columns, _outcome()]]
+        unsaid = [] if rates else [limit_column()]
+        effort = [*latency_columns(), *effort_columns(rows)]
+        return [[case, *bounds, *hits, *rates, *unsaid, *effort, _outcome()]]
     return [
-        [case, *bounds, _limit(), _outcome()],
+        [case, *bounds, limit_column(), _outcome()],
         *([[case, *(column for column in rates if column[0] != "limit")]] if rates else []),
-        [case, *_latency_columns(), *_effort_columns(rows)],
+        [case, *latency_columns(), *effort_columns(rows)],
         *([[case, *hits]] if hits else []),
     ]
 
 
-def _table(rows: Sequence[CaseRow], columns: Sequence[Column]) -> Table:
+def _table(rows: Sequence[CaseRow], columns: Sequence[Shown]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for name, _ in columns:
         table.add_column(name, justify="left" if name in LEFT else "right", no_wrap=True)
@@ -107,41 +114,11 @@ def _table(rows: Sequence[CaseRow], columns: Sequence[Column]) -> Table:
     return table
 
 
-def _column_case(rows: Sequence[CaseRow]) -> Column:
-    """Name the cases by what tells them apart and nothing else."""
-    several = len({row.testcase for row in rows}) > 1
-    swept = any(set(row.planned.point) - {"frame_size"} for row in rows)
-    repeated = any(row.planned.repeat > 1 for row in rows)
-
-    def cell(row: CaseRow) -> str:
-        common = "" if several else f"{row.testcase}-"
-        text = row.planned.label.removeprefix(common)
-        return f"{text} #{row.planned.repeat}" if repeated else text
-
-    return ("case" if several or swept or repeated else "frame", cell)
-
-
-def _goal_columns(rows: Sequence[CaseRow]) -> list[Column]:
-    def cell(name: str) -> Callable[[CaseRow], str]:
-        def found(row: CaseRow) -> str:
-            goal = next((goal for goal in row.goals if goal.goal == name), None)
-            return "–" if goal is None else "\n".join(answers(goal))
-
-        return found
-
-    return [(name.upper(), cell(name)) for name in goal_names(rows)[:MOST_GOALS]]
-
-
-def goal_names(rows: Sequence[CaseRow]) -> list[str]:
-    """Return the names of all goals, in the order of the cases."""
-    return list(dict.fromkeys(goal.goal for row in rows for goal in row.goals))
-
-
 def _goals_table(rows: Sequence[CaseRow]) -> Table | None:
     """Return all goals below each other, where they are too many to stand side by side."""
     if len(goal_names(rows)) <= MOST_GOALS:
         return None
-    named, label = _column_case(rows)
+    named, label = column_case(rows)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column(named)
     for name, justify in GOAL_COLUMNS:
@@ -155,118 +132,10 @@ def _goals_table(rows: Sequence[CaseRow]) -> Table | None:
     return table
 
 
-def _load_columns(rows: Sequence[CaseRow]) -> list[Column]:
-    if not any(row.loads for row in rows):
-        return []
-    return [
-        ("load", lambda row: _lines(human_fps(load.load_fps) for load in row.loads)),
-        ("through", lambda row: _lines(human_fps(load.throughput_fps) for load in row.loads)),
-        ("loss", lambda row: _lines(loss_text(load.worst_loss_ratio) for load in row.loads)),
-        *([("away", _away)] if any(load.outages_ns for row in rows for load in row.loads) else []),
-    ]
-
-
-def _first_figures(rows: Sequence[CaseRow]) -> list[Column]:
-    """Show the figure that matters most; the others stand in a table of their own."""
-
-    def cell(name: str) -> Callable[[CaseRow], str]:
-        return lambda row: next((one.text for one in row.figures[:1] if one.name == name), "–")
-
-    names = dict.fromkeys(figure.name for row in rows for figure in row.figures[:1])
-    return [(heading(name), cell(name)) for name in names]
-
-
-def _away(row: CaseRow) -> str:
-    """Say how long frames stayed away after an event, at worst."""
-    return _lines(
-        human_ns(max(outage for outage in load.outages_ns if outage is not None))
-        if load.outages_ns and None not in load.outages_ns
-        else "–"
-        for load in row.loads
-    )
-
-
-def _rate_columns(rows: Sequence[CaseRow]) -> list[Column]:
-    line: list[Column] = [
-        ("% line", lambda row: _lines(share_text(row.line_share(fps)) for fps in row.rates_fps))
-    ]
-    return [
-        *([] if all(row.virtual for row in rows) else line),
-        ("Gbit/s L1", lambda row: _lines(_gigabits(row.bps(fps, 1)) for fps in row.rates_fps)),
-        ("L2", lambda row: _lines(_gigabits(row.bps(fps, 2)) for fps in row.rates_fps)),
-        _limit(),
-    ]
-
-
-def _limit() -> Column:
-    def cell(row: CaseRow) -> str:
-        if row.loads:
-            return _lines(load.limit.value for load in row.loads)
-        if not row.goals:
-            return row.record.limit or "–" if row.record else "–"
-        limits = dict.fromkeys(goal.limit.value for goal in row.goals)
-        others = (another(goal) for goal in row.goals)
-        clean = dict.fromkeys(goal.limit.value for goal in others if goal is not None)
-        return _lines(" / ".join(found) for found in (limits, clean) if found)
-
-    return ("limit", cell)
-
-
-def _latency_columns() -> list[Column]:
-    def cell(percent: float) -> Callable[[CaseRow], str]:
-        def found(row: CaseRow) -> str:
-            middle = row.middle_latency
-            return "–" if middle is None else human_ns(middle.percentiles_ns[percent])
-
-        return found
-
-    return [(f"p{percent:g}", cell(percent)) for percent in PERCENTILES]
-
-
-def _effort_columns(rows: Sequence[CaseRow]) -> list[Column]:
-    def clean(row: CaseRow) -> str:
-        shares = [Fraction(goal.clean.share) for goal in row.goals if goal.clean is not None]
-        return share_text(min(shares, default=None))
-
-    known = any(goal.clean is not None for row in rows for goal in row.goals)
-    return [
-        *([("clean", clean)] if known else []),
-        ("trials", lambda row: str(row.record.trials) if row.record else "–"),
-        ("time", lambda row: human_seconds(row.record.measured_ns / 1e9) if row.record else "–"),
-        ("compliance", _compliance_cell),
-    ]
-
-
-def _hit_columns(rows: Sequence[CaseRow]) -> list[Column]:
-    """Show which caches answered where cases differ in their flows: there they overflow."""
-    if not flows_differ(rows):
-        return []
-
-    def cell(cache: str) -> Callable[[CaseRow], str]:
-        return lambda row: human_share(row.hits.get(cache, 0.0)) if row.hits else "–"
-
-    caches = dict.fromkeys(cache for row in rows for cache in row.hits)
-    return [(cache, cell(cache)) for cache in caches]
-
-
-def _outcome() -> Column:
+def _outcome() -> Shown:
     return ("outcome", _outcome_cell)
 
 
 def _outcome_cell(row: CaseRow) -> Text:
-    if row.record is None:
-        return Text("interrupted" if row.begun else "not run", style="dim")
-    return Text(row.record.outcome.value, style=OUTCOME_STYLES[row.record.outcome])
-
-
-def _compliance_cell(row: CaseRow) -> str:
-    found = row.record.compliance if row.record else ()
-    return " · ".join(f"{item.standard.value} {LEVEL_MARKS[item.level]}" for item in found) or "–"
-
-
-def _lines(texts: Iterable[str]) -> str:
-    return "\n".join(texts) or "–"
-
-
-def _gigabits(bps: int) -> str:
-    return f"{bps / 1e9:.3f}"
+    style = OUTCOME_STYLES[row.record.outcome] if row.record is not None else "dim"
+    return Text(outcome_text(row), style=style)

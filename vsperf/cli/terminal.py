@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from vsperf.cli.output import printable
+from vsperf.printable import printable
 
 
 class PlainConsole(Console):

@@ -63,8 +63,8 @@ def _number(bound: Bound, unit: Unit, spec: CaseSpec) -> float:
 
 def _check_figure(expected: Expectation, spec: CaseSpec, figure: Figure | None) -> Check:
     """Judge the side of a figure that is certain: what was seen to hold, or not to."""
-    sign = "≤" if expected.min is None else "≥"
-    criterion = f"{expected.metric} {sign} {expected.bound}"
+    sign = "≤" if expected.at_most else "≥"
+    criterion = f"{expected.metric} {sign} {expected.asked}"
     if figure is None or figure.value is None or worst(figure.flags) is Severity.INVALID:
         why = figure.reason if figure is not None else "not measured"
         return Check(criterion=criterion, met=None, found=why)
@@ -75,7 +75,7 @@ def _check_figure(expected: Expectation, spec: CaseSpec, figure: Figure | None) 
     others = figure.limit in NOT_THE_SWITCH
     if figure.open_ended:
         high = math.inf
-    if expected.min is None:
+    if expected.at_most:
         # A time is that of whatever takes it; a rate may be higher; a loss may be somebody else's.
         if others and figure.unit in RATES:
             high = math.inf
@@ -94,7 +94,7 @@ def _check_figure(expected: Expectation, spec: CaseSpec, figure: Figure | None) 
 
 def _check_goal(expected: Expectation, spec: CaseSpec, goal: GoalResult | None) -> Check:
     least = _number(expected.bound, Unit.FPS, spec)
-    criterion = f"{expected.metric} ≥ {expected.min} ({human_fps(least)})"
+    criterion = f"{expected.metric} ≥ {expected.asked} ({human_fps(least)})"
     if goal is None or worst(goal.flags) is Severity.INVALID:
         return Check(criterion=criterion, met=None, found="not measured")
     found = human_fps(goal.lower_fps) if goal.lower_fps is not None else "none"
@@ -135,14 +135,8 @@ def _check_latency(expected: Expectation, spec: CaseSpec, latency: tuple[Trial, 
     assert expected.percentile is not None
     most_ns = _number(expected.bound, Unit.NANOSECONDS, spec)
     at = "" if expected.load is None else f" at {expected.load}"
-    criterion = f"{expected.metric}{at} ≤ {expected.max}"
-    found = [
-        (percentiles_ns(way.latency_histogram, (expected.percentile,))[expected.percentile], trial)
-        for trial in latency
-        for way in trial.directions
-        if way.latency_histogram is not None
-        and (expected.load is None or str(trial.reference).startswith(f"{expected.load} of "))
-    ]
+    criterion = f"{expected.metric}{at} ≤ {expected.asked}"
+    found = latencies_ns(expected, latency)
     if not found:
         return Check(criterion=criterion, met=None, found="latency was not measured")
     greatest, trial = max(found, key=lambda item: item[0])
@@ -156,6 +150,18 @@ def _check_latency(expected: Expectation, spec: CaseSpec, latency: tuple[Trial, 
         shown = f"{shown}, but not measured at {', '.join(missing)}"
         return Check(criterion=criterion, met=None, found=shown)
     return Check(criterion=criterion, met=met, found=shown)
+
+
+def latencies_ns(expected: Expectation, latency: Iterable[Trial]) -> list[tuple[int, Trial]]:
+    """Return what a criterion on latency is about: for each direction of each of its trials."""
+    assert expected.percentile is not None
+    return [
+        (percentiles_ns(way.latency_histogram, (expected.percentile,))[expected.percentile], trial)
+        for trial in latency
+        for way in trial.directions
+        if way.latency_histogram is not None
+        and (expected.load is None or str(trial.reference).startswith(f"{expected.load} of "))
+    ]
 
 
 def outcome_of(result: SearchResult, checks: tuple[Check, ...]) -> tuple[Outcome, str]:

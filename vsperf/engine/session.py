@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 
 from vsperf import __version__
 from vsperf.engine.readiness import require_ready
@@ -74,6 +75,7 @@ def begin(
     results: Path,
     argv: Sequence[str],
     plugins: Plugins,
+    labels: Mapping[str, str] = MappingProxyType({}),
 ) -> Session:
     """See that the machine is ready, make the folder of a new run, and write its header."""
     checks = require_ready(planned, plugins, results)
@@ -87,6 +89,7 @@ def begin(
             simulated=loaded.simulated,
             testbed=loaded.testbed,
             preset=loaded.preset,
+            labels=dict(labels),
             argv=tuple(argv),
             vsperf_version=__version__,
             environment={**environment(), "checks": checks},

@@ -19,6 +19,11 @@ from vsperf.unit import Unit
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_.]{0,31}$")]
 
 
+def heading(name: str) -> str:
+    """Write the name of a figure or of an axis for people."""
+    return name.replace("_", " ")
+
+
 def amount(value: float, unit: Unit) -> str:
     """Write a number for people."""
     match unit:

@@ -103,6 +103,11 @@ def _without_methods(line: dict[str, Any]) -> dict[str, Any]:
     return line
 
 
+def _without_labels(line: dict[str, Any]) -> dict[str, Any]:
+    """Lift version 6, in which runs had no labels."""
+    return {**line, "labels": {}} if line.get("type") == "run" else line
+
+
 MIGRATIONS: Mapping[int, Step] = MappingProxyType(
     {
         1: _without_surroundings,
@@ -110,6 +115,7 @@ MIGRATIONS: Mapping[int, Step] = MappingProxyType(
         3: _without_backlog,
         4: _without_replays,
         5: _without_methods,
+        6: _without_labels,
     }
 )
 """Version → the step that leaves it."""

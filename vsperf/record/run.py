@@ -15,6 +15,7 @@ from pydantic import Field, TypeAdapter
 from vsperf.record.base import SCHEMA_VERSION, Record
 from vsperf.record.flags import Flag
 from vsperf.record.host import Surroundings
+from vsperf.record.labels import LabelName
 from vsperf.record.limit import Limit
 from vsperf.record.plan import Plan
 from vsperf.record.result import Compliance, SearchResult
@@ -65,6 +66,8 @@ class RunHeader(Record):
     """True where the numbers come from a model."""
     testbed: str
     preset: str
+    labels: dict[LabelName, str] = Field(default_factory=dict)
+    """What the user called the run, such as the revision of the switch: `--label key=value`."""
     argv: tuple[str, ...]
     vsperf_version: str
     environment: dict[str, Any]

@@ -78,9 +78,14 @@ class CaseSpec(Spec):
                 choices = ", ".join((*metrics, *(("p50", "p99") if shares else ())))
                 raise ValueError(f"expect names the metric {metric!r}; this case has {choices}")
             if metric in metrics and metric != "loss":
-                if metric in self.search.asked() and expectation.min is None:
-                    raise ValueError(f"a criterion on the goal {metric} takes `min`, not `max`")
-                expectation.bound.read(metrics[metric])
+                if metric in self.search.asked() and expectation.at_most:
+                    told = expectation.baseline is not None
+                    wanted, wrong = ("drop", "rise") if told else ("min", "max")
+                    raise ValueError(
+                        f"a criterion on the goal {metric} takes `{wanted}`, not `{wrong}`"
+                    )
+                if expectation.known:
+                    expectation.bound.read(metrics[metric])
             if expectation.load is not None and expectation.load not in shares:
                 known = ", ".join(str(share) for share in shares)
                 raise ValueError(

@@ -56,14 +56,31 @@ class Expectation(Spec):
     """For a latency percentile: at this share of the goal; at every share when not given."""
     max_loss: Ratio | None = None
     """For `loss`: at most this in every trial of a fixed load."""
+    baseline: str | None = Field(default=None, pattern=r"^[A-Za-z][A-Za-z0-9_.-]{0,62}$")
+    """Held against the number of this baseline, with `drop` or `rise`; `vsperf baseline set` names
+    one."""
+    drop: Ratio | None = None
+    """By how much less than the baseline a goal or a figure may be, such as 3%."""
+    rise: Ratio | None = None
+    """By how much more than the baseline a latency percentile or a figure may be."""
+    held_to: Bound | None = None
+    """What the baseline's number makes of it; filled in by vsperf when a run is planned."""
     frame_size: FrameSize | None = None
     """Only for cases of this size; for all of them when not given."""
 
     @model_validator(mode="after")
     def _one_bound(self) -> Self:
-        given = [name for name in ("min", "max", "max_loss") if getattr(self, name) is not None]
+        kinds = ("min", "max", "max_loss", "baseline")
+        given = [name for name in kinds if getattr(self, name) is not None]
         if len(given) != 1:
-            raise ValueError("a criterion has exactly one of `min`, `max` and `max_loss`")
+            raise ValueError(
+                "a criterion has exactly one of `min`, `max`, `max_loss` and `baseline`"
+            )
+        if self.baseline is None:
+            self._no_baseline()
+        else:
+            self._one_change()
+            return self
         kind = "max_loss" if self.metric == "loss" else "max" if self.percentile else given[0]
         if given[0] != kind or (kind == "max_loss") != (self.metric == "loss"):
             wanted = "`min` or `max`" if given[0] == kind else f"`{kind}`"
@@ -74,12 +91,49 @@ class Expectation(Spec):
             self.bound.read(Unit.NANOSECONDS)
         return self
 
+    def _no_baseline(self) -> None:
+        """Refuse what only a baseline gives a meaning."""
+        for name in ("drop", "rise", "held_to"):
+            if getattr(self, name) is not None:
+                raise ValueError(f"`{name}` refers to a `baseline`, and none is given")
+
+    def _one_change(self) -> None:
+        """Refuse a baseline with more or less than one change that it allows."""
+        if (self.drop is None) == (self.rise is None):
+            raise ValueError("a criterion on a baseline has either `drop` or `rise`")
+        if self.metric == "loss":
+            raise ValueError("a criterion on loss takes `max_loss`, not `baseline`")
+        if self.percentile is not None and self.rise is None:
+            raise ValueError(f"a criterion on {self.metric} takes `rise`, not `drop`")
+        if self.drop is not None and self.drop.value >= 1:
+            raise ValueError("a `drop` of 100% or more leaves nothing to ask for")
+        if self.load is not None and self.percentile is None:
+            raise ValueError("`load` says where latency is measured, and fits no other metric")
+
+    @property
+    def at_most(self) -> bool:
+        """Whether the metric must not be more than its bound; else it must not be less."""
+        return self.max is not None or self.rise is not None
+
+    @property
+    def known(self) -> bool:
+        """Whether it is known what the metric is held against; a baseline has to be looked up."""
+        return self.baseline is None or self.held_to is not None
+
     @property
     def bound(self) -> Bound:
         """What the metric is held against, where it is not a loss."""
-        bound = self.min or self.max
-        assert bound is not None  # by the model
+        bound = self.min or self.max or self.held_to
+        assert bound is not None  # by the model, once a baseline is looked up
         return bound
+
+    @property
+    def asked(self) -> str:
+        """The bound as it was asked for, for people."""
+        if self.baseline is None:
+            return str(self.bound)
+        change = f"− {self.drop}" if self.rise is None else f"+ {self.rise}"
+        return f"{self.bound}, {self.baseline} {change}"
 
     @property
     def percentile(self) -> float | None:

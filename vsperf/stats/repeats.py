@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from vsperf.record.flags import Severity, worst
 from vsperf.record.result import SearchResult
+from vsperf.stats.findings import findings_of
 from vsperf.unit import Unit
 
 STUDENT_95 = (
@@ -83,8 +83,8 @@ def series_of(results: Sequence[SearchResult]) -> tuple[Series, ...]:
     """
     found: dict[tuple[str, Unit], list[tuple[float, bool]]] = {}
     for result in results:
-        for name, unit, value, is_bound in _numbers(result):
-            found.setdefault((name, unit), []).append((value, is_bound))
+        for one in findings_of(result):
+            found.setdefault((one.name, one.unit), []).append((one.value, one.open_ended))
     return tuple(
         Series(
             name,
@@ -94,19 +94,6 @@ def series_of(results: Sequence[SearchResult]) -> tuple[Series, ...]:
         )
         for (name, unit), pairs in found.items()
     )
-
-
-def _numbers(result: SearchResult) -> Iterator[tuple[str, Unit, float, bool]]:
-    """Yield each number, and whether it is only known to be as high or higher."""
-    for goal in result.goals:
-        if goal.lower_fps is not None and worst(goal.flags) is not Severity.INVALID:
-            yield goal.goal, Unit.FPS, goal.lower_fps, goal.upper_fps is None
-    for load in result.loads if not result.figures else ():
-        yield f"through at {load.load_fps} fps", Unit.FPS, load.throughput_fps, False
-    for figure in result.figures:
-        if figure.value is not None and worst(figure.flags) is not Severity.INVALID:
-            value = figure.value if not figure.open_ended else figure.lower or 0
-            yield figure.name, figure.unit, value, figure.open_ended
 
 
 def unlikely_above(frames: int) -> float | None:

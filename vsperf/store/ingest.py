@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from vsperf.errors import Problem, StoreError
-from vsperf.quantity import UnitError
 from vsperf.record.run import (
     LINE,
     CaseRecord,
@@ -26,15 +25,15 @@ from vsperf.record.run import (
 )
 from vsperf.store import lines
 from vsperf.store.folders import RECORDS
+from vsperf.store.planned import flows_of, frame_bytes_of, name_of, tags_of
 from vsperf.store.reader import header_version, parse_lines
-from vsperf.units import Count, FrameSize
 
 TABLES = """
 CREATE TABLE runs (
     run TEXT PRIMARY KEY, inode INTEGER, size INTEGER, mtime_ns INTEGER,
     read_bytes INTEGER, read_lines INTEGER, read_crc INTEGER, version INTEGER, problem TEXT,
     started_at TEXT, testbed TEXT, preset TEXT, simulated INTEGER, vsperf_version TEXT,
-    cases INTEGER, exit_code INTEGER
+    cases INTEGER, exit_code INTEGER, labels TEXT
 ) WITHOUT ROWID;
 CREATE TABLE cases (
     run TEXT, key TEXT, position INTEGER, id TEXT, label TEXT, testcase TEXT, tags TEXT,
@@ -151,7 +150,7 @@ class _Rows:
     def _header(self, header: RunHeader) -> None:
         self._database.execute(
             "UPDATE runs SET started_at = ?, testbed = ?, preset = ?, simulated = ?, "
-            "vsperf_version = ?, cases = ? WHERE run = ?",
+            "vsperf_version = ?, cases = ?, labels = ? WHERE run = ?",
             (
                 header.started_at,
                 header.testbed,
@@ -159,6 +158,7 @@ class _Rows:
                 header.simulated,
                 header.vsperf_version,
                 len(header.cases),
+                json.dumps(header.labels),
                 self._run,
             ),
         )
@@ -192,32 +192,19 @@ class _Rows:
 
 
 def _case_values(run: str, position: int, case: PlannedCase) -> dict[str, Any]:
-    spec = case.spec
-    traffic = spec.get("traffic")
-    traffic = traffic if isinstance(traffic, dict) else {}
-    tags = spec.get("tags")
-    tags = [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []
     return {
         "run": run,
         "key": case.key,
         "position": position,
         "id": case.id,
         "label": case.label,
-        "testcase": str(spec.get("name", case.label)),
-        "tags": json.dumps(tags),
-        "frame_size": _quantity(FrameSize, traffic.get("frame_size")),
-        "flows": _quantity(Count, traffic.get("flows")),
+        "testcase": name_of(case),
+        "tags": json.dumps(tags_of(case)),
+        "frame_size": frame_bytes_of(case),
+        "flows": flows_of(case),
         "repeat": case.repeat,
         "attempt": 0,
     }
-
-
-def _quantity(kind: type[FrameSize] | type[Count], text: object) -> int | None:
-    try:
-        value = kind.parse(text)
-    except UnitError:
-        return None
-    return value.bytes if isinstance(value, FrameSize) else value.value
 
 
 def _insert(database: sqlite3.Connection, table: str, values: dict[str, Any]) -> None:

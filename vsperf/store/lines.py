@@ -54,6 +54,13 @@ class Lines:
         self.count, self.whole_bytes, self.crc = count, whole_bytes, crc
         return True
 
+    def between(self, begin: int, end: int) -> Iterator[bytes]:
+        """Yield the lines between two places that are known to be ends of whole lines."""
+        self._file.seek(begin)
+        while begin < end and (line := self._next()):
+            begin += len(line)
+            yield line[:-1]
+
     def __iter__(self) -> Iterator[bytes]:
         line = self._next()
         while line:

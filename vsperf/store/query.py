@@ -36,6 +36,8 @@ class Filter:
     testbed: str | None = None
     preset: str | None = None
     tag: str | None = None
+    labels: tuple[tuple[str, str], ...] = ()
+    """Names and values that a run has to have, each of them."""
     simulated: bool | None = None
     since: str | None = None
     """Runs begun on this day or later (UTC), such as 2026-11-01; a time may follow."""
@@ -62,6 +64,9 @@ class Filter:
         if self.tag is not None:
             parts.append("EXISTS (SELECT 1 FROM json_each(c.tags) WHERE value = ?)")
             values.append(self.tag)
+        for label in self.labels:
+            parts.append("EXISTS (SELECT 1 FROM json_each(r.labels) WHERE key = ? AND value = ?)")
+            values += label
         if self.since is not None:
             parts.append("r.started_at >= ?")
             values.append(_date(self.since))
@@ -85,6 +90,8 @@ class RunEntry:
     """How many cases ended how, in the order of `Outcome`; cases without an end are left out."""
     exit_code: int | None
     """None while the run has not come to its end."""
+    labels: dict[str, str]
+    """What the user called it."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the entry as plain data."""
@@ -114,6 +121,8 @@ class CaseEntry:
     """How often it was begun."""
     record: CaseRecord | None
     """None if it has not come to an end."""
+    labels: dict[str, str]
+    """What the user called its run."""
 
     @property
     def outcome(self) -> Outcome | None:
@@ -148,7 +157,7 @@ class CaseEntry:
     def as_json(self) -> dict[str, Any]:
         """Return the entry as plain data; what is not known is null."""
         fields = ("run", "started_at", "testbed", "preset", "simulated", "key", "id", "label")
-        more = ("testcase", "tags", "frame_size", "flows", "repeat", "attempt")
+        more = ("testcase", "tags", "frame_size", "flows", "repeat", "attempt", "labels")
         record = (
             self.record.model_dump(mode="json", exclude={"type", "case"}) if self.record else {}
         )
@@ -166,29 +175,21 @@ def find_runs(database: sqlite3.Connection, results: Path, wanted: Filter) -> It
     where, values = wanted.conditions()
     rows = database.execute(
         "SELECT r.run, r.started_at, r.testbed, r.preset, r.simulated, r.vsperf_version, "  # noqa: S608
-        "r.cases, r.exit_code, (SELECT json_group_array(outcome) FROM cases "
-        "WHERE run = r.run AND outcome IS NOT NULL) "
+        "r.cases, r.exit_code, r.labels, (SELECT json_group_array(outcome) FROM cases "
+        "WHERE run = r.run AND outcome IS NOT NULL) AS outcomes "
         f"FROM runs r LEFT JOIN cases c USING (run) WHERE {where} "
         "GROUP BY r.run ORDER BY r.started_at DESC, r.run DESC LIMIT ?",
         (*values, _limit(wanted)),
     )
-    for run, started_at, testbed, preset, simulated, version, cases, exit_code, ended in rows:
-        outcomes = json.loads(ended)
-        yield RUN_ENTRY.validate_python(
-            {
-                "run": run,
-                "folder": results / run,
-                "state": _state(results / run, exit_code),
-                "started_at": started_at,
-                "testbed": testbed,
-                "preset": preset,
-                "simulated": simulated,
-                "vsperf_version": version,
-                "cases": cases,
-                "outcomes": {o.value: outcomes.count(o) for o in Outcome if o.value in outcomes},
-                "exit_code": exit_code,
-            }
-        )
+    names = [column[0] for column in rows.description]
+    for row in rows:
+        found = dict(zip(names, row, strict=True))
+        ended = json.loads(found["outcomes"])
+        found["outcomes"] = {o.value: ended.count(o) for o in Outcome if o.value in ended}
+        found["labels"] = json.loads(found["labels"])
+        found["folder"] = results / found["run"]
+        found["state"] = _state(found["folder"], found["exit_code"])
+        yield RUN_ENTRY.validate_python(found)
 
 
 def find_cases(database: sqlite3.Connection, wanted: Filter) -> Iterator[CaseEntry]:
@@ -196,7 +197,7 @@ def find_cases(database: sqlite3.Connection, wanted: Filter) -> Iterator[CaseEnt
     where, values = wanted.conditions()
     rows = database.execute(
         "SELECT r.run, r.started_at, r.testbed, r.preset, r.simulated, c.key, c.id, c.label, "  # noqa: S608
-        "c.testcase, c.tags, c.frame_size, c.flows, c.repeat, c.attempt, c.record "
+        "c.testcase, c.tags, c.frame_size, c.flows, c.repeat, c.attempt, c.record, r.labels "
         f"FROM runs r JOIN cases c USING (run) WHERE {where} "
         "ORDER BY r.started_at DESC, r.run DESC, c.position LIMIT ?",
         (*values, _limit(wanted)),
@@ -205,6 +206,7 @@ def find_cases(database: sqlite3.Connection, wanted: Filter) -> Iterator[CaseEnt
     for row in rows:
         found = dict(zip(names, row, strict=True))
         found["tags"] = json.loads(found["tags"])
+        found["labels"] = json.loads(found["labels"])
         if found["record"] is not None:
             found["record"] = CaseRecord.model_validate_json(found["record"])
         yield CASE_ENTRY.validate_python(found)

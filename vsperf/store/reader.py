@@ -6,7 +6,6 @@ import enum
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -130,20 +129,9 @@ def read_run(folder: Path) -> StoredRun:
     being_written = is_locked(path)
     with lines.opened(path) as found:
         whole = iter(found)
-        first = next(whole, None)
-        if first is None:
-            raise StoreError(
-                f"{folder.name} holds no measurement",
-                where=Location(str(path), 1),
-                why="the run was killed before its header was written",
-                fix=f"the folder can be deleted: {folder}",
-            )
-        version = header_version(path, first)
-        parsed = parse_lines(path, chain([first], whole), version)
-        header = next(parsed)
-        if not isinstance(header, RunHeader):
-            raise StoreError("the first line is not a header", where=Location(str(path), 1))
+        header, version = read_header(path, whole)
         collector = _Collector(path, {case.key: [] for case in header.cases})
+        parsed = parse_lines(path, whole, version, first=2)
         for number, line in enumerate(parsed, start=2):
             collector.add(number, line)
     return StoredRun(
@@ -159,6 +147,23 @@ def read_run(folder: Path) -> StoredRun:
         torn=bool(found.torn),
         being_written=being_written,
     )
+
+
+def read_header(path: Path, whole: Iterator[bytes]) -> tuple[RunHeader, int]:
+    """Take the header off the lines of a file; return it and the version the file is written in."""
+    first = next(whole, None)
+    if first is None:
+        raise StoreError(
+            f"{path.parent.name} holds no measurement",
+            where=Location(str(path), 1),
+            why="the run was killed before its header was written",
+            fix=f"the folder can be deleted: {path.parent}",
+        )
+    version = header_version(path, first)
+    header = next(parse_lines(path, [first], version))
+    if not isinstance(header, RunHeader):
+        raise StoreError("the first line is not a header", where=Location(str(path), 1))
+    return header, version
 
 
 def header_version(path: Path, first_line: bytes) -> int:
@@ -251,9 +256,14 @@ class _Collector:
         return self.attempts[key]
 
     def _disorder(self, number: int, what: str) -> StoreError:
-        return StoreError(
-            "the records contradict each other",
-            where=Location(str(self.path), number),
-            why=f"the line holds {what}",
-            fix="restore the file from a copy; vsperf itself never changes a written line",
-        )
+        return contradiction(self.path, number, what)
+
+
+def contradiction(path: Path, number: int, what: str) -> StoreError:
+    """Return the error for an order of lines that no run can have written."""
+    return StoreError(
+        "the records contradict each other",
+        where=Location(str(path), number),
+        why=f"the line holds {what}",
+        fix="restore the file from a copy; vsperf itself never changes a written line",
+    )

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import click
 
-from vsperf.cli.output import printable
 from vsperf.cli.selection import json_option, library, results_option
 from vsperf.errors import ExitCode
 from vsperf.host.doctor.examine import checks, examine
@@ -26,6 +25,7 @@ from vsperf.host.doctor.finding import (
     warning,
 )
 from vsperf.plugins import Plugins
+from vsperf.printable import printable
 
 MARKS = {
     Status.OK: ("✓", "green"),

@@ -8,62 +8,8 @@ import json
 import click
 
 from vsperf.errors import ExitCode, UsageError
-from vsperf.record.flags import Flag, Severity
-from vsperf.record.limit import Limit
-from vsperf.record.result import Level, Standard
-from vsperf.record.run import Outcome
-
-SEVERITIES = {
-    Severity.NOTE: "the numbers stand",
-    Severity.SUSPECT: "the numbers stand, with a reservation",
-    Severity.INVALID: "the numbers are not used",
-}
-LIMITS = {
-    Limit.DUT: "The switch lost frames that were really sent: this is its capacity.",
-    Limit.GUEST: "Most frames ended in the virtual machines, or before their full rings. The "
-    "switch may do better with faster machines.",
-    Limit.GENERATOR: "The generator could not send more. The switch may do better.",
-    Limit.LINK: "The line rate was reached without loss. The switch may do better.",
-    Limit.HOST: "What made trials fail was lost while the machine kept generator or switch from "
-    "running, so it says nothing on the switch. The answer from clean time is without it.",
-    Limit.UNCOUNTED: "Frames went missing, and no counter of switch or machines says where. The "
-    "switch may do better, or something beside it drops frames.",
-    Limit.SETTING: "The highest load that the settings allow (`search.max_load`) passed.",
-    Limit.BUDGET: "The time given ended before the limit was found.",
-    Limit.UNKNOWN: "The trials contradict each other; the flags say how.",
-}
-OUTCOMES = {
-    Outcome.PASS: "It was measured, and every criterion of `expect:` was met.",
-    Outcome.FAIL: "It was measured, and a criterion was missed.",
-    Outcome.INVALID: "It ran, but its number cannot be trusted, or cannot answer a criterion.",
-    Outcome.ERROR: "A component failed before there was a number.",
-    Outcome.SKIP: "It was not run, for the reason given.",
-    Outcome.ABORTED: "It was interrupted; `vsperf run --resume RUN` runs it again.",
-}
-TIMES = {
-    "clean": "Time in which nothing kept the generator or the switch from running. A trial is "
-    "counted in slots of about 3 ms. Left out are those in which the generator did not run for "
-    "100 µs or more, those in which no frame came for as long if the kernel says that polling "
-    "threads behind it did not run for all of such time in the search, and one slot on each side, "
-    "whatever they lost. What is left is searched like any other time, until it fills what the "
-    "goal asks for; where less than half is left, there is no such answer. Standards are held "
-    "against the answer from all time.",
-}
-STANDARDS = {
-    Standard.RFC2544: "Benchmarking methodology: constant loads, 60 s trials, no loss at all.",
-    Standard.RFC2889: "Benchmarking of LAN switches: forwarding rate, addresses, broadcast.",
-    Standard.RFC6201: "Reset time: how long nothing is forwarded, by loss and by time stamps.",
-    Standard.RFC8219: "Latency as a distribution: typical, worst case, and its variation.",
-    Standard.RFC9004: "Back-to-back frames: the longest burst without loss, and the buffer.",
-    Standard.RFC9971: "MLRsearch: several loss ratios in one search, from short trials to long. A "
-    "result is irregular where only one of its bounds was found, and is named so.",
-    Standard.TST009: "ETSI GS NFV-TST 009: binary search with loss verification.",
-}
-LEVELS = {
-    Level.UNCONDITIONAL: "Every must and should of the standard is met.",
-    Level.CONDITIONAL: "Every must is met; the deviations list the shoulds that are not.",
-    Level.NOT: "The deviations change what the number means.",
-}
+from vsperf.record.flags import Flag
+from vsperf.record.meaning import LEVELS, LIMITS, OUTCOMES, SEVERITIES, STANDARDS, TIMES
 
 
 def topics() -> dict[str, dict[str, str]]:

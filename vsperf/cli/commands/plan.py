@@ -6,13 +6,22 @@ import json
 import shlex
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 
 import click
 from rich.console import Console
 
 from vsperf.cli.drawing import draw
-from vsperf.cli.selection import hidden_by, hidden_text, json_option, load, selects_cases
+from vsperf.cli.selection import (
+    hidden_by,
+    hidden_text,
+    json_option,
+    load,
+    results_option,
+    selects_cases,
+)
 from vsperf.cli.tables import console, simulated_banner
+from vsperf.engine.baselines import with_baselines
 from vsperf.engine.run import Planned, plan_cases
 from vsperf.errors import ExitCode
 from vsperf.human import human_expected, human_fps
@@ -30,12 +39,14 @@ from vsperf.spec.loader import Request
     "  vsperf plan pvp_tput --vnf process\n"
 )
 @selects_cases
+@results_option
 @json_option
-def command(request: Request, as_json: bool) -> int:
+def command(request: Request, results: Path, as_json: bool) -> int:
     """Print the topology, each step, and the time that the selected testcases would take."""
     plugins = Plugins.load()
     loaded = load(request, plugins)
-    print_plans(plan_cases(loaded.cases, plugins), as_json)
+    cases = with_baselines(loaded.cases, results)
+    print_plans(plan_cases(cases, plugins), as_json)
     if not as_json and (line := hidden_text(hidden_by(loaded))) is not None:
         console().print(line, style="yellow", markup=False, soft_wrap=True)
     return ExitCode.OK

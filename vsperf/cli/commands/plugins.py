@@ -6,8 +6,8 @@ import json
 
 import click
 
-from vsperf.cli.output import printable
 from vsperf.plugins import GROUPS, Plugins
+from vsperf.printable import printable
 
 
 @click.command(epilog="Examples:\n\n\b\n  vsperf plugins\n  vsperf plugins --json\n")

@@ -10,13 +10,14 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from vsperf.cli.answers import headlines
 from vsperf.cli.notes import OUTCOME_STYLES
 from vsperf.cli.output import say
 from vsperf.cli.selection import complete_testcase, json_option, results_option
 from vsperf.cli.tables import console
 from vsperf.errors import ExitCode
+from vsperf.record.labels import labels_text, parse_labels
 from vsperf.record.run import Outcome
+from vsperf.stats.answers import headlines
 from vsperf.store.index import CaseEntry, Filter, Index, RunEntry
 
 LIMIT = 50
@@ -27,7 +28,7 @@ LIMIT = 50
     epilog="Examples:\n\n\b\n  vsperf results                          # runs, newest first\n"
     "  vsperf results latest                   # cases of the last run\n"
     "  vsperf results --testcase 'phy2phy_*' --outcome FAIL --since 2026-11-01\n"
-    "  vsperf results --cases --json\n"
+    "  vsperf results --label revision=4f2c1ab --cases --json\n"
 )
 @click.argument("run", required=False)
 @click.option("--cases", is_flag=True, help="List cases instead of runs.")
@@ -41,6 +42,9 @@ LIMIT = 50
 )
 @click.option("--testbed", metavar="NAME", help="Only this testbed.")
 @click.option("--tag", help="Only testcases with this tag.")
+@click.option(
+    "--label", "labels", multiple=True, metavar="KEY=VALUE", help="Only runs with this label."
+)
 @click.option("--since", metavar="DATE", help="Only runs from this day on, such as 2026-11-01.")
 @click.option(
     "--limit", type=click.IntRange(1), help="Show at most so many.  [default: 50; JSON: all]"
@@ -54,6 +58,7 @@ def command(
     outcome: str | None,
     testbed: str | None,
     tag: str | None,
+    labels: tuple[str, ...],
     since: str | None,
     limit: int | None,
     results: Path,
@@ -73,6 +78,7 @@ def command(
             outcome=Outcome(outcome) if outcome else None,
             testbed=testbed,
             tag=tag,
+            labels=tuple(parse_labels(labels).items()),
             since=since,
             limit=None if shown is None else shown + 1,
         )
@@ -95,7 +101,9 @@ def command(
 
 
 def _runs(entries: Sequence[RunEntry]) -> Table:
-    table = _table("run", "testbed", "preset", "cases", "outcomes", "state")
+    named = any(entry.labels for entry in entries)
+    more = ("labels",) if named else ()
+    table = _table("run", "testbed", "preset", "cases", "outcomes", "state", *more)
     for entry in entries:
         outcomes = ", ".join(f"{count} {name}" for name, count in entry.outcomes.items())
         table.add_row(
@@ -105,6 +113,7 @@ def _runs(entries: Sequence[RunEntry]) -> Table:
             str(entry.cases),
             outcomes or "–",
             entry.state,
+            *([labels_text(entry.labels)] if named else []),
         )
     return table
 

@@ -23,12 +23,14 @@ from vsperf.cli.selection import (
 )
 from vsperf.cli.signals import SignalWatch
 from vsperf.cli.tables import console
+from vsperf.engine.baselines import with_baselines
 from vsperf.engine.run import Manner, plan_cases
 from vsperf.engine.session import Session, begin, take_up
 from vsperf.errors import ExitCode, UsageError
 from vsperf.events import Event
 from vsperf.human import human_seconds
 from vsperf.plugins import Plugins
+from vsperf.record.labels import parse_labels
 from vsperf.spec.loader import Loaded, Request
 from vsperf.store.folders import RECORDS, resolve, run_folders
 from vsperf.store.reader import read_run
@@ -47,6 +49,7 @@ def complete_run(ctx: click.Context, param: click.Parameter, incomplete: str) ->
     "  vsperf run phy2phy_tput --set traffic.frame_size=64B --repeat 5\n"
     "  vsperf run 'phy2phy_*' --preset standard --budget 2h\n"
     "  vsperf run phy2phy_tput --testbed sim\n"
+    "  vsperf run phy2phy_tput --label revision=$(git -C ovs rev-parse --short HEAD)\n"
     "  vsperf run pvp_tput --vnf process            # no guest: a process forwards\n"
     "  vsperf run phy2phy_tput --mode trafficgen    # through a device that others deployed\n"
     "  vsperf run --resume latest\n"
@@ -57,6 +60,13 @@ def complete_run(ctx: click.Context, param: click.Parameter, incomplete: str) ->
     type=QuantityType(Duration),
     metavar="TIME",
     help="Time for all trials, such as 30m.",
+)
+@click.option(
+    "--label",
+    "labels",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="What to call the run, such as revision=4f2c1ab; stored with it. May be repeated.",
 )
 @click.option("--keep", is_flag=True, help="Leave the deployment up after the last case.")
 @click.option(
@@ -78,6 +88,7 @@ def complete_run(ctx: click.Context, param: click.Parameter, incomplete: str) ->
 def command(
     request: Request,
     budget: Duration | None,
+    labels: tuple[str, ...],
     keep: bool,
     recalibrate: bool,
     dry_run: bool,
@@ -95,18 +106,20 @@ def command(
     plugins = Plugins.load()
     argv = sys.argv[1:]
     if resume is not None:
-        _refuse_selection(request)
+        _refuse_selection(request, labels)
         folder = resolve(results, resume)
         refuse_foreign(folder / RECORDS, foreign=request.foreign)
         session = take_up(folder, plugins, argv)
     else:
+        named = parse_labels(labels)
         loaded = load(request, plugins)
         _refuse_keep(keep, loaded)
+        loaded = replace(loaded, cases=with_baselines(loaded.cases, results))
         planned = plan_cases(loaded.cases, plugins)
         if dry_run:
             print_plans(planned, as_json)
             return ExitCode.OK
-        session = begin(loaded, planned, results, argv, plugins)
+        session = begin(loaded, planned, results, argv, plugins, named)
     _warn_of_budget(session, budget)
     interruption: KeyboardInterrupt | None = None
     code = ExitCode.OK
@@ -146,10 +159,10 @@ class _Quietly:
             self.display = None
 
 
-def _refuse_selection(request: Request) -> None:
-    if replace(request, foreign=False) != Request(()):
+def _refuse_selection(request: Request, labels: tuple[str, ...]) -> None:
+    if labels or replace(request, foreign=False) != Request(()):
         raise UsageError(
-            "--resume goes on with a run as it was planned, and takes no other selection",
+            "--resume goes on with a run as it was planned, and takes no other selection or label",
             fix="give --resume RUN alone, or start a new run",
         )
 

@@ -16,7 +16,6 @@ from rich.table import Table
 from rich.text import Text
 
 from vsperf.cli.account import account_table
-from vsperf.cli.answers import reasons
 from vsperf.cli.chain_view import MEANING, chain_tables
 from vsperf.cli.progress import trial_line
 from vsperf.cli.seconds_view import write_seconds
@@ -28,15 +27,17 @@ from vsperf.cli.selection import (
     overrides_cases,
     results_option,
 )
-from vsperf.cli.summary import CaseRow, hit_shares, latency_rows, lossless_frames
 from vsperf.cli.tables import console, print_summary, simulated_banner
 from vsperf.cli.threads_view import MEANING as THREADS_MEANING
 from vsperf.cli.threads_view import threads_table
 from vsperf.errors import ExitCode, Location, StoreError, UsageError, VsperfError
 from vsperf.human import human_fps, human_ns
 from vsperf.plugins import Plugins
+from vsperf.record.labels import labels_text
 from vsperf.spec.loader import Request
 from vsperf.spec.topology import Topology
+from vsperf.stats.answers import reasons
+from vsperf.stats.summary import CaseRow
 from vsperf.store.folders import RECORDS, resolve, run_folders
 from vsperf.store.reader import RunState, StoredCase, StoredRun, read_run
 from vsperf.store.seconds import seconds_of
@@ -199,14 +200,7 @@ def rows_of(stored: StoredRun) -> list[CaseRow]:
 
 
 def _row(stored: StoredRun, case: StoredCase) -> CaseRow:
-    row = CaseRow(
-        case.planned,
-        case.record,
-        latency_rows(case.trials),
-        bool(case.attempts),
-        lossless_frames(case.record, case.trials),
-        hit_shares(case.trials),
-    )
+    row = CaseRow.of(case.planned, case.record, case.trials, begun=bool(case.attempts))
     with _understanding(stored):  # touches all that the record must hold to be shown
         row.as_json()
         row.virtual  # noqa: B018
@@ -248,6 +242,8 @@ def print_run(stored: StoredRun) -> None:
         f"started {header.started_at}",
         soft_wrap=True,
     )
+    if header.labels:
+        out.print(f"labels: {labels_text(header.labels)}", soft_wrap=True)
     print_summary(out, rows_of(stored), header.simulated)
     if stored.state is RunState.INTERRUPTED:
         left = len(stored.unfinished())

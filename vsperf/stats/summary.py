@@ -1,4 +1,4 @@
-"""What a run found, as rows of plain values: computed once, shown by tables and by JSON alike."""
+"""What a run found, as rows of plain values: computed once, shown in many ways."""
 
 from __future__ import annotations
 
@@ -45,6 +45,25 @@ class CaseRow:
 
     hits: Mapping[str, float] = field(default_factory=dict)
     """Shares of the lookups by the cache of the switch that answered them, as far as counted."""
+
+    @classmethod
+    def of(
+        cls,
+        planned: PlannedCase,
+        record: CaseRecord | None,
+        trials: Sequence[Trial],
+        *,
+        begun: bool = True,
+    ) -> CaseRow:
+        """Return the row of a case from what is stored of its last attempt."""
+        return cls(
+            planned,
+            record,
+            latency_rows(trials),
+            begun,
+            lossless_frames(record, trials),
+            hit_shares(trials),
+        )
 
     @property
     def testcase(self) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from vsperf.cli.figures_view import heading
-from vsperf.cli.summary import CaseRow
 from vsperf.human import human_fps, human_share
+from vsperf.record.figure import heading
 from vsperf.record.flags import Flag, Severity, worst
 from vsperf.record.result import GoalResult, SearchResult
+from vsperf.stats.summary import CaseRow
 
 
 def interval(goal: GoalResult) -> str:

@@ -1,0 +1,127 @@
+"""Names for runs: kept whole or not at all, and never believed blindly."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from stored_runs import store_finished
+
+from vsperf.errors import StoreError, UsageError
+from vsperf.store.baselines import (
+    FOLDER,
+    baselines,
+    read_baseline,
+    remove_baseline,
+    set_baseline,
+)
+from vsperf.store.folders import run_folders
+
+
+@pytest.fixture(name="folder")
+def fixture_folder(tmp_path: Path) -> Path:
+    return store_finished(tmp_path)
+
+
+def test_a_name_stands_for_a_run_until_it_is_set_anew(tmp_path: Path, folder: Path) -> None:
+    other = store_finished(tmp_path, "2026-11-21-phy2phy_tput-aaaa")
+    set_baseline(tmp_path, "main", other)
+    set_baseline(tmp_path, "main", folder)
+    assert read_baseline(tmp_path, "main").folder == folder
+    assert [(one.name, one.run) for one in baselines(tmp_path)] == [("main", folder.name)]
+
+
+def test_results_that_are_moved_keep_their_baselines(tmp_path: Path) -> None:
+    before, after = tmp_path / "before", tmp_path / "after"
+    set_baseline(before, "main", store_finished(before))
+    before.rename(after)
+    assert read_baseline(after, "main").there
+
+
+def test_a_run_elsewhere_can_be_one(tmp_path: Path, folder: Path) -> None:
+    set_baseline(tmp_path / "results", "main", folder)
+    assert read_baseline(tmp_path / "results", "main").folder == folder
+
+
+def test_baselines_are_no_runs(tmp_path: Path, folder: Path) -> None:
+    set_baseline(tmp_path, "main", folder)
+    assert run_folders(tmp_path) == (folder,)
+
+
+def test_whoever_is_killed_while_setting_one_leaves_the_old_one(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_baseline(tmp_path, "main", folder)
+
+    def killed(descriptor: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", killed)
+    with pytest.raises(KeyboardInterrupt):
+        set_baseline(tmp_path, "main", store_finished(tmp_path, "2026-11-21-phy2phy_tput-aaaa"))
+    assert read_baseline(tmp_path, "main").folder == folder
+    assert [path.name for path in (tmp_path / FOLDER).iterdir()] == ["main.json"]
+
+
+def test_what_a_killed_process_left_is_no_baseline(tmp_path: Path, folder: Path) -> None:
+    set_baseline(tmp_path, "main", folder)
+    (tmp_path / FOLDER / ".main.json.0123456789abcdef").write_text("{")
+    assert [one.name for one in baselines(tmp_path)] == ["main"]
+
+
+def test_a_removed_one_is_gone_and_its_run_stays(tmp_path: Path, folder: Path) -> None:
+    set_baseline(tmp_path, "main", folder)
+    remove_baseline(tmp_path, "main")
+    assert baselines(tmp_path) == ()
+    assert folder.is_dir()
+    with pytest.raises(UsageError, match="no baseline 'main'"):
+        remove_baseline(tmp_path, "main")
+
+
+def test_one_that_there_is_not_is_refused_with_those_that_there_are(
+    tmp_path: Path, folder: Path
+) -> None:
+    set_baseline(tmp_path, "main", folder)
+    with pytest.raises(UsageError, match="no baseline 'mainn'") as caught:
+        read_baseline(tmp_path, "mainn")
+    assert caught.value.problems[0].fix == "did you mean main?"
+
+
+def test_a_run_that_is_gone_is_told(tmp_path: Path, folder: Path) -> None:
+    set_baseline(tmp_path, "main", folder)
+    (folder / "records.jsonl").unlink()
+    assert [one.there for one in baselines(tmp_path)] == [False]
+    with pytest.raises(UsageError, match="the run of the baseline main is gone"):
+        read_baseline(tmp_path, "main")
+
+
+@pytest.mark.parametrize("name", ["", "../main", ".main", "a/b", "a\n", "7", "x" * 64])
+def test_a_name_is_never_a_path(tmp_path: Path, folder: Path, name: str) -> None:
+    for action in (
+        lambda: set_baseline(tmp_path, name, folder),
+        lambda: remove_baseline(tmp_path, name),
+    ):
+        with pytest.raises(UsageError, match="cannot be the name of a baseline"):
+            action()
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[]", b"{}", b'{"run": 7, "set_at": ""}', b"[" * 9000, b"\xff"]
+)
+def test_a_damaged_one_is_told_and_can_be_set_anew(
+    tmp_path: Path, folder: Path, content: bytes
+) -> None:
+    set_baseline(tmp_path, "main", folder)
+    (tmp_path / FOLDER / "main.json").write_bytes(content)
+    with pytest.raises(StoreError, match="cannot be read"):
+        read_baseline(tmp_path, "main")
+    set_baseline(tmp_path, "main", folder)
+    assert read_baseline(tmp_path, "main").there
+
+
+def test_a_link_is_not_followed(tmp_path: Path, folder: Path) -> None:
+    set_baseline(tmp_path, "other", folder)
+    (tmp_path / FOLDER / "main.json").symlink_to("other.json")
+    with pytest.raises(StoreError, match="cannot be read"):
+        read_baseline(tmp_path, "main")

@@ -1,0 +1,128 @@
+"""Frames per second against frame size: what is a point, what is a line, what is a ceiling."""
+
+from __future__ import annotations
+
+import pytest
+from figure_cases import RING, case, goal
+
+from vsperf.figures.catalog import drawings
+from vsperf.figures.drawing import Drawing, Line, Look, Point
+from vsperf.figures.plot import Options
+from vsperf.record.flags import Flag
+from vsperf.record.host import Calibration, Surroundings
+from vsperf.record.result import SearchResult
+from vsperf.record.run import Outcome
+from vsperf.store.view import CaseView
+
+
+def tput(size: str, lower: int | None, upper: int | None, **changes: object) -> CaseView:
+    return case(size, result=SearchResult(goals=(goal(lower, upper),)), **changes)  # type: ignore[arg-type]
+
+
+def drawn(*cases: CaseView, by: tuple[str, ...] = ()) -> Drawing:
+    ((name, drawing),) = drawings(cases, ["throughput"], Options(by=by))
+    assert name == "throughput"
+    return drawing
+
+
+def lines(drawing: Drawing, look: Look = Look.SERIES) -> dict[str, tuple[Point, ...]]:
+    return {
+        one.name: one.points for one in drawing.layers if isinstance(one, Line) and one.look is look
+    }
+
+
+def test_a_point_is_the_lower_bound_and_its_bar_the_interval() -> None:
+    found = drawn(tput("128B", 7_000_000, 7_070_000), tput("64B", 8_000_000, 8_080_000))
+    assert lines(found) == {
+        "ovs-dpdk": (
+            Point(64, 8_000_000, 8_000_000, 8_080_000),
+            Point(128, 7_000_000, 7_000_000, 7_070_000),
+        )
+    }
+    assert "highest load that passed" in found.caption
+
+
+def test_the_axis_begins_at_zero_and_has_a_unit() -> None:
+    (panel,) = drawn(tput("64B", 8_000_000, 8_080_000)).panels
+    assert panel.y.from_zero
+    assert panel.y.unit == "fps"
+
+
+def test_cables_have_a_line_rate_and_virtual_links_have_none() -> None:
+    cable = drawn(tput("64B", 8_000_000, 8_080_000))
+    ((name, (point,)),) = lines(cable, Look.CEILING).items()
+    assert name == "line rate of 10 Gbit/s"
+    assert point.y == pytest.approx(14_880_952.38)
+    testbed = {"name": "local", "links": {"phy0": RING, "phy1": RING}}
+    virtual = drawn(tput("64B", 8_000_000, 8_080_000, spec={"testbed": testbed}))
+    assert lines(virtual, Look.CEILING) == {}
+
+
+def test_the_cap_of_the_generator_is_a_ceiling() -> None:
+    calibration = Calibration(
+        frame_size=64, cap_fps=9_000_000, method="mirror", measured_at="", cpus=(1, 2)
+    )
+    found = drawn(
+        tput("64B", 8_000_000, 8_080_000, surroundings=Surroundings(calibration=calibration))
+    )
+    assert lines(found, Look.CEILING)["cap of the generator, ovs-dpdk"] == (Point(64, 9_000_000),)
+
+
+def test_what_is_not_to_be_believed_is_left_out_and_said() -> None:
+    doubted = goal(9_000_000, 9_090_000, flags=(Flag.REFUTED,))
+    found = drawn(
+        tput("64B", 8_000_000, 8_080_000),
+        tput("128B", 9_000_000, 9_090_000, outcome=Outcome.INVALID),
+        tput("256B", None, 9_000),
+        case("512B", result=SearchResult(goals=(doubted,))),
+        case("1024B", finished=False),
+    )
+    assert [point.x for point in lines(found)["ovs-dpdk"]] == [64]
+    assert "Left out: 1 case (INVALID)." in found.caption
+    assert "Left out: 1 case (no load passed)." in found.caption
+    assert "Left out: 1 case (not to be believed, by its flags)." in found.caption
+    assert "Left out: 1 case (not begun)." in found.caption
+    assert "n = 1 case, 1 run" in found.caption
+
+
+def test_nothing_is_drawn_of_nothing() -> None:
+    assert drawings([case(finished=False)], ["throughput"]) == []
+    assert drawings([], ["throughput"]) == []
+
+
+def test_an_open_end_has_no_bar_and_is_said() -> None:
+    found = drawn(tput("64B", 8_000_000, None))
+    assert lines(found)["ovs-dpdk"] == (Point(64, 8_000_000, 8_000_000, None),)
+    assert "1 of these is only known to be as high or higher." in found.caption
+
+
+def test_lines_are_called_by_what_differs() -> None:
+    other = {"vswitch": {"kind": "vpp"}}
+    found = drawn(tput("64B", 8, 9), tput("64B", 10, 11, spec=other, run="2026-11-20-x-zzzz"))
+    assert set(lines(found)) == {"ovs-dpdk", "vpp"}
+    runs = drawn(tput("64B", 8, 9), tput("64B", 10, 11, run="2026-11-21-x-zzzz"))
+    assert set(lines(runs)) == {"2026-11-20-phy2phy_tput-k7f3", "2026-11-21-x-zzzz"}
+
+
+def test_repeats_are_one_point_with_its_range() -> None:
+    found = drawn(*(tput("64B", fps, fps + 1, repeat=n) for n, fps in enumerate((5, 7, 6), 1)))
+    assert lines(found)["ovs-dpdk"] == (Point(64, 6, 5, 7),)
+    assert "medians of up to 3 repeats" in found.caption
+
+
+def test_a_trait_that_is_named_decides_on_the_lines() -> None:
+    found = drawn(
+        tput("64B", 5, 6),
+        tput("64B", 7, 8, run="2026-11-21-x-zzzz"),
+        tput("64B", 9, 10, spec={"generator": {"kind": "trex"}}),
+        by=("generator",),
+    )
+    assert lines(found)["tgen"] == (Point(64, 6, 5, 7),)
+    assert set(lines(found)) == {"tgen", "trex"}
+
+
+def test_simulated_numbers_say_so() -> None:
+    found = drawn(tput("64B", 5, 6, simulated=True))
+    assert found.simulated
+    assert "SIMULATED" in found.caption
+    assert all(one.simulated for one in found.layers if one.look is Look.SERIES)

@@ -1,0 +1,239 @@
+"""Reports: what the first screen says, what each case says, and runs that went wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from record_samples import (
+    case_lines,
+    case_record,
+    case_start,
+    header,
+    run_end,
+    run_lines,
+    trial,
+    trial_line,
+)
+from report_pages import html_of, markdown_of, overview_of, read, whole_case
+from stored_runs import RUN, finished, store
+
+from vsperf.errors import NotReadyError, RecordingError, UsageError
+from vsperf.record.flags import Flag
+from vsperf.record.limit import Limit
+from vsperf.record.result import SearchResult
+from vsperf.record.run import Check, Line, Outcome, RunHeader, TrialLine
+from vsperf.report import pdf
+from vsperf.report.target import Form, form_of, write_report
+from vsperf.report.write import MANY
+
+GOLDEN = Path(__file__).parent.parent / "golden" / "records"
+
+
+def whole(cases: int = 2, **changes: object) -> RunHeader:
+    """The header of a run whose specifications are whole."""
+    planned = tuple(whole_case(number) for number in range(1, cases + 1))
+    return header().model_copy(update={"cases": planned, **changes})
+
+
+def ended(head: RunHeader, **changes: object) -> list[Line]:
+    """A run of one case that ended in a certain way."""
+    key = head.cases[0].key
+    return [head, case_start(key), trial_line(key), case_record(key, **changes), run_end()]
+
+
+def test_the_first_screen_says_what_was_measured_and_how_it_came_out(tmp_path: Path) -> None:
+    page = overview_of([store(tmp_path, RUN, finished(whole()))])
+    assert page.title == "Throughput from port to port"
+    assert page.verdict.word == "PASS"
+    assert [(one.name, one.value) for one in page.answers] == [
+        ("64B: NDR", "8.000 … 8.040 Mfps"),
+        ("128B: NDR", "8.000 … 8.040 Mfps"),
+    ]
+    facts = {fact.name: fact.value for fact in page.facts}
+    assert facts["frames"] == "64B, 128B"
+    assert facts["testbed"] == "sim; preset quick"
+    assert [row.cells[0] for row in page.rows] == ["64B", "128B"]
+
+
+def test_every_link_leads_to_a_place_on_the_page(tmp_path: Path) -> None:
+    page = read(store(tmp_path, RUN, finished(whole(7))))
+    assert page.links
+    assert all(link.startswith("#") and link[1:] in page.ids for link in page.links)
+    assert len(page.ids) == len(set(page.ids))
+
+
+def test_nothing_on_the_page_runs_or_is_fetched(tmp_path: Path) -> None:
+    text = html_of(store(tmp_path, RUN, finished(whole())))
+    page = read(tmp_path / RUN)
+    assert page.tags.isdisjoint({"script", "iframe", "object", "embed", "img", "form", "base"})
+    assert page.handlers == []
+    assert "url(http" not in text
+    assert "default-src 'none'" in text
+
+
+def test_a_simulated_run_says_so_on_the_page_each_case_and_each_figure(tmp_path: Path) -> None:
+    folder = store(tmp_path, RUN, finished(whole(3)))
+    page = overview_of([folder])
+    assert page.simulated
+    assert page.pictures
+    assert all("SIMULATED" in picture.svg for picture in page.pictures)
+    cases = html_of(folder).split('<section class="case"')[1:]
+    assert len(cases) == 3
+    assert all("SIMULATED" in case for case in cases)
+    assert "SIMULATED" in markdown_of(folder)
+
+
+def test_a_real_run_does_not_say_simulated(tmp_path: Path) -> None:
+    folder = store(tmp_path, RUN, finished(whole(simulated=False)))
+    assert "SIMULATED" not in html_of(folder)
+    assert "SIMULATED" not in markdown_of(folder)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "word"),
+    [
+        (Outcome.FAIL, "FAIL"),
+        (Outcome.INVALID, "INVALID"),
+        (Outcome.ERROR, "ERROR"),
+        (Outcome.ABORTED, "INCOMPLETE"),
+        (Outcome.SKIP, "SKIPPED"),
+    ],
+)
+def test_a_case_that_went_wrong_is_the_verdict(tmp_path: Path, outcome: Outcome, word: str) -> None:
+    lines = ended(whole(1), outcome=outcome, reason="of a certain kind", result=None, limit=None)
+    folder = store(tmp_path, RUN, lines)
+    page = overview_of([folder])
+    assert page.verdict.word == word
+    assert page.concerns[1].doubt.word == outcome.value
+    assert "of a certain kind" in read(folder).words
+
+
+def test_a_missed_criterion_stands_before_the_numbers(tmp_path: Path) -> None:
+    check = Check(criterion="ndr >= 9Mpps", met=False, found="8.000 Mfps")
+    lines = ended(whole(1), outcome=Outcome.FAIL, reason="a criterion was missed", checks=(check,))
+    words = read(store(tmp_path, RUN, lines)).words
+    assert "1 criterion: 1 missed" in words
+    assert "MISSED 64B: ndr >= 9Mpps, found 8.000 Mfps" in words
+
+
+def test_an_interrupted_run_says_how_to_go_on(tmp_path: Path) -> None:
+    head = whole(3)
+    second = head.cases[1].key
+    lines = [head, *case_lines(head.cases[0].key), case_start(second), trial_line(second)]
+    folder = store(tmp_path, RUN, lines, tail=b'{"type":"trial"')
+    page = overview_of([folder])
+    assert page.verdict.word == "INCOMPLETE"
+    assert [row.outcome for row in page.rows] == ["PASS", "interrupted", "not run"]
+    words = read(folder).words
+    assert f"vsperf run --resume {RUN}" in words
+    assert "cut short after 1 trial:" in words
+    assert "was cut off" in words
+
+
+def test_a_run_without_any_result_has_a_report(tmp_path: Path) -> None:
+    page = overview_of([store(tmp_path, RUN, [whole()])])
+    assert page.verdict.word == "INCOMPLETE"
+    assert page.answers == ()
+
+
+def test_flags_are_told_in_the_words_of_explain(tmp_path: Path) -> None:
+    flags = (Flag.SPORADIC_LOSS, Flag.CHANGED_SINCE)
+    lines = ended(whole(1), flags=flags, warnings=("the rings are small. Make them larger",))
+    words = read(store(tmp_path, RUN, lines)).words
+    assert Flag.CHANGED_SINCE.meaning in words
+    assert "vsperf explain changed-since" in words
+    assert words.index("changed-since") < words.index("the rings are small. Make them larger")
+    assert words.index("Make them larger") < words.index("vsperf explain sporadic-loss")
+
+
+def test_a_limit_that_is_not_the_switch_is_a_worry(tmp_path: Path) -> None:
+    page = overview_of([store(tmp_path, RUN, ended(whole(1), limit=Limit.GENERATOR))])
+    assert [one.doubt.term for one in page.concerns[1:]] == ["generator"]
+
+
+def test_what_was_not_measured_is_empty_and_never_0(tmp_path: Path) -> None:
+    lines = ended(whole(1), result=SearchResult(), limit=None)
+    row = overview_of([store(tmp_path, RUN, lines)]).rows[0]
+    assert "0" not in row.cells[1:-2]
+
+
+def test_a_computation_names_the_trials_that_a_bound_rests_on(tmp_path: Path) -> None:
+    head = whole(1)
+    key = head.cases[0].key
+    made = (trial(1, load_fps=8_000_000), trial(2, lost=7, load_fps=8_040_000))
+    lines = [TrialLine(case=key, trial=one) for one in made]
+    text: list[Line] = [head, case_start(key), *lines, case_record(key), run_end()]
+    words = read(store(tmp_path, RUN, text)).words
+    assert "Lower bound 8,000,000 fps: one trial" in words
+    assert "#2 (lost 7" in words
+    assert "8,000,000 fps × 84 bytes" in words
+    assert "14,880,952 fps, all that 10Gbit/s carries" in words
+
+
+def test_a_plan_that_was_told_before_is_told_by_what_differs(tmp_path: Path) -> None:
+    text = html_of(store(tmp_path, RUN, finished(whole(3))))
+    assert text.count("As for") == 2
+
+
+@pytest.mark.parametrize("folder", sorted(GOLDEN.glob("version-*/*")), ids=lambda path: path.name)
+def test_records_of_every_version_have_a_report(folder: Path) -> None:
+    page = read(folder)
+    assert folder.name in page.words
+    assert markdown_of(folder)
+
+
+def test_many_cases_are_told_in_brief(tmp_path: Path) -> None:
+    head = whole(1)
+    many = tuple(
+        head.cases[0].model_copy(update={"key": f"k{place}", "label": f"phy2phy_tput-{place}"})
+        for place in range(MANY + 1)
+    )
+    head = head.model_copy(update={"cases": many})
+    folder = store(tmp_path, RUN, [head, *run_lines(head, trials=1)])
+    page = overview_of([folder])
+    assert page.compact
+    assert len(page.rows) == MANY + 1
+    cases = html_of(folder).split('<section class="case"')[1:]
+    assert not any("<svg" in case or "All 1 trials" in case for case in cases)
+    assert "vsperf show" in cases[0]
+
+
+def test_two_runs_make_one_report(tmp_path: Path) -> None:
+    other = "2026-11-21-phy2phy_tput-zzzz"
+    one = store(tmp_path, RUN, finished(whole()))
+    two = store(tmp_path, other, finished(whole().model_copy(update={"run": other})))
+    page = overview_of([one, two])
+    assert len(page.rows) == 4
+    assert len({row.anchor for row in page.rows}) == 4
+    assert [run.name for run in page.runs] == [RUN, other]
+
+
+@pytest.mark.parametrize(
+    ("name", "form"), [("a.html", "html"), ("a.MD", "md"), ("a.pdf", "pdf"), (None, "html")]
+)
+def test_the_name_of_the_file_says_the_format(name: str | None, form: str) -> None:
+    assert form_of(None if name is None else Path(name), None) is Form(form)
+
+
+def test_a_name_that_says_no_format_is_refused() -> None:
+    with pytest.raises(UsageError, match="does not say"):
+        form_of(Path("report.txt"), None)
+    assert form_of(Path("report.txt"), "md") is Form.MARKDOWN
+
+
+def test_a_report_that_cannot_be_written_says_why_and_leaves_nothing(tmp_path: Path) -> None:
+    folder = store(tmp_path, RUN, finished(whole()))
+    with pytest.raises(RecordingError, match="cannot be written"):
+        write_report([folder], tmp_path / "no" / "report.html", Form.HTML, lambda *_: None)
+    assert [path.name for path in tmp_path.iterdir()] == [RUN]
+
+
+def test_a_pdf_without_a_browser_is_refused_with_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = store(tmp_path, RUN, finished(whole()))
+    monkeypatch.setattr(pdf, "BROWSERS", ("no-such-browser",))
+    with pytest.raises(NotReadyError, match="no browser") as caught:
+        write_report([folder], tmp_path / "report.pdf", Form.PDF, lambda *_: None)
+    assert "chromium" in str(caught.value.problems[0].fix)

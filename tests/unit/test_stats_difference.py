@@ -1,0 +1,211 @@
+"""What is called a change: by which means, how surely, and never where there is none."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vsperf.stats.difference import Change, Means, difference_of
+from vsperf.stats.findings import Basis, Finding
+from vsperf.stats.ranks import LEVEL, can_tell, least_repeats, outermost, p_value, ratio_interval
+from vsperf.stats.sample import Sample
+from vsperf.stats.scatter import Scatter, scatter_of
+from vsperf.unit import Unit
+
+RATES = st.integers(1, 10**9)
+INTERVALS = st.tuples(RATES, st.one_of(st.just(math.inf), st.integers(0, 10**8)))
+SAMPLES = st.lists(INTERVALS, min_size=1, max_size=6).map(
+    lambda pairs: searched(*[(low, low + width) for low, width in pairs])
+)
+OPPOSITE = {Change.UP: Change.DOWN, Change.DOWN: Change.UP, Change.NONE: Change.NONE}
+
+
+def searched(*bounds: tuple[float, float]) -> Sample:
+    """Answers of searches, by their bounds."""
+    return Sample(tuple(Finding("ndr", Unit.FPS, low, low, high) for low, high in bounds))
+
+
+def single(*values: float) -> Sample:
+    """Numbers of which nobody knows how far they can be off."""
+    return Sample(
+        tuple(Finding("p99", Unit.NANOSECONDS, v, v, v, None, Basis.NOTHING) for v in values)
+    )
+
+
+def normal(chance: random.Random, count: int, mean: float = 1e6, share: float = 0.03) -> Sample:
+    """Repeats that scatter normally, found by a search with a width of 0.5 %."""
+    values = [chance.gauss(mean, share * mean) for _ in range(count)]
+    return searched(*[(value, value * 1.005) for value in values])
+
+
+@given(SAMPLES, SAMPLES)
+def test_turned_round_a_change_goes_the_other_way(base: Sample, other: Sample) -> None:
+    there, back = difference_of(base, other), difference_of(other, base)
+    assert there.change is OPPOSITE[back.change]
+    assert there.means is back.means
+    assert there.p == (None if back.p is None else pytest.approx(back.p))
+    if there.share is not None and back.share is not None:
+        assert (1 + there.share) * (1 + back.share) == pytest.approx(1)
+
+
+@given(SAMPLES)
+def test_equal_samples_never_differ(sample: Sample) -> None:
+    found = difference_of(sample, sample)
+    assert found.change is Change.NONE
+    assert found.share in (None, 0)
+
+
+@given(SAMPLES, SAMPLES)
+def test_what_it_can_be_holds_what_it_is(base: Sample, other: Sample) -> None:
+    found = difference_of(base, other)
+    if found.share is None:
+        return
+    assert found.least is None or found.least <= found.share * (1 + 1e-9) + 1e-9
+    assert found.most is None or found.most >= found.share * (1 - 1e-9) - 1e-9
+
+
+@given(SAMPLES, SAMPLES)
+def test_a_change_does_not_depend_on_the_unit(base: Sample, other: Sample) -> None:
+    def thrice(sample: Sample) -> Sample:
+        return searched(*[(3 * one.low, 3 * one.high) for one in sample.findings])
+
+    found = difference_of(base, other)
+    scaled = difference_of(thrice(base), thrice(other))
+    assert (found.change, found.means, found.p) == (scaled.change, scaled.means, scaled.p)
+
+
+class TestOneOfEach:
+    def test_intervals_that_lie_apart_are_a_change(self) -> None:
+        found = difference_of(searched((100, 101)), searched((110, 111)))
+        assert (found.means, found.change) == (Means.INTERVALS, Change.UP)
+        assert found.share == pytest.approx(0.1)
+        assert found.least == pytest.approx(110 / 101 - 1)
+        assert found.most == pytest.approx(0.11)
+
+    def test_intervals_that_overlap_are_none(self) -> None:
+        assert not difference_of(searched((100, 105)), searched((104, 109))).significant
+
+    def test_nothing_is_above_what_has_no_end(self) -> None:
+        found = difference_of(searched((100, math.inf)), searched((200, 201)))
+        assert (found.change, found.share, found.least) == (Change.NONE, None, None)
+        assert found.most == pytest.approx(1.01)
+
+    def test_what_has_no_end_can_be_above(self) -> None:
+        found = difference_of(searched((100, 101)), searched((200, math.inf)))
+        assert (found.change, found.share, found.most) == (Change.UP, None, None)
+        assert found.least == pytest.approx(200 / 101 - 1)
+
+    def test_numbers_without_bounds_say_nothing(self) -> None:
+        found = difference_of(single(100), single(1000))
+        assert (found.means, found.change, found.share) == (Means.NOTHING, Change.NONE, 9)
+
+    def test_a_share_of_nothing_is_no_number(self) -> None:
+        assert difference_of(single(0), single(5)).share is None
+
+
+class TestFewRepeats:
+    def test_they_are_held_against_their_scatter(self) -> None:
+        scatter = Scatter(0.03, 4)
+        near = difference_of(searched((100, 101)), searched((105, 106)), scatter)
+        far = difference_of(searched((100, 101)), searched((120, 121)), scatter)
+        assert near.means is far.means is Means.SCATTER
+        assert (near.change, far.change) == (Change.NONE, Change.UP)
+
+    def test_with_scatter_numbers_without_bounds_say_something(self) -> None:
+        found = difference_of(single(100, 101), single(200, 202), Scatter(0.01, 4))
+        assert (found.means, found.change) == (Means.SCATTER, Change.UP)
+
+    def test_the_scatter_of_several_groups_is_put_together(self) -> None:
+        found = scatter_of([(100, 102), (1000, 1020), (7,)])
+        assert found is not None
+        assert found.freedom == 2
+        assert found.share == pytest.approx(math.log(1.02) / math.sqrt(2))
+
+    def test_nothing_repeated_has_no_scatter(self) -> None:
+        assert scatter_of([(100,), (200,)]) is None
+
+
+class TestRanks:
+    def test_four_on_each_side_are_the_least(self) -> None:
+        assert least_repeats() == 4
+        assert not can_tell(3, 3)
+        assert can_tell(3, 5)
+        assert not can_tell(0, 100)
+
+    def test_the_least_p_is_one_of_all_arrangements(self) -> None:
+        assert p_value([1, 2, 3, 4], [5, 6, 7, 8]) == pytest.approx(2 / math.comb(8, 4))
+
+    def test_equal_numbers_are_counted_as_what_they_are(self) -> None:
+        # Of the 70 ways to share out 1 1 1 1 2 2 2 2, one is this, and one its mirror image.
+        assert p_value([1, 1, 1, 1], [2, 2, 2, 2]) == pytest.approx(2 / 70)
+        assert p_value([1, 1, 2, 2], [1, 2, 2, 1]) == 1
+
+    def test_a_change_within_the_width_of_the_search_is_none(self) -> None:
+        base = searched(*[(1000 + n, 1100 + n) for n in range(5)])
+        other = searched(*[(1010 + n, 1110 + n) for n in range(5)])
+        found = difference_of(base, other)
+        assert found.p is not None
+        assert found.p < LEVEL
+        assert found.change is Change.NONE
+
+    def test_what_may_be_higher_is_taken_as_high_as_can_be(self) -> None:
+        open_ended = searched(*[(100 + n, math.inf) for n in range(5)])
+        above = searched(*[(200 + n, 201 + n) for n in range(5)])
+        below = searched(*[(50 + n, 51 + n) for n in range(5)])
+        assert difference_of(open_ended, above).change is Change.NONE
+        assert difference_of(open_ended, below).change is Change.DOWN
+
+    @pytest.mark.parametrize("sizes", [(4, 4), (3, 5), (5, 7), (10, 10)])
+    def test_the_interval_of_the_ratio_ends_where_the_test_begins(
+        self, sizes: tuple[int, int]
+    ) -> None:
+        chance = random.Random(sum(sizes))
+        for _ in range(30):
+            base = [chance.lognormvariate(0, 0.1) for _ in range(sizes[0])]
+            other = [chance.lognormvariate(0.12, 0.1) for _ in range(sizes[1])]
+            ends = ratio_interval(base, other)
+            assert (p_value(base, other) < LEVEL) == (not ends[0] <= 1 <= ends[1])
+
+    def test_the_outermost_pairs_are_as_tables_have_them(self) -> None:
+        # Critical values of U, two-sided at 5 %, as in any textbook.
+        assert [outermost(n, n) for n in (4, 5, 8, 10, 20)] == [0, 2, 13, 23, 127]
+
+
+class TestFalseAlarms:
+    """Of samples of one kind, no more than 5 % may differ."""
+
+    ROUNDS = 400
+
+    @pytest.mark.parametrize("count", [4, 6])
+    def test_by_ranks(self, count: int) -> None:
+        chance = random.Random(count)
+        pairs = [(normal(chance, count), normal(chance, count)) for _ in range(self.ROUNDS)]
+        alarms = sum(difference_of(base, other).significant for base, other in pairs)
+        assert alarms <= 0.072 * self.ROUNDS  # two standard deviations above 5 %
+
+    @pytest.mark.parametrize("count", [2, 3])
+    def test_by_scatter(self, count: int) -> None:
+        chance, alarms = random.Random(count), 0
+        for _ in range(self.ROUNDS):
+            base, other = normal(chance, count), normal(chance, count)
+            scatter = scatter_of([base.values, other.values])
+            alarms += difference_of(base, other, scatter).significant
+        assert alarms <= 0.072 * self.ROUNDS
+
+    def test_as_many_repeats_as_were_said_see_a_change(self) -> None:
+        chance, seen, share = random.Random(3), 0, 0.02
+        count = Scatter(share, 10).repeats_to_see(0.03)
+        for _ in range(200):
+            base = [chance.gauss(1, share) for _ in range(count)]
+            other = [chance.gauss(1.03, share) for _ in range(count)]
+            seen += p_value(base, other) < LEVEL
+        assert 0.72 * 200 <= seen <= 0.9 * 200
+
+
+def test_a_steady_machine_needs_the_least_repeats_and_a_restless_one_many() -> None:
+    assert Scatter(0.001, 10).repeats_to_see() == 4
+    assert Scatter(0.10, 10).repeats_to_see() > 100

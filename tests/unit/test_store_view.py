@@ -1,0 +1,216 @@
+"""Readers see runs case by case: the same as the whole reader sees, and no more is held."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from record_samples import (
+    case_lines,
+    case_record,
+    case_start,
+    header,
+    run_end,
+    trial,
+    trial_line,
+)
+from stored_runs import finished, store
+
+from vsperf.errors import Location, StoreError, UsageError
+from vsperf.record.run import LINE, Line, Outcome, RunResume, SecondLine
+from vsperf.record.sample import Sample
+from vsperf.record.second import Second
+from vsperf.record.trial import Trial
+from vsperf.store import spans
+from vsperf.store.folders import RECORDS
+from vsperf.store.reader import RunState, read_run
+from vsperf.store.view import CaseView, find_runs, open_run, views
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "records"
+RUN = "2026-11-20-phy2phy_tput-k7f3"
+FIRST, SECOND = (case.key for case in header().cases)
+RESUME = RunResume(resumed_at="2026-11-20T11:00:00Z", argv=("vsperf", "run", "--resume", "k7f3"))
+
+
+def lay_down(tmp_path: Path, *lines: Line, tail: bytes = b"") -> Path:
+    return store(tmp_path, RUN, [header(RUN), *lines], tail)
+
+
+def place(folder: Path, line: int) -> Location:
+    return Location(str(folder / RECORDS), line)
+
+
+def second_line(key: str, number: int) -> SecondLine:
+    return SecondLine(
+        case=key, second=Second(sample=Sample(elapsed_ns=number * 10**9, directions=()))
+    )
+
+
+@pytest.mark.parametrize("folder", sorted(GOLDEN.glob("version-*/*")), ids=lambda path: path.name)
+def test_every_version_reads_as_the_whole_reader_reads_it(folder: Path) -> None:
+    whole, run = read_run(folder), open_run(folder)
+    assert (run.header, run.state, run.end) == (whole.header, whole.state, whole.end)
+    assert run.schema_version == whole.schema_version
+    seen = list(run.cases())
+    assert [case.planned for case in seen] == [case.planned for case in whole.cases]
+    for one, other in zip(seen, whole.cases, strict=True):
+        assert one.record == other.record
+        assert one.start == (other.attempts[-1].start if other.attempts else None)
+        assert tuple(one.trials) == other.trials
+        assert len(one.trials) == len(other.trials)
+        assert one.attempt == len(other.attempts)
+
+
+def test_cases_come_in_planned_order_and_with_those_that_never_began(tmp_path: Path) -> None:
+    first, second = views(lay_down(tmp_path, *case_lines(SECOND)))
+    assert (first.key, first.attempt, first.start, first.record) == (FIRST, 0, None, None)
+    assert (len(first.trials), first.outcome, first.result) == (0, None, None)
+    assert (second.key, second.attempt, second.outcome) == (SECOND, 1, Outcome.PASS)
+    assert [one.index for one in second.trials] == [1, 2, 3]
+
+
+def test_only_the_last_attempt_at_a_case_is_seen(tmp_path: Path) -> None:
+    folder = lay_down(
+        tmp_path,
+        *(case_start(FIRST), trial_line(FIRST, 1, lost=5)),
+        *(RESUME, case_start(FIRST, 2), trial_line(FIRST, 1), case_record(FIRST), run_end()),
+    )
+    case = next(views(folder))
+    assert (case.attempt, case.start) == (2, case_start(FIRST, 2))
+    assert list(case.trials) == [trial(1)]
+    assert open_run(folder).resumes == (RESUME,)
+
+
+def test_a_skipped_case_is_over_without_having_begun(tmp_path: Path) -> None:
+    skipped = case_record(FIRST, outcome=Outcome.SKIP, result=None)
+    case = next(views(lay_down(tmp_path, skipped)))
+    assert (case.start, case.record, case.attempt) == (None, skipped, 1)
+
+
+def test_an_interrupted_case_has_its_trials_and_no_outcome(tmp_path: Path) -> None:
+    folder = lay_down(tmp_path, case_start(FIRST), trial_line(FIRST), tail=b'{"type":"tri')
+    run = open_run(folder)
+    case = next(run.cases())
+    assert (run.state, run.torn) == (RunState.INTERRUPTED, True)
+    assert (len(case.trials), case.outcome) == (1, None)
+
+
+def test_lines_of_cases_that_alternate_are_told_apart(tmp_path: Path) -> None:
+    folder = lay_down(
+        tmp_path,
+        *(case_start(FIRST), case_start(SECOND), trial_line(FIRST, 1), trial_line(SECOND, 7)),
+        trial_line(FIRST, 2),
+    )
+    seen = [[one.index for one in case.trials] for case in views(folder)]
+    assert seen == [[1, 2], [7]]
+
+
+def test_lines_that_were_written_in_another_manner_are_read_all_the_same(tmp_path: Path) -> None:
+    folder = store(tmp_path, RUN, finished(header(RUN)))
+    expected = [(case.record, tuple(case.trials)) for case in views(folder)]
+    path = folder / RECORDS
+    turned = [
+        json.dumps(dict(reversed(json.loads(line).items())), indent=None)
+        for line in path.read_text().splitlines()
+    ]
+    path.write_text("\n".join(turned) + "\n")
+    assert [(case.record, tuple(case.trials)) for case in views(folder)] == expected
+
+
+def test_trials_that_nobody_looks_at_are_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = store(tmp_path, RUN, finished(header(RUN)))
+    run = open_run(folder)
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("a trial was read")
+
+    monkeypatch.setattr(spans.RecordFile, "trials_of", refuse)
+    assert [(case.outcome, len(case.trials)) for case in run.cases()] == [(Outcome.PASS, 3)] * 2
+
+
+def test_trials_of_one_case_only_are_held(tmp_path: Path) -> None:
+    first, second = views(store(tmp_path, RUN, finished(header(RUN))))
+    once = first.trials[0]
+    assert first.trials[0] is once
+    assert second.trials[-1].index == 3
+    assert first.trials[0] is not once
+    assert first.trials[0] == once
+
+
+def test_seconds_are_read_one_after_the_other_and_anew_each_time(tmp_path: Path) -> None:
+    folder = lay_down(
+        tmp_path,
+        *(case_start(FIRST), second_line(FIRST, 1)),
+        *(case_start(FIRST, 2), second_line(FIRST, 2), second_line(FIRST, 3), trial_line(FIRST)),
+    )
+    first, second = views(folder)
+    seen = [one.sample.elapsed_ns // 10**9 for one in first.seconds]
+    assert (seen, len(first.seconds), len(first.trials)) == ([2, 3], 2, 1)
+    assert next(iter(first.seconds)) in first.seconds
+    assert list(second.seconds) == []
+
+
+def test_a_trial_that_is_looked_at_is_validated(tmp_path: Path) -> None:
+    bad = trial_line(FIRST).model_copy(
+        update={"trial": Trial.model_construct(**{**dict(trial()), "load_fps": "fast"})}
+    )
+    folder = lay_down(tmp_path, case_start(FIRST), trial_line(FIRST))
+    with (folder / RECORDS).open("ab") as file:
+        file.write(LINE.dump_json(bad, warnings=False) + b"\n" + LINE.dump_json(run_end()) + b"\n")
+    case = next(views(folder))
+    assert len(case.trials) == 2
+    with pytest.raises(StoreError, match="cannot be read") as caught:
+        list(case.trials)
+    (problem,) = caught.value.problems
+    assert (problem.where, "load_fps" in str(problem.why)) == (place(folder, 4), True)
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ([trial_line(FIRST)], "which is not running"),
+        ([case_start("other")], "which the header does not announce"),
+        ([header(RUN)], "a second header"),
+    ],
+)
+def test_an_order_that_no_run_can_have_written_is_refused(
+    tmp_path: Path, lines: list[Line], expected: str
+) -> None:
+    with pytest.raises(StoreError, match="contradict") as caught:
+        open_run(lay_down(tmp_path, *lines, run_end()))
+    assert expected in str(caught.value.problems[0].why)
+
+
+def test_junk_between_lines_is_refused_with_its_place(tmp_path: Path) -> None:
+    folder = lay_down(tmp_path, case_start(FIRST), tail=b"junk\n" + LINE.dump_json(RESUME) + b"\n")
+    with pytest.raises(StoreError, match="cannot be read") as caught:
+        open_run(folder)
+    assert caught.value.problems[0].where == place(folder, 3)
+
+
+def test_a_run_that_was_killed_at_birth_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="holds no measurement"):
+        list(views(store(tmp_path, RUN, [])))
+
+
+def test_runs_are_found_by_all_that_names_them_and_each_once(tmp_path: Path) -> None:
+    one = store(tmp_path, RUN, finished(header(RUN)))
+    other = store(tmp_path, "2026-11-21-pvp_tput-bbbb", finished(header()))
+    assert find_runs(tmp_path, ["bbbb", RUN, "k7f3", str(one)]) == (other, one)
+    with pytest.raises(UsageError, match="there is no run"):
+        find_runs(tmp_path, ["nothing"])
+
+
+def test_a_view_of_a_test_needs_no_file(tmp_path: Path) -> None:
+    head = header(RUN)
+    case = CaseView(tmp_path, head, head.cases[0], trials=(trial(),))
+    assert (case.run, case.testcase, case.frame_bytes, case.flows) == (
+        RUN,
+        "phy2phy_tput",
+        64,
+        4096,
+    )
+    assert (case.tags, case.simulated) == (("throughput", "smoke"), True)

@@ -1,0 +1,80 @@
+"""`vsperf baseline`: names for runs that others are held against."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from vsperf.cli.commands.run import complete_run
+from vsperf.cli.grids import grid_table
+from vsperf.cli.output import say
+from vsperf.cli.selection import json_option, results_option
+from vsperf.cli.tables import console
+from vsperf.errors import ExitCode
+from vsperf.results.grid import Grid
+from vsperf.store.baselines import baselines, remove_baseline, set_baseline
+from vsperf.store.folders import resolve
+from vsperf.store.view import open_run
+
+
+@click.group(
+    epilog="Examples:\n\n\b\n"
+    "  vsperf baseline set main k7f3\n"
+    "  vsperf baseline list\n"
+    "  vsperf baseline remove main\n"
+)
+def command() -> None:
+    """Keep names for runs that others are held against.
+
+    `vsperf compare --baseline NAME` and `expect: [{metric: ndr, baseline: NAME, drop: 3%}]` refer
+    to them. They lie in the folder of the runs, and name a run without copying it.
+    """
+
+
+@command.command(name="set")
+@click.argument("name")
+@click.argument("run", shell_complete=complete_run)
+@results_option
+def set_command(name: str, run: str, results: Path) -> int:
+    """Let NAME stand for RUN from now on."""
+    found = open_run(resolve(results, run))
+    cases = list(found.cases())
+    kept = set_baseline(results, name, found.folder)
+    say(f"{kept.name} is {kept.run} from now on")
+    without = [case.label for case in cases if case.result is None or case.result.empty]
+    if without:
+        say(f"! nothing can be held against its cases without a result: {', '.join(without)}")
+    return ExitCode.OK
+
+
+@command.command(name="list")
+@results_option
+@json_option
+def list_command(results: Path, as_json: bool) -> int:
+    """List all baselines."""
+    found = baselines(results)
+    if as_json:
+        rows = [
+            {"name": one.name, "run": one.run, "set_at": one.set_at, "there": one.there}
+            for one in found
+        ]
+        click.echo(json.dumps(rows, indent=2))
+    elif found:
+        gone = ("", "the run is gone")
+        cells = tuple((one.name, one.run, one.set_at, gone[not one.there]) for one in found)
+        console().print(grid_table(Grid("baselines", ("baseline", "run", "set", ""), cells)))
+    else:
+        say(f"no baseline in {results}; `vsperf baseline set NAME RUN` makes one")
+    return ExitCode.OK
+
+
+@command.command(name="remove")
+@click.argument("name")
+@results_option
+def remove_command(name: str, results: Path) -> int:
+    """Forget NAME; its run stays."""
+    remove_baseline(results, name)
+    say(f"{name} is no baseline any more; its run stays")
+    return ExitCode.OK

@@ -1,0 +1,175 @@
+"""`vsperf compare`: what differs between runs, and what changed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from vsperf.cli.commands.run import complete_run
+from vsperf.cli.grids import grid_table
+from vsperf.cli.output import say
+from vsperf.cli.quantities import QuantityType
+from vsperf.cli.selection import results_option
+from vsperf.cli.tables import console, simulated_banner
+from vsperf.errors import ExitCode, RecordingError, UsageError
+from vsperf.results.compare_data import comparison_data
+from vsperf.results.compare_page import html_page, markdown
+from vsperf.results.compare_text import (
+    MEANING,
+    MOST_SIDES,
+    change_grids,
+    environment_grid,
+    notes,
+    sides_grid,
+)
+from vsperf.results.comparison import Comparison, compare
+from vsperf.results.sides import baseline_side, side
+from vsperf.units import Ratio
+
+LIMIT = 50
+"""Rows of a table when nobody asks for more."""
+FORMATS = ("table", "json", "md", "html")
+
+
+@click.command(
+    epilog="Examples:\n\n\b\n"
+    "  vsperf compare k7f3 latest\n"
+    "  vsperf compare --baseline main latest --only-changed --fail-above 3%\n"
+    "  vsperf compare revision=4f2c1ab revision=91be02d --format html -o change.html\n"
+)
+@click.argument("sides", nargs=-1, required=True, metavar="SIDE...", shell_complete=complete_run)
+@click.option("--baseline", metavar="NAME", help="Hold them against this baseline.")
+@click.option("--only-changed", is_flag=True, help="Leave out what did not change.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1),
+    default=LIMIT,
+    show_default=True,
+    help="Rows of a table on the terminal, the greatest change first.",
+)
+@click.option("--latency", is_flag=True, help="Compare latency, too; reads all trials.")
+@click.option(
+    "--anyway", is_flag=True, help="Compare other frames, topologies or machines all the same."
+)
+@click.option(
+    "--fail-above",
+    type=QuantityType(Ratio),
+    metavar="SHARE",
+    help="Exit with 1 if a number got worse by more, such as 3%; with 5 if a case has none.",
+)
+@click.option("--format", "wanted", type=click.Choice(FORMATS), default="table", show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@click.option(
+    "-o", "output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file."
+)
+@results_option
+def command(
+    sides: tuple[str, ...],
+    baseline: str | None,
+    only_changed: bool,
+    limit: int,
+    latency: bool,
+    anyway: bool,
+    fail_above: Ratio | None,
+    wanted: str,
+    as_json: bool,
+    output: Path | None,
+    results: Path,
+) -> int:
+    """Say what differs around the SIDEs, and what changed from the first to each other one.
+
+    A SIDE is a run (an id, its last letters, a path, `latest`), KEY=VALUE for all runs with that
+    label, or tag:NAME for all that was measured of testcases with that tag; several runs of one
+    side count as repeats. A change is shown where it is more than chance.
+    """
+    wanted = "json" if as_json else wanted
+    first = [] if baseline is None else [baseline_side(results, baseline)]
+    if len(first) + len(sides) < 2:
+        raise UsageError(
+            "there is nothing to compare with",
+            why="one side was given, and no --baseline",
+            fix=f"name another side, or `vsperf compare --baseline NAME {sides[0]}`",
+        )
+    if len(first) + len(sides) > MOST_SIDES:
+        raise UsageError(f"no more than {MOST_SIDES} sides can be compared")
+    found = compare(
+        [*first, *(side(results, text) for text in sides)], anyway=anyway, latency=latency
+    )
+    text = _text(found, wanted, only_changed)
+    if text is not None:
+        _write(text, output)
+    elif output is not None:
+        raise UsageError("-o needs a format", fix="add --format html, md or json")
+    else:
+        _print(found, only_changed, limit)
+    return _exit_code(found, fail_above, quiet=wanted != "table")
+
+
+def _text(found: Comparison, wanted: str, only_changed: bool) -> str | None:
+    match wanted:
+        case "json":
+            return json.dumps(comparison_data(found, only_changed=only_changed), indent=2) + "\n"
+        case "md":
+            return markdown(found, only_changed=only_changed)
+        case "html":
+            return html_page(found, only_changed=only_changed)
+        case _:
+            return None
+
+
+def _write(text: str, output: Path | None) -> None:
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise RecordingError(
+            f"{output} cannot be written",
+            why=error.strerror,
+            fix="choose another file with -o",
+        ) from error
+
+
+def _print(found: Comparison, only_changed: bool, limit: int) -> None:
+    out = console()
+    if found.simulated:
+        out.print(simulated_banner())
+    out.print(grid_table(sides_grid(found)))
+    out.print()
+    environment = environment_grid(found)
+    if environment.rows:
+        out.print(grid_table(environment))
+    else:
+        out.print("nothing that was recorded of machine, software and settings differs")
+    for grid in change_grids(found, only_changed=only_changed):
+        out.print()
+        out.print(grid.title, style="bold", markup=False)
+        if grid.rows:
+            out.print(grid_table(grid.first(limit)))
+            if len(grid.rows) > limit:
+                out.print(f"and {len(grid.rows) - limit} more, none with a greater change")
+        else:
+            out.print("no change" if found.rows else "no number on either side")
+    out.print()
+    out.print(MEANING, style="dim", markup=False)
+    for line in notes(found):
+        say(f"! {line}")
+
+
+def _exit_code(found: Comparison, fail_above: Ratio | None, *, quiet: bool) -> ExitCode:
+    """Return 1 if something got worse by more, 5 if that cannot be told of a case."""
+    if fail_above is None:
+        return ExitCode.OK
+    worse = found.worsened(float(fail_above))
+    if worse:
+        names = ", ".join(dict.fromkeys(f"{row.label} {row.name}" for row in worse))
+        say(f"worse by more than {fail_above}: {names}", err=quiet)
+        return ExitCode.CRITERION_MISSED
+    missing = [gap.label for gap in found.gaps if gap.side > 0]
+    if missing:
+        say(f"no number to judge: {', '.join(dict.fromkeys(missing))}", err=quiet)
+        return ExitCode.INVALID_RESULT
+    return ExitCode.OK

@@ -1,0 +1,90 @@
+"""`vsperf report`: what runs found, as a page that can be read, printed and sent."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import click
+
+from vsperf.cli.commands.run import complete_run
+from vsperf.cli.output import say
+from vsperf.cli.selection import results_option
+from vsperf.errors import ExitCode, UsageError
+from vsperf.report.page import Overview
+from vsperf.report.target import Form, form_of, write_report
+from vsperf.store.view import find_runs
+
+STANDARD_OUTPUT = "-"
+OFTEN = 25
+"""Cases between two words on how far it is."""
+
+
+@click.command(
+    epilog="Examples:\n\n\b\n"
+    "  vsperf report latest                          # report.html, of the last run\n"
+    "  vsperf report k7f3 m4xq -o both.pdf           # two runs; needs chromium\n"
+    "  vsperf report latest --format md -o -         # for a merge request, to stdout\n"
+)
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", shell_complete=complete_run)
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    help="Where to write it; - is stdout.  [default: report.html, .md or .pdf]",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice([form.value for form in Form]),
+    help="html: one page without network or scripts; md: for merge requests and job pages; pdf: "
+    "printed by chromium.  [default: as FILE ends, else html]",
+)
+@results_option
+def command(runs: tuple[str, ...], output: str | None, form: str | None, results: Path) -> int:
+    """Write a report of RUN...: what was found, and all that defends it or speaks against it.
+
+    RUN is an id, the last letters of one, a path, or `latest`. Records are only read, and a run
+    that was cut short, or is still going on, has a report that says so.
+    """
+    folders = find_runs(results, runs)
+    to_stdout = output == STANDARD_OUTPUT
+    target = None if output is None or to_stdout else Path(output)
+    chosen = form_of(target, form)
+    if to_stdout:
+        _print(folders, chosen)
+        return ExitCode.OK
+    written = target or Path(f"report.{chosen.value}")
+    found = write_report(folders, written, chosen, telling())
+    tell(written, found)
+    return ExitCode.OK
+
+
+def _print(folders: Sequence[Path], form: Form) -> None:
+    from vsperf.report.write import write_html, write_markdown
+
+    if form is Form.PDF:
+        raise UsageError("a PDF is not printed to stdout", fix="name a file: -o report.pdf")
+    make = write_markdown if form is Form.MARKDOWN else write_html
+    make(folders, sys.stdout, telling())
+
+
+def telling() -> Callable[[int, int], None]:
+    """Return what says on stderr how far a report of many cases is."""
+
+    def progress(done: int, total: int) -> None:
+        if total > OFTEN and (done % OFTEN == 0 or done == total):
+            end = "\n" if done == total else "\r"
+            if sys.stderr.isatty():
+                click.echo(f"case {done} of {total}{end}", err=True, nl=False)
+
+    return progress
+
+
+def tell(target: Path, found: Overview | None) -> None:
+    """Say where the report is, and how it came out."""
+    size = target.stat().st_size
+    shown = f"{size / 1e6:.1f} MB" if size >= 100_000 else f"{size / 1e3:.0f} kB"
+    word = f"{found.verdict.word}; " if found is not None else ""
+    say(f"report: {target} ({word}{shown})", err=True)

@@ -1,0 +1,185 @@
+"""Criteria that refer to a baseline become plain bounds before anything is started.
+
+So a run holds itself against numbers that stand in its own record, whatever becomes of the
+baseline meanwhile; and a baseline that does not fit is an error of the specification.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from vsperf.engine.criteria import latencies_ns
+from vsperf.errors import Location, Problem, SpecError, VsperfError
+from vsperf.host.facts import environment
+from vsperf.quantity import decimal_text
+from vsperf.record.figure import amount
+from vsperf.record.trial import Purpose
+from vsperf.results.sides import Side, baseline_side
+from vsperf.spec.case import Case
+from vsperf.spec.expect import Bound, Expectation
+from vsperf.stats.environment import PROSE, contrasts, flat, obstacle, settings
+from vsperf.stats.findings import findings_of
+from vsperf.store.view import CaseView
+from vsperf.unit import Unit
+from vsperf.units import Ratio
+
+Facts = Callable[[], Mapping[str, Any]]
+
+
+def with_baselines(
+    cases: Sequence[Case], results: Path, facts: Facts = environment
+) -> tuple[Case, ...]:
+    """Return the cases with every criterion on a baseline as a bound; raise all that does not fit.
+
+    `facts` says what this machine is; it is asked only where there is a baseline that was really
+    measured.
+    """
+    if all(one.known for case in cases for one in case.spec.expect):
+        return tuple(cases)
+    return _Resolver(results, facts).all(cases)
+
+
+class _Resolver:
+    """Looks up each baseline once, and gathers what is wrong."""
+
+    def __init__(self, results: Path, facts: Facts) -> None:
+        self._results = results
+        self._facts = facts
+        self._sides: dict[str, Side] = {}
+        self._machine: dict[str, str | None] | None = None
+        self._problems: list[Problem] = []
+
+    def all(self, cases: Iterable[Case]) -> tuple[Case, ...]:
+        found = tuple(self._case(case) for case in cases)
+        if self._problems:
+            raise SpecError(dict.fromkeys(self._problems))
+        return found
+
+    def _case(self, case: Case) -> Case:
+        expect = tuple(
+            one if one.known else self._expectation(case, number, one)
+            for number, one in enumerate(case.spec.expect)
+        )
+        return replace(case, spec=case.spec.model_copy(update={"expect": expect}))
+
+    def _expectation(self, case: Case, number: int, one: Expectation) -> Expectation:
+        origin = case.origins.get(f"expect.{number}.baseline")
+        where = Location(origin) if origin else None
+        try:
+            side = self._side(str(one.baseline))
+            views = self._fitting(case, side)
+            bound = _bound(one, case, side, views)
+        except VsperfError as error:
+            self._problems += [replace(problem, where=where) for problem in error.problems]
+            return one
+        return one.model_copy(update={"held_to": bound})
+
+    def _side(self, name: str) -> Side:
+        if name not in self._sides:
+            self._sides[name] = baseline_side(self._results, name)
+        return self._sides[name]
+
+    def _fitting(self, case: Case, side: Side) -> list[CaseView]:
+        """Return the repeats of a case in a baseline; refuse what has nothing to do with it."""
+        views = [view for view in side.cases if view.label == case.label]
+        simulated = case.spec.testbed.simulated
+        if not views:
+            known = ", ".join(dict.fromkeys(view.label for view in side.cases))
+            raise _unfit(side, f"has no case {case.label}", f"it has {known or 'none'}")
+        if any(view.simulated is not simulated for view in views):
+            kinds = ("a real switch", "a model")
+            why = f"the baseline is of {kinds[not simulated]}, the case of {kinds[simulated]}"
+            raise _unfit(side, f"cannot be held against {case.label}", why)
+        wrong = [*self._other_settings(case, views), *self._other_machine(simulated, side)]
+        if wrong:
+            raise _unfit(side, f"does not fit {case.label}", "; ".join(wrong))
+        return views
+
+    def _other_settings(self, case: Case, views: Sequence[CaseView]) -> list[str]:
+        if all(view.planned.id == case.id for view in views):
+            return []
+        now = flat(case.spec.model_dump(mode="json", exclude={*PROSE}))
+        then = [settings(view.planned) for view in views]
+        return _differing(then, now, case.spec.testbed.simulated)
+
+    def _other_machine(self, simulated: bool, side: Side) -> list[str]:
+        if simulated:
+            return []
+        if self._machine is None:
+            self._machine = flat({"machine": self._facts()["machine"]})
+        then = [flat({"machine": run.header.environment.get("machine")}) for run in side.runs]
+        return _differing(then, self._machine, simulated)
+
+
+def _differing(
+    then: Sequence[Mapping[str, str | None]], now: Mapping[str, str | None], simulated: bool
+) -> list[str]:
+    found = contrasts([then, [now]])
+    reasons = ((obstacle(one, simulated=simulated), one) for one in found)
+    return [
+        f"other {what}: {one.name} was {one.text(0)}, and is {one.text(1)}"
+        for what, one in reasons
+        if what is not None
+    ]
+
+
+def _bound(one: Expectation, case: Case, side: Side, views: Sequence[CaseView]) -> Bound:
+    """Return what a criterion asks for: the median of the baseline's repeats, and the change."""
+    numbers = _numbers(one, views)
+    if not numbers:
+        reasons = [view.record.reason for view in views if view.record and view.record.reason]
+        why = "; ".join(dict.fromkeys(reasons)) or "it came to no result, or to none to be believed"
+        raise _unfit(side, f"has no {one.metric} of {case.label}", why)
+    metrics = case.spec.search.metrics()
+    unit = Unit.NANOSECONDS if one.percentile is not None else metrics[one.metric]
+    value = statistics.median(value for value, _ in numbers)
+    if one.at_most and any(is_bound for _, is_bound in numbers):
+        why = f"it is only known to be {amount(value, unit)} or more"
+        raise _unfit(side, f"sets no upper end for {one.metric} of {case.label}", why)
+    change = one.rise.value if one.rise is not None else -(one.drop or Ratio.parse("0%")).value
+    return _as_bound(value * float(1 + change), unit, partial(_rounded, up=one.at_most))
+
+
+def _numbers(one: Expectation, views: Sequence[CaseView]) -> list[tuple[float, bool]]:
+    """Return what each repeat found, and whether that is only a lower bound."""
+    if one.percentile is not None:
+        latency = (
+            [t for t in view.trials if t.purpose is Purpose.LATENCY and t.valid] for view in views
+        )
+        found = (latencies_ns(one, trials) for trials in latency)
+        return [(max(value for value, _ in repeat), False) for repeat in found if repeat]
+    results = [view.result for view in views if view.result is not None]
+    return [
+        (finding.value, finding.open_ended)
+        for result in results
+        for finding in findings_of(result)
+        if finding.name == one.metric
+    ]
+
+
+def _rounded(value: float, *, up: bool) -> int:
+    return math.ceil(value) if up else math.floor(value)
+
+
+def _as_bound(value: float, unit: Unit, rounded: Callable[[float], int]) -> Bound:
+    """Write a bound as a user would, rounded so that it asks for no more than it means."""
+    match unit:
+        case Unit.FPS:
+            return Bound.parse(f"{rounded(value)}fps")
+        case Unit.NANOSECONDS:
+            return Bound.parse(f"{rounded(value)}ns")
+        case Unit.RATIO:
+            return Bound.parse(f"{decimal_text(Ratio.parse(f'{value:.12f}').value * 100)}%")
+        case _:
+            return Bound.parse(str(rounded(value)))
+
+
+def _unfit(side: Side, what: str, why: str) -> SpecError:
+    fix = f"`vsperf baseline set {side.name} RUN` with a run of the same, or another baseline"
+    return SpecError([Problem(f"the baseline {side.name} {what}", None, why, fix)])

@@ -1,0 +1,98 @@
+"""The interval that each goal's answer lies in, against frame size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from vsperf.figures.drawing import Drawing, Intervals, Panel, Point
+from vsperf.figures.evidence import Evidence, caption, evidence_of
+from vsperf.figures.facts import Facts, trusted
+from vsperf.figures.groups import Traits, groups_of, traits_of
+from vsperf.figures.plot import Options, Plot, Scope
+from vsperf.figures.rates import RATE_AXIS
+from vsperf.figures.sizes import size_axis
+from vsperf.store.view import CaseView
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The answer to one goal in one case."""
+
+    traits: Traits
+    size: float
+    size_name: str
+    lower_fps: int
+    upper_fps: int | None
+    evidence: Evidence
+
+
+def gather(view: CaseView) -> tuple[Found, ...]:
+    """Return the answers of a case that may be believed."""
+    facts = Facts(view)
+    if facts.size is None or not facts.believed or view.result is None:
+        return ()
+    return tuple(
+        Found(
+            traits_of(view, measure=goal.goal),
+            float(facts.size.mean),
+            facts.size_name,
+            goal.lower_fps,
+            goal.upper_fps,
+            evidence_of(view),
+        )
+        for goal in view.result.goals
+        if goal.lower_fps is not None and trusted(goal.flags)
+    )
+
+
+def draw(samples: Sequence[Found], options: Options) -> Drawing | None:
+    """Draw each interval from the highest load that passed to the lowest that failed."""
+    if not samples:
+        return None
+    by = (*options.by, "measure") if options.by else ()
+    groups = groups_of(samples, by=by, without=("size",))
+    layers = tuple(
+        Intervals(
+            group.name,
+            tuple(
+                Point(one.size, one.lower_fps, one.lower_fps, one.upper_fps)
+                for one in sorted(group.samples, key=lambda one: one.size)
+            ),
+            simulated=any(one.evidence.simulated for one in group.samples),
+            color=number,
+        )
+        for number, group in enumerate(groups)
+    )
+    return Drawing(
+        title="Intervals in which the answers lie",
+        caption=caption(
+            _each_case_once(samples),
+            "A marker is the highest load that passed, the end of its bar the lowest that failed; "
+            "an arrow where none failed.",
+        ),
+        panels=(
+            Panel(
+                x=size_axis((one.size, one.size_name) for one in samples),
+                y=RATE_AXIS,
+                layers=layers,
+            ),
+        ),
+        simulated=any(one.evidence.simulated for one in samples),
+    )
+
+
+def _each_case_once(samples: Sequence[Found]) -> list[Evidence]:
+    """Return the evidence of each case once, though it answers several goals."""
+    goals = {dict(one.traits)["measure"] for one in samples}
+    most = max(goals, key=lambda goal: sum(("measure", goal) in one.traits for one in samples))
+    return [one.evidence for one in samples if ("measure", most) in one.traits]
+
+
+PLOT = Plot(
+    name="intervals",
+    title="the interval of each goal (NDR, PDR …) against frame size",
+    scope=Scope.CASES,
+    gather=gather,
+    draw=draw,
+)

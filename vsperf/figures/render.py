@@ -1,0 +1,91 @@
+"""The one renderer: a drawing as SVG for pages, or as a file (SVG, PNG, PDF).
+
+Text stays text in SVG and PDF. What is drawn of the same numbers is the same to the byte: no date,
+no random name. Room for text is measured before anything is drawn, so that none overlaps.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import warnings
+from pathlib import Path
+from typing import Any
+
+from vsperf.errors import UsageError
+from vsperf.figures import page, theme
+from vsperf.figures.drawing import Drawing
+from vsperf.figures.layout import compose
+
+FORMATS = ("svg", "png", "pdf")
+RESOLUTION = 150
+"""Dots per inch of PNG."""
+
+
+def svg(drawing: Drawing) -> str:
+    """Return a drawing as an SVG element, to stand in a page: no prolog, names of its own.
+
+    Its colours are CSS variables (`--figure-1` …) with a default, and its text has the colour of
+    the text around it.
+    """
+    return page.element(_painted(drawing, "svg").decode(), drawing, _salt(drawing))
+
+
+def save(drawing: Drawing, path: Path) -> None:
+    """Write a drawing to a file, in the format that its name ends with."""
+    path.write_bytes(content(drawing, format_of(path)))
+
+
+def content(drawing: Drawing, form: str) -> bytes:
+    """Return a drawing as the bytes of a file."""
+    if form == "svg":
+        return page.document(svg(drawing)).encode()
+    return _painted(drawing, form)
+
+
+def format_of(path: Path) -> str:
+    """Return the format that a file's name asks for."""
+    form = path.suffix.lower().removeprefix(".")
+    if form not in FORMATS:
+        raise UsageError(
+            f"{path.name} names no format that a drawing can have",
+            fix=f"end the name with one of {', '.join(f'.{one}' for one in FORMATS)}",
+        )
+    return form
+
+
+def _salt(drawing: Drawing) -> str:
+    return "f" + hashlib.sha256(repr(drawing).encode()).hexdigest()[:10]
+
+
+def _painted(drawing: Drawing, form: str) -> bytes:
+    import matplotlib as mpl
+
+    style: dict[Any, Any] = {**theme.STYLE, "svg.hashsalt": _salt(drawing)}
+    out = io.BytesIO()
+    with mpl.rc_context(style), warnings.catch_warnings():
+        # Names may hold letters that the font has not; a page has other fonts for them.
+        warnings.filterwarnings("ignore", message="Glyph .* missing", category=UserWarning)
+        figure = compose(drawing)
+        _canvas(figure, form)
+        facecolor = "none" if form == "svg" else "white"
+        metadata = {"Date": None} if form == "svg" else {"CreationDate": None}
+        figure.savefig(
+            out,
+            format=form,
+            dpi=RESOLUTION,
+            facecolor=facecolor,
+            metadata={"Software": "vsperf"} if form == "png" else metadata,
+        )
+    return out.getvalue()
+
+
+def _canvas(figure: Any, form: str) -> None:
+    """Give a figure the canvas that its format needs; no windows, no state of pyplot."""
+    if form == "svg":
+        from matplotlib.backends.backend_svg import FigureCanvasSVG as Canvas
+    elif form == "pdf":
+        from matplotlib.backends.backend_pdf import FigureCanvasPdf as Canvas  # type: ignore[assignment]
+    else:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg as Canvas  # type: ignore[assignment]
+    Canvas(figure)

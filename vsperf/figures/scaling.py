@@ -1,0 +1,99 @@
+"""How throughput scales: with the number of flows, and with the threads of the switch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from vsperf.figures.drawing import Axis, Drawing, Layer, Line, Look, Panel, Point, Scale, Tick
+from vsperf.figures.evidence import caption
+from vsperf.figures.groups import Group, groups_of
+from vsperf.figures.plot import Options, Plot, Scope
+from vsperf.figures.published import beside
+from vsperf.figures.rates import RATE_AXIS, Rate, gather, line_of, remarks
+
+
+def draw_flows(samples: Sequence[Rate], options: Options) -> Drawing | None:
+    """Draw throughput against the number of flows."""
+    return _draw(samples, options, "flows", "flows", "Frames per second against number of flows")
+
+
+def draw_workers(samples: Sequence[Rate], options: Options) -> Drawing | None:
+    """Draw throughput against the number of polling threads, and what twice as many would be."""
+    title = "Frames per second against polling threads of the switch"
+    return _draw(samples, options, "workers", "polling threads", title)
+
+
+def _draw(
+    samples: Sequence[Rate], options: Options, trait: str, label: str, title: str
+) -> Drawing | None:
+    place = _place(trait)
+    known = [one for one in samples if getattr(one, trait) is not None]
+    shown = [one for one in known if one.fps is not None]
+    if len({place(one) for one in shown}) < 2:
+        return None  # one place is no scale
+    groups = groups_of(shown, by=options.by, without=(trait,))
+    layers: list[Layer] = []
+    if trait == "workers":
+        layers += _ideal(groups, place)
+    layers += [line_of(group, number, place) for number, group in enumerate(groups)]
+    published = beside(options.beside, trait)
+    layers += published.lines(len(groups))
+    places = {place(one) for one in shown}
+    places |= {point.x for line in published.lines(0) for point in line.points}
+    ideal = "The ideal is as much for each thread as the fewest threads had."
+    return Drawing(
+        title=title,
+        caption=caption(
+            [one.evidence for one in known],
+            *remarks(shown, groups, place),
+            ideal if trait == "workers" else "",
+            published.source,
+        ),
+        panels=(
+            Panel(
+                x=Axis(
+                    label,
+                    "",
+                    Scale.NAMES,
+                    ticks=tuple(Tick(one, f"{one:,.0f}") for one in sorted(places)),
+                ),
+                y=RATE_AXIS,
+                layers=tuple(layers),
+            ),
+        ),
+        simulated=any(one.evidence.simulated for one in shown),
+    )
+
+
+def _place(trait: str) -> Callable[[Rate], float]:
+    def place(one: Rate) -> float:
+        return float(getattr(one, trait))
+
+    return place
+
+
+def _ideal(groups: Sequence[Group], place: Callable[[Rate], float]) -> Iterator[Line]:
+    """Yield for each line what it would be if threads did not stand in each other's way."""
+    for number, group in enumerate(groups):
+        points = line_of(group, number, place).points
+        if len(points) < 2:
+            continue
+        first = points[0]
+        ideal = tuple(Point(one.x, first.y * one.x / first.x) for one in points)
+        yield Line(f"ideal, {group.name}", ideal, Look.CEILING, color=number, markers=False)
+
+
+FLOWS = Plot(
+    name="flows",
+    title="frames per second against number of flows",
+    scope=Scope.CASES,
+    gather=gather,
+    draw=draw_flows,
+)
+WORKERS = Plot(
+    name="workers",
+    title="frames per second against polling threads of the switch, with the ideal line",
+    scope=Scope.CASES,
+    gather=gather,
+    draw=draw_workers,
+)

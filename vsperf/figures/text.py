@@ -1,0 +1,71 @@
+"""Text of drawings: made harmless, measured, broken into lines and shortened."""
+
+from __future__ import annotations
+
+import functools
+import unicodedata
+from typing import Any
+
+
+def plain(text: str) -> str:
+    """Return text without what would move a cursor or change a direction of writing."""
+    return "".join(
+        " " if unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp") else letter
+        for letter in text
+    )
+
+
+def shortened(text: str, most: int) -> str:
+    """Return text of at most so many letters: its middle gives way, as ends tell names apart."""
+    if len(text) <= most:
+        return text
+    head = (most - 1) // 2
+    return f"{text[:head]}…{text[len(text) - (most - 1 - head) :]}"
+
+
+def width(text: str, size: float, *, bold: bool = False) -> float:
+    """Return how wide text will be [pt]; other fonts of a page are narrower."""
+    return _unit_width(text, bold) * size
+
+
+@functools.lru_cache(maxsize=4096)
+def _unit_width(text: str, bold: bool) -> float:
+    font = _font(bold)
+    font.set_text(text, 0.0, flags=_flags())
+    return float(font.get_width_height()[0]) / 64 / MEASURED_AT
+
+
+MEASURED_AT = 100.0
+
+
+@functools.cache
+def _font(bold: bool) -> Any:
+    from matplotlib.font_manager import FontProperties, findfont, get_font
+
+    path = findfont(FontProperties(family="DejaVu Sans", weight="bold" if bold else "normal"))
+    font = get_font(path)
+    font.set_size(MEASURED_AT, 72)
+    return font
+
+
+def _flags() -> Any:
+    from matplotlib.ft2font import LoadFlags
+
+    return LoadFlags.NO_HINTING
+
+
+def wrapped(text: str, size: float, room: float, *, bold: bool = False) -> list[str]:
+    """Break text into lines that fit; a word that is too long is broken, too."""
+    lines = [""]
+    for word in text.split():
+        joined = f"{lines[-1]} {word}" if lines[-1] else word
+        if width(joined, size, bold=bold) <= room:
+            lines[-1] = joined
+            continue
+        if lines[-1]:
+            lines.append("")
+        for letter in word:
+            if width(lines[-1] + letter, size, bold=bold) > room:
+                lines.append("")
+            lines[-1] += letter
+    return lines

@@ -1,0 +1,137 @@
+"""The trials of one case: the trace of its search, and loss against load."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from vsperf.figures.drawing import Axis, Drawing, Layer, Line, Look, Panel, Point, Points, Scale
+from vsperf.figures.evidence import Evidence, caption, evidence_of_trials
+from vsperf.figures.plot import Options, Plot, Scope
+from vsperf.human import human_fps, human_share
+from vsperf.record.trial import Purpose
+from vsperf.store.view import CaseView
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """One trial, in the numbers that are drawn."""
+
+    index: int
+    load_fps: int
+    loss_ratio: float
+    valid: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What a case tried, and what it came to."""
+
+    label: str
+    trials: tuple[Tried, ...]
+    allowed: float
+    """The greatest loss ratio that a goal allows."""
+    bounds: tuple[tuple[str, int], ...]
+    """Name of a goal, and its lower bound."""
+    evidence: Evidence
+
+
+def gather(view: CaseView) -> tuple[Search, ...]:
+    """Return the trials that a search went by; nothing where there were none."""
+    made = [trial for trial in view.trials if trial.purpose is Purpose.SEARCH]
+    if not made:
+        return ()
+    goals = view.result.goals if view.result is not None else ()
+    tried = tuple(Tried(one.index, one.load_fps, float(one.loss_ratio), one.valid) for one in made)
+    bounds = tuple((one.goal, one.lower_fps) for one in goals if one.lower_fps is not None)
+    allowed = max((float(Fraction(one.loss_ratio)) for one in goals), default=0.0)
+    return (Search(view.label, tried, allowed, bounds, evidence_of_trials(view, made)),)
+
+
+def draw_search(samples: Sequence[Search], options: Options) -> Drawing | None:
+    """Draw the load of each trial in the order they were made; a single one needs no drawing."""
+    (case,) = samples
+    if len({one.load_fps for one in case.trials}) < 2:
+        return None
+    first, last = case.trials[0].index, case.trials[-1].index
+    bounds = [
+        Line(
+            f"{name} {human_fps(fps)}",
+            (Point(first, fps), Point(last, fps)),
+            Look.CEILING,
+            dash=number,
+            markers=False,
+        )
+        for number, (name, fps) in enumerate(case.bounds)
+    ]
+    layers: list[Layer] = [*bounds, *_by_verdict(case, lambda one: (one.index, one.load_fps))]
+    return Drawing(
+        title=f"Trace of the search, {case.label}",
+        caption=caption([case.evidence], "Lost is what the worse direction lost."),
+        panels=(
+            Panel(
+                x=Axis("trial of the case, in the order they were made"),
+                y=Axis("load per direction", "fps", Scale.LINEAR, from_zero=True),
+                layers=tuple(layers),
+            ),
+        ),
+        simulated=case.evidence.simulated,
+    )
+
+
+def draw_loss(samples: Sequence[Search], options: Options) -> Drawing | None:
+    """Draw the loss of each trial against its load."""
+    (case,) = samples
+    if len({one.load_fps for one in case.trials}) < 2:
+        return None
+    return Drawing(
+        title=f"Loss against load, {case.label}",
+        caption=caption(
+            [case.evidence],
+            "Loss of the worse direction; the axis is logarithmic, with a place for none.",
+        ),
+        panels=(
+            Panel(
+                x=Axis("load per direction", "fps", Scale.LINEAR, from_zero=True),
+                y=Axis("loss", "%", Scale.LOG_ZERO),
+                layers=tuple(_by_verdict(case, lambda one: (one.load_fps, one.loss_ratio))),
+            ),
+        ),
+        simulated=case.evidence.simulated,
+    )
+
+
+def _by_verdict(case: Search, place: Callable[[Tried], tuple[float, float]]) -> Iterator[Points]:
+    """Yield the trials that lost nothing, little, too much, and those that do not count."""
+    little = [one for one in case.trials if one.valid and 0 < one.loss_ratio <= case.allowed]
+    kinds = (
+        ("no frame lost", Look.GOOD, [o for o in case.trials if o.valid and not o.loss_ratio]),
+        (f"lost up to {human_share(case.allowed)}", Look.NEUTRAL, little),
+        (
+            f"lost more than {human_share(case.allowed)}" if case.allowed else "frames lost",
+            Look.BAD,
+            [one for one in case.trials if one.valid and one.loss_ratio > case.allowed],
+        ),
+        ("invalid, does not count", Look.DOUBTED, [o for o in case.trials if not o.valid]),
+    )
+    for name, look, trials in kinds:
+        if trials:
+            points = tuple(Point(*place(one)) for one in trials)
+            yield Points(name, points, look, simulated=case.evidence.simulated)
+
+
+SEARCH = Plot(
+    name="search",
+    title="trace of the search of a case: the load of each trial, and its verdict",
+    scope=Scope.CASE,
+    gather=gather,
+    draw=draw_search,
+)
+LOSS = Plot(
+    name="loss",
+    title="loss against load of a case",
+    scope=Scope.CASE,
+    gather=gather,
+    draw=draw_loss,
+)

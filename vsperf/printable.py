@@ -1,0 +1,17 @@
+"""Text of others made fit to be shown: what would steer a terminal or a reader is written out."""
+
+from __future__ import annotations
+
+KEPT = "\n\t"
+
+
+def printable(text: str) -> str:
+    """Return `text` with what is no ordinary character written out, such as an escape."""
+    if text.isprintable():
+        return text
+    return "".join(
+        one
+        if one.isprintable() or one in KEPT
+        else one.encode("unicode_escape", "surrogatepass").decode()
+        for one in text
+    )

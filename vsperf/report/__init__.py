@@ -1,0 +1,1 @@
+"""Reports: records → one page that people read, print and send. They change nothing."""

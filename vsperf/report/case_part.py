@@ -1,0 +1,114 @@
+"""All that a report says of one case, from what is stored of it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from vsperf.record.result import SearchResult
+from vsperf.record.run import Outcome
+from vsperf.report.account import account_of, account_table
+from vsperf.report.doubts import Concerns, criteria_of, standing_of
+from vsperf.report.environment import Found, found_of
+from vsperf.report.numbers import asked_of, curve_tables, latency_table, numbers_of
+from vsperf.report.page import CasePart
+from vsperf.report.pictures import NoPictures, Pictures
+from vsperf.report.plan import Plans
+from vsperf.report.topology import drawn
+from vsperf.report.trials import trials_table
+from vsperf.stats.columns import outcome_text
+from vsperf.stats.summary import CaseRow
+from vsperf.store.reader import RunState
+from vsperf.store.view import CaseView, RunView
+
+UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
+
+
+def anchor_of(number: int, case: CaseView) -> str:
+    """Return the name under which a case of the run with this number is found on the page."""
+    name = UNSAFE.sub("-", case.key).strip("-")
+    place = case.header.cases.index(case.planned) + 1
+    return f"case-{number}-{place}-{name}"
+
+
+def label_of(case: CaseView) -> str:
+    """Name a case for people; repeats are told apart."""
+    repeat = case.planned.repeat
+    return f"{case.label} #{repeat}" if repeat > 1 else case.label
+
+
+@dataclass(slots=True)
+class Teller:
+    """Tells cases one after the other, and what they have in common once."""
+
+    pictures: Pictures | NoPictures
+    compact: bool
+    common: str = ""
+    """What the labels of all cases begin with; left out where one case stands among others."""
+    concerns: Concerns = field(default_factory=Concerns)
+    plans: Plans = field(default_factory=Plans)
+    found: Found = field(default_factory=Found)
+
+    def short(self, case: CaseView) -> str:
+        """Name a case among the others."""
+        return label_of(case).removeprefix(self.common)
+
+    def tell(self, run: RunView, case: CaseView, row: CaseRow, anchor: str) -> CasePart:
+        """Return what is said of a case; only this one is held."""
+        label, spec, record = self.short(case), case.planned.spec, case.record
+        trials = case.trials
+        result = (record.result if record is not None else None) or SearchResult()
+        around = found_of(record.surroundings if record is not None else None)
+        like, like_name = self.found.like(around, anchor, label)
+        plan = case.start.plan if case.start is not None else None
+        full = not self.compact
+        return CasePart(
+            anchor=anchor,
+            label=label_of(case),
+            short=label,
+            title=str(spec.get("title") or case.testcase),
+            outcome=outcome_text(row),
+            reason=record.reason if record is not None else "",
+            simulated=case.simulated,
+            state=_state(run, case),
+            asked=asked_of(spec),
+            numbers=numbers_of(row, trials),
+            criteria=criteria_of(record),
+            latency=latency_table(row),
+            curves=curve_tables(row) if full else (),
+            pictures=self.pictures.of_case(case) if full else (),
+            drawn=drawn(spec, plan, result, trials) if full else None,
+            account=account_of(result, trials) if full else None,
+            accounts=account_table(trials) if full else None,
+            plan=self.plans.tell(plan, anchor, label) if plan is not None else None,
+            found=around if not like else (),
+            found_like=like,
+            found_like_name=like_name,
+            doubts=self.concerns.add(row, label),
+            standings=tuple(standing_of(one) for one in record.compliance) if record else (),
+            trials=trials_table(trials) if full else None,
+            trials_hint=f"vsperf show {case.run} {case.key}",
+        )
+
+
+def _state(run: RunView, case: CaseView) -> tuple[str, ...]:
+    """Say what a case did not come to."""
+    said = []
+    if case.record is None:
+        if case.start is None:
+            said.append("This case was planned and never began.")
+        elif run.state is RunState.RUNNING:
+            said.append(f"This case is being measured: {len(case.trials)} trials so far.")
+        else:
+            made = len(case.trials)
+            said.append(
+                f"This case was cut short after {made} {'trial' if made == 1 else 'trials'}: there "
+                f"is no result. `vsperf run --resume {case.run}` measures it again."
+            )
+    elif case.record.outcome is Outcome.ABORTED:
+        said.append(f"It was interrupted; `vsperf run --resume {case.run}` measures it again.")
+    if case.result is not None and not case.result.whole:
+        said.append(f"The search is not whole: {case.result.ended} first.")
+    if case.attempt > 1:
+        said.append(f"This is attempt {case.attempt}; trials of earlier ones are in the records.")
+    return tuple(said)

@@ -1,0 +1,259 @@
+"""The answers of a case with their bounds, and how each was computed, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import Any
+
+from vsperf.human import human_count, human_fps, human_ns, human_seconds
+from vsperf.record.figure import Curve, Figure, amount, heading
+from vsperf.record.limit import Limit
+from vsperf.record.meaning import LIMITED_BY, LIMITS, TIMES
+from vsperf.record.result import GoalResult, LoadResult
+from vsperf.record.trial import Purpose, Trial
+from vsperf.report.page import Fact, Number, Table, told
+from vsperf.stats.answers import another, interval, loss_text, share_text
+from vsperf.stats.summary import PERCENTILES, CaseRow
+
+LOSS = (
+    "The loss of a trial is that of its worse direction: (frames that were due − distinct, intact "
+    "frames that arrived) ÷ frames that were due. What was not sent counts as lost."
+)
+NAMED = 12
+"""So many trials are named one by one."""
+
+
+def numbers_of(row: CaseRow, trials: Sequence[Trial]) -> tuple[Number, ...]:
+    """Return the answers of a case, the one that matters most first."""
+    figures = [_figure(figure) for figure in row.figures]
+    goals = [_goal(row, goal, trials) for goal in row.goals]
+    loads = [_load(row, load, trials) for load in row.loads]
+    return (*figures, *goals, *loads)
+
+
+def _goal(row: CaseRow, goal: GoalResult, trials: Sequence[Trial]) -> Number:
+    allowed = (
+        "no loss" if Fraction(goal.loss_ratio) == 0 else f"≤ {loss_text(goal.loss_ratio)} loss"
+    )
+    facts = [
+        _limited(goal.limit),
+        *(_rates(row, goal.lower_fps) if goal.lower_fps is not None else ()),
+    ]
+    how = [
+        *_search(row),
+        *_bound("Lower bound", goal.lower_fps, trials),
+        *_bound("Upper bound", goal.upper_fps, trials),
+        LOSS,
+        *(_formulas(row, goal.lower_fps) if goal.lower_fps is not None else ()),
+        f"Limited by {goal.limit.value}: {LIMITS[goal.limit]}",
+    ]
+    clean = another(goal)
+    if clean is not None and goal.clean is not None:
+        share = share_text(Fraction(goal.clean.share))
+        facts.append(Fact(f"in clean time ({share})", f"{interval(clean)}: {clean.reason}"))
+        how.append(f"Clean time: {TIMES['clean']}")
+    meaning = f"highest load with {allowed}, per direction"
+    return Number(
+        goal.goal.upper(), meaning, interval(goal), _sentence(goal), tuple(facts), tuple(how)
+    )
+
+
+def _limited(limit: Limit) -> Fact:
+    return Fact("limited by", f"{LIMITED_BY[limit]} ({limit.value})")
+
+
+def _sentence(goal: GoalResult) -> str:
+    """Say what a goal came to; never one bare number."""
+    reason = f"{goal.reason[:1].upper()}{goal.reason[1:]}"
+    return reason if reason.endswith((".", "!", "?")) or not reason else f"{reason}."
+
+
+def _rates(row: CaseRow, fps: int) -> Iterator[Fact]:
+    nothing: Fraction | None = None
+    if (share := told(lambda: row.line_share(fps), nothing)) is not None:
+        yield Fact("of the line rate", share_text(share))
+    for layer, name in ((1, "on the wire (L1)"), (2, "of frames (L2)")):
+        if (bps := _bps(row, fps, layer)) is not None:
+            yield Fact(f"Gbit/s {name}", f"{bps / 1e9:.3f}")
+
+
+def _bps(row: CaseRow, fps: int, layer: int) -> int | None:
+    unknown: int | None = None
+    return told(lambda: row.bps(fps, layer), unknown)
+
+
+def _formulas(row: CaseRow, fps: int) -> Iterator[str]:
+    def told_formulas() -> list[str]:
+        size = row.frame_size
+        wire, mean = float(size.on_wire), float(size.mean)
+        found = [
+            f"Gbit/s L1 = {human_count(fps)} fps × {wire:g} bytes (frame, FCS, preamble and gap) "
+            f"× 8; L2 = {human_count(fps)} fps × {mean:g} bytes × 8. One direction."
+        ]
+        if not row.virtual:
+            most = float(row.link.frames_per_second(size))
+            found.append(
+                f"Share of the line rate = {human_count(fps)} ÷ {human_count(int(most))} fps, all "
+                f"that {row.link} carries of these frames."
+            )
+        return found
+
+    nothing: list[str] = []
+    yield from told(told_formulas, nothing)
+
+
+def _search(row: CaseRow) -> Iterator[str]:
+    search = row.planned.spec.get("search")
+    if isinstance(search, dict) and "kind" in search:
+        asked = {name: search.get(name) for name in ("min_load", "max_load", "width")}
+        words = [f"Found by the method {search['kind']}"]
+        if asked["min_load"] and asked["max_load"]:
+            words.append(f"among loads from {asked['min_load']} to {asked['max_load']}")
+        if asked["width"]:
+            words.append(f"until the interval was no wider than {asked['width']}")
+        yield f"{', '.join(words)}. The result is the interval, and not one of its ends."
+
+
+def _bound(name: str, fps: int | None, trials: Sequence[Trial]) -> Iterator[str]:
+    if fps is None:
+        yield f"{name}: there is none."
+        return
+    made = [one for one in trials if one.load_fps == fps and one.purpose is Purpose.SEARCH]
+    if not made:
+        yield f"{name} {human_count(fps)} fps."
+        return
+    shown = ", ".join(f"#{one.index} ({_lost(one)})" for one in made[:NAMED])
+    more = f" and {len(made) - NAMED} more" if len(made) > NAMED else ""
+    sent = human_count(sum(one.sent_frames for one in made))
+    lasting = human_seconds(sum(one.duration_ns for one in made) / 1e9)
+    number = "one trial" if len(made) == 1 else f"{len(made)} trials"
+    yield (
+        f"{name} {human_count(fps)} fps: {number} of {lasting} together, {sent} frames sent: "
+        f"{shown}{more}."
+    )
+
+
+def _lost(trial: Trial) -> str:
+    if not trial.valid:
+        return "invalid"
+    lost = trial.lost_frames
+    return "lost none" if lost == 0 else f"lost {human_count(lost)}, {loss_text(trial.loss_ratio)}"
+
+
+def _load(row: CaseRow, load: LoadResult, trials: Sequence[Trial]) -> Number:
+    outages = [outage for outage in load.outages_ns if outage is not None]
+    facts = [
+        Fact("worst loss", loss_text(load.worst_loss_ratio)),
+        Fact("trials that passed", f"{load.passed} of {load.trials}"),
+        _limited(load.limit),
+        *([Fact("longest outage", human_ns(max(outages)))] if outages else []),
+        *_rates(row, load.throughput_fps),
+    ]
+    how = [
+        "The load was given and not searched, so there is no interval. The rate is the least that "
+        "came through in any of its trials, in the worse direction.",
+        *_bound("Load", load.load_fps, trials),
+        LOSS,
+        *_formulas(row, load.throughput_fps),
+        f"Limited by {load.limit.value}: {LIMITS[load.limit]}",
+    ]
+    return Number(
+        f"at {human_fps(load.load_fps)}",
+        "came through, per direction",
+        human_fps(load.throughput_fps),
+        f"{load.reason[:1].upper()}{load.reason[1:]}.".replace("..", "."),
+        tuple(facts),
+        tuple(how),
+    )
+
+
+def _figure(figure: Figure) -> Number:
+    facts = []
+    if figure.lower is not None:
+        facts.append(Fact("highest that held", amount(figure.lower, figure.unit)))
+    if figure.upper is not None:
+        facts.append(Fact("lowest that did not", amount(figure.upper, figure.unit)))
+    if figure.spread_text:
+        facts.append(Fact("over the repeats", figure.spread_text))
+    if figure.limit is not None:
+        facts.append(_limited(figure.limit))
+    how = [f"Measured at {figure.at}."] if figure.at else []
+    if figure.limit is not None:
+        how.append(f"Limited by {figure.limit.value}: {LIMITS[figure.limit]}")
+    return Number(
+        heading(figure.name), figure.at, figure.text, figure.reason, tuple(facts), tuple(how)
+    )
+
+
+def latency_table(row: CaseRow) -> Table | None:
+    """Return latency percentiles at each load; None where none were measured."""
+    if not row.latency:
+        return None
+    names = ("at", "load", *(f"p{percent:g}" for percent in PERCENTILES), "lost frames")
+    return Table(
+        names,
+        tuple(
+            (
+                one.reference,
+                human_fps(one.load_fps),
+                *(human_ns(one.percentiles_ns[percent]) for percent in PERCENTILES),
+                human_count(one.lost_frames),
+            )
+            for one in row.latency
+        ),
+    )
+
+
+def curve_tables(row: CaseRow) -> tuple[tuple[str, Table], ...]:
+    """Return the curves that a method found, each with its title."""
+    return tuple((_curve_title(curve), _curve(curve)) for curve in row.curves)
+
+
+def _curve_title(curve: Curve) -> str:
+    return f"{heading(curve.name)}, {curve.at}" if curve.at else heading(curve.name)
+
+
+def _curve(curve: Curve) -> Table:
+    axes = (curve.x, *curve.columns)
+    return Table(
+        tuple(heading(axis.name) for axis in axes),
+        tuple(
+            tuple(
+                "–" if value is None else amount(value, axis.unit)
+                for value, axis in zip(point, axes, strict=True)
+            )
+            for point in curve.points
+        ),
+    )
+
+
+def asked_of(spec: dict[str, Any]) -> tuple[Fact, ...]:
+    """Return what a case was asked, in a few words each."""
+    traffic, trial = _part(spec, "traffic"), _part(spec, "trial")
+    flows = str(traffic.get("flows", "")) or None
+    frames = traffic.get("imix") or traffic.get("frame_size")
+    found = {
+        "frames": None if frames is None else str(frames),
+        "flows": f"{flows} per direction" if flows else None,
+        "direction": traffic.get("direction"),
+        "method": _part(spec, "search").get("kind"),
+        "warm-up": trial.get("warm_up"),
+        "switch": _part(spec, "vswitch").get("kind"),
+        "generator": _part(spec, "generator").get("kind"),
+        "machines": _part(spec, "vnf").get("kind") if _machines(spec) else None,
+    }
+    return tuple(Fact(name, str(value)) for name, value in found.items() if value)
+
+
+def _part(spec: dict[str, Any], name: str) -> dict[str, Any]:
+    part = spec.get(name)
+    return part if isinstance(part, dict) else {}
+
+
+def _machines(spec: dict[str, Any]) -> bool:
+    paths = _part(spec, "topology").get("paths")
+    links = _part(_part(spec, "testbed"), "links")
+    return isinstance(paths, list) and any(
+        hop not in links for path in paths if isinstance(path, list) for hop in path
+    )

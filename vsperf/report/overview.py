@@ -1,0 +1,280 @@
+"""The first screen of a report: what was measured on what, the answer, the verdict, the doubts."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from vsperf import __version__
+from vsperf.human import human_seconds
+from vsperf.record.run import Outcome
+from vsperf.report.case_part import Teller
+from vsperf.report.doubts import WORDS, criteria_of
+from vsperf.report.environment import groups_of, machine_text, switch_version
+from vsperf.report.numbers import asked_of
+from vsperf.report.page import (
+    CasePart,
+    Concern,
+    Criterion,
+    Doubt,
+    Fact,
+    Number,
+    Overview,
+    Row,
+    RunPart,
+    Table,
+    Verdict,
+    told,
+)
+from vsperf.stats.columns import (
+    Column,
+    column_case,
+    effort_columns,
+    first_figures,
+    goal_columns,
+    hit_columns,
+    latency_columns,
+    limit_column,
+    load_columns,
+    outcome_text,
+    rate_columns,
+)
+from vsperf.stats.remarks import legend
+from vsperf.stats.repeated import NAMES, repeat_rows
+from vsperf.stats.summary import CaseRow
+from vsperf.store.reader import RunState
+from vsperf.store.view import CaseView, RunView
+
+TONES = {
+    Outcome.PASS: "good",
+    Outcome.FAIL: "bad",
+    Outcome.ERROR: "bad",
+    Outcome.INVALID: "bad",
+    Outcome.SKIP: "open",
+    Outcome.ABORTED: "open",
+}
+GRAVEST = (Outcome.ERROR, Outcome.INVALID, Outcome.FAIL, Outcome.ABORTED, Outcome.SKIP)
+HEADLINES = 2
+"""Cases whose first answer stands in large letters: the first and the last one."""
+
+
+@dataclass(slots=True)
+class Gathered:
+    """What the first screen needs of each case: a few words, and no trial."""
+
+    rows: list[CaseRow] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)
+    anchors: list[str] = field(default_factory=list)
+    runs: list[str] = field(default_factory=list)
+    tops: list[tuple[str, Number]] = field(default_factory=list)
+    """First and last answer, each with the name of its case."""
+    criteria: list[Criterion] = field(default_factory=list)
+    first: CaseView | None = None
+    titles: dict[str, str] = field(default_factory=dict)
+    asked: dict[Fact, None] = field(default_factory=dict)
+
+    def add(self, case: CaseView, row: CaseRow, part: CasePart) -> None:
+        """Take in a case."""
+        self.rows.append(row)
+        self.labels.append(part.short)
+        self.anchors.append(part.anchor)
+        self.runs.append(case.run)
+        self.criteria += criteria_of(case.record, part.short)
+        self.titles.setdefault(case.testcase, part.title)
+        self.asked |= dict.fromkeys(asked_of(case.planned.spec))
+        if self.first is None or (self.first.record is None and case.record is not None):
+            self.first = case
+        if part.numbers:
+            self.tops = [*self.tops[:1], (part.short, part.numbers[0])]
+
+
+def overview_of(runs: Sequence[RunView], gathered: Gathered, teller: Teller) -> Overview:
+    """Return the first screen, once all cases have been gone through."""
+    columns = _columns(gathered)
+    simulated = any(run.simulated for run in runs)
+    names = list(gathered.titles)
+    return Overview(
+        title=_title(gathered, runs),
+        subtitle=", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else ""),
+        simulated=simulated,
+        verdict=verdict_of(runs, gathered.rows, gathered.criteria),
+        answers=tuple(_answer(label, number) for label, number in gathered.tops[:HEADLINES]),
+        facts=_facts(runs, gathered),
+        concerns=(*_standing(runs, simulated), *teller.concerns.all()),
+        criteria=tuple(gathered.criteria),
+        names=tuple(name for name, _ in columns),
+        rows=tuple(
+            Row(anchor, _cells(columns, row), outcome_text(row), _tone(row))
+            for anchor, row in zip(gathered.anchors, gathered.rows, strict=True)
+        ),
+        legend=tuple(told(lambda: _legend(gathered.rows, simulated), [])),
+        repeats=_repeats(gathered.rows),
+        pictures=teller.pictures.of_all(),
+        runs=tuple(_run(number, run) for number, run in enumerate(runs, start=1)),
+        standings=teller.concerns.standings(),
+        vsperf=__version__,
+        compact=teller.compact,
+    )
+
+
+def _title(gathered: Gathered, runs: Sequence[RunView]) -> str:
+    if len(gathered.titles) == 1:
+        return next(iter(gathered.titles.values()))
+    if gathered.titles:
+        return f"{len(gathered.titles)} testcases"
+    return runs[0].run
+
+
+def _answer(label: str, number: Number) -> Number:
+    name = f"{label}: {number.name}"
+    return Number(name, number.meaning, number.value, number.plain, number.facts)
+
+
+def verdict_of(
+    runs: Sequence[RunView], rows: Sequence[CaseRow], criteria: Sequence[Criterion]
+) -> Verdict:
+    """Say in a word and a sentence how it came out."""
+    outcomes = Counter(row.record.outcome for row in rows if row.record is not None)
+    told_of = sum(outcomes.values())
+    parts = [f"{told_of} of {len(rows)} cases have a result"]
+    parts += [f"{outcomes[one]} {one.value}" for one in Outcome if outcomes[one] and told_of > 1]
+    words = Counter(one.word for one in criteria)
+    if criteria:
+        said = [f"{words[word]} {word.lower()}" for word in WORDS.values() if words[word]]
+        parts.append(f"{_count(len(criteria), 'criterion', 'criteria')}: {', '.join(said)}")
+    else:
+        parts.append("nothing was demanded of the numbers (no `expect:`)")
+    text = f"{'; '.join(parts)}."
+    states = {run.state for run in runs}
+    grave = next((one for one in GRAVEST if outcomes[one]), None)
+    if grave in (Outcome.ERROR, Outcome.INVALID, Outcome.FAIL):
+        return Verdict(grave.value, "bad", text)
+    if RunState.RUNNING in states:
+        return Verdict("STILL RUNNING", "open", text)
+    if RunState.INTERRUPTED in states or told_of < len(rows) or grave is Outcome.ABORTED:
+        return Verdict("INCOMPLETE", "open", text)
+    if grave is Outcome.SKIP:
+        return Verdict("SKIPPED" if outcomes[grave] == told_of else "PARTLY SKIPPED", "open", text)
+    return Verdict("PASS" if criteria else "MEASURED", "good", text)
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
+
+
+def _facts(runs: Sequence[RunView], gathered: Gathered) -> tuple[Fact, ...]:
+    """Say what was measured on what."""
+    head, first = runs[0].header, gathered.first
+    around = first.record.surroundings if first is not None and first.record else None
+    asked: dict[str, list[str]] = {}
+    for fact in gathered.asked:
+        asked.setdefault(fact.name, []).append(fact.value)
+    version = switch_version(around)
+    device = ", ".join(asked.get("switch", ()))
+    frames = ", ".join(asked.get("frames", ()))
+    measured = sum(row.record.measured_ns for row in gathered.rows if row.record is not None)
+    took = human_seconds(measured / 1e9) + (" of the model's time" if head.simulated else "")
+    trials = sum(row.record.trials for row in gathered.rows if row.record is not None)
+    known = {
+        "switch": f"{device} ({version})" if version else device,
+        "machines": ", ".join(asked.get("machines", ())),
+        "generator": ", ".join(asked.get("generator", ())),
+        "frames": frames,
+        "flows": ", ".join(asked.get("flows", ())),
+        "testbed": ", ".join(dict.fromkeys(run.header.testbed for run in runs))
+        + f"; preset {', '.join(dict.fromkeys(run.header.preset for run in runs))}",
+        "machine": machine_text(head),
+        "when": f"{_moment(head.started_at)}; {trials} trials in {took}",
+    }
+    return tuple(Fact(name, value) for name, value in known.items() if value)
+
+
+def _moment(text: str) -> str:
+    """Write a moment without its fractions of a second."""
+    moment, _, zone = text.partition("+")
+    return f"{moment.partition('.')[0].replace('T', ' ').removesuffix('Z')} UTC" + (
+        f"+{zone}" if zone not in ("", "00:00") else ""
+    )
+
+
+def _standing(runs: Sequence[RunView], simulated: bool) -> tuple[Concern, ...]:
+    """Say what is wrong with runs as a whole."""
+    found = []
+    if simulated:
+        text = "Every number comes from a model of a switch, and says nothing of a real one."
+        doubt = Doubt(0, "simulated", "SIMULATED: these numbers come from a model", text)
+        found.append(Concern(doubt, ""))
+    for run in runs:
+        if run.state is RunState.INTERRUPTED:
+            text = f"It did not come to its end. Go on with: vsperf run --resume {run.run}"
+            doubt = Doubt(0, "incomplete", f"{run.run} was interrupted", text)
+            found.append(Concern(doubt, ""))
+        if run.state is RunState.RUNNING:
+            text = "The report shows what was stored when it was made."
+            doubt = Doubt(0, "incomplete", f"{run.run} is still running", text)
+            found.append(Concern(doubt, ""))
+        if run.torn:
+            text = "The machine or vsperf stopped while it was written; nothing of it is counted."
+            doubt = Doubt(0, "incomplete", f"The last record of {run.run} was cut off", text)
+            found.append(Concern(doubt, ""))
+    return tuple(found)
+
+
+def _columns(gathered: Gathered) -> list[Column]:
+    rows = gathered.rows
+    if not any(row.record is not None for row in rows):
+        return [("case", lambda row: row.planned.label)]
+    nothing: list[Column] = []
+
+    def block(make: Callable[[Sequence[CaseRow]], list[Column]]) -> list[Column]:
+        return told(lambda: make(rows), nothing)
+
+    case = told(lambda: column_case(rows), ("case", lambda row: row.planned.label))
+    rates = block(rate_columns) if told(lambda: any(row.rates_fps for row in rows), True) else []
+    limit = [] if rates else [limit_column()]
+    bounds = [*block(goal_columns), *block(load_columns), *block(first_figures)]
+    latency = latency_columns() if any(row.latency for row in rows) else []
+    effort = [column for column in block(effort_columns) if column[0] != "compliance"]
+    return [case, *bounds, *block(hit_columns), *rates, *limit, *latency, *effort]
+
+
+def _cells(columns: Sequence[Column], row: CaseRow) -> tuple[str, ...]:
+    return tuple(told(lambda cell=cell: cell(row), "?") for _, cell in columns)  # type: ignore[misc]
+
+
+def _tone(row: CaseRow) -> str:
+    return "open" if row.record is None else TONES[row.record.outcome]
+
+
+def _legend(rows: Sequence[CaseRow], simulated: bool) -> list[str]:
+    measured = [row for row in rows if row.record is not None]
+    return legend(rows, measured, simulated)
+
+
+def _repeats(rows: Sequence[CaseRow]) -> Table | None:
+    found = repeat_rows(rows)
+    return Table(NAMES, tuple(found)) if found else None
+
+
+def _run(number: int, run: RunView) -> RunPart:
+    header = run.header
+    facts = [
+        Fact("testbed", header.testbed),
+        Fact("preset", header.preset),
+        Fact("started", _moment(header.started_at)),
+        *([Fact("ended", _moment(run.end.finished_at))] if run.end else []),
+        *([Fact("exit code", str(run.end.exit_code))] if run.end else []),
+        *(Fact("resumed", _moment(one.resumed_at)) for one in run.resumes),
+        *(Fact(f"label {name}", value) for name, value in run.labels.items()),
+        Fact("command", _command(header.argv)),
+        Fact("vsperf", header.vsperf_version),
+        Fact("records", f"{run.folder.name}/records.jsonl, version {run.schema_version}"),
+    ]
+    return RunPart(f"run-{number}", run.run, run.state.value, tuple(facts), groups_of(header))
+
+
+def _command(argv: Sequence[str]) -> str:
+    words = argv if argv[:1] == ("vsperf",) else ("vsperf", *argv)
+    return shlex.join(words)

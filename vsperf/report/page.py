@@ -1,0 +1,290 @@
+"""What a report says, as plain data: templates show it, and decide on nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from vsperf.errors import VsperfError
+
+T = TypeVar("T")
+DAMAGED = (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError, VsperfError)
+"""What reading a specification of another version, or a damaged one, may come to."""
+
+
+def told(question: Callable[[], T], otherwise: T) -> T:
+    """Return what a record says, or `otherwise` where it cannot be made out."""
+    try:
+        return question()
+    except DAMAGED:
+        return otherwise
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Something with a name."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of texts; the first column names the row."""
+
+    names: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """One answer of a case, with what defends it."""
+
+    name: str
+    meaning: str
+    """What the name stands for; empty where it says so itself."""
+    value: str
+    plain: str
+    """The same as a sentence."""
+    facts: tuple[Fact, ...] = ()
+    how: tuple[str, ...] = ()
+    """How it was computed, in steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """Frames that did not go on."""
+
+    name: str
+    frames: str
+    share: str
+    why: str
+    percent: float
+    """Of what came to this place, for the width of a bar."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A place that frames come to, and those that end there."""
+
+    name: str
+    frames: str
+    percent: float
+    """Of what was to be sent."""
+    lost: tuple[Branch, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Where the frames of one trial went."""
+
+    trial: int
+    chosen: str
+    """Why this trial and no other."""
+    stages: tuple[Stage, ...]
+    sums: str
+    """The same as an equation."""
+    remark: str
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A part that frames pass."""
+
+    kind: str
+    """generator, link, switch or machine."""
+    name: str
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One way of frames, there and back, and how many went along it in a second."""
+
+    places: tuple[Place, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A topology with CPUs and rates."""
+
+    name: str
+    lanes: tuple[Lane, ...]
+    rates: tuple[str, ...]
+    rates_of: str
+    """Which trial the rates are of; empty where there are none."""
+    others: tuple[Fact, ...]
+    """CPUs of what frames do not pass."""
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a plan, as it can be done by hand."""
+
+    number: int
+    component: str
+    action: str
+    command: str
+    """Empty where it is no command."""
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What was done to deploy a case."""
+
+    steps: tuple[Step, ...]
+    like: str
+    """Anchor of a case with the same plan but for these steps; empty where all are here."""
+    like_name: str
+    memory: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """Something to worry about, in plain words, with what to do."""
+
+    weight: int
+    """The lower, the graver."""
+    word: str
+    """What kind of doubt it is, such as `suspect`."""
+    title: str
+    text: str
+    term: str = ""
+    """What `vsperf explain` says more on; empty where it does not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Concern:
+    """A doubt and the cases that it is about."""
+
+    doubt: Doubt
+    cases: str
+    """Empty where it concerns them all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a case stands to a standard."""
+
+    standard: str
+    about: str
+    level: str
+    mark: str
+    meaning: str
+    deviations: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """Something that was asked of a number."""
+
+    word: str
+    text: str
+    found: str
+    case: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A figure that was drawn."""
+
+    name: str
+    title: str
+    caption: str
+    svg: str
+    simulated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CasePart:
+    """All that is said of one case."""
+
+    anchor: str
+    label: str
+    short: str
+    """The label without what all cases of the report have in common."""
+    title: str
+    outcome: str
+    reason: str
+    simulated: bool
+    state: tuple[str, ...]
+    """What the case did not come to, in sentences."""
+    asked: tuple[Fact, ...]
+    numbers: tuple[Number, ...]
+    criteria: tuple[Criterion, ...]
+    latency: Table | None
+    curves: tuple[tuple[str, Table], ...]
+    pictures: tuple[Picture, ...]
+    drawn: Drawn | None
+    account: Account | None
+    accounts: Table | None
+    plan: Planned | None
+    found: tuple[Fact, ...]
+    """What was found on switch, machines, generator and host."""
+    found_like: str
+    """Anchor of a case that found the same; empty where it stands here."""
+    found_like_name: str
+    doubts: tuple[Doubt, ...]
+    standings: tuple[Standing, ...]
+    trials: Table | None
+    trials_hint: str
+    """The command that shows all trials."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How a run as a whole came out."""
+
+    word: str
+    tone: str
+    """good, bad or open."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One case in the table of results."""
+
+    anchor: str
+    cells: tuple[str, ...]
+    outcome: str
+    tone: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunPart:
+    """One of the runs that a report is made of."""
+
+    anchor: str
+    name: str
+    state: str
+    facts: tuple[Fact, ...]
+    environment: tuple[tuple[str, tuple[Fact, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """What the first screen says, and the table below it."""
+
+    title: str
+    subtitle: str
+    simulated: bool
+    verdict: Verdict
+    answers: tuple[Number, ...]
+    facts: tuple[Fact, ...]
+    concerns: tuple[Concern, ...]
+    criteria: tuple[Criterion, ...]
+    names: tuple[str, ...]
+    """Columns of the table of results."""
+    rows: tuple[Row, ...]
+    legend: tuple[str, ...]
+    repeats: Table | None
+    pictures: tuple[Picture, ...]
+    runs: tuple[RunPart, ...]
+    standings: tuple[tuple[Standing, str], ...]
+    vsperf: str
+    compact: bool
+    """Whether cases are told in brief, since there are many."""

@@ -1,0 +1,78 @@
+"""A report as PDF: the page of HTML, printed by a browser that is installed here."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from vsperf.errors import ComponentError, NotReadyError
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+"""Programs that print the same way; the first one on the PATH is taken."""
+PATIENCE_S = 180
+LAST_WORDS = 300
+
+
+def browser() -> str:
+    """Return the browser that prints; an error says how to get one."""
+    for name in BROWSERS:
+        if found := shutil.which(name):
+            return found
+    raise NotReadyError(
+        "no browser is here that could print a PDF",
+        why=f"none of {', '.join(BROWSERS)} is on the PATH",
+        fix="install one (on Debian: apt-get install chromium), or take --format html and print it",
+    )
+
+
+def print_pdf(write: Callable[[Path], None], target: Path) -> None:
+    """Let `write` make a page of HTML, and print it into `target`."""
+    program = browser()
+    with tempfile.TemporaryDirectory(prefix="vsperf-pdf-") as name:
+        folder = Path(name)
+        page, made = folder / "report.html", folder / "report.pdf"
+        write(page)
+        _run([program, *_options(folder), f"--print-to-pdf={made}", page.as_uri()])
+        if not made.is_file():
+            raise ComponentError(f"{program} made no PDF", why="it ended without an error")
+        shutil.copyfile(made, target)
+
+
+def _options(folder: Path) -> list[str]:
+    """Return what makes it print and do nothing else: no scripts, no network, no profile."""
+    found = [
+        "--headless",
+        "--disable-gpu",
+        "--no-first-run",
+        "--disable-extensions",
+        "--disable-background-networking",
+        "--host-resolver-rules=MAP * ~NOTFOUND",
+        "--blink-settings=scriptEnabled=false",
+        "--no-pdf-header-footer",
+        f"--user-data-dir={folder / 'profile'}",
+    ]
+    if os.geteuid() == 0:
+        found.append("--no-sandbox")  # it refuses to run as root with one
+    return found
+
+
+def _run(argv: list[str]) -> None:
+    try:
+        done = subprocess.run(  # noqa: S603 - an argument vector of our own
+            argv, capture_output=True, text=True, errors="replace", timeout=PATIENCE_S, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise ComponentError(
+            f"{argv[0]} did not print within {PATIENCE_S} s",
+            fix="take --format html, and print it from a browser",
+        ) from error
+    if done.returncode != 0:
+        raise ComponentError(
+            f"{argv[0]} could not print: exit code {done.returncode}",
+            why=done.stderr.strip()[-LAST_WORDS:] or None,
+            fix="take --format html, and print it from a browser",
+        )

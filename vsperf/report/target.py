@@ -1,0 +1,75 @@
+"""Where a report goes: a file that is there whole or not at all, in the format it is named for."""
+
+from __future__ import annotations
+
+import enum
+import os
+import secrets
+from collections.abc import Sequence
+from pathlib import Path
+
+from vsperf.errors import RecordingError, UsageError
+from vsperf.report.page import Overview
+from vsperf.report.pdf import browser, print_pdf
+from vsperf.report.write import Progress, write_html, write_markdown
+
+
+class Form(enum.StrEnum):
+    """What a report can be."""
+
+    HTML = "html"
+    MARKDOWN = "md"
+    PDF = "pdf"
+
+
+ENDINGS = {
+    ".html": Form.HTML,
+    ".htm": Form.HTML,
+    ".md": Form.MARKDOWN,
+    ".markdown": Form.MARKDOWN,
+    ".pdf": Form.PDF,
+}
+
+
+def form_of(target: Path | None, asked: str | None) -> Form:
+    """Return the format that was asked for, or that the name of the file says."""
+    named = ENDINGS.get(target.suffix.lower()) if target is not None else None
+    if asked is not None:
+        return Form(asked)
+    if target is not None and named is None:
+        raise UsageError(
+            f"the name {target.name} does not say what the report is to be",
+            fix=f"end it with one of {', '.join(ENDINGS)}, or add --format",
+        )
+    return named or Form.HTML
+
+
+def write_report(
+    folders: Sequence[Path], target: Path, form: Form, progress: Progress
+) -> Overview | None:
+    """Write a report of these runs to a file; nothing is there before it is whole."""
+    if form is Form.PDF:
+        browser()  # says at once that there is none
+    scratch = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    found: list[Overview] = []
+
+    def write(path: Path) -> None:
+        with path.open("x", encoding="utf-8", errors="backslashreplace") as out:
+            make = write_markdown if form is Form.MARKDOWN else write_html
+            found.append(make(folders, out, progress))
+
+    try:
+        if form is Form.PDF:
+            print_pdf(write, scratch)
+        else:
+            write(scratch)
+        os.replace(scratch, target)  # noqa: PTH105 - the pair of paths is clearer
+    except OSError as error:
+        raise RecordingError(
+            f"the report cannot be written to {target}",
+            why=error.strerror,
+            fix="choose another place with -o FILE",
+        ) from error
+    finally:
+        scratch.unlink(missing_ok=True)
+    return found[0] if found else None

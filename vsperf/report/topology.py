@@ -1,0 +1,128 @@
+"""A topology as people draw it: the parts in the order of the frames, with CPUs and rates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from vsperf.human import human_fps
+from vsperf.record.chain import Way
+from vsperf.record.plan import Placement, Plan
+from vsperf.record.result import SearchResult
+from vsperf.record.trial import Direction, Purpose, Trial
+from vsperf.report.page import Drawn, Fact, Lane, Place, told
+from vsperf.spec.topology import Topology
+from vsperf.stats.ways import ways_of
+from vsperf.units import NANOSECONDS
+
+OWN = "vsperf"
+GENERATOR = "generator"
+
+
+def drawn(
+    spec: dict[str, Any], plan: Plan | None, result: SearchResult, trials: Sequence[Trial]
+) -> Drawn | None:
+    """Return the topology of a case; None where its specification says nothing of one."""
+    return told(lambda: _drawn(spec, plan, result, trials), None)
+
+
+def _drawn(
+    spec: dict[str, Any], plan: Plan | None, result: SearchResult, trials: Sequence[Trial]
+) -> Drawn | None:
+    topology = Topology.model_validate(spec["topology"])
+    placement = plan.placement if plan is not None else Placement()
+    named: tuple[str, ...] = ("vswitch", GENERATOR)
+    kinds = {part: str(spec[part]["kind"]) for part in named if part in spec}
+    vnf = spec.get("vnf") or {}
+    parts = _Parts(placement, set(topology.machines), kinds, str(vnf.get("kind", "machine")))
+    links = spec["testbed"].get("links", {})
+    ways = ways_of(topology)
+    lanes = tuple(Lane(tuple(parts.along(way, links))) for way in ways[::2])
+    trial, why = _telling(result, trials)
+    rates = tuple(_rate(way, trial) for way in trial.directions) if trial is not None else ()
+    return Drawn(topology.name, lanes, rates, why, tuple(parts.others()), tuple(placement.notes))
+
+
+class _Parts:
+    """The parts of a deployment and their CPUs."""
+
+    def __init__(
+        self, placement: Placement, machines: set[str], kinds: dict[str, str], vnf: str
+    ) -> None:
+        self._placement = placement
+        self._machines = machines
+        self._kinds = kinds
+        self._vnf = vnf
+
+    def along(self, way: Way, links: dict[str, Any]) -> Iterator[Place]:
+        """Yield what frames pass from one end to the other."""
+        yield self._generator("sends")
+        if not way.inside[0]:
+            yield _link(way.begin, links)
+        for machine in way.inside:
+            if machine is None:
+                kind = self._kinds.get("vswitch", "switch")
+                yield Place("switch", kind, self._cpus(None))
+            else:
+                yield Place("machine", machine, (self._vnf, *self._cpus(machine)))
+        if not way.inside[-1]:
+            yield _link(way.end, links)
+        yield self._generator("receives")
+
+    def others(self) -> Iterator[Fact]:
+        """Yield the CPUs of what frames do not pass."""
+        for role, cpus in self._placement.cpus.items():
+            if _first(role) == OWN:
+                yield Fact(role, _cpu_text(cpus))
+
+    def _generator(self, does: str) -> Place:
+        kind = self._kinds.get(GENERATOR, GENERATOR)
+        return Place(GENERATOR, kind, (does, *self._cpus(GENERATOR)))
+
+    def _cpus(self, part: str | None) -> tuple[str, ...]:
+        """Return the CPUs of a part by role; None is the switch."""
+        found = []
+        for role, cpus in self._placement.cpus.items():
+            first = _first(role)
+            mine = first == part
+            if part is None:
+                mine = first not in {*self._machines, GENERATOR, OWN}
+            if mine:
+                inner = role.removeprefix(part or "").strip()
+                found.append(f"{_cpu_text(cpus)} {inner}".strip())
+        return tuple(found)
+
+
+def _first(role: str) -> str:
+    return role.partition(" ")[0]
+
+
+def _cpu_text(cpus: Sequence[int]) -> str:
+    return f"CPU {','.join(str(cpu) for cpu in cpus)}" if cpus else "no CPU of its own"
+
+
+def _link(name: str, links: dict[str, Any]) -> Place:
+    link = links.get(name, {})
+    if link.get("virtual"):
+        return Place("link", name, ("virtual",))
+    return Place("link", name, (str(link["speed"]),) if "speed" in link else ())
+
+
+def _telling(result: SearchResult, trials: Sequence[Trial]) -> tuple[Trial | None, str]:
+    """Choose the trial at the lower bound, or at the load that was given."""
+    made = [one for one in trials if one.valid and one.purpose is Purpose.SEARCH]
+    if result.goals:
+        lower, goal = result.goals[0].lower_fps, result.goals[0].goal
+        at = [one for one in made if one.load_fps == lower]
+        if at:
+            return at[-1], f"trial #{at[-1].index}, at the lower bound of {goal}"
+        return None, ""
+    if made:
+        return made[-1], f"trial #{made[-1].index}, at {human_fps(made[-1].load_fps)}"
+    return None, ""
+
+
+def _rate(way: Direction, trial: Trial) -> str:
+    sent = way.sent_frames * NANOSECONDS / trial.duration_ns
+    arrived = way.good_frames * NANOSECONDS / trial.duration_ns
+    return f"{way.name}: {human_fps(sent)} sent, {human_fps(arrived)} arrived"

@@ -1,0 +1,68 @@
+"""Writes a report as a stream: one case at a time, then what the first screen says of them all."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TextIO
+
+from jinja2 import Environment
+
+from vsperf.report import templates
+from vsperf.report.case_part import Teller, anchor_of
+from vsperf.report.overview import Gathered, overview_of
+from vsperf.report.page import CasePart, Overview
+from vsperf.report.pictures import NoPictures, Pictures
+from vsperf.stats.summary import CaseRow
+from vsperf.store.planned import name_of
+from vsperf.store.view import open_run
+
+MANY = 50
+"""Beyond so many cases each is told in brief, and figures are drawn of all of them only."""
+
+Progress = Callable[[int, int], None]
+
+
+def write_html(folders: Sequence[Path], out: TextIO, progress: Progress) -> Overview:
+    """Write a report of these runs as one page of HTML; return what its first screen says."""
+    return _write(templates.html(), "html", Pictures(), folders, out, progress)
+
+
+def write_markdown(folders: Sequence[Path], out: TextIO, progress: Progress) -> Overview:
+    """Write a report of these runs as Markdown, which has no figures."""
+    return _write(templates.markdown(), "md", NoPictures(), folders, out, progress)
+
+
+def _write(
+    environment: Environment,
+    form: str,
+    pictures: Pictures | NoPictures,
+    folders: Sequence[Path],
+    out: TextIO,
+    progress: Progress,
+) -> Overview:
+    runs = [open_run(folder) for folder in folders]
+    total = sum(len(run.header.cases) for run in runs)
+    names = {name_of(case) for run in runs for case in run.header.cases}
+    common = f"{next(iter(names))}-" if len(names) == 1 else ""
+    teller = Teller(pictures, total > MANY, common)
+    gathered, done = Gathered(), 0
+    telling = environment.get_template(f"case.{form}")
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="backslashreplace") as spool:
+        for number, run in enumerate(runs, start=1):
+            for case in run.cases():
+                row = CaseRow.of(case.planned, case.record, case.trials, begun=case.attempt > 0)
+                part: CasePart = teller.tell(run, case, row, anchor_of(number, case))
+                gathered.add(case, row, part)
+                pictures.gather(case)
+                spool.writelines(telling.generate(case=part, compact=teller.compact))
+                done += 1
+                progress(done, total)
+        page = overview_of(runs, gathered, teller)
+        out.writelines(environment.get_template(f"overview.{form}").generate(page=page))
+        spool.seek(0)
+        shutil.copyfileobj(spool, out)
+    out.writelines(environment.get_template(f"end.{form}").generate(page=page))
+    return page

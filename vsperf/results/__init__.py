@@ -1,0 +1,1 @@
+"""Stored results, put side by side and one after the other: comparison, trend, and notebooks."""

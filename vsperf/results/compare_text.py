@@ -1,0 +1,199 @@
+"""A comparison in words: tables of text and the sentences below them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from vsperf.record.figure import amount, heading
+from vsperf.record.run import RunHeader
+from vsperf.results.comparison import Comparison, Row
+from vsperf.results.grid import Grid
+from vsperf.stats.difference import Change, Difference, Means
+from vsperf.stats.ranks import LEVEL, least_repeats
+from vsperf.stats.sample import Sample
+from vsperf.stats.scatter import SEEN
+from vsperf.unit import Unit
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+MOST_SIDES = len(LETTERS)
+SHOWN_CASES = 3
+NO_CHANGE = "~"
+UNKNOWN = "?"
+MEANING = (
+    "~ no change that is more than chance; ? nothing to judge by. In brackets what the change can "
+    "be. ranks: Mann-Whitney over repeats, exact, 5 %; scatter: intervals widened by how far "
+    "repeats lie apart; intervals: bounds of the searches alone."
+)
+
+
+def sides_grid(found: Comparison) -> Grid:
+    """Return which letter is which side."""
+    rows = []
+    for letter, side in zip(LETTERS, found.sides, strict=False):
+        ids = [run.run for run in side.runs]
+        runs = ", ".join(ids) if len(ids) <= SHOWN_CASES else f"{len(ids)} runs from {ids[0]} on"
+        name = side.name if [side.name] != ids else ""
+        rows.append(
+            (letter, " ".join(part for part in (name, f"({runs})" if name else runs) if part))
+        )
+    return Grid("sides", ("", "the first is what the others are held against"), tuple(rows))
+
+
+def environment_grid(found: Comparison) -> Grid:
+    """Return what differs around the sides, what matters most first."""
+    columns = ("what differs", *LETTERS[: len(found.sides)], "where")
+    rows = []
+    for one in found.contrasts:
+        values = [one.text(number) for number in range(len(found.sides))]
+        rows.append((one.name, *values, _where(one.cases)))
+    return Grid("environment", columns, tuple(rows))
+
+
+def change_grids(found: Comparison, *, only_changed: bool) -> Iterator[Grid]:
+    """Yield what changed from the base to each other side, the greatest change first."""
+    prefix = _common([row.label for row in found.rows])
+    for number in range(1, len(found.sides)):
+        letter = LETTERS[number]
+        rows, marks = [], []
+        for row in found.rows:
+            one = row.differences[number - 1]
+            if only_changed and not (one is not None and one.significant):
+                continue
+            base, other = row.samples[0], row.samples[number]
+            rows.append(
+                (
+                    row.label.removeprefix(prefix) or row.label,
+                    heading(row.name),
+                    value_text(base),
+                    value_text(other),
+                    change_text(one, row.unit),
+                    _means(one),
+                    f"{base.count if base else 0}:{other.count if other else 0}",
+                    mark_of(row, number),
+                )
+            )
+            marks.append(mark_of(row, number))
+        columns = ("case", "number", "A", letter, f"A → {letter}", "by", "repeats", "")
+        title = f"A → {letter}" + (f", cases of {prefix.rstrip('-')}" if prefix else "")
+        yield Grid(title, columns, tuple(rows), frozenset((2, 3)), tuple(marks))
+
+
+def value_text(sample: Sample | None) -> str:
+    """Write what the repeats of one side found: the interval in the middle."""
+    if sample is None:
+        return "–"
+    low, high = sample.resolved
+    if math.isinf(high):
+        return f"≥ {amount(low, sample.unit)}"
+    if low == high:
+        return amount(low, sample.unit)
+    first, last = amount(low, sample.unit), amount(high, sample.unit)
+    number, _, unit = first.partition(" ")
+    return f"{number if last.endswith(f' {unit}') else first} … {last}"
+
+
+def change_text(one: Difference | None, unit: Unit) -> str:
+    """Write a change, or that there is none, and the interval in which it lies."""
+    if one is None:
+        return "–"
+    if one.means is Means.NOTHING:
+        return UNKNOWN if one.share is None else f"{UNKNOWN} {_percent(one.share)}"
+    between = _between(one.least, one.most)
+    if not one.significant:
+        return f"{NO_CHANGE} {between}".rstrip()
+    if one.share is None:
+        return f"{one.change.value} {between}".rstrip()
+    return f"{_percent(one.share)} {between}".rstrip()
+
+
+def mark_of(row: Row, number: int) -> str:
+    """Say whether the number of a side is better or worse than that of the base."""
+    one = row.differences[number - 1]
+    if one is None or one.change is Change.NONE:
+        return ""
+    return "worse" if row.worse(number) else "better"
+
+
+def notes(found: Comparison) -> Iterator[str]:
+    """Yield what a reader has to know to believe the tables."""
+    if found.obstacles:
+        yield "not comparable, and compared anyway: " + "; ".join(found.obstacles)
+    used = [one.means for row in found.rows for one in row.differences if one is not None]
+    ranks = used.count(Means.RANKS)
+    if ranks > 1:
+        yield (
+            f"of {ranks} comparisons by ranks, about {ranks * LEVEL:.1f} show a change by chance "
+            "alone"
+        )
+    if Means.INTERVALS in used or Means.NOTHING in used:
+        restless = _restless([run.header for side in found.sides for run in side.runs])
+        yield (
+            f"nothing was repeated, so nobody knows how far runs lie apart here{restless}: "
+            f"`vsperf run … --repeat {least_repeats()}` on each side is the least that tells"
+        )
+    yield from _needed(found)
+    if any(" at " in row.name and row.unit is Unit.NANOSECONDS for row in found.rows):
+        yield "latency is that at shares of what each side reached, so loads may differ, too"
+    for gap in found.gaps:
+        yield f"{LETTERS[gap.side]} has no number for {gap.label}: {gap.why}"
+
+
+def _needed(found: Comparison) -> Iterator[str]:
+    """Yield how many repeats would show a small change, where there are fewer."""
+    for name, scatter in found.scatters.items():
+        counts = [
+            sample.count
+            for row in found.rows
+            if row.name == name
+            for sample in row.samples
+            if sample
+        ]
+        needed, least = scatter.repeats_to_see(), min(counts, default=0)
+        if least < needed:
+            yield (
+                f"{heading(name)}: repeats scatter by {scatter.share:.2%}; to see a change of "
+                f"{SEEN:.0%} takes {needed} repeats on each side, and here are {least}"
+            )
+
+
+def _restless(headers: Sequence[RunHeader]) -> str:
+    """Say why a machine is restless, if one is."""
+    for header in headers:
+        machine = header.environment.get("machine")
+        if header.simulated or not isinstance(machine, dict):
+            continue
+        if machine.get("hypervisor"):
+            return ", and a virtual machine is restless"
+        if not machine.get("cpus_isolated"):
+            return ", and this machine keeps no CPUs apart"
+    return ""
+
+
+def _where(cases: Sequence[str]) -> str:
+    shown = ", ".join(cases[:SHOWN_CASES])
+    return f"{shown} and {len(cases) - SHOWN_CASES} more" if len(cases) > SHOWN_CASES else shown
+
+
+def _common(labels: Sequence[str]) -> str:
+    """Return the name of the testcase that all labels begin with, with its dash; else nothing."""
+    names = {label.partition("-")[0] for label in labels}
+    return f"{names.pop()}-" if len(names) == 1 else ""
+
+
+def _means(one: Difference | None) -> str:
+    if one is None:
+        return ""
+    return one.means.value if one.p is None else f"{one.means.value}, p = {one.p:.2g}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:+.2f} %"
+
+
+def _between(least: float | None, most: float | None) -> str:
+    if least is None and most is None:
+        return ""
+    low = "" if least is None else f"{100 * least:+.2f}"
+    high = "" if most is None else f"{100 * most:+.2f}"
+    return f"[{low} … {high} %]"

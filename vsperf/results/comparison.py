@@ -1,0 +1,258 @@
+"""Sides put next to each other: what differs around them, and what changed in each case."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from vsperf.errors import UsageError
+from vsperf.record.run import Outcome
+from vsperf.results.sides import Side
+from vsperf.stats.difference import Change, Difference, difference_of
+from vsperf.stats.environment import (
+    Contrast,
+    case_facts,
+    contrasts,
+    obstacle,
+    run_facts,
+    settings,
+    together,
+)
+from vsperf.stats.findings import Finding, findings_of, more_is_better
+from vsperf.stats.latencies import latencies_of
+from vsperf.stats.sample import Sample, samples_of
+from vsperf.stats.scatter import Scatter, scatter_of
+from vsperf.store.view import CaseView
+from vsperf.unit import Unit
+
+SHOWN = 5
+"""Reasons of a refusal."""
+Key = tuple[str, Unit]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One number of one case on all sides, the base first."""
+
+    label: str
+    name: str
+    unit: Unit
+    samples: tuple[Sample | None, ...]
+    differences: tuple[Difference | None, ...]
+    """Of each side but the first; None where one of the two has no number."""
+
+    @property
+    def changed(self) -> bool:
+        """Whether it changed on any side."""
+        return any(one is not None and one.significant for one in self.differences)
+
+    @property
+    def effect(self) -> tuple[bool, float]:
+        """What rows are sorted by: whether there is a change, and how large it is."""
+        sizes = [_size(one) for one in self.differences if one is not None]
+        return self.changed, max(sizes, default=0.0)
+
+    def worse(self, number: int) -> bool:
+        """Whether the number of a side, counted from 1, is worse than that of the base."""
+        found = self.differences[number - 1]
+        if found is None or not found.significant:
+            return False
+        return (found.change is Change.DOWN) == more_is_better(self.name, self.unit)
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A case that a side has no number for."""
+
+    label: str
+    side: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All that can be said of two or more sides."""
+
+    sides: tuple[Side, ...]
+    """The base first."""
+    simulated: bool
+    contrasts: tuple[Contrast, ...]
+    obstacles: tuple[str, ...]
+    """What makes the numbers incomparable; empty unless somebody wants them anyway."""
+    rows: tuple[Row, ...]
+    """The greatest change first."""
+    gaps: tuple[Gap, ...]
+    scatters: dict[str, Scatter]
+    """Of repeats, by the name of the number."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the sides are called."""
+        return tuple(side.name for side in self.sides)
+
+    def worsened(self, more_than: float) -> tuple[Row, ...]:
+        """Return the rows that got worse by more than a share, on any side."""
+        return tuple(
+            row
+            for row in self.rows
+            for number, one in enumerate(row.differences, start=1)
+            if one is not None and row.worse(number) and _size(one) > more_than
+        )
+
+
+def compare(sides: Sequence[Side], *, anyway: bool = False, latency: bool = False) -> Comparison:
+    """Compare sides with the first of them; refuse what has nothing to do with each other.
+
+    Latency percentiles lie in trials, so they cost reading those.
+    """
+    simulated = _kind(sides)
+    labels = _in_common(sides)
+    groups = [_by_label(side.cases) for side in sides]
+    differing = together([*_around_runs(sides), *_around_cases(groups, labels)])
+    refused = [(obstacle(one, simulated=simulated), one) for one in differing]
+    reasons = [f"{what}: {_told(sides, one)}" for what, one in refused if what is not None]
+    if reasons and not anyway:
+        raise UsageError(
+            f"{' and '.join(side.name for side in sides)} cannot be compared: they differ in "
+            + ", ".join(dict.fromkeys(what for what, _ in refused if what is not None)),
+            why="; ".join([*reasons[:SHOWN], *(["…"] if len(reasons) > SHOWN else [])]),
+            fix="compare runs of the same frames and topologies on one machine, or add --anyway",
+        )
+    found = [{label: _samples(group[label], latency) for label in labels} for group in groups]
+    scatters = _scatters(found)
+    rows = [
+        row for label in labels for row in _rows(label, [one[label] for one in found], scatters)
+    ]
+    return Comparison(
+        sides=tuple(sides),
+        simulated=simulated,
+        contrasts=differing,
+        obstacles=tuple(reasons),
+        rows=tuple(sorted(rows, key=lambda row: row.effect, reverse=True)),
+        gaps=tuple(_gaps(groups, found)),
+        scatters=scatters,
+    )
+
+
+def _kind(sides: Sequence[Side]) -> bool:
+    """Return whether all of it is a model's; a model and reality are never put side by side."""
+    kinds = {run.simulated: run.run for side in sides for run in side.runs}
+    if len(kinds) > 1:
+        raise UsageError(
+            "simulated and real results cannot be compared",
+            why=f"{kinds[True]} comes from a model, {kinds[False]} from a real switch",
+            fix="compare runs of one kind; --anyway does not help here",
+        )
+    return next(iter(kinds))
+
+
+def _in_common(sides: Sequence[Side]) -> list[str]:
+    """Return the labels that all sides have, in the order of the base."""
+    known = [dict.fromkeys(case.label for case in side.cases) for side in sides]
+    common = [label for label in known[0] if all(label in other for other in known[1:])]
+    if not common:
+        shown = [", ".join(list(labels)[:3]) or "no case" for labels in known]
+        raise UsageError(
+            f"{' and '.join(side.name for side in sides)} have no case in common",
+            why="; ".join(f"{s.name} has {text}" for s, text in zip(sides, shown, strict=True)),
+            fix="`vsperf results RUN` lists the cases of a run",
+        )
+    return common
+
+
+def _by_label(cases: Iterable[CaseView]) -> dict[str, list[CaseView]]:
+    found: dict[str, list[CaseView]] = {}
+    for case in cases:
+        found.setdefault(case.label, []).append(case)
+    return found
+
+
+def _around_runs(sides: Sequence[Side]) -> Iterator[Contrast]:
+    return contrasts([[run_facts(run.header) for run in side.runs] for side in sides])
+
+
+def _around_cases(
+    groups: Sequence[dict[str, list[CaseView]]], labels: Iterable[str]
+) -> Iterator[Contrast]:
+    """Yield what differs in each case; settings are looked at where the ids say that any do."""
+    for label in labels:
+        members = [group[label] for group in groups]
+        around = [[case_facts(c.planned, c.start, c.record) for c in cases] for cases in members]
+        yield from contrasts(around, label)
+        if len({case.planned.id for cases in members for case in cases}) > 1:
+            yield from contrasts([[settings(c.planned) for c in cases] for cases in members], label)
+
+
+def _told(sides: Sequence[Side], one: Contrast) -> str:
+    values = " against ".join(one.text(number) for number in range(len(sides)))
+    where = f" in {one.cases[0]}" if one.cases else ""
+    more = f" and {len(one.cases) - 1} more" if len(one.cases) > 1 else ""
+    return f"{one.name} is {values}{where}{more}"
+
+
+def _samples(cases: Sequence[CaseView], latency: bool) -> dict[Key, Sample]:
+    return samples_of(finding for case in cases for finding in _findings(case, latency))
+
+
+def _findings(case: CaseView, latency: bool) -> Iterator[Finding]:
+    if case.result is not None:
+        yield from findings_of(case.result)
+        if latency:
+            yield from latencies_of(case.trials)
+
+
+def _scatters(found: Sequence[dict[str, dict[Key, Sample]]]) -> dict[str, Scatter]:
+    """Return how far repeats lie apart, for each number over all cases and sides."""
+    groups: dict[str, list[tuple[float, ...]]] = {}
+    for side in found:
+        for samples in side.values():
+            for (name, _), sample in samples.items():
+                groups.setdefault(name, []).append(sample.values)
+    known = {name: scatter_of(values) for name, values in groups.items()}
+    return {name: scatter for name, scatter in known.items() if scatter is not None}
+
+
+def _rows(
+    label: str, sides: Sequence[dict[Key, Sample]], scatters: dict[str, Scatter]
+) -> Iterator[Row]:
+    for key in dict.fromkeys(key for side in sides for key in side):
+        samples = tuple(side.get(key) for side in sides)
+        base = samples[0]
+        differences = tuple(
+            None
+            if base is None or other is None
+            else difference_of(base, other, scatters.get(key[0]))
+            for other in samples[1:]
+        )
+        yield Row(label, *key, samples, differences)
+
+
+def _gaps(
+    groups: Sequence[dict[str, list[CaseView]]], found: Sequence[dict[str, dict[Key, Sample]]]
+) -> Iterator[Gap]:
+    every = dict.fromkeys(label for group in groups for label in group)
+    for label in every:
+        for number, group in enumerate(groups):
+            if label not in group:
+                yield Gap(label, number, "not planned")
+            elif label in found[number] and not found[number][label]:
+                yield Gap(label, number, _why_empty(group[label][-1]))
+
+
+def _why_empty(case: CaseView) -> str:
+    if case.record is None:
+        return "interrupted" if case.attempt else "not run"
+    if case.record.outcome is Outcome.PASS:
+        return "no number"
+    return f"{case.record.outcome.value}: {case.record.reason}"
+
+
+def _size(one: Difference) -> float:
+    """Return how large a change is; where it is no number, how large it is at least."""
+    if one.share is not None:
+        return abs(one.share)
+    if not one.significant:
+        return 0.0
+    sides = [abs(end) for end in (one.least, one.most) if end is not None]
+    return min(sides, default=math.inf)

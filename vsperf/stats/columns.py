@@ -1,0 +1,171 @@
+"""What is said of each case in a table, as columns of plain text: on a terminal and in reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+
+from vsperf.human import human_fps, human_ns, human_seconds, human_share
+from vsperf.record.figure import heading
+from vsperf.record.result import Level
+from vsperf.stats.answers import another, answers, loss_text, share_text
+from vsperf.stats.summary import PERCENTILES, CaseRow, flows_differ
+
+Column = tuple[str, Callable[[CaseRow], str]]
+LEVEL_MARKS = {Level.UNCONDITIONAL: "✓", Level.CONDITIONAL: "(✓)", Level.NOT: "✗"}
+MOST_GOALS = 3
+"""So many goals stand side by side; more of them get a table of their own."""
+
+
+def column_case(rows: Sequence[CaseRow]) -> Column:
+    """Name the cases by what tells them apart and nothing else."""
+    several = len({row.testcase for row in rows}) > 1
+    swept = any(set(row.planned.point) - {"frame_size"} for row in rows)
+    repeated = any(row.planned.repeat > 1 for row in rows)
+
+    def cell(row: CaseRow) -> str:
+        common = "" if several else f"{row.testcase}-"
+        text = row.planned.label.removeprefix(common)
+        return f"{text} #{row.planned.repeat}" if repeated else text
+
+    return ("case" if several or swept or repeated else "frame", cell)
+
+
+def goal_columns(rows: Sequence[CaseRow]) -> list[Column]:
+    """Answer to each of the first goals."""
+
+    def cell(name: str) -> Callable[[CaseRow], str]:
+        def found(row: CaseRow) -> str:
+            goal = next((goal for goal in row.goals if goal.goal == name), None)
+            return "–" if goal is None else "\n".join(answers(goal))
+
+        return found
+
+    return [(name.upper(), cell(name)) for name in goal_names(rows)[:MOST_GOALS]]
+
+
+def goal_names(rows: Sequence[CaseRow]) -> list[str]:
+    """Return the names of all goals, in the order of the cases."""
+    return list(dict.fromkeys(goal.goal for row in rows for goal in row.goals))
+
+
+def load_columns(rows: Sequence[CaseRow]) -> list[Column]:
+    """Say what became of loads that were given; nothing where none were."""
+    if not any(row.loads for row in rows):
+        return []
+    return [
+        ("load", lambda row: _lines(human_fps(load.load_fps) for load in row.loads)),
+        ("through", lambda row: _lines(human_fps(load.throughput_fps) for load in row.loads)),
+        ("loss", lambda row: _lines(loss_text(load.worst_loss_ratio) for load in row.loads)),
+        *([("away", _away)] if any(load.outages_ns for row in rows for load in row.loads) else []),
+    ]
+
+
+def first_figures(rows: Sequence[CaseRow]) -> list[Column]:
+    """Show the figure that matters most; the others stand in a table of their own."""
+
+    def cell(name: str) -> Callable[[CaseRow], str]:
+        return lambda row: next((one.text for one in row.figures[:1] if one.name == name), "–")
+
+    names = dict.fromkeys(figure.name for row in rows for figure in row.figures[:1])
+    return [(heading(name), cell(name)) for name in names]
+
+
+def _away(row: CaseRow) -> str:
+    """Say how long frames stayed away after an event, at worst."""
+    return _lines(
+        human_ns(max(outage for outage in load.outages_ns if outage is not None))
+        if load.outages_ns and None not in load.outages_ns
+        else "–"
+        for load in row.loads
+    )
+
+
+def rate_columns(rows: Sequence[CaseRow]) -> list[Column]:
+    """Say what the rates are as a share of the line rate and in bits, and what limited them."""
+    line: list[Column] = [
+        ("% line", lambda row: _lines(share_text(row.line_share(fps)) for fps in row.rates_fps))
+    ]
+    return [
+        *([] if all(row.virtual for row in rows) else line),
+        ("Gbit/s L1", lambda row: _lines(_gigabits(row.bps(fps, 1)) for fps in row.rates_fps)),
+        ("L2", lambda row: _lines(_gigabits(row.bps(fps, 2)) for fps in row.rates_fps)),
+        limit_column(),
+    ]
+
+
+def limit_column() -> Column:
+    """Name what limited each answer."""
+
+    def cell(row: CaseRow) -> str:
+        if row.loads:
+            return _lines(load.limit.value for load in row.loads)
+        if not row.goals:
+            return row.record.limit or "–" if row.record else "–"
+        limits = dict.fromkeys(goal.limit.value for goal in row.goals)
+        others = (another(goal) for goal in row.goals)
+        clean = dict.fromkeys(goal.limit.value for goal in others if goal is not None)
+        return _lines(" / ".join(found) for found in (limits, clean) if found)
+
+    return ("limit", cell)
+
+
+def latency_columns() -> list[Column]:
+    """Latency at the middle one of its loads."""
+
+    def cell(percent: float) -> Callable[[CaseRow], str]:
+        def found(row: CaseRow) -> str:
+            middle = row.middle_latency
+            return "–" if middle is None else human_ns(middle.percentiles_ns[percent])
+
+        return found
+
+    return [(f"p{percent:g}", cell(percent)) for percent in PERCENTILES]
+
+
+def effort_columns(rows: Sequence[CaseRow]) -> list[Column]:
+    """Say what it took, and which standards it complies with."""
+
+    def clean(row: CaseRow) -> str:
+        shares = [Fraction(goal.clean.share) for goal in row.goals if goal.clean is not None]
+        return share_text(min(shares, default=None))
+
+    known = any(goal.clean is not None for row in rows for goal in row.goals)
+    return [
+        *([("clean", clean)] if known else []),
+        ("trials", lambda row: str(row.record.trials) if row.record else "–"),
+        ("time", lambda row: human_seconds(row.record.measured_ns / 1e9) if row.record else "–"),
+        ("compliance", _compliance_cell),
+    ]
+
+
+def hit_columns(rows: Sequence[CaseRow]) -> list[Column]:
+    """Show which caches answered where cases differ in their flows: there they overflow."""
+    if not flows_differ(rows):
+        return []
+
+    def cell(cache: str) -> Callable[[CaseRow], str]:
+        return lambda row: human_share(row.hits.get(cache, 0.0)) if row.hits else "–"
+
+    caches = dict.fromkeys(cache for row in rows for cache in row.hits)
+    return [(cache, cell(cache)) for cache in caches]
+
+
+def _compliance_cell(row: CaseRow) -> str:
+    found = row.record.compliance if row.record else ()
+    return " · ".join(f"{item.standard.value} {LEVEL_MARKS[item.level]}" for item in found) or "–"
+
+
+def _lines(texts: Iterable[str]) -> str:
+    return "\n".join(texts) or "–"
+
+
+def _gigabits(bps: int) -> str:
+    return f"{bps / 1e9:.3f}"
+
+
+def outcome_text(row: CaseRow) -> str:
+    """Say how a case ended, or how far it came."""
+    if row.record is None:
+        return "interrupted" if row.begun else "not run"
+    return row.record.outcome.value

@@ -1,0 +1,140 @@
+"""What can be said of the change from one sample to another, and by which means.
+
+With enough repeats by their ranks; with fewer by the intervals in which the answers lie, and by
+what is known of their scatter. A number without bounds that was measured once says nothing.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from dataclasses import dataclass
+
+from vsperf.stats.ranks import LEVEL, can_tell, middle_ratio, p_value, ratio_interval
+from vsperf.stats.sample import Sample
+from vsperf.stats.scatter import Scatter
+
+
+class Means(enum.StrEnum):
+    """By which means a difference was judged."""
+
+    RANKS = "ranks"
+    """Mann and Whitney's test over the repeats, exact, at 5 %."""
+    SCATTER = "scatter"
+    """Too few repeats for ranks: the intervals lie apart, and by more than repeats scatter."""
+    INTERVALS = "intervals"
+    """The intervals lie apart; how far repeats lie apart nobody knows."""
+    NOTHING = "nothing"
+    """Single numbers without bounds, of which nobody knows how far they can be off."""
+
+
+class Change(enum.StrEnum):
+    """Which way a number went, where that is more than chance."""
+
+    UP = "up"
+    DOWN = "down"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """From a base to another sample."""
+
+    means: Means
+    change: Change
+    share: float | None
+    """By how much it changed, as a share of the base; None where that is no number."""
+    least: float | None = None
+    most: float | None = None
+    """The interval in which the share lies; None on the side of which nobody knows."""
+    p: float | None = None
+    """How often chance alone makes such a difference, by ranks; None where that was not asked."""
+
+    @property
+    def significant(self) -> bool:
+        """Whether there is a change."""
+        return self.change is not Change.NONE
+
+
+def difference_of(base: Sample, other: Sample, scatter: Scatter | None = None) -> Difference:
+    """Judge the change from one sample to another by the best means that they allow.
+
+    `scatter` is what is known of repeats of this number, also from other cases.
+    """
+    if can_tell(base.count, other.count):
+        return _by_ranks(base, other)
+    share = _share(base, other)
+    if scatter is not None and min(*base.values, *other.values) > 0:
+        return _by_intervals(base, other, share, scatter)
+    if base.bounded and other.bounded:
+        return _by_intervals(base, other, share, None)
+    return Difference(Means.NOTHING, Change.NONE, share)
+
+
+def _by_ranks(base: Sample, other: Sample) -> Difference:
+    """Judge by the repeats, and believe no difference within the width of the searches."""
+    base_high = _as_high(base)
+    other_high = _as_high(other)
+    p = p_value(base.values, other.values, base_high, other_high)
+    apart = _apart(base.resolved, other.resolved)
+    change = apart if p < LEVEL else Change.NONE
+    if base.open_ended or other.open_ended or min(*base.values, *other.values) <= 0:
+        return Difference(Means.RANKS, change, _share(base, other), p=p)
+    least, _ = ratio_interval(_ends(base, high=True), _ends(other, high=False))
+    _, most = ratio_interval(_ends(base, high=False), _ends(other, high=True))
+    share = middle_ratio(base.values, other.values) - 1
+    return Difference(Means.RANKS, change, share, least - 1, most - 1, p)
+
+
+def _ends(sample: Sample, *, high: bool) -> tuple[float, ...]:
+    """Return what the numbers are at least, or at most, as far as searches tell loads apart."""
+    if not sample.searched:
+        return sample.values
+    return sample.highs if high else sample.lows
+
+
+def _as_high(sample: Sample) -> tuple[float, ...]:
+    """Return the numbers, with those that may be higher as high as can be."""
+    return tuple(math.inf if one.open_ended else one.value for one in sample.findings)
+
+
+def _by_intervals(
+    base: Sample, other: Sample, share: float | None, scatter: Scatter | None
+) -> Difference:
+    before, after = base.middle, other.middle
+    if scatter is not None:
+        margin = math.exp(scatter.margin(base.count, other.count) / 2)
+        before, after = _wider(before, margin), _wider(after, margin)
+    means = Means.INTERVALS if scatter is None else Means.SCATTER
+    least, most = _shares(before, after)
+    return Difference(means, _apart(before, after), share, least, most)
+
+
+def _wider(span: tuple[float, float], factor: float) -> tuple[float, float]:
+    return span[0] / factor, span[1] * factor
+
+
+def _apart(before: tuple[float, float], after: tuple[float, float]) -> Change:
+    """Return which way one interval lies of another; they share no more than an end."""
+    if before == after:
+        return Change.NONE
+    if after[0] >= before[1]:
+        return Change.UP
+    return Change.DOWN if after[1] <= before[0] else Change.NONE
+
+
+def _shares(
+    before: tuple[float, float], after: tuple[float, float]
+) -> tuple[float | None, float | None]:
+    if before[0] <= 0:
+        return None, None
+    least = None if math.isinf(before[1]) else after[0] / before[1] - 1
+    most = None if math.isinf(after[1]) else after[1] / before[0] - 1
+    return least, most
+
+
+def _share(base: Sample, other: Sample) -> float | None:
+    """Return the change of what was found; None where a bound stands for it, or a zero."""
+    if base.median_is_open or other.median_is_open:
+        return None
+    return other.median / base.median - 1 if base.median > 0 else None

@@ -1,0 +1,94 @@
+"""The numbers that a result answers with, each with the interval in which the truth lies."""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from vsperf.record.figure import Figure
+from vsperf.record.flags import Severity, worst
+from vsperf.record.limit import Limit
+from vsperf.record.result import SearchResult
+from vsperf.unit import Unit
+
+LOSSES = ("loss", "lost")
+"""A figure whose name says so is better where it is less."""
+
+
+class Basis(enum.StrEnum):
+    """What the interval of a finding rests on."""
+
+    SEARCH = "search"
+    """Loads that held, and loads that did not."""
+    SPREAD = "spread"
+    """The least and the greatest of what was measured several times within one case."""
+    NOTHING = "nothing"
+    """Nobody knows how far a single number can be off."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One number of one case."""
+
+    name: str
+    """Such as ndr; what it was measured at stands in it where the same name has several."""
+    unit: Unit
+    value: float
+    low: float
+    """The truth is not below it."""
+    high: float
+    """The truth is not above it; infinite where nobody knows."""
+    limit: Limit | None = None
+    """What kept it from being better."""
+    basis: Basis = Basis.SEARCH
+
+    @property
+    def open_ended(self) -> bool:
+        """Whether it is only known to be as high or higher."""
+        return math.isinf(self.high)
+
+
+def more_is_better(name: str, unit: Unit) -> bool:
+    """Return which way a finding gets better."""
+    return unit is not Unit.NANOSECONDS and not any(word in name for word in LOSSES)
+
+
+def findings_of(result: SearchResult) -> Iterator[Finding]:
+    """Yield the numbers of a result in the order of its answers.
+
+    One that there is not, or that is not to be believed, is left out.
+    """
+    for goal in result.goals:
+        if goal.lower_fps is not None and worst(goal.flags) is not Severity.INVALID:
+            high = math.inf if goal.upper_fps is None else goal.upper_fps
+            low = goal.lower_fps
+            yield Finding(goal.goal, Unit.FPS, low, low, high, goal.limit)
+    for load in result.loads if not result.figures else ():
+        at, through = f"at {load.load_fps} fps", load.throughput_fps
+        yield Finding(
+            f"through {at}", Unit.FPS, through, through, through, load.limit, Basis.NOTHING
+        )
+        loss = float(Fraction(load.worst_loss_ratio))
+        yield Finding(f"loss {at}", Unit.RATIO, loss, loss, loss, load.limit, Basis.NOTHING)
+    for figure in result.figures:
+        if figure.value is not None and worst(figure.flags) is not Severity.INVALID:
+            yield _of_figure(figure, figure.value)
+
+
+def _of_figure(figure: Figure, value: float) -> Finding:
+    name, unit, limit = figure.name, figure.unit, figure.limit
+    if figure.lower is not None and figure.upper is None:
+        return Finding(name, unit, figure.lower, figure.lower, math.inf, limit)
+    if figure.lower is not None and figure.upper is not None:
+        return Finding(name, unit, value, figure.lower, figure.upper, limit)
+    spread = figure.spread
+    if spread is not None and spread.runs > 1:
+        return Finding(name, unit, value, spread.minimum, spread.maximum, limit, Basis.SPREAD)
+    return _single(name, unit, value, limit)
+
+
+def _single(name: str, unit: Unit, value: float, limit: Limit | None) -> Finding:
+    return Finding(name, unit, value, value, value, limit, Basis.NOTHING)

@@ -1,0 +1,117 @@
+"""Two sets of repeats, compared by their ranks: no shape of their scatter is presumed.
+
+Some numbers are only known to be as high or higher. Each claim is therefore tested in the case
+that speaks most against it: that one is lower, with what is open on its side as high as can be.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cache
+from typing import Literal
+
+LEVEL = 0.05
+"""Differences that chance makes in fewer cases than this are believed."""
+MOST_ARRANGEMENTS = 1_000
+"""So many ways to share equal numbers out are gone through one by one; beyond, the ranks are as
+good as normal."""
+
+
+def can_tell(first: int, second: int) -> bool:
+    """Return whether so many repeats can show a difference at all, however large it is."""
+    return first > 0 and second > 0 and 2 / math.comb(first + second, first) < LEVEL
+
+
+def least_repeats() -> int:
+    """Return how many repeats on each side can show a difference at all."""
+    return next(count for count in range(2, 100) if can_tell(count, count))
+
+
+def p_value(
+    base: Sequence[float],
+    other: Sequence[float],
+    base_high: Sequence[float] | None = None,
+    other_high: Sequence[float] | None = None,
+) -> float:
+    """Return how often chance alone makes sets that lie at least as far apart, either way.
+
+    The second pair says how high each number may be, where that is more than the number.
+    """
+    if sorted(base) == sorted(other):
+        return 1.0
+    up = _one_sided(base_high or base, other, "greater")
+    down = _one_sided(base, other_high or other, "less")
+    return min(1.0, 2 * min(up, down))
+
+
+def _one_sided(
+    base: Sequence[float], other: Sequence[float], way: Literal["less", "greater"]
+) -> float:
+    from scipy.stats import PermutationMethod, mannwhitneyu
+
+    # As ranks, so that equal ones stay equal and what has no end has one.
+    places = {value: place for place, value in enumerate(sorted({*base, *other}))}
+    first, second = ([float(places[value]) for value in side] for side in (other, base))
+    ties = len(places) < len(first) + len(second)
+    arrangements = math.comb(len(first) + len(second), len(first))
+    if ties and arrangements <= MOST_ARRANGEMENTS:
+        every = PermutationMethod(n_resamples=MOST_ARRANGEMENTS)
+        found = mannwhitneyu(first, second, alternative=way, method=every)
+    else:
+        found = mannwhitneyu(
+            first, second, alternative=way, method="asymptotic" if ties else "exact"
+        )
+    return float(found.pvalue)
+
+
+def ratio_interval(base: Sequence[float], other: Sequence[float]) -> tuple[float, float]:
+    """Return the interval that holds the ratio of the second to the first, at 95 %.
+
+    Multiply the first by a ratio in it, and the test sees no difference (Hodges and Lehmann). All
+    numbers are above zero, and enough that the test can tell.
+    """
+    ratios = _ratios(base, other)
+    place = outermost(len(base), len(other))
+    return ratios[place], ratios[-1 - place]
+
+
+def middle_ratio(base: Sequence[float], other: Sequence[float]) -> float:
+    """Return the ratio in the middle of those of all pairs; all numbers are above zero."""
+    ratios = _ratios(base, other)
+    half = len(ratios) // 2
+    return ratios[half] if len(ratios) % 2 else math.sqrt(ratios[half - 1] * ratios[half])
+
+
+def _ratios(base: Sequence[float], other: Sequence[float]) -> list[float]:
+    return sorted(after / before for before in base for after in other)
+
+
+@cache
+def outermost(first: int, second: int) -> int:
+    """Return how many pairs at either end lie outside of the interval at 95 %.
+
+    As many as the rank sum of Mann and Whitney can be for a difference that is just believed.
+    """
+    ways = _ways(first, second)
+    total, seen = sum(ways), 0
+    for place, count in enumerate(ways):
+        seen += count
+        if 2 * seen >= LEVEL * total:
+            return max(0, place - 1)
+    return 0  # pragma: no cover - half of all ways is always reached
+
+
+def _ways(first: int, second: int) -> list[int]:
+    """Return in how many arrangements each count of pairs stands the wrong way round.
+
+    The coefficients of the Gaussian binomial, by its product: exact, as integers.
+    """
+    most = first * second
+    ways = [1] + [0] * most
+    for step in range(1, first + 1):
+        for place in range(most, second + step - 1, -1):
+            ways[place] -= ways[place - second - step]
+        for place in range(step, most + 1):
+            ways[place] += ways[place - step]
+    return ways

@@ -1,0 +1,56 @@
+"""What is to be said of the numbers of a run, once for all the cases that it concerns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from vsperf.human import human_count
+from vsperf.record.result import Compliance, Standard
+from vsperf.stats.repeats import unlikely_above
+from vsperf.stats.summary import CaseRow, flows_differ
+
+
+def legend(rows: Sequence[CaseRow], measured: Sequence[CaseRow], simulated: bool) -> list[str]:
+    """Say what the numbers of a table mean."""
+    lines = []
+    if any(row.goals for row in rows):
+        lines.append(
+            "rates per direction; intervals: highest load that passed … lowest that failed"
+        )
+    elif measured:
+        lines.append("rates per direction")
+    if any(goal.clean is not None for row in rows for goal in row.goals):
+        lines.append("clean: only the time in which nothing kept generator or switch from running")
+    frames = [count for row in measured for count in row.lossless.values()]
+    if frames and (share := unlikely_above(min(frames))) is not None:
+        least = "" if len(frames) == 1 else "at least "
+        lines.append(
+            f"no frame lost at a lower bound: of {least}{human_count(min(frames))} sent there each "
+            f"way, so that a loss ratio above {share:.1e} is unlikely (3/n, at 95 %)"
+        )
+    references = {row.middle_latency.reference for row in rows if row.middle_latency}
+    if references:
+        lines.append(f"latency at {', '.join(sorted(references))}, all directions together")
+    if flows_differ(rows):
+        lines.append("caches of the switch: by which share of the lookups each was the answer")
+    if simulated and measured:
+        lines.append("time is that of the model")
+    return lines
+
+
+def unclean(row: CaseRow) -> list[str]:
+    """Say why there is no answer from clean time, where there is none."""
+    return [
+        f"no {goal.goal} from clean time: {goal.clean.reason}"
+        for goal in row.goals
+        if goal.clean is not None and goal.clean.limit is None
+    ]
+
+
+def compliances(rows: Sequence[CaseRow]) -> dict[Compliance, list[str]]:
+    """Return each way to stand to a standard with the cases that it holds for."""
+    found: dict[Compliance, list[str]] = {}
+    for row in rows:
+        for item in row.record.compliance if row.record else ():
+            found.setdefault(item, []).append(row.planned.label)
+    return dict(sorted(found.items(), key=lambda pair: list(Standard).index(pair[0].standard)))

@@ -1,0 +1,242 @@
+"""Where in a record file the last attempt at each case lies, found without reading its trials.
+
+A run may hold more trials than memory should. So one look at the file notes places only, and what
+lies there is read when somebody asks for it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, TypeVar, overload
+
+from vsperf.record.run import (
+    CaseRecord,
+    CaseStart,
+    Line,
+    RunEnd,
+    RunHeader,
+    RunResume,
+    SecondLine,
+    TrialLine,
+)
+from vsperf.record.second import Second
+from vsperf.record.trial import Trial
+from vsperf.store import lines
+from vsperf.store.folders import RECORDS
+from vsperf.store.reader import contradiction, parse_lines, read_header
+
+BEGIN: Final = re.compile(
+    rb'\s*\{\s*"type"\s*:\s*"(case-start|trial|second|case)"\s*,\s*"case"\s*:\s*("(?:[^"\\]|\\.)*")'
+)
+"""How every line of a case begins that vsperf wrote; others are read whole to be told."""
+OF_CASES: Final = frozenset({"case-start", "trial", "second", "case"})
+L = TypeVar("L", bound=Line)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a line lies."""
+
+    number: int
+    begin: int
+    """Byte in the file."""
+    end: int
+
+
+@dataclass(slots=True)
+class Span:
+    """Where the last attempt at a case lies; attempts that it replaced are left out."""
+
+    attempts: int = 0
+    """How often the case was tried; 0 is not yet."""
+    start: Place | None = None
+    record: Place | None = None
+    inside: Place | None = None
+    """From its first trial or second to its last one."""
+    trials: int = 0
+    seconds: int = 0
+
+    def begin(self, start: Place | None) -> None:
+        """Begin another attempt."""
+        self.attempts += 1
+        self.start, self.record, self.inside = start, None, None
+        self.trials = self.seconds = 0
+
+    def extend(self, place: Place) -> None:
+        """Let the attempt reach to a place behind it."""
+        first = self.inside or place
+        self.inside = Place(first.number, first.begin, place.end)
+
+    @property
+    def running(self) -> bool:
+        """Whether an attempt is open."""
+        return self.attempts > 0 and self.record is None
+
+
+@dataclass(slots=True)
+class RecordFile:
+    """A record file of which is known what lies where."""
+
+    path: Path
+    version: int
+    """Version that the file is written in."""
+    header: RunHeader
+    spans: dict[str, Span]
+    """By key, in planned order."""
+    resumes: list[RunResume] = field(default_factory=list)
+    end: RunEnd | None = None
+    torn: bool = False
+    """Whether the last line was cut off; nothing of it is counted."""
+    _held: tuple[str, tuple[Trial, ...]] | None = None
+    """The trials of the case that was asked for last, and of no other."""
+
+    @classmethod
+    def scan(cls, folder: Path) -> RecordFile:
+        """Look through the record file in `folder` once."""
+        path = folder / RECORDS
+        with lines.opened(path) as found:
+            whole = iter(found)
+            header, version = read_header(path, whole)
+            file = cls(path, version, header, {case.key: Span() for case in header.cases})
+            for content in whole:
+                end = found.whole_bytes
+                file._add(Place(found.count, end - len(content) - 1, end), content)
+            file.torn = bool(found.torn)
+        return file
+
+    def start_of(self, key: str) -> CaseStart | None:
+        """Read how the last attempt at a case began."""
+        return self._line(self.spans[key].start, CaseStart)
+
+    def record_of(self, key: str) -> CaseRecord | None:
+        """Read how the last attempt at a case ended."""
+        return self._line(self.spans[key].record, CaseRecord)
+
+    def trials_of(self, key: str) -> tuple[Trial, ...]:
+        """Read the trials of the last attempt at a case."""
+        if self._held is None or self._held[0] != key:
+            self._held = None  # free them before others are read
+            found = self._inside(key, "trial", TrialLine)
+            self._held = key, tuple(line.trial for line in found)
+        return self._held[1]
+
+    def seconds_of(self, key: str) -> Iterator[Second]:
+        """Read the seconds of the last attempt at a case, one after the other."""
+        for line in self._inside(key, "second", SecondLine):
+            yield line.second
+
+    def _line(self, place: Place | None, kind: type[L]) -> L | None:
+        if place is None:
+            return None
+        with lines.opened(self.path) as found:
+            content = found.between(place.begin, place.end)
+            line = next(parse_lines(self.path, content, self.version, place.number), None)
+        return line if isinstance(line, kind) else None
+
+    def _inside(self, key: str, wanted: str, kind: type[L]) -> Iterator[L]:
+        place = self.spans[key].inside
+        if place is None:
+            return
+        with lines.opened(self.path) as found:
+            between = found.between(place.begin, place.end)
+            for number, content in enumerate(between, start=place.number):
+                if _begin_of(content) != (wanted, key):
+                    continue
+                for line in parse_lines(self.path, [content], self.version, number):
+                    if isinstance(line, kind):
+                        yield line
+
+    def _add(self, place: Place, content: bytes) -> None:
+        kind, key = _begin_of(content)
+        if key is None:
+            self._add_of_run(place, content)
+            return
+        span = self.spans.get(key)
+        if span is None:
+            what = f"the case {key}, which the header does not announce"
+            raise contradiction(self.path, place.number, what)
+        match kind:
+            case "case-start":
+                span.begin(place)
+            case "case":
+                if not span.running:
+                    span.begin(None)
+                span.record = place
+            case _:
+                if not span.running:
+                    what = f"a {kind} of {key}, which is not running"
+                    raise contradiction(self.path, place.number, what)
+                span.extend(place)
+                span.trials += kind == "trial"
+                span.seconds += kind == "second"
+
+    def _add_of_run(self, place: Place, content: bytes) -> None:
+        for line in parse_lines(self.path, [content], self.version, place.number):
+            match line:
+                case RunResume():
+                    self.resumes.append(line)
+                    self.end = None
+                case RunEnd():
+                    self.end = line
+                case _:
+                    raise contradiction(self.path, place.number, "a second header")
+
+
+def _begin_of(content: bytes) -> tuple[str, str | None]:
+    """Return the type of a line and the case that it is of; None for a line of the run."""
+    if begin := BEGIN.match(content):
+        return begin[1].decode(), json.loads(begin[2])
+    try:
+        line = json.loads(content)
+    except (ValueError, RecursionError):
+        return "", None
+    if not isinstance(line, dict):
+        return "", None
+    kind, key = line.get("type"), line.get("case")
+    of_case = kind in OF_CASES and isinstance(key, str)
+    return str(kind), key if of_case else None
+
+
+class StoredTrials(Sequence[Trial]):
+    """The trials of a case, read when somebody looks at them; how many there are is known."""
+
+    def __init__(self, file: RecordFile, key: str) -> None:
+        self._file = file
+        self._key = key
+
+    def __len__(self) -> int:
+        return self._file.spans[self._key].trials
+
+    @overload
+    def __getitem__(self, index: int) -> Trial: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Trial]: ...
+    def __getitem__(self, index: int | slice) -> Trial | Sequence[Trial]:
+        return self._file.trials_of(self._key)[index]
+
+    def __iter__(self) -> Iterator[Trial]:
+        return iter(self._file.trials_of(self._key)) if len(self) else iter(())
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} trials of {self._key}>"
+
+
+class StoredSeconds:
+    """The seconds of a case: there may be more than memory should hold, so each look reads anew."""
+
+    def __init__(self, file: RecordFile, key: str) -> None:
+        self._file = file
+        self._key = key
+
+    def __len__(self) -> int:
+        return self._file.spans[self._key].seconds
+
+    def __iter__(self) -> Iterator[Second]:
+        return self._file.seconds_of(self._key) if len(self) else iter(())
+
+    def __contains__(self, one: object) -> bool:
+        return any(one == other for other in self)
