@@ -21,7 +21,7 @@ from attacks.announced import assert_recorded, found
 from vsperf.store.folders import RECORDS, run_folders
 from vsperf.store.reader import read_run
 
-KILLS = 24
+KILLS = 12
 PARTS = 2
 """So that two workers share the kills."""
 SELECTION = (

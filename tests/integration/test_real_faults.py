@@ -29,6 +29,8 @@ FLAGS = {
     "ovsdb-server": Flag.SWITCH_ERROR,
 }
 IN_MID_TRIAL_S = 0.15
+SOON_S = 15.0
+"""Five seconds, on a machine that is not busy with something else."""
 SEARCHING = (("purpose", "search"),)
 """Of a trial; those before check the path, once or, on a restless machine, more often."""
 
@@ -142,7 +144,7 @@ def test_parts_that_hang_are_noticed_and_the_second_time_the_case_ends_with_the_
     assert case.record is not None
     assert case.record.outcome is Outcome.ERROR
     assert "ovs-vswitchd does not answer" in case.record.reason
-    assert ended.took_s < 15
+    assert ended.took_s < 60
     errors = [trial.error for trial in case.trials if trial.error is not None]
     assert len(errors) == 2
     assert "tgen did not answer `trial`" in errors[0]
@@ -209,7 +211,7 @@ def test_a_signal_ends_a_run_soon_and_leaves_nothing(
     run.send(number)
     ended = run.end()
     assert (ended.code, place.traces()) == (128 + number, []), ended.err
-    assert ended.took_s < 5
+    assert ended.took_s < SOON_S
     stored = place.records()
     assert_recorded(ended.of("TrialFinished"), stored)
     assert [case.record and case.record.outcome for case in stored.cases] == [Outcome.ABORTED]
@@ -223,7 +225,7 @@ def test_ctrl_c_before_anything_has_begun_leaves_nothing(later_s: float, place: 
     run.send(signal.SIGINT)
     ended = run.end()
     assert (ended.code, place.traces()) == (130, []), ended.err
-    assert ended.took_s < 5
+    assert ended.took_s < SOON_S
     if (place.results / LATEST).exists():
         stored = place.records()
         assert stored.end is None

@@ -29,7 +29,7 @@ LOAD = (
 """A load that an emulated guest bears; what the busy machine of a test makes late is forgiven."""
 UNEXPLAINED = 10
 """Frames in a thousand: counters are read a moment before and after, and the machine is busy."""
-LATE_S = 40.0
+LATE_S = 60.0
 
 
 @pytest.fixture(name="guests", autouse=True)
@@ -152,12 +152,13 @@ def test_frames_come_back_when_the_machine_reboots(place: Place) -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "said"), [(signal.SIGKILL, "SIGKILL"), (signal.SIGSTOP, "vm1 is stopped")]
+    ("vnf", "number", "said"),
+    [("process", signal.SIGKILL, "SIGKILL"), ("qemu", signal.SIGSTOP, "vm1 is stopped")],
 )
 def test_a_machine_lost_in_mid_trial_is_named_and_the_case_measured_anew(
-    place: Place, number: signal.Signals, said: str
+    place: Place, vnf: str, number: signal.Signals, said: str
 ) -> None:
-    run = place.start("run", "pvp_tput", "--vnf=qemu", *LOAD)
+    run = place.start("run", "pvp_tput", f"--vnf={vnf}", *LOAD)
     run.wait_for("TrialStarted", purpose="search")
     time.sleep(0.3)
     (name,) = {name for name in place.programs().values() if name.startswith("vm1")}
