@@ -24,7 +24,8 @@ from vsperf.record.limit import Limit
 from vsperf.record.result import SearchResult
 from vsperf.record.run import Check, Line, Outcome, RunHeader, TrialLine
 from vsperf.report import pdf
-from vsperf.report.target import Form, form_of, write_report
+from vsperf.report.form import Form, form_of
+from vsperf.report.target import write_report
 from vsperf.report.write import MANY
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "records"
