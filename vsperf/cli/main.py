@@ -29,6 +29,7 @@ COMMANDS = {
     "results": "List stored runs and results",
     "report": "Write a report of runs: HTML, Markdown or PDF",
     "compare": "Say what changed between runs, and how surely",
+    "trend": "Follow a testcase over all stored runs",
     "baseline": "Keep names for runs that others are held against",
     "doctor": "Check this machine; changes nothing",
     "tgen": "Run the traffic generator by hand",
