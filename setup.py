@@ -84,6 +84,11 @@ setup(
             "loss = vsperf.figures.trials:LOSS",
             "cycles = vsperf.figures.work:CYCLES",
             "caches = vsperf.figures.work:CACHE_SPLIT",
+            "buffer = vsperf.figures.buffer:PLOT",
+            "buffer-runs = vsperf.figures.buffer:RUNS",
+            "seconds = vsperf.figures.seconds:PLOT",
+            "stalls = vsperf.figures.stalls:PLOT",
+            "curves = vsperf.figures.curves:PLOT",
         ],
         "vsperf.trafficgens": [
             "sim = vsperf.trafficgens.sim:SimulatedGenerator",

@@ -101,6 +101,15 @@ def _names(panel: Panel) -> list[str]:
     return [shortened(plain(tick.name), LONGEST_TICK) for tick in panel.x.ticks]
 
 
+def _fitting(name: str, room: float) -> str:
+    """Shorten a name that is turned so that it does not leave the sheet on the left."""
+    name, letters = plain(name), LONGEST_TICK
+    flat = math.cos(math.radians(TILT))
+    while letters > 4 and width(shortened(name, letters), theme.SMALL) * flat > room:
+        letters -= 1
+    return shortened(name, letters)
+
+
 def _turned(panel: Panel) -> bool:
     """Whether names below the axis stand too close to be written straight."""
     names = _names(panel)
@@ -131,8 +140,9 @@ def _draw(page: Page, block: Block, top: float) -> None:
     for place, name in canvas.x.ticks():
         if -0.001 <= canvas.x.share(place) <= 1.001:
             at = LEFT + canvas.x.share(place) * wide
+            fitting = _fitting(name, at) if block.turned else shortened(plain(name), LONGEST_TICK)
             page.rule((at, bottom), (at, bottom + 3))
-            page.text(at, bottom + 5, shortened(plain(name), LONGEST_TICK), theme.SMALL, **turned)
+            page.text(at, bottom + 5, fitting, theme.SMALL, **turned)
     page.text(
         LEFT + wide / 2,
         top + theme.PANEL + block.below - 6,
