@@ -109,7 +109,7 @@ def _mean_ns(histogram: Any) -> float:
     for index, count in enumerate(histogram.counts[:]):
         if count:
             least = histogram.get_value_from_index(index)
-            width = histogram.get_highest_equivalent_value(least) - least + 1
+            width = histogram.get_value_from_index(index + 1) - least
             total += count * (least + (width >> 1))
     counted = int(histogram.get_total_count())
     return float(total) / counted if counted else 0.0
