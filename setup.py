@@ -71,6 +71,15 @@ setup(
             "caching = vsperf.methods.caching:AddressCaching",
             "broadcast = vsperf.methods.broadcast:BroadcastForwarding",
         ],
+        "vsperf.exports": [
+            "csv = vsperf.export.csv_tables:CsvTables",
+            "csv-like-vsperf = vsperf.export.like_vsperf:LikeVsperf",
+            "parquet = vsperf.export.parquet:ParquetTables",
+            "json = vsperf.export.json_document:JsonDocument",
+            "junit = vsperf.export.junit:JunitReport",
+            "openmetrics = vsperf.export.openmetrics:OpenMetrics",
+            "influx = vsperf.export.influx:InfluxLines",
+        ],
         "vsperf.figures": [
             "throughput = vsperf.figures.throughput:PLOT",
             "intervals = vsperf.figures.intervals:PLOT",

@@ -31,6 +31,7 @@ COMMANDS = {
     "compare": "Say what changed between runs, and how surely",
     "trend": "Follow a testcase over all stored runs",
     "baseline": "Keep names for runs that others are held against",
+    "export": "Write runs as CSV, Parquet, JSON, JUnit or metrics",
     "doctor": "Check this machine; changes nothing",
     "tgen": "Run the traffic generator by hand",
     "clean": "Remove what a killed run left behind",
