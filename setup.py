@@ -98,6 +98,7 @@ setup(
             "seconds = vsperf.figures.seconds:PLOT",
             "stalls = vsperf.figures.stalls:PLOT",
             "curves = vsperf.figures.curves:PLOT",
+            "topology = vsperf.figures.topology:PLOT",
         ],
         "vsperf.trafficgens": [
             "sim = vsperf.trafficgens.sim:SimulatedGenerator",

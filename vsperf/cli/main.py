@@ -28,6 +28,7 @@ COMMANDS = {
     "show": "Show a testcase, a run or one of its cases",
     "results": "List stored runs and results",
     "report": "Write a report of runs: HTML, Markdown or PDF",
+    "plot": "Draw what runs found: SVG, PNG, PDF, or its data",
     "compare": "Say what changed between runs, and how surely",
     "trend": "Follow a testcase over all stored runs",
     "baseline": "Keep names for runs that others are held against",
