@@ -71,6 +71,15 @@ setup(
             "caching = vsperf.methods.caching:AddressCaching",
             "broadcast = vsperf.methods.broadcast:BroadcastForwarding",
         ],
+        "vsperf.exports": [
+            "csv = vsperf.export.csv_tables:CsvTables",
+            "csv-like-vsperf = vsperf.export.like_vsperf:LikeVsperf",
+            "parquet = vsperf.export.parquet:ParquetTables",
+            "json = vsperf.export.json_document:JsonDocument",
+            "junit = vsperf.export.junit:JunitReport",
+            "openmetrics = vsperf.export.openmetrics:OpenMetrics",
+            "influx = vsperf.export.influx:InfluxLines",
+        ],
         "vsperf.figures": [
             "throughput = vsperf.figures.throughput:PLOT",
             "intervals = vsperf.figures.intervals:PLOT",
@@ -84,6 +93,12 @@ setup(
             "loss = vsperf.figures.trials:LOSS",
             "cycles = vsperf.figures.work:CYCLES",
             "caches = vsperf.figures.work:CACHE_SPLIT",
+            "buffer = vsperf.figures.buffer:PLOT",
+            "buffer-runs = vsperf.figures.buffer:RUNS",
+            "seconds = vsperf.figures.seconds:PLOT",
+            "stalls = vsperf.figures.stalls:PLOT",
+            "curves = vsperf.figures.curves:PLOT",
+            "topology = vsperf.figures.topology:PLOT",
         ],
         "vsperf.trafficgens": [
             "sim = vsperf.trafficgens.sim:SimulatedGenerator",

@@ -19,6 +19,11 @@ def tput(size: str, lower: int | None, upper: int | None, **changes: object) -> 
     return case(size, result=SearchResult(goals=(goal(lower, upper),)), **changes)  # type: ignore[arg-type]
 
 
+def both(lower: int, upper: int | None, **changes: object) -> tuple[CaseView, CaseView]:
+    """Return two cases, since a single point is no drawing."""
+    return tput("64B", lower, upper, **changes), tput("128B", lower, upper, **changes)
+
+
 def drawn(*cases: CaseView, by: tuple[str, ...] = ()) -> Drawing:
     ((name, drawing),) = drawings(cases, ["throughput"], Options(by=by))
     assert name == "throughput"
@@ -43,18 +48,18 @@ def test_a_point_is_the_lower_bound_and_its_bar_the_interval() -> None:
 
 
 def test_the_axis_begins_at_zero_and_has_a_unit() -> None:
-    (panel,) = drawn(tput("64B", 8_000_000, 8_080_000)).panels
+    (panel,) = drawn(*both(8_000_000, 8_080_000)).panels
     assert panel.y.from_zero
     assert panel.y.unit == "fps"
 
 
 def test_cables_have_a_line_rate_and_virtual_links_have_none() -> None:
-    cable = drawn(tput("64B", 8_000_000, 8_080_000))
-    ((name, (point,)),) = lines(cable, Look.CEILING).items()
+    cable = drawn(*both(8_000_000, 8_080_000))
+    ((name, (point, _)),) = lines(cable, Look.CEILING).items()
     assert name == "line rate of 10 Gbit/s"
     assert point.y == pytest.approx(14_880_952.38)
     testbed = {"name": "local", "links": {"phy0": RING, "phy1": RING}}
-    virtual = drawn(tput("64B", 8_000_000, 8_080_000, spec={"testbed": testbed}))
+    virtual = drawn(*both(8_000_000, 8_080_000, spec={"testbed": testbed}))
     assert lines(virtual, Look.CEILING) == {}
 
 
@@ -62,27 +67,30 @@ def test_the_cap_of_the_generator_is_a_ceiling() -> None:
     calibration = Calibration(
         frame_size=64, cap_fps=9_000_000, method="mirror", measured_at="", cpus=(1, 2)
     )
-    found = drawn(
-        tput("64B", 8_000_000, 8_080_000, surroundings=Surroundings(calibration=calibration))
+    around = Surroundings(calibration=calibration)
+    found = drawn(*both(8_000_000, 8_080_000, surroundings=around))
+    assert lines(found, Look.CEILING)["cap of the generator, ovs-dpdk"] == (
+        Point(64, 9_000_000),
+        Point(128, 9_000_000),
     )
-    assert lines(found, Look.CEILING)["cap of the generator, ovs-dpdk"] == (Point(64, 9_000_000),)
 
 
 def test_what_is_not_to_be_believed_is_left_out_and_said() -> None:
     doubted = goal(9_000_000, 9_090_000, flags=(Flag.REFUTED,))
     found = drawn(
         tput("64B", 8_000_000, 8_080_000),
+        tput("1518B", 800_000, 808_000),
         tput("128B", 9_000_000, 9_090_000, outcome=Outcome.INVALID),
         tput("256B", None, 9_000),
         case("512B", result=SearchResult(goals=(doubted,))),
         case("1024B", finished=False),
     )
-    assert [point.x for point in lines(found)["ovs-dpdk"]] == [64]
+    assert [point.x for point in lines(found)["ovs-dpdk"]] == [64, 1518]
     assert "Left out: 1 case (INVALID)." in found.caption
     assert "Left out: 1 case (no load passed)." in found.caption
     assert "Left out: 1 case (not to be believed, by its flags)." in found.caption
     assert "Left out: 1 case (not begun)." in found.caption
-    assert "n = 1 case, 1 run" in found.caption
+    assert "n = 2 cases, 1 run" in found.caption
 
 
 def test_nothing_is_drawn_of_nothing() -> None:
@@ -90,9 +98,13 @@ def test_nothing_is_drawn_of_nothing() -> None:
     assert drawings([], ["throughput"]) == []
 
 
+def test_a_single_point_is_a_number_and_no_drawing() -> None:
+    assert drawings([tput("64B", 5, 6)], ["throughput"]) == []
+
+
 def test_an_open_end_has_no_bar_and_is_said() -> None:
-    found = drawn(tput("64B", 8_000_000, None))
-    assert lines(found)["ovs-dpdk"] == (Point(64, 8_000_000, 8_000_000, None),)
+    found = drawn(tput("64B", 8_000_000, None), tput("128B", 7_000_000, 7_070_000))
+    assert lines(found)["ovs-dpdk"][0] == Point(64, 8_000_000, 8_000_000, None)
     assert "1 of these is only known to be as high or higher." in found.caption
 
 
@@ -122,7 +134,7 @@ def test_a_trait_that_is_named_decides_on_the_lines() -> None:
 
 
 def test_simulated_numbers_say_so() -> None:
-    found = drawn(tput("64B", 5, 6, simulated=True))
+    found = drawn(*both(5, 6, simulated=True))
     assert found.simulated
     assert "SIMULATED" in found.caption
     assert all(one.simulated for one in found.layers if one.look is Look.SERIES)

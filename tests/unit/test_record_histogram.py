@@ -3,6 +3,7 @@
 import contextlib
 
 import pytest
+from hdrh.histogram import HdrHistogram
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -74,3 +75,11 @@ def test_no_flipped_character_gives_a_traceback(data: st.DataObject) -> None:
     damaged = encoded[:place] + data.draw(st.characters()) + encoded[place + 1 :]
     with contextlib.suppress(StoreError):
         summary(damaged)
+
+
+@given(st.lists(st.integers(1, 10**9), min_size=1))
+def test_the_mean_is_the_one_of_the_library(latencies: list[int]) -> None:
+    encoded = encode(latencies)
+    found = summary(encoded)
+    assert encoded is not None and found is not None
+    assert found.mean_ns == pytest.approx(HdrHistogram.decode(encoded).get_mean_value(), rel=1e-12)

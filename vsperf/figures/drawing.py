@@ -166,24 +166,29 @@ class Panel:
 class Node:
     """A part of a diagram, on a grid of columns and rows."""
 
-    name: str
-    column: float
-    row: float
+    key: str
+    """Unique within the diagram."""
+    title: str
     kind: str
-    """generator, switch, machine or link."""
-    notes: tuple[str, ...] = ()
+    """generator, switch or machine."""
+    column: int
+    row: int
     rows: int = 1
     """How many rows it spans."""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """From one node of a diagram to another."""
+    """From one node of a diagram to the next one in a row, and back."""
 
     begin: str
     end: str
-    row: float
-    name: str = ""
+    row: int
+    both: bool
+    """Whether frames go both ways; backwards alone is never drawn."""
+    above: str = ""
+    below: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,7 @@ def caption(all_evidence: Iterable[Evidence], *more: str) -> str:
         words.append(f"{_counted(trials, 'trial')}{_lengths(shown)}")
     sentences = [f"n = {', '.join(words)}."]
     if any(one.simulated for one in shown):
-        sentences.append("SIMULATED: these numbers come from a model, and are hatched.")
+        sentences.append("SIMULATED: these numbers come from a model.")
     reasons = [one.left_out for one in every if one.left_out]
     for reason in dict.fromkeys(reasons):
         sentences.append(f"Left out: {_counted(reasons.count(reason), 'case')} ({reason}).")

@@ -23,6 +23,8 @@ class Sample(Protocol):
 
 
 S = TypeVar("S", bound=Sample)
+MOST = 8
+"""Lines that can be told apart in one drawing."""
 
 
 def traits_of(view: CaseView, *, measure: str = "") -> Traits:
@@ -43,9 +45,9 @@ def traits_of(view: CaseView, *, measure: str = "") -> Traits:
         "topology": facts.section("topology").get("name"),
         "machines": kinds["vnf"] if machines else None,
         "size": facts.size_name,
-        "flows": f"{view.flows:,} flows" if view.flows is not None else None,
+        "flows": _counted(view.flows, "flow"),
         **{name: _named(name, value) for name, value in point.items() if name not in IDLE_POINTS},
-        "workers": _workers(facts.workers),
+        "workers": _counted(facts.workers, "thread"),
         **{name: _named(name, value) for name, value in view.labels.items()},
         "testcase": view.testcase,
         "run": view.run,
@@ -53,8 +55,8 @@ def traits_of(view: CaseView, *, measure: str = "") -> Traits:
     return tuple((name, str(value)) for name, value in found.items() if value)
 
 
-def _workers(count: int | None) -> str | None:
-    return None if count is None else f"{count} thread" if count == 1 else f"{count} threads"
+def _counted(count: int | None, noun: str) -> str | None:
+    return None if count is None else f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def _named(name: str, value: object) -> str:
@@ -97,16 +99,35 @@ def _short(name: str) -> str:
 
 
 def _telling(all_traits: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
-    """Return the fewest traits, as they come, that tell all groups apart."""
+    """Return the fewest traits that tell all groups apart, the most telling ones first."""
     names = list(dict.fromkeys(name for traits in all_traits for name in traits))
     chosen: list[str] = []
-    told = 1
     for name in names:
-        parts = {tuple(traits.get(one, "") for one in (*chosen, name)) for traits in all_traits}
-        if len(parts) > told:
+        if _told(all_traits, (*chosen, name)) > _told(all_traits, chosen):
             chosen.append(name)
-            told = len(parts)
+    for name in tuple(chosen):
+        rest = [one for one in chosen if one != name]
+        if _told(all_traits, rest) == _told(all_traits, chosen):
+            chosen = rest  # what came later tells as much
     return tuple(chosen) or tuple(names[:1])
+
+
+def _told(all_traits: Sequence[Mapping[str, str]], names: Sequence[str]) -> int:
+    """Return how many groups these traits tell apart."""
+    return len({tuple(traits.get(name, "") for name in names) for traits in all_traits})
+
+
+def most_of(groups: Sequence[Group], most: int = MOST) -> tuple[tuple[Group, ...], str]:
+    """Return as many groups as one drawing has room for, and what is said of the others.
+
+    Those with most samples are kept, in their order.
+    """
+    if len(groups) <= most:
+        return tuple(groups), ""
+    kept = sorted(range(len(groups)), key=lambda at: -len(groups[at].samples))[:most]
+    left = len(groups) - most
+    said = f"{left} more lines, with fewer points, are not drawn: choose runs or cases."
+    return tuple(groups[at] for at in sorted(kept)), said
 
 
 def _name(traits: Mapping[str, str], telling: Sequence[str]) -> str:

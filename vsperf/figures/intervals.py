@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from vsperf.figures.drawing import Drawing, Intervals, Panel, Point
 from vsperf.figures.evidence import Evidence, caption, evidence_of
 from vsperf.figures.facts import Facts, trusted
-from vsperf.figures.groups import Traits, groups_of, traits_of
+from vsperf.figures.groups import Traits, groups_of, most_of, traits_of
 from vsperf.figures.plot import Options, Plot, Scope
 from vsperf.figures.rates import RATE_AXIS
 from vsperf.figures.sizes import size_axis
@@ -51,7 +51,10 @@ def draw(samples: Sequence[Found], options: Options) -> Drawing | None:
     if not samples:
         return None
     by = (*options.by, "measure") if options.by else ()
-    groups = groups_of(samples, by=by, without=("size",))
+    groups, more = most_of(groups_of(samples, by=by, without=("size",)))
+    shown = [one for group in groups for one in group.samples]
+    if len({(one.size, dict(one.traits)["run"]) for one in shown}) == 1:
+        return None  # numbers say it
     layers = tuple(
         Intervals(
             group.name,
@@ -67,18 +70,19 @@ def draw(samples: Sequence[Found], options: Options) -> Drawing | None:
     return Drawing(
         title="Intervals in which the answers lie",
         caption=caption(
-            _each_case_once(samples),
+            _each_case_once(shown),
             "A marker is the highest load that passed, the end of its bar the lowest that failed; "
             "an arrow where none failed.",
+            more,
         ),
         panels=(
             Panel(
-                x=size_axis((one.size, one.size_name) for one in samples),
+                x=size_axis((one.size, one.size_name) for one in shown),
                 y=RATE_AXIS,
                 layers=layers,
             ),
         ),
-        simulated=any(one.evidence.simulated for one in samples),
+        simulated=any(one.evidence.simulated for one in shown),
     )
 
 

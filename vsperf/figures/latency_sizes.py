@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 
 from vsperf.figures.drawing import Axis, Drawing, Layer, Line, Panel, Point
 from vsperf.figures.evidence import Evidence, caption
-from vsperf.figures.groups import Group, Traits, groups_of
+from vsperf.figures.groups import Group, Traits, groups_of, most_of
 from vsperf.figures.latencies import Case, Latency, gather, latency_axis, share_name
 from vsperf.figures.plot import Options, Plot, Scope
 from vsperf.figures.sizes import size_axis
 
 MOST_PANELS = 4
+MOST_GROUPS = 4
+"""Each has several lines."""
 ALONE = ("min", "mean", "p50", "p99", "p99.9")
 """What is drawn of a single switch,"""
 SEVERAL = ("min", "mean", "p99")
@@ -61,8 +63,11 @@ def draw(cases: Sequence[Case], options: Options) -> Drawing | None:
     samples = list(_found(cases))
     if not samples:
         return None
+    groups, fewer = most_of(groups_of(samples, by=options.by, without=("size",)), MOST_GROUPS)
+    samples = [one for group in groups for one in group.samples]
     references = list(dict.fromkeys(one.reference for one in samples))
-    groups = groups_of(samples, by=options.by, without=("size",))
+    if len({one.traits for one in samples}) == 1:
+        return None  # numbers say it
     wanted = ALONE if len(groups) == 1 else SEVERAL
     axis = latency_axis([ns for one in samples for name, ns in one.values_ns if name in wanted])
     more = len(references) - MOST_PANELS
@@ -74,6 +79,7 @@ def draw(cases: Sequence[Case], options: Options) -> Drawing | None:
             f"The same again for each of {len(references)} loads." if len(references) > 1 else "",
             "Latencies of both directions together.",
             f"{more} more loads are not drawn." if more > 0 else "",
+            fewer,
         ),
         panels=tuple(_panel(one, groups, wanted, axis) for one in references[:MOST_PANELS]),
         simulated=any(one.evidence.simulated for one in shown),

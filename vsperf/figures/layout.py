@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from vsperf.figures import legend, theme
+from vsperf.figures import boxes, legend, theme
 from vsperf.figures.drawing import Drawing, Panel, Scale
 from vsperf.figures.paint import paint
 from vsperf.figures.paper import Page
@@ -31,19 +31,25 @@ def compose(drawing: Drawing) -> Any:
     """Return a drawing as a figure of matplotlib, of the size that it needs."""
     from matplotlib.figure import Figure
 
-    room = theme.WIDTH - 2 * EDGE
+    wide = boxes.width_of(drawing.diagram) if drawing.diagram else theme.WIDTH
+    room = wide - 2 * EDGE
     title = wrapped(plain(drawing.title), theme.TITLE, _title_room(drawing, room), bold=True)
     caption = wrapped(plain(drawing.caption), theme.SMALL, room)
     blocks = [_block(panel, again) for panel, again in _with_repeats(drawing.panels)]
     heads = len(title) * theme.TITLE * LEADING + 6
     feet = len(caption) * theme.SMALL * LEADING + 6
-    height = EDGE + heads + sum(block.height for block in blocks) + feet + EDGE
-    page = Page(Figure(figsize=(theme.WIDTH / 72, height / 72)), height)
+    body = sum(block.height for block in blocks)
+    body += boxes.height_of(drawing.diagram) if drawing.diagram else 0.0
+    height = EDGE + heads + body + feet + EDGE
+    page = Page(Figure(figsize=(wide / 72, height / 72)), height, wide)
     page.lines(EDGE, EDGE, title, theme.TITLE, fontweight="bold")
     if drawing.simulated:
         style: dict[str, Any] = {"fontweight": "bold", "color": theme.WARNING, "ha": "right"}
-        page.text(theme.WIDTH - EDGE, EDGE + theme.TITLE, MARK, theme.TITLE, **style)
+        page.text(wide - EDGE, EDGE + theme.TITLE, MARK, theme.TITLE, **style)
     top = EDGE + heads
+    if drawing.diagram is not None:
+        boxes.draw(page, drawing.diagram, top)
+        top += boxes.height_of(drawing.diagram)
     for block in blocks:
         _draw(page, block, top)
         top += block.height
@@ -101,6 +107,15 @@ def _names(panel: Panel) -> list[str]:
     return [shortened(plain(tick.name), LONGEST_TICK) for tick in panel.x.ticks]
 
 
+def _fitting(name: str, room: float) -> str:
+    """Shorten a name that is turned so that it does not leave the sheet on the left."""
+    name, letters = plain(name), LONGEST_TICK
+    flat = math.cos(math.radians(TILT))
+    while letters > 4 and width(shortened(name, letters), theme.SMALL) * flat > room:
+        letters -= 1
+    return shortened(name, letters)
+
+
 def _turned(panel: Panel) -> bool:
     """Whether names below the axis stand too close to be written straight."""
     names = _names(panel)
@@ -131,8 +146,9 @@ def _draw(page: Page, block: Block, top: float) -> None:
     for place, name in canvas.x.ticks():
         if -0.001 <= canvas.x.share(place) <= 1.001:
             at = LEFT + canvas.x.share(place) * wide
+            fitting = _fitting(name, at) if block.turned else shortened(plain(name), LONGEST_TICK)
             page.rule((at, bottom), (at, bottom + 3))
-            page.text(at, bottom + 5, shortened(plain(name), LONGEST_TICK), theme.SMALL, **turned)
+            page.text(at, bottom + 5, fitting, theme.SMALL, **turned)
     page.text(
         LEFT + wide / 2,
         top + theme.PANEL + block.below - 6,

@@ -36,6 +36,8 @@ def entries(panel: Panel, left: float, room: float) -> list[Entry]:
     found: list[Entry] = []
     x = top = 0.0
     alone = simulated_only(panel)
+    if panel.title and len(panel.layers) == 1:
+        return []  # the heading says it
     for order, layer in enumerate(panel.layers):
         name = name_of(layer, alone=alone)
         if not name:

@@ -24,8 +24,8 @@ from vsperf.figures.scales import Placing, placing
 from vsperf.figures.text import plain, shortened
 
 LONGEST_NAME = 56
-BAR = 0.8
-"""Of the room between two names is taken by bars."""
+BAR, WIDEST = 0.8, 48.0
+"""Of the room between two names is taken by bars, but a bar is not wider than so much [pt]."""
 LOOKS = {
     Look.GOOD: (theme.GOOD, "o"),
     Look.BAD: (theme.BAD, "X"),
@@ -199,7 +199,8 @@ def _bars(
 ) -> None:
     number, count = place
     xs, ys = _placed(canvas, layer.points)
-    width = BAR / count
+    one_pt = (canvas.x.high - canvas.x.low) / (theme.WIDTH - 76)
+    width = min(BAR / count, WIDEST * one_pt)
     lefts = [x + (number - (count - 1) / 2) * width for x in xs]
     under = [floors.get(x, 0.0) if layer.stacked else 0.0 for x in xs]
     if layer.stacked:

@@ -64,6 +64,24 @@ class Page:
             )
         )
 
+    def arrow(self, begin: tuple[float, float], end: tuple[float, float], *, both: bool) -> None:
+        """Draw an arrow, with a head at one end or at both."""
+        from matplotlib.patches import FancyArrowPatch
+
+        self.figure.add_artist(
+            FancyArrowPatch(
+                self._at(*begin),
+                self._at(*end),
+                transform=self.figure.transFigure,
+                arrowstyle="<|-|>" if both else "-|>",
+                mutation_scale=8,
+                color=theme.MUTED,
+                linewidth=1.2,
+                shrinkA=0,
+                shrinkB=0,
+            )
+        )
+
     def patch(
         self, left: float, top: float, wide: float, high: float, style: dict[str, Any]
     ) -> None:

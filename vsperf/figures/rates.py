@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from vsperf.figures.drawing import Axis, Line, Point, Scale
@@ -14,6 +14,7 @@ from vsperf.record.result import SearchResult
 from vsperf.store.view import CaseView
 from vsperf.unit import Unit
 
+FIXED = "through at a fixed load"
 RATE_AXIS = Axis("throughput per direction", "fps", Scale.LINEAR, from_zero=True)
 
 
@@ -36,6 +37,8 @@ class Rate:
     high: float | None
     open_ended: bool
     """Whether it is only known to be as high or higher."""
+    fixed: bool
+    """Whether it is what came through at a load that was given, and nobody searched."""
     line_rate_fps: float | None
     cap_fps: float | None
     evidence: Evidence
@@ -64,6 +67,7 @@ def gather(view: CaseView) -> tuple[Rate, ...]:
             low=low,
             high=high,
             open_ended=open_ended,
+            fixed=measure == FIXED,
             line_rate_fps=facts.line_rate_fps,
             cap_fps=facts.cap_fps,
             evidence=evidence_of(view, left_out=why),
@@ -86,7 +90,7 @@ def _rates(result: SearchResult) -> Iterator[Main]:
         yield goal.goal, value, goal.lower_fps, goal.upper_fps, goal.upper_fps is None
     if len(result.loads) == 1:
         load = result.loads[0]
-        yield "through at a fixed load", load.throughput_fps, None, None, False
+        yield FIXED, load.throughput_fps, None, None, False
 
 
 def _left_out(view: CaseView, facts: Facts, main: Main | None) -> str:
@@ -100,6 +104,17 @@ def _left_out(view: CaseView, facts: Facts, main: Main | None) -> str:
     if main[1] is None:
         return "no load passed" if main[2] is None else "not to be believed, by its flags"
     return ""
+
+
+def shown_of(samples: Iterable[Rate]) -> list[Rate]:
+    """Return the rates to draw: those that were searched, or if there are none, the others."""
+    known = [one for one in samples if one.fps is not None]
+    return [one for one in known if not one.fixed] or known
+
+
+def left_out(samples: Iterable[Rate]) -> list[Rate]:
+    """Return the cases that have no number to draw."""
+    return [one for one in samples if one.evidence.left_out]
 
 
 def line_of(group: Group, number: int, place: Callable[[Rate], float]) -> Line:

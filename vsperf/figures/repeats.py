@@ -9,7 +9,7 @@ from vsperf.figures.drawing import Axis, Boxes, Drawing, Panel, Point, Scale, Ti
 from vsperf.figures.evidence import caption
 from vsperf.figures.groups import groups_of
 from vsperf.figures.plot import Options, Plot, Scope
-from vsperf.figures.rates import Rate, gather
+from vsperf.figures.rates import Rate, gather, shown_of
 from vsperf.human import human_fps
 
 MOST = 24
@@ -18,12 +18,11 @@ MOST = 24
 
 def draw(samples: Sequence[Rate], options: Options) -> Drawing | None:
     """Draw the repeats of each case as shares of their median: rates of cases differ too much."""
-    shown = [one for one in samples if one.fps is not None]
+    shown = shown_of(samples)
     groups = groups_of(shown, by=options.by, without=("run",)) if shown else ()
-    repeated = sorted(
-        (group for group in groups if len(group.samples) > 1),
-        key=lambda group: group.samples[0].size,
-    )
+    several = [one for group in groups if len(group.samples) > 1 for one in group.samples]
+    again = groups_of(several, by=options.by, without=("run",))  # called by what tells these apart
+    repeated = sorted(again, key=lambda group: group.samples[0].size)
     if not repeated:
         return None
     ticks, points = [], []

@@ -96,7 +96,7 @@ def placing(axis: Axis, values: Iterable[float]) -> Placing:
 def _ends(axis: Axis, places: Sequence[float], rough: Placing) -> tuple[float, float]:
     """Return where an axis begins and ends."""
     if axis.scale is Scale.NAMES:
-        return -0.5, len(axis.ticks) - 0.5
+        return -0.5, max(1, len(axis.ticks)) - 0.5
     if not places:
         return 0.0, 1.0
     low, high = min(places), max(places)

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 
 from vsperf.figures.drawing import Axis, Drawing, Layer, Line, Look, Panel, Point, Scale, Tick
 from vsperf.figures.evidence import caption
-from vsperf.figures.groups import Group, groups_of
+from vsperf.figures.groups import Group, groups_of, most_of
 from vsperf.figures.plot import Options, Plot, Scope
 from vsperf.figures.published import beside
-from vsperf.figures.rates import RATE_AXIS, Rate, gather, line_of, remarks
+from vsperf.figures.rates import RATE_AXIS, Rate, gather, line_of, remarks, shown_of
 
 
 def draw_flows(samples: Sequence[Rate], options: Options) -> Drawing | None:
@@ -27,11 +27,16 @@ def _draw(
     samples: Sequence[Rate], options: Options, trait: str, label: str, title: str
 ) -> Drawing | None:
     place = _place(trait)
-    known = [one for one in samples if getattr(one, trait) is not None]
-    shown = [one for one in known if one.fps is not None]
-    if len({place(one) for one in shown}) < 2:
-        return None  # one place is no scale
-    groups = groups_of(shown, by=options.by, without=(trait,))
+    known = [one for one in shown_of(samples) if getattr(one, trait) is not None]
+    found = [
+        group
+        for group in groups_of(known, by=options.by, without=(trait,))
+        if len({place(one) for one in group.samples}) > 1  # one place is no scale
+    ]
+    if not found:
+        return None
+    groups, more = most_of(found)
+    shown = [one for group in groups for one in group.samples]
     layers: list[Layer] = []
     if trait == "workers":
         layers += _ideal(groups, place)
@@ -44,9 +49,10 @@ def _draw(
     return Drawing(
         title=title,
         caption=caption(
-            [one.evidence for one in known],
+            [one.evidence for one in shown],
             *remarks(shown, groups, place),
             ideal if trait == "workers" else "",
+            more,
             published.source,
         ),
         panels=(

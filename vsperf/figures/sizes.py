@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from vsperf.figures.drawing import Axis, Scale, Tick
@@ -9,5 +10,6 @@ from vsperf.figures.drawing import Axis, Scale, Tick
 
 def size_axis(sizes: Iterable[tuple[float, str]]) -> Axis:
     """Return the axis for frames of these sizes [B] and names."""
-    ticks = tuple(Tick(size, name) for size, name in sorted(dict(sizes).items()))
-    return Axis("frame size with FCS", "", Scale.NAMES, ticks=ticks)
+    found = sorted(dict(sizes).items())
+    ticks = tuple(Tick(size, re.sub(r"^(\d+)B$", r"\1", name)) for size, name in found)
+    return Axis("frame size with FCS", "B", Scale.NAMES, ticks=ticks)

@@ -7,10 +7,19 @@ from collections.abc import Iterator, Sequence
 
 from vsperf.figures.drawing import Drawing, Layer, Line, Look, Panel, Point
 from vsperf.figures.evidence import caption
-from vsperf.figures.groups import Group, groups_of
+from vsperf.figures.groups import Group, groups_of, most_of
 from vsperf.figures.plot import Options, Plot, Scope
 from vsperf.figures.published import beside
-from vsperf.figures.rates import RATE_AXIS, Rate, by_place, gather, line_of, remarks
+from vsperf.figures.rates import (
+    RATE_AXIS,
+    Rate,
+    by_place,
+    gather,
+    left_out,
+    line_of,
+    remarks,
+    shown_of,
+)
 from vsperf.figures.sizes import size_axis
 
 CLOSE = 0.02
@@ -19,10 +28,13 @@ CLOSE = 0.02
 
 def draw(samples: Sequence[Rate], options: Options) -> Drawing | None:
     """Draw one line for each switch or run, and the ceilings above them."""
-    shown = [one for one in samples if one.fps is not None]
-    if not shown:
+    found = shown_of(samples)
+    if not found:
         return None
-    groups = groups_of(shown, by=options.by, without=("size",))
+    groups, more = most_of(groups_of(found, by=options.by, without=("size",)))
+    shown = [one for group in groups for one in group.samples]
+    if len(shown) == 1 and not options.beside:
+        return None  # a number says it
     published = beside(options.beside, "throughput")
     layers: list[Layer] = [*_ceilings(groups)]
     layers += [line_of(group, number, _size) for number, group in enumerate(groups)]
@@ -32,8 +44,9 @@ def draw(samples: Sequence[Rate], options: Options) -> Drawing | None:
     return Drawing(
         title="Frames per second against frame size",
         caption=caption(
-            [one.evidence for one in samples],
+            [one.evidence for one in (*shown, *left_out(samples))],
             *remarks(shown, groups, _size),
+            more,
             published.source,
         ),
         panels=(Panel(x=size_axis(sizes), y=RATE_AXIS, layers=tuple(layers)),),

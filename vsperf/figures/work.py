@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from vsperf.figures.drawing import Axis, Bars, Drawing, Line, Panel, Point, Scale, Tick
 from vsperf.figures.evidence import Evidence, caption, evidence_of_trials
 from vsperf.figures.facts import Facts
-from vsperf.figures.groups import Traits, groups_of, traits_of
+from vsperf.figures.groups import Traits, groups_of, most_of, traits_of
 from vsperf.figures.plot import Options, Plot, Scope
 from vsperf.figures.sizes import size_axis
 from vsperf.record.trial import Purpose, Trial
@@ -89,7 +89,10 @@ def draw_cycles(samples: Sequence[Work], options: Options) -> Drawing | None:
     shown = [one for one in samples if one.cycles is not None]
     if not shown:
         return None
-    groups = groups_of(shown, by=options.by, without=("size",))
+    groups, more = most_of(groups_of(shown, by=options.by, without=("size",)))
+    shown = [one for group in groups for one in group.samples]
+    if len(shown) == 1:
+        return None  # two numbers say it
     axis = size_axis((one.size, one.size_name) for one in shown)
     panels = []
     for field, y in (
@@ -118,6 +121,7 @@ def draw_cycles(samples: Sequence[Work], options: Options) -> Drawing | None:
             [one.evidence for one in shown],
             "At the highest load that passed, or at the fixed one. A frame that passes the switch "
             "several times counts each time.",
+            more,
         ),
         panels=tuple(panels),
         simulated=any(one.evidence.simulated for one in shown),
@@ -127,8 +131,8 @@ def draw_cycles(samples: Sequence[Work], options: Options) -> Drawing | None:
 def draw_caches(samples: Sequence[Work], options: Options) -> Drawing | None:
     """Draw for each case which share of the lookups each cache answered."""
     known = [one for one in samples if one.shares]
-    if not known:
-        return None
+    if not any(len(one.shares) > 1 for one in known):
+        return None  # always the same cache: a word says it
     shown = known[:MOST]
     names = list(dict.fromkeys(name for one in shown for name, _ in one.shares))
     several = len({dict(one.traits)["run"] for one in shown}) > 1

@@ -95,9 +95,24 @@ def summary(encoded: str | None) -> LatencySummary | None:
     return LatencySummary(
         count=int(histogram.get_total_count()),
         minimum_ns=int(histogram.get_min_value()),
-        mean_ns=float(histogram.get_mean_value()),
+        mean_ns=_mean_ns(histogram),
         maximum_ns=int(histogram.get_max_value()),
     )
+
+
+def _mean_ns(histogram: Any) -> float:
+    """Return the mean, each latency taken as the middle of its range, as HdrHistogram does.
+
+    The library walks through every range there could be for it, which takes a fifth of a second.
+    """
+    total = 0
+    for index, count in enumerate(histogram.counts[:]):
+        if count:
+            least = histogram.get_value_from_index(index)
+            width = histogram.get_value_from_index(index + 1) - least
+            total += count * (least + (width >> 1))
+    counted = int(histogram.get_total_count())
+    return float(total) / counted if counted else 0.0
 
 
 def _empty() -> HdrHistogram:

@@ -155,6 +155,11 @@ class Doubt:
     term: str = ""
     """What `vsperf explain` says more on; empty where it does not."""
 
+    @property
+    def more(self) -> str:
+        """The text without what the title has said of it."""
+        return self.text.removeprefix(self.title).removeprefix(".").strip()
+
 
 @dataclass(frozen=True, slots=True)
 class Concern:

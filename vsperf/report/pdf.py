@@ -43,7 +43,7 @@ def print_pdf(write: Callable[[Path], None], target: Path) -> None:
 
 
 def _options(folder: Path) -> list[str]:
-    """Return what makes it print and do nothing else: no scripts, no network, no profile."""
+    """Return what makes it print and do nothing else; the page itself forbids scripts."""
     found = [
         "--headless",
         "--disable-gpu",
@@ -51,7 +51,6 @@ def _options(folder: Path) -> list[str]:
         "--disable-extensions",
         "--disable-background-networking",
         "--host-resolver-rules=MAP * ~NOTFOUND",
-        "--blink-settings=scriptEnabled=false",
         "--no-pdf-header-footer",
         f"--user-data-dir={folder / 'profile'}",
     ]

@@ -8,39 +8,55 @@ from vsperf.figures.catalog import all_plots
 from vsperf.figures.drawing import Drawing
 from vsperf.figures.plot import Options, Plot, Scope
 from vsperf.figures.render import svg
+from vsperf.record.trial import Purpose
 from vsperf.report.page import Picture
 from vsperf.store.view import CaseView
 
-FIRST = ("throughput", "ndr-pdr", "latency-size")
+FIRST = ("throughput", "intervals", "latency", "search", "loss", "percentiles")
 """Names of what is looked for first; the headline chart is the first one that says something."""
 ELSEWHERE = ("topology",)
 """Plots of what a page says in words of its own."""
+SAID_BY_NUMBERS = "latency-load"
+"""A plot that says no more than the table above it where there are few loads."""
+FEW_LOADS = 3
 
 
 class Pictures:
-    """Gathers from each case what figures of all cases need, and draws those of one case."""
+    """Gathers from each case what figures of all cases need, and draws those of one case.
 
-    def __init__(self) -> None:
-        plots = [plot for plot in all_plots() if plot.name not in ELSEWHERE]
+    Of a single case there is nothing to draw together; its own figures take that place.
+    """
+
+    def __init__(self, single: bool = False) -> None:
+        plots = sorted((p for p in all_plots() if p.name not in ELSEWHERE), key=_order)
         self._of_case = [plot for plot in plots if plot.scope is Scope.CASE]
-        self._of_all = sorted((p for p in plots if p.scope is Scope.CASES), key=_order)
+        self._of_all = [plot for plot in plots if plot.scope is Scope.CASES and not single]
         self._gathered: dict[str, list[Any]] = {plot.name: [] for plot in self._of_all}
         self._options = Options()
+        self._single = single
+        self._own: tuple[Picture, ...] = ()
 
     def gather(self, view: CaseView) -> None:
         """Keep the few numbers of a case that figures of all cases need."""
         for plot in self._of_all:
             self._gathered[plot.name] += plot.gather(view)
+        if self._single:
+            self._own = self._drawn_of(view)
 
     def of_case(self, view: CaseView) -> tuple[Picture, ...]:
         """Draw a case."""
-        found = ((plot, plot.gather(view)) for plot in self._of_case)
-        drawn = [self._drawn(plot, samples) for plot, samples in found if samples]
-        return tuple(picture for picture in drawn if picture is not None)
+        return () if self._single else self._drawn_of(view)
 
     def of_all(self) -> tuple[Picture, ...]:
         """Draw all cases together, the headline chart first."""
         found = [self._drawn(plot, self._gathered[plot.name]) for plot in self._of_all]
+        return (*self._own, *(picture for picture in found if picture is not None))
+
+    def _drawn_of(self, view: CaseView) -> tuple[Picture, ...]:
+        loads = {one.load_fps for one in view.trials if one.purpose is Purpose.LATENCY}
+        said = (SAID_BY_NUMBERS,) if len(loads) <= FEW_LOADS else ()
+        plots = [plot for plot in self._of_case if plot.name not in said]
+        found = [self._drawn(plot, plot.gather(view)) for plot in plots]
         return tuple(picture for picture in found if picture is not None)
 
     def _drawn(self, plot: Plot, samples: Any) -> Picture | None:

@@ -1,47 +1,17 @@
-"""Where a report goes: a file that is there whole or not at all, in the format it is named for."""
+"""Where a report goes: a file that is there whole or not at all."""
 
 from __future__ import annotations
 
-import enum
 import os
 import secrets
 from collections.abc import Sequence
 from pathlib import Path
 
-from vsperf.errors import RecordingError, UsageError
+from vsperf.errors import RecordingError
+from vsperf.report.form import Form
 from vsperf.report.page import Overview
 from vsperf.report.pdf import browser, print_pdf
 from vsperf.report.write import Progress, write_html, write_markdown
-
-
-class Form(enum.StrEnum):
-    """What a report can be."""
-
-    HTML = "html"
-    MARKDOWN = "md"
-    PDF = "pdf"
-
-
-ENDINGS = {
-    ".html": Form.HTML,
-    ".htm": Form.HTML,
-    ".md": Form.MARKDOWN,
-    ".markdown": Form.MARKDOWN,
-    ".pdf": Form.PDF,
-}
-
-
-def form_of(target: Path | None, asked: str | None) -> Form:
-    """Return the format that was asked for, or that the name of the file says."""
-    named = ENDINGS.get(target.suffix.lower()) if target is not None else None
-    if asked is not None:
-        return Form(asked)
-    if target is not None and named is None:
-        raise UsageError(
-            f"the name {target.name} does not say what the report is to be",
-            fix=f"end it with one of {', '.join(ENDINGS)}, or add --format",
-        )
-    return named or Form.HTML
 
 
 def write_report(

@@ -38,6 +38,7 @@ def markdown() -> Environment:
     made.finalize = _markdown
     made.filters["prose"] = _markdown_prose
     made.filters["code"] = _markdown_code
+    made.filters["html"] = _inside_html
     return made
 
 
@@ -90,6 +91,11 @@ def _markdown_prose(text: str) -> Harmless:
             for place, part in enumerate(parts)
         )
     )
+
+
+def _inside_html(text: str) -> Harmless:
+    """Return a text for a line of HTML in Markdown, where Markdown itself means nothing."""
+    return Harmless(escape(" ".join(printable(text).split())))
 
 
 def _kept_spaces(text: str) -> str:

@@ -17,7 +17,7 @@ from vsperf.report.page import CasePart, Overview
 from vsperf.report.pictures import NoPictures, Pictures
 from vsperf.stats.summary import CaseRow
 from vsperf.store.planned import name_of
-from vsperf.store.view import open_run
+from vsperf.store.view import RunView, open_run
 
 MANY = 50
 """Beyond so many cases each is told in brief, and figures are drawn of all of them only."""
@@ -27,23 +27,25 @@ Progress = Callable[[int, int], None]
 
 def write_html(folders: Sequence[Path], out: TextIO, progress: Progress) -> Overview:
     """Write a report of these runs as one page of HTML; return what its first screen says."""
-    return _write(templates.html(), "html", Pictures(), folders, out, progress)
+    runs = [open_run(folder) for folder in folders]
+    single = sum(len(run.header.cases) for run in runs) == 1
+    return _write(templates.html(), "html", Pictures(single), runs, out, progress)
 
 
 def write_markdown(folders: Sequence[Path], out: TextIO, progress: Progress) -> Overview:
     """Write a report of these runs as Markdown, which has no figures."""
-    return _write(templates.markdown(), "md", NoPictures(), folders, out, progress)
+    runs = [open_run(folder) for folder in folders]
+    return _write(templates.markdown(), "md", NoPictures(), runs, out, progress)
 
 
 def _write(
     environment: Environment,
     form: str,
     pictures: Pictures | NoPictures,
-    folders: Sequence[Path],
+    runs: Sequence[RunView],
     out: TextIO,
     progress: Progress,
 ) -> Overview:
-    runs = [open_run(folder) for folder in folders]
     total = sum(len(run.header.cases) for run in runs)
     names = {name_of(case) for run in runs for case in run.header.cases}
     common = f"{next(iter(names))}-" if len(names) == 1 else ""

@@ -192,10 +192,11 @@ def _told(sides: Sequence[Side], one: Contrast) -> str:
 
 
 def _samples(cases: Sequence[CaseView], latency: bool) -> dict[Key, Sample]:
-    return samples_of(finding for case in cases for finding in _findings(case, latency))
+    return samples_of(finding for case in cases for finding in findings_in(case, latency=latency))
 
 
-def _findings(case: CaseView, latency: bool) -> Iterator[Finding]:
+def findings_in(case: CaseView, *, latency: bool = False) -> Iterator[Finding]:
+    """Yield the numbers of a case; latency percentiles, too, if its trials may be read."""
     if case.result is not None:
         yield from findings_of(case.result)
         if latency:

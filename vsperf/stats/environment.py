@@ -124,6 +124,17 @@ def _within(name: str, section: str) -> bool:
     return name == section or name.startswith(f"{section}.")
 
 
+def ground_of(environment: Mapping[str, object], *, simulated: bool) -> dict[str, object]:
+    """Return what makes a machine the one that it is; nothing of a model, which has none."""
+    machine = environment.get("machine")
+    if simulated or not isinstance(machine, Mapping):
+        return {}
+    known = {name: machine.get(name) for name in HARDWARE if name != "nics"}
+    cards = machine.get("nics")
+    listed = [c for c in cards if isinstance(c, Mapping)] if isinstance(cards, list) else []
+    return {**known, "nics": [{k: v for k, v in c.items() if k != "driver"} for c in listed]}
+
+
 def flat(values: Mapping[str, object]) -> dict[str, str | None]:
     """Return nested values by their dotted paths, as text."""
     return dict(_flat("", values))

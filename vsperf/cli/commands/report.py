@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from vsperf.cli.commands.run import complete_run
-from vsperf.cli.output import say
+from vsperf.cli.reporting import tell, telling
 from vsperf.cli.selection import results_option
 from vsperf.errors import ExitCode, UsageError
-from vsperf.report.page import Overview
-from vsperf.report.target import Form, form_of, write_report
+from vsperf.report.form import Form, form_of
 from vsperf.store.view import find_runs
 
 STANDARD_OUTPUT = "-"
-OFTEN = 25
-"""Cases between two words on how far it is."""
 
 
 @click.command(
@@ -56,6 +53,8 @@ def command(runs: tuple[str, ...], output: str | None, form: str | None, results
         _print(folders, chosen)
         return ExitCode.OK
     written = target or Path(f"report.{chosen.value}")
+    from vsperf.report.target import write_report
+
     found = write_report(folders, written, chosen, telling())
     tell(written, found)
     return ExitCode.OK
@@ -68,23 +67,3 @@ def _print(folders: Sequence[Path], form: Form) -> None:
         raise UsageError("a PDF is not printed to stdout", fix="name a file: -o report.pdf")
     make = write_markdown if form is Form.MARKDOWN else write_html
     make(folders, sys.stdout, telling())
-
-
-def telling() -> Callable[[int, int], None]:
-    """Return what says on stderr how far a report of many cases is."""
-
-    def progress(done: int, total: int) -> None:
-        if total > OFTEN and (done % OFTEN == 0 or done == total):
-            end = "\n" if done == total else "\r"
-            if sys.stderr.isatty():
-                click.echo(f"case {done} of {total}{end}", err=True, nl=False)
-
-    return progress
-
-
-def tell(target: Path, found: Overview | None) -> None:
-    """Say where the report is, and how it came out."""
-    size = target.stat().st_size
-    shown = f"{size / 1e6:.1f} MB" if size >= 100_000 else f"{size / 1e3:.0f} kB"
-    word = f"{found.verdict.word}; " if found is not None else ""
-    say(f"report: {target} ({word}{shown})", err=True)

@@ -14,6 +14,7 @@ from vsperf.cli.commands.show import print_run, run_as_json
 from vsperf.cli.output import silence_stdout
 from vsperf.cli.progress import Progress, make_progress
 from vsperf.cli.quantities import QuantityType
+from vsperf.cli.reporting import BESIDE_THE_RECORDS, wanted_form, write_after
 from vsperf.cli.selection import (
     json_option,
     load,
@@ -53,6 +54,7 @@ def complete_run(ctx: click.Context, param: click.Parameter, incomplete: str) ->
     "  vsperf run pvp_tput --vnf process            # no guest: a process forwards\n"
     "  vsperf run phy2phy_tput --mode trafficgen    # through a device that others deployed\n"
     "  vsperf run --resume latest\n"
+    "  vsperf run phy2phy_tput --report tput.html   # and a page that can be sent\n"
 )
 @selects_cases
 @click.option(
@@ -71,6 +73,14 @@ def complete_run(ctx: click.Context, param: click.Parameter, incomplete: str) ->
 @click.option("--keep", is_flag=True, help="Leave the deployment up after the last case.")
 @click.option(
     "--recalibrate", is_flag=True, help="Measure anew what the generator does without a switch."
+)
+@click.option(
+    "--report",
+    metavar="[FILE]",
+    is_flag=False,
+    flag_value=BESIDE_THE_RECORDS,
+    help="Write a report at the end: FILE.html, .md or .pdf; without FILE, report.html beside the "
+    "records.",
 )
 @click.option("--dry-run", is_flag=True, help="Print the plan and stop, as `vsperf plan` does.")
 @click.option(
@@ -91,6 +101,7 @@ def command(
     labels: tuple[str, ...],
     keep: bool,
     recalibrate: bool,
+    report: str | None,
     dry_run: bool,
     resume: str | None,
     progress: str,
@@ -105,6 +116,7 @@ def command(
     """
     plugins = Plugins.load()
     argv = sys.argv[1:]
+    form = wanted_form(report)
     if resume is not None:
         _refuse_selection(request, labels)
         folder = resolve(results, resume)
@@ -140,7 +152,10 @@ def command(
         silence_stdout()
     if interruption is not None:
         raise interruption
-    return code
+    if report is None or form is None:
+        return code
+    written = write_after(session.writer.folder, report, form)
+    return code or written
 
 
 class _Quietly:

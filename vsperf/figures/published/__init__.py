@@ -67,13 +67,18 @@ def _points(one: dict[str, Any]) -> tuple[Point, ...]:
     return tuple(Point(float(x), float(y)) for x, y in one["points"])
 
 
-def _content(table: str) -> dict[str, Any]:
-    import yaml
-
+def known(table: str) -> None:
+    """Refuse a name that no published table has."""
     if table not in names():
         raise UsageError(
             f"there is no published table {table!r}", fix=f"known tables: {', '.join(names())}"
         )
+
+
+def _content(table: str) -> dict[str, Any]:
+    import yaml
+
+    known(table)
     text = files(__name__).joinpath(f"{table}.yaml").read_text("utf-8")
     content: dict[str, Any] = yaml.safe_load(text)
     return content

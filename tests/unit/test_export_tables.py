@@ -1,0 +1,210 @@
+"""Tables of cases and trials: one row each, units in the headers, nothing made up, no formula."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from export_samples import (
+    GOLDEN,
+    HOSTILE,
+    KEY,
+    every_outcome,
+    exported,
+    hostile,
+    one_case,
+    run_of,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+from record_samples import case_start, trial
+
+from vsperf.export.csv_tables import FORMULA, defused, field
+from vsperf.record.run import Outcome, TrialLine
+from vsperf.store.view import RunView, open_run
+
+UNITS = ("_fps", "_ns", "_bytes", "_bps", "_percent", "_ratio", "_frames", "_ppm", "_share")
+COUNTS = {"repeat", "attempt", "flows", "directions", "criteria_met", "criteria_missed", "trials"}
+NUMBERS = {"trial", "retry_of", "rules_changed"}
+
+
+def rows(content: bytes) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(content.decode(), newline="")))
+
+
+def parquet_rows(content: bytes) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = pq.read_table(io.BytesIO(content)).to_pylist()
+    return found
+
+
+@pytest.fixture(name="runs", scope="module")
+def fixture_runs() -> list[RunView]:
+    return [open_run(folder) for folder in GOLDEN]
+
+
+def test_every_case_and_every_trial_is_a_row(runs: list[RunView]) -> None:
+    tables = exported("csv", *runs)
+    cases = [case for run in runs for case in run.cases()]
+    assert [row["case"] for row in rows(tables["cases"])] == [case.key for case in cases]
+    trials = [(case.run, case.key, str(one.index)) for case in cases for one in case.trials]
+    found = rows(tables["trials"])
+    assert [(row["run"], row["case"], row["trial"]) for row in found] == trials
+
+
+def test_what_is_counted_reads_back_as_it_was_recorded(runs: list[RunView]) -> None:
+    tables = exported("csv", *runs)
+    trials = iter(rows(tables["trials"]))
+    for run in runs:
+        for case in run.cases():
+            for one in case.trials:
+                row = next(trials)
+                assert int(row["load_fps"]) == one.load_fps
+                assert int(row["sent_frames"]) == one.sent_frames
+                assert int(row["lost_frames"]) == one.lost_frames
+                assert float(row["loss_ratio"]) == float(one.loss_ratio)
+                assert row["valid"] == str(one.valid).lower()
+                assert row["sending_ns"] == ("" if one.sending_ns is None else str(one.sending_ns))
+    for row, case in zip(
+        rows(tables["cases"]), (case for run in runs for case in run.cases()), strict=True
+    ):
+        goals = {goal.goal: goal for goal in (case.result.goals if case.result else ())}
+        for name in ("ndr", "pdr"):
+            lower = goals[name].lower_fps if name in goals else None
+            assert row[f"{name}_lower_fps"] == ("" if lower is None else str(lower))
+
+
+def test_csv_and_parquet_say_the_same(runs: list[RunView]) -> None:
+    written, typed = exported("csv", *runs), exported("parquet", *runs)
+    for table in ("cases", "trials"):
+        ours = rows(written[table])
+        theirs = parquet_rows(typed[table])
+        assert len(ours) == len(theirs)
+        for row, other in zip(ours, theirs, strict=True):
+            assert row == {name: field(value) for name, value in other.items()}
+
+
+def test_every_number_has_its_unit_in_its_name(runs: list[RunView]) -> None:
+    for content in exported("parquet", *runs).values():
+        for column in pq.read_table(io.BytesIO(content)).schema:
+            if str(column.type) in ("int64", "double") and column.name not in COUNTS | NUMBERS:
+                counted = column.name.endswith(("_trials", "_passed", "_count", "_per_second"))
+                assert counted or column.name.endswith(UNITS), column.name
+
+
+def test_the_same_runs_give_the_same_bytes(runs: list[RunView]) -> None:
+    for name in ("csv", "parquet", "json", "junit", "openmetrics", "influx", "csv-like-vsperf"):
+        assert exported(name, *runs) == exported(name, *runs), name
+
+
+def test_what_was_not_measured_is_empty_and_never_zero(tmp_path: Path) -> None:
+    run = every_outcome(tmp_path)
+    found = {row["label"]: row for row in rows(exported("csv", run)["cases"])}
+    assert set(found) == {*(f"case-{one.value}" for one in Outcome), "cut", "never"}
+    never = found["never"]
+    told = ("run", "testbed", "case", "frame_size_bytes")
+    assert all(never[name] for name in told)
+    unknown = ("attempt", "outcome", "trials", "measured_ns", "rate_fps", "ndr_lower_fps")
+    assert [never[name] for name in unknown] == [""] * len(unknown)
+    assert (found["cut"]["outcome"], found["cut"]["attempt"]) == ("", "1")
+    assert found["case-FAIL"]["reason"] == "because of FAIL"
+    assert "0" not in {never[name] for name in never if name.endswith(UNITS)}
+
+
+def test_a_counter_that_one_direction_lacks_has_no_sum(tmp_path: Path) -> None:
+    one, other = trial().directions
+    ways = (one.model_copy(update={"duplicate_frames": 3}), other)
+    line = TrialLine(case=KEY, trial=trial(directions=ways))
+    run = one_case(tmp_path)
+    run = run_of(tmp_path, list(run.header.cases), case_start(KEY), line)
+    (row,) = rows(exported("csv", run)["trials"])
+    assert (row["duplicate_frames"], row["sent_frames"]) == ("", "2000000")
+
+
+def test_a_trial_in_which_nothing_came_about_is_a_row_all_the_same(tmp_path: Path) -> None:
+    failed = trial(directions=(), sending_ns=None, error="the generator died")
+    run = one_case(tmp_path)
+    run = run_of(
+        tmp_path, list(run.header.cases), case_start(KEY), TrialLine(case=KEY, trial=failed)
+    )
+    (row,) = rows(exported("csv", run)["trials"])
+    assert (row["error"], row["sent_frames"], row["loss_ratio"]) == ("the generator died", "", "")
+
+
+def test_labels_have_columns_of_their_own(tmp_path: Path) -> None:
+    (row,) = rows(exported("csv", hostile(tmp_path))["cases"])
+    assert (row["label_a_b"], row["label_a_b_2"]) == ("1", "2")
+    assert row["label_revision"].startswith("'=")
+
+
+def test_no_field_is_a_formula_or_an_order_to_a_terminal(tmp_path: Path) -> None:
+    for name in ("csv", "csv-like-vsperf"):
+        for content in exported(name, hostile(tmp_path)).values():
+            text = content.decode()
+            assert "\x1b" not in text
+            assert "\u202e" not in text
+            (row,) = rows(content)
+            for value in row.values():
+                assert not value.startswith(FORMULA) or re.fullmatch(r"-\d+(\.\d+)?", value)
+                if "HYPERLINK" in value:
+                    assert value.startswith("'=")
+
+
+@given(st.text())
+def test_a_text_is_defused_or_stays_as_it_is(text: str) -> None:
+    found = defused(text)
+    assert not found.startswith(FORMULA)
+    if text.isprintable():
+        assert found == (f"'{text}" if text.startswith(FORMULA) else text)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(None, ""), (True, "true"), (-5, "-5"), (-0.25, "-0.25"), ("-5", "'-5"), ("@x", "'@x")],
+)
+def test_numbers_stay_numbers(value: Any, expected: str) -> None:
+    assert field(value) == expected
+
+
+def test_json_has_all_that_is_recorded(runs: list[RunView]) -> None:
+    document = json.loads(exported("json", *runs)["runs"])
+    assert [run["run"] for run in document["runs"]] == [run.run for run in runs]
+    for told, run in zip(document["runs"], runs, strict=True):
+        assert told["state"] == run.state.value
+        for row, case in zip(told["cases"], run.cases(), strict=True):
+            assert row["planned"] == case.planned.model_dump(mode="json")
+            assert len(row["trials"]) == len(case.trials)
+            recorded = [one.model_dump(mode="json") for one in case.trials]
+            assert [one["record"] for one in row["trials"]] == recorded
+            assert row["values"]["case"] == case.key
+
+
+def test_json_of_hostile_texts_holds_them_as_they_are(tmp_path: Path) -> None:
+    document = json.loads(exported("json", hostile(tmp_path))["runs"])
+    assert document["runs"][0]["cases"][0]["values"]["testcase"] == HOSTILE
+
+
+def test_columns_of_vsperf_are_there_in_its_words_and_unknown_ones_empty(
+    runs: list[RunView],
+) -> None:
+    found = rows(exported("csv-like-vsperf", runs[0])["cases"])
+    (case, *_) = runs[0].cases()
+    (row, *_) = found
+    assert case.result is not None
+    at_lower = [one for one in case.trials if one.load_fps == case.result.goals[0].lower_fps]
+    last = [one for one in at_lower if one.purpose.value == "search" and one.valid][-1]
+    seconds = last.duration_ns / 1e9
+    assert float(row["throughput_rx_fps"]) == pytest.approx(last.received_frames / seconds)
+    assert float(row["tx_rate_fps"]) == pytest.approx(last.sent_frames / seconds)
+    assert float(row["frame_loss_percent"]) == pytest.approx(
+        100 * last.lost_frames / last.intended_frames
+    )
+    assert row["packet_size"] == str(case.frame_bytes)
+    assert (row["status"], row["simulated"]) == ("OK", "true")
+    assert (row["capture_tx"], row["match_type"], row["b2b_frames"]) == ("", "", "")
+    assert int(row["min_latency_ns"]) < float(row["avg_latency_ns"]) < int(row["max_latency_ns"])

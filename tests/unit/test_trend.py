@@ -1,0 +1,179 @@
+"""A testcase over all stored runs: levels, changes, cuts, and what differed where."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from record_samples import case_record, case_start, header, planned, run_end, trial_line
+from stored_runs import store
+
+from vsperf.errors import UsageError
+from vsperf.record.limit import Limit
+from vsperf.record.result import GoalResult, SearchResult
+from vsperf.record.run import Line
+from vsperf.results.trend import Trend, trends
+from vsperf.results.trend_text import changes, trend_data, trend_grid
+from vsperf.stats.segments import segments_of
+from vsperf.store.query import Filter
+
+POSITIVE = st.lists(st.floats(1, 1e9), min_size=1, max_size=20)
+MACHINE = {"machine": {"cpu_model": "Xeon"}, "packages": {"openvswitch": "3.1"}}
+CASE = Filter(testcase="phy2phy_tput")
+
+
+class TestSegments:
+    def test_a_level_that_drops_makes_two(self) -> None:
+        chance = random.Random(1)
+        values = [chance.gauss(mean, mean / 200) for mean in [1e6] * 12 + [0.94e6] * 8]
+        found = segments_of(values, [0] * 20)
+        assert [(one.begin, one.end) for one in found] == [(0, 12), (12, 20)]
+        assert found[1].mean / found[0].mean == pytest.approx(0.94, abs=0.01)
+
+    @pytest.mark.parametrize("seed", range(10))
+    def test_noise_makes_one(self, seed: int) -> None:
+        chance = random.Random(seed)
+        assert len(segments_of([chance.gauss(1e6, 3e4) for _ in range(30)], [0] * 30)) == 1
+
+    def test_another_ground_cuts_and_is_no_change(self) -> None:
+        found = segments_of([5.0, 5.0, 9.0, 9.0], ["a", "a", "b", "b"])
+        assert [(one.begin, one.cut) for one in found] == [(0, False), (2, True)]
+
+    @given(POSITIVE, st.integers(0, 20))
+    def test_every_number_is_in_one_of_them(self, values: list[float], cut: int) -> None:
+        found = segments_of(values, [place < cut for place in range(len(values))])
+        places = [place for one in found for place in range(one.begin, one.end)]
+        assert places == list(range(len(values)))
+
+    @given(POSITIVE)
+    def test_numbers_that_are_all_the_same_make_one(self, values: list[float]) -> None:
+        assert len(segments_of([values[0]] * len(values), [0] * len(values))) == 1
+
+    @pytest.mark.parametrize("values", [[], [0.0, 0.0], [-1.0, 4.0], [7.0]])
+    def test_what_cannot_be_looked_at_is_left_whole(self, values: list[float]) -> None:
+        assert len(segments_of(values, [0] * len(values))) == bool(values)
+
+
+def stored(results: Path, day: int, rates: list[int], **head: Any) -> None:
+    """Store a run of one case with some repeats."""
+    spec = head.pop("spec", {})
+    run = f"2026-11-{day:02}-phy2phy_tput-k7f3"
+    cases, lines = [], list[Line]()
+    for repeat, rate in enumerate(rates, start=1):
+        case = planned(1, repeat=repeat)
+        ident = f"{case.id}{''.join(spec)}"
+        key = ident if repeat == 1 else f"{ident}.{repeat}"
+        changed = {"key": key, "id": ident, "spec": {**case.spec, **spec}}
+        cases.append(case.model_copy(update=changed))
+        goal = GoalResult(
+            goal="ndr",
+            loss_ratio="0",
+            lower_fps=rate,
+            upper_fps=rate + rate // 100,
+            throughput_fps=rate,
+            limit=Limit.DUT,
+            reason="",
+        )
+        result = SearchResult(goals=(goal,))
+        lines += [case_start(key), trial_line(key), case_record(key, result=result)]
+    values = {"simulated": False, "environment": MACHINE, **head}
+    began = f"2026-11-{day:02}T10:00:00Z"
+    made = header(run, started_at=began, **values).model_copy(update={"cases": tuple(cases)})
+    store(results, run, [made, *lines, run_end()])
+
+
+def only(results: Path, wanted: Filter = CASE) -> Trend:
+    (found,) = trends(results, wanted).found
+    return found
+
+
+def test_a_change_names_the_first_run_after_it_and_what_differed(tmp_path: Path) -> None:
+    for day in range(1, 9):
+        stored(tmp_path, day, [1000_000 + day], labels={"revision": "old"})
+    packages = {**MACHINE, "packages": {"openvswitch": "3.2"}}
+    for day in range(9, 15):
+        stored(tmp_path, day, [900_000 + day], labels={"revision": "new"}, environment=packages)
+    trend = only(tmp_path)
+    (step,) = trend.steps
+    assert trend.points[step.place].run == "2026-11-09-phy2phy_tput-k7f3"
+    assert step.share == pytest.approx(-0.1, abs=0.001)
+    assert trend.worse(step)
+    assert [one.name for one in step.contrasts] == ["labels.revision", "packages.openvswitch"]
+    (line,) = changes(trend)
+    assert "packages.openvswitch 3.1 → 3.2" in line
+    assert "worse" in line
+
+
+def test_another_machine_cuts_the_series(tmp_path: Path) -> None:
+    for day in range(1, 5):
+        stored(tmp_path, day, [1000_000])
+    for day in range(5, 9):
+        stored(tmp_path, day, [2000_000], environment={"machine": {"cpu_model": "EPYC"}})
+    (step,) = only(tmp_path).steps
+    assert (step.cut, step.share) == (True, None)
+    assert "machine.cpu_model" in [one.name for one in step.contrasts]
+
+
+def test_other_settings_cut_the_series(tmp_path: Path) -> None:
+    stored(tmp_path, 1, [1000_000])
+    stored(tmp_path, 2, [2000_000], spec={"vswitch": {"emc": False}})
+    assert [step.cut for step in only(tmp_path).steps] == [True]
+
+
+def test_repeats_of_a_run_are_one_point(tmp_path: Path) -> None:
+    stored(tmp_path, 1, [1000_000, 1010_000, 990_000])
+    (point,) = only(tmp_path).points
+    assert (point.sample.count, point.sample.median) == (3, 1000_000)
+
+
+def test_a_model_is_left_out_where_there_is_a_switch(tmp_path: Path) -> None:
+    stored(tmp_path, 1, [1000_000])
+    stored(tmp_path, 2, [5000_000], simulated=True)
+    found = trends(tmp_path, CASE)
+    assert (len(found.found[0].points), found.left_out) == (1, 1)
+    modelled = trends(tmp_path, Filter(testcase="phy2phy_tput", simulated=True))
+    assert modelled.found[0].simulated
+    assert [point.sample.median for point in modelled.found[0].points] == [5000_000]
+
+
+def test_testbeds_have_series_of_their_own(tmp_path: Path) -> None:
+    stored(tmp_path, 1, [1000_000], testbed="lab")
+    stored(tmp_path, 2, [1000_000], testbed="local")
+    assert {trend.testbed for trend in trends(tmp_path, CASE).found} == {"lab", "local"}
+
+
+def test_a_run_that_came_to_nothing_is_no_point(tmp_path: Path) -> None:
+    stored(tmp_path, 1, [1000_000])
+    head = header("2026-11-02-phy2phy_tput-k7f3", cases=1, simulated=False, environment=MACHINE)
+    store(tmp_path, head.run, [head, case_start(head.cases[0].key)])
+    assert len(only(tmp_path).points) == 1
+
+
+@pytest.mark.parametrize(
+    ("wanted", "metric", "said"),
+    [(Filter(testcase="nothing"), None, "no stored run"), (CASE, "pdr", "no case .* 'pdr'")],
+)
+def test_what_there_is_not_is_refused(
+    tmp_path: Path, wanted: Filter, metric: str | None, said: str
+) -> None:
+    stored(tmp_path, 1, [1000_000])
+    with pytest.raises(UsageError, match=said):
+        trends(tmp_path, wanted, metric)
+
+
+def test_it_is_told_as_a_table_and_as_data(tmp_path: Path) -> None:
+    for day in range(1, 13):
+        stored(tmp_path, day, [1000_000 if day < 7 else 800_000])
+    trend = only(tmp_path)
+    grid = trend_grid(trend, 8)
+    assert len(grid.rows) == 8
+    assert [mark for mark in grid.marks if mark] == ["worse"]
+    data = trend_data(trend)
+    assert json.loads(json.dumps(data, allow_nan=False)) == data
+    assert data["changes"][0]["first_run"].startswith("2026-11-07")
+    assert len(data["runs"]) == 12

@@ -1,0 +1,91 @@
+"""`vsperf trend`: a testcase over all stored runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from vsperf.cli.grids import grid_table
+from vsperf.cli.output import say
+from vsperf.cli.selection import complete_testcase, json_option, results_option
+from vsperf.cli.tables import console, simulated_banner
+from vsperf.errors import ExitCode
+from vsperf.record.labels import parse_labels
+from vsperf.results.trend import trends
+from vsperf.results.trend_text import changes, trend_data, trend_grid
+from vsperf.store.query import Filter
+
+LIMIT = 20
+"""Runs of a table when nobody asks for more."""
+
+
+@click.command(
+    epilog="Examples:\n\n\b\n"
+    "  vsperf trend phy2phy_tput\n"
+    "  vsperf trend 'phy2phy_tput-64B*' --metric ndr --since 2026-11-01\n"
+    "  vsperf trend pvp_tput --label branch=main --json\n"
+)
+@click.argument("testcase", shell_complete=complete_testcase)
+@click.option("--metric", metavar="NAME", help="Only this number, such as ndr or burst.")
+@click.option("--testbed", metavar="NAME", help="Only runs on this testbed.")
+@click.option(
+    "--label", "labels", multiple=True, metavar="KEY=VALUE", help="Only runs with this label."
+)
+@click.option("--since", metavar="DATE", help="Only runs from this day on, such as 2026-11-01.")
+@click.option("--simulated", is_flag=True, help="Only simulated runs; else real ones come first.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1),
+    default=LIMIT,
+    show_default=True,
+    help="Runs of each table, the last ones.",
+)
+@results_option
+@json_option
+def command(
+    testcase: str,
+    metric: str | None,
+    testbed: str | None,
+    labels: tuple[str, ...],
+    since: str | None,
+    simulated: bool,
+    limit: int,
+    results: Path,
+    as_json: bool,
+) -> int:
+    """Follow TESTCASE over all stored runs, and say since when it is slower or faster.
+
+    TESTCASE is a name or a pattern on testcases or cases. A series is cut where something else is
+    measured from then on: other settings, or another machine. A change names the first run after
+    it, and what differs from the run before: packages, kernel, settings, labels.
+    """
+    wanted = Filter(
+        testcase=testcase,
+        testbed=testbed,
+        labels=tuple(parse_labels(labels).items()),
+        since=since,
+        simulated=True if simulated else None,
+    )
+    found = trends(results, wanted, metric)
+    if as_json:
+        click.echo(json.dumps([trend_data(one) for one in found.found], indent=2))
+        return ExitCode.OK
+    out = console()
+    if found.found[0].simulated:
+        out.print(simulated_banner())
+    for trend in found.found:
+        grid = trend_grid(trend, limit)
+        out.print(grid.title, style="bold", markup=False)
+        out.print(grid_table(grid))
+        if len(trend.points) > limit:
+            out.print(f"and {len(trend.points) - limit} runs before; --limit shows more")
+        for line in changes(trend):
+            say(f"! {line}")
+        if not trend.steps:
+            out.print("no change")
+        out.print()
+    if found.left_out:
+        say(f"! {found.left_out} simulated runs are left out; --simulated shows them")
+    return ExitCode.OK
