@@ -103,7 +103,18 @@ def _guests() -> str | None:
 
 
 PROGRAMS = (
-    *("busybox", "cpio", "dpdk-testpmd", "dpkg-deb", "gcc", "ldd", "make", "qemu-img", "setpriv"),
+    *(
+        "busybox",
+        "chromium",
+        "cpio",
+        "dpdk-testpmd",
+        "dpkg-deb",
+        "gcc",
+        "ldd",
+        "make",
+        "qemu-img",
+        "setpriv",
+    ),
     *("tshark", "zstd"),
 )
 PARTS: dict[str, Callable[[], str | None]] = {

@@ -175,7 +175,7 @@ def test_a_computation_names_the_trials_that_a_bound_rests_on(tmp_path: Path) ->
 
 def test_a_plan_that_was_told_before_is_told_by_what_differs(tmp_path: Path) -> None:
     text = html_of(store(tmp_path, RUN, finished(whole(3))))
-    assert text.count("As for") == 2
+    assert text.count("It was set up as") == 2
 
 
 @pytest.mark.parametrize("folder", sorted(GOLDEN.glob("version-*/*")), ids=lambda path: path.name)
