@@ -55,16 +55,15 @@ class Facts:
         return found if isinstance(found, int) else None
 
     @property
-    def line_rate_fps(self) -> float | None:
+    def link_bps(self) -> int | None:
         """What the slowest link carries per direction; None where a link is no cable."""
         links = self._links()
-        if self.size is None or not links or any(link.get("virtual") for link in links):
+        if not links or any(link.get("virtual") for link in links):
             return None
         try:
-            speed = min(LinkSpeed.parse(link["speed"]) for link in links)
+            return min(LinkSpeed.parse(link["speed"]).bps for link in links)
         except (KeyError, ValueError, VsperfError):
             return None
-        return float(speed.frames_per_second(self.size))
 
     @property
     def cap_fps(self) -> int | None:

@@ -69,7 +69,7 @@ def sample(entry: Entry) -> tuple[str, dict[str, Any]]:
     style: dict[str, Any] = {"color": entry.color, "markersize": 5, "linestyle": "none"}
     if isinstance(layer, Line):
         ceiling = layer.look is Look.CEILING
-        dash = (layer.dash + ceiling + _published(layer)) % len(theme.DASHES)
+        dash = (layer.dash + ceiling) % len(theme.DASHES)
         style |= {"linestyle": theme.DASHES[dash], "linewidth": 1.0 if ceiling else 1.6}
         marked = layer.markers and not ceiling
         style["marker"] = theme.marker(entry.number) if marked else "None"

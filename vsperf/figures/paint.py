@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from vsperf.figures.drawing import (
     Panel,
     Point,
     Points,
+    Scale,
     Spans,
 )
 from vsperf.figures.scales import Placing, placing
@@ -148,27 +149,38 @@ def _error_bars(canvas: Canvas, points: Sequence[Point]) -> list[list[float]] | 
 
 
 def _line(canvas: Canvas, layer: Line, color: str, number: int) -> None:
-    xs, ys = _placed(canvas, layer.points)
-    published = layer.look is Look.PUBLISHED
     ceiling = layer.look is Look.CEILING
     style: dict[str, Any] = {
         "color": color,
-        "linewidth": 1.0 if ceiling or published else 1.6,
-        "linestyle": theme.DASHES[(layer.dash + ceiling + published) % len(theme.DASHES)],
+        "linewidth": 1.0 if ceiling else 1.6,
+        "linestyle": theme.DASHES[(layer.dash + ceiling) % len(theme.DASHES)],
         "drawstyle": "steps-post" if layer.steps else "default",
         "zorder": 2 if ceiling else 3,
     }
-    if layer.markers and not ceiling:
-        style |= {"marker": theme.marker(number), "markersize": 5}
-    if published:
-        style |= {"markerfacecolor": theme.PAPER, "markeredgecolor": color}
+    if layer.markers:
+        style |= {"marker": "_" if ceiling else theme.marker(number), "markersize": 5}
     if layer.simulated and not canvas.all_simulated:
         from matplotlib.patheffects import withTickedStroke
 
         style["path_effects"] = [withTickedStroke(spacing=6, angle=60, length=0.5)]
-    canvas.axes.errorbar(
-        xs, ys, yerr=_error_bars(canvas, layer.points), capsize=2.5, elinewidth=1, **style
-    )
+    for points in _unbroken(canvas, layer.points):
+        xs, ys = _placed(canvas, points)
+        canvas.axes.errorbar(
+            xs, ys, yerr=_error_bars(canvas, points), capsize=2.5, elinewidth=1, **style
+        )
+
+
+def _unbroken(canvas: Canvas, points: Sequence[Point]) -> Iterator[list[Point]]:
+    """Yield points that lie side by side: between names that were left out nothing is known."""
+    named = canvas.x.axis.scale is Scale.NAMES
+    together: list[Point] = []
+    for point in points:
+        far = together and canvas.x.place(point.x) - canvas.x.place(together[-1].x) > 1
+        if named and far:
+            yield together
+            together = []
+        together.append(point)
+    yield together
 
 
 def _points(canvas: Canvas, layer: Points, color: str, number: int) -> None:

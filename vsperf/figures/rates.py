@@ -39,7 +39,8 @@ class Rate:
     """Whether it is only known to be as high or higher."""
     fixed: bool
     """Whether it is what came through at a load that was given, and nobody searched."""
-    line_rate_fps: float | None
+    link_bps: int | None
+    """Of the slowest link; None where one is no cable."""
     cap_fps: float | None
     evidence: Evidence
 
@@ -68,7 +69,7 @@ def gather(view: CaseView) -> tuple[Rate, ...]:
             high=high,
             open_ended=open_ended,
             fixed=measure == FIXED,
-            line_rate_fps=facts.line_rate_fps,
+            link_bps=facts.link_bps,
             cap_fps=facts.cap_fps,
             evidence=evidence_of(view, left_out=why),
         ),

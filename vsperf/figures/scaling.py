@@ -42,9 +42,9 @@ def _draw(
         layers += _ideal(groups, place)
     layers += [line_of(group, number, place) for number, group in enumerate(groups)]
     published = beside(options.beside, trait)
-    layers += published.lines(len(groups))
+    layers += published.points(len(groups))
     places = {place(one) for one in shown}
-    places |= {point.x for line in published.lines(0) for point in line.points}
+    places |= {point.x for one in published.points(0) for point in one.points}
     ideal = "The ideal is as much for each thread as the fewest threads had."
     return Drawing(
         title=title,
@@ -86,7 +86,7 @@ def _ideal(groups: Sequence[Group], place: Callable[[Rate], float]) -> Iterator[
             continue
         first = points[0]
         ideal = tuple(Point(one.x, first.y * one.x / first.x) for one in points)
-        yield Line(f"ideal, {group.name}", ideal, Look.CEILING, color=number, markers=False)
+        yield Line(f"ideal, {group.name}", ideal, Look.CEILING, color=number)
 
 
 FLOWS = Plot(

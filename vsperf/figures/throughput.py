@@ -21,6 +21,7 @@ from vsperf.figures.rates import (
     shown_of,
 )
 from vsperf.figures.sizes import size_axis
+from vsperf.units import WIRE_OVERHEAD_BYTES
 
 CLOSE = 0.02
 """Caps of a generator that lie this close to each other are one."""
@@ -36,11 +37,11 @@ def draw(samples: Sequence[Rate], options: Options) -> Drawing | None:
     if len(shown) == 1 and not options.beside:
         return None  # a number says it
     published = beside(options.beside, "throughput")
-    layers: list[Layer] = [*_ceilings(groups)]
-    layers += [line_of(group, number, _size) for number, group in enumerate(groups)]
-    layers += published.lines(len(groups))
     sizes = [(one.size, one.size_name) for one in shown]
-    sizes += [(point.x, f"{point.x:g}B") for line in published.lines(0) for point in line.points]
+    sizes += [(point.x, f"{point.x:g}B") for one in published.points(0) for point in one.points]
+    layers: list[Layer] = [*_ceilings(groups, sorted({size for size, _ in sizes}))]
+    layers += [line_of(group, number, _size) for number, group in enumerate(groups)]
+    layers += published.points(len(groups))
     return Drawing(
         title="Frames per second against frame size",
         caption=caption(
@@ -58,12 +59,13 @@ def _size(one: Rate) -> float:
     return one.size
 
 
-def _ceilings(groups: Sequence[Group]) -> Iterator[Line]:
+def _ceilings(groups: Sequence[Group], sizes: Sequence[float]) -> Iterator[Line]:
     """Yield the line rate once, and the cap of each generator that differs from the others."""
     every = [one for group in groups for one in group.samples]
-    rates = {(one.size, one.line_rate_fps) for one in every if one.line_rate_fps is not None}
-    for speed, points in _speeds(rates):
-        yield Line(f"line rate of {speed}", points, Look.CEILING, markers=False)
+    speeds = {one.link_bps for one in every if one.link_bps is not None}
+    for bps in sorted(speeds):
+        points = tuple(Point(size, bps / (8 * (size + WIRE_OVERHEAD_BYTES))) for size in sizes)
+        yield Line(f"line rate of {bps / 1e9:g} Gbit/s", points, Look.CEILING)
     drawn: list[dict[float, float]] = []
     for number, group in enumerate(groups):
         caps = {
@@ -77,15 +79,6 @@ def _ceilings(groups: Sequence[Group]) -> Iterator[Line]:
         points = tuple(Point(size, cap) for size, cap in sorted(caps.items()))
         name = f"cap of the generator, {group.name}"
         yield Line(name, points, Look.CEILING, color=number, dash=1)
-
-
-def _speeds(rates: set[tuple[float, float]]) -> Iterator[tuple[str, tuple[Point, ...]]]:
-    """Yield a line for each speed of links."""
-    by_speed: dict[int, list[Point]] = {}
-    for size, fps in sorted(rates):
-        by_speed.setdefault(round(fps * (size + 20) * 8), []).append(Point(size, fps))
-    for bps, points in by_speed.items():
-        yield f"{bps / 1e9:g} Gbit/s", tuple(points)
 
 
 def _same(caps: dict[float, float], other: dict[float, float]) -> bool:

@@ -61,7 +61,6 @@ def draw_search(samples: Sequence[Search], options: Options) -> Drawing | None:
             (Point(first, fps), Point(last, fps)),
             Look.CEILING,
             dash=number,
-            markers=False,
         )
         for number, (name, fps) in enumerate(case.bounds)
     ]

@@ -194,19 +194,14 @@ def _print_list(*, as_json: bool) -> None:
 
 def _print_data(name: str, found: Sequence[Any], *, as_json: bool) -> None:
     """Print every point, with units and what it belongs to; what is not known is empty."""
+    from vsperf.export.csv_tables import field
     from vsperf.figures.data import COLUMNS, rows
 
     every = (row for drawing in found for row in rows(name, drawing))
     if as_json:
         click.echo(json.dumps(list(every), indent=2))
         return
-    out = csv.DictWriter(sys.stdout, COLUMNS, lineterminator="\n")
-    out.writeheader()
+    out = csv.writer(sys.stdout, lineterminator="\n")
+    out.writerow(COLUMNS)
     for row in every:
-        out.writerow({key: _harmless(value) for key, value in row.items()})
-
-
-def _harmless(value: object) -> object:
-    """Keep a spreadsheet from taking a text for a formula."""
-    dangerous = isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r")
-    return f"'{value}" if dangerous else value
+        out.writerow([field(row[column]) for column in COLUMNS])

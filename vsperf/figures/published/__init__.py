@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import Any
 
 from vsperf.errors import UsageError
-from vsperf.figures.drawing import Bars, Line, Look, Point
+from vsperf.figures.drawing import Bars, Look, Point, Points
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +28,10 @@ class Published:
             f"Hollow or dotted: published by others and not measured here. {' '.join(self.sources)}"
         )
 
-    def lines(self, first: int) -> tuple[Line, ...]:
-        """Return them as lines; `first` is the colour of the first one."""
+    def points(self, first: int) -> tuple[Points, ...]:
+        """Return them as points, which nobody joins; `first` is the colour of the first one."""
         return tuple(
-            Line(name, points, Look.PUBLISHED, color=first + number)
+            Points(name, points, Look.PUBLISHED, color=first + number)
             for number, (name, points) in enumerate(self.series)
         )
 

@@ -1,0 +1,98 @@
+"""Cases of which every plot has something to say, for the tests that go through all plots."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+from figure_cases import case, goal
+from record_samples import trial
+
+from vsperf.record.figure import Figure
+from vsperf.record.histogram import encode
+from vsperf.record.result import SearchResult
+from vsperf.record.switch import PmdCounters, SwitchCounters
+from vsperf.record.trial import Direction, Purpose, Trial
+from vsperf.store.view import CaseView, views
+from vsperf.unit import Unit
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "records"
+SOAK = GOLDEN / "version-6" / "2026-11-22-phy2phy_soak-kkmu"
+HOSTILE = "<script>alert('x')</script> $x^2$ =1+1 \x1b[31m \u202e交换机 " + "long" * 40
+
+
+def way(lost: int = 0, latencies: tuple[int, ...] = ()) -> Direction:
+    """Return the counters of one direction that was to send a million frames."""
+    return Direction(
+        name="phy0 to phy1",
+        intended_frames=1_000_000,
+        sent_frames=1_000_000,
+        received_frames=1_000_000 - lost,
+        latency_histogram=encode(latencies) if latencies else None,
+    )
+
+
+def tried(index: int, load_fps: int, lost: int = 0, **changes: Any) -> Trial:
+    """Return a trial of a search, with what its switch counted."""
+    pmd = PmdCounters(
+        cpu=1, frames=1_000_000, busy_cycles=200_000_000, idle_cycles=50_000_000,
+        hits={"emc": 900_000, "megaflow": 90_000, "upcall": 10_000},
+    )  # fmt: skip
+    values: dict[str, Any] = {
+        "directions": (way(lost),),
+        "load_fps": load_fps,
+        "switch": SwitchCounters(pmds=(pmd,)),
+    }
+    return trial(index, **{**values, **changes})
+
+
+def timed(index: int, load_fps: int, latencies: tuple[int, ...], share: str) -> Trial:
+    """Return a trial of latency."""
+    return tried(
+        index,
+        load_fps,
+        directions=(way(0, latencies),),
+        purpose=Purpose.LATENCY,
+        reference=f"{share} of ndr",
+    )
+
+
+def throughput_case(size: str, fps: int, **changes: Any) -> CaseView:
+    """Return a case with a search, and latency at two loads."""
+    trials = (
+        tried(1, 2 * fps, 400_000),
+        tried(2, fps),
+        tried(3, fps + fps // 100, 40),
+        timed(4, fps // 10, (1_000, 1_100, 1_500, 2_000), "10%"),
+        timed(5, fps // 2, (2_000, 2_500, 9_000, 90_000), "50%"),
+    )
+    goals = (goal(fps, fps + fps // 100), goal(fps + 1, None, "pdr", loss_ratio="1/200"))
+    values: dict[str, Any] = {"result": SearchResult(goals=goals), "trials": trials}
+    return case(size, **{**values, **changes})
+
+
+def buffer_case(size: str, time_ns: float, run: str) -> CaseView:
+    """Return a case of back-to-back frames."""
+    names = ("buffer_time", "implied_buffer_time")
+    figures = tuple(Figure(name=one, unit=Unit.NANOSECONDS, value=time_ns) for one in names)
+    return case(size, run=run, result=SearchResult(figures=figures))
+
+
+def all_cases(*, simulated: bool = False, name: str = "ovs-dpdk") -> list[CaseView]:
+    """Return cases of which every plot has something to say; `name` is what the switch is."""
+    sizes = (("64B", 8_000_000), ("128B", 7_000_000), ("1518B", 800_000))
+    switches = [{"kind": name, "pmds": count} for count in (1, 2)]
+    cases = [
+        throughput_case(size, fps * switch["pmds"], simulated=simulated, spec={"vswitch": switch})
+        for switch, (size, fps) in itertools.product(switches, sizes)
+    ]
+    few, many = (
+        {"traffic": {"frame_size": "64B", "flows": flows, "direction": "both"}}
+        for flows in ("1", "1M")
+    )
+    cases += [throughput_case("64B", 6_000_000, spec=few, repeat=n) for n in (2, 3)]
+    cases += [throughput_case("64B", 5_000_000, spec=many)]
+    runs = ("2026-11-20-b2b-aaaa", "2026-11-21-b2b-cccc")
+    cases += [buffer_case("64B", 400_000.0 + at, run) for at, run in enumerate(runs)]
+    return [*cases, *views(SOAK)]

@@ -1,0 +1,114 @@
+"""Every plot is drawn in every format; what stands in a page is harmless, unique and the same."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from figure_world import GOLDEN, HOSTILE, all_cases, throughput_case
+
+from vsperf.errors import UsageError
+from vsperf.figures import render, theme
+from vsperf.figures.catalog import all_plots, drawings
+from vsperf.figures.drawing import Drawing
+from vsperf.figures.plot import Options
+from vsperf.store.view import views
+
+BESIDE = Options(beside=("plugfest_2017", "pod3_2016", "dpvs_1_9_2"))
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture(scope="module")
+def every() -> dict[str, Drawing]:
+    """One drawing of each plot."""
+    found = drawings(all_cases(simulated=True, name=HOSTILE), options=BESIDE)
+    return dict(found)
+
+
+def words(svg: str) -> str:
+    root = ElementTree.fromstring(svg)
+    return " ".join(one.text or "" for one in root.iter(f"{SVG}text"))
+
+
+def test_every_plot_has_something_to_say_of_these_cases(every: dict[str, Drawing]) -> None:
+    assert set(every) == {plot.name for plot in all_plots()}
+
+
+@pytest.mark.parametrize("plot", [plot.name for plot in all_plots()])
+def test_every_plot_is_drawn_in_every_format(plot: str, every: dict[str, Drawing]) -> None:
+    assert render.content(every[plot], "png").startswith(b"\x89PNG")
+    assert render.content(every[plot], "pdf").startswith(b"%PDF")
+    assert render.content(every[plot], "svg").startswith(b"<?xml")
+
+
+@pytest.mark.parametrize("plot", [plot.name for plot in all_plots()])
+def test_simulated_numbers_say_so_in_the_drawing_and_in_the_caption(
+    plot: str, every: dict[str, Drawing]
+) -> None:
+    (found,) = (one for name, one in every.items() if name == plot)
+    assert found.simulated == ("SIMULATED" in words(render.svg(found)))
+    assert found.simulated == ("SIMULATED" in found.caption)
+
+
+def test_an_svg_is_an_element_with_words_for_who_cannot_see(every: dict[str, Drawing]) -> None:
+    svg = render.svg(every["throughput"])
+    root = ElementTree.fromstring(svg)
+    assert svg.startswith("<svg ")
+    assert root.attrib["role"] == "img"
+    named = {one.attrib["id"]: one.text for one in root if "id" in one.attrib}
+    title, description = root.attrib["aria-labelledby"].split()
+    assert named[title] == f"SIMULATED: {every['throughput'].title}"
+    assert named[description] == every["throughput"].caption
+
+
+def test_names_are_unique_across_drawings_of_a_page(every: dict[str, Drawing]) -> None:
+    found = [set(re.findall(r'\bid="([^"]+)"', render.svg(one))) for one in every.values()]
+    assert sum(map(len, found)) == len(set().union(*found))
+
+
+def test_references_lead_to_what_is_there(every: dict[str, Drawing]) -> None:
+    svg = render.svg(every["buffer"])
+    there = set(re.findall(r'\bid="([^"]+)"', svg))
+    used = set(re.findall(r'href="#([^"]+)"', svg)) | set(re.findall(r"url\(#([^)]+)\)", svg))
+    assert used
+    assert used <= there
+
+
+def test_a_drawing_is_the_same_to_the_byte(every: dict[str, Drawing]) -> None:
+    for form in render.FORMATS:
+        first, second = (render.content(every["throughput"], form) for _ in range(2))
+        assert first == second
+
+
+def test_colours_are_those_of_the_page(every: dict[str, Drawing]) -> None:
+    svg = render.svg(every["throughput"])
+    assert "currentColor" in svg
+    assert f"var(--figure-1, {theme.SERIES[0]})" in svg
+    assert theme.INK not in svg
+
+
+def test_hostile_names_are_text_and_nothing_else(every: dict[str, Drawing]) -> None:
+    for drawing in every.values():
+        svg = render.svg(drawing)
+        assert "<script" not in svg
+        assert "\x1b" not in svg
+        assert "\u202e" not in svg
+
+
+def test_a_dollar_is_a_dollar() -> None:
+    found = dict(drawings([throughput_case("64B", 5, spec={"vswitch": {"kind": "$x^2$"}})]))
+    assert "$x^2$" in words(render.svg(found["topology"]))
+
+
+def test_a_format_that_there_is_not_is_refused(tmp_path: Path, every: dict[str, Drawing]) -> None:
+    with pytest.raises(UsageError, match="names no format"):
+        render.save(every["throughput"], tmp_path / "x.gif")
+
+
+@pytest.mark.parametrize("folder", sorted(GOLDEN.glob("version-*/*")), ids=lambda path: path.name)
+def test_records_of_every_version_are_drawn(folder: Path) -> None:
+    for _, drawing in drawings(views(folder)):
+        assert render.svg(drawing).startswith("<svg ")
+        assert drawing.simulated == all(view.simulated for view in views(folder))
