@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from html import escape
 from importlib.resources import files
 
 from vsperf.results.compare_text import (
@@ -15,8 +16,8 @@ from vsperf.results.compare_text import (
 )
 from vsperf.results.comparison import Comparison
 from vsperf.results.grid import Grid
+from vsperf.results.grid_page import SIMULATED, html_table, simulated_note
 
-SIMULATED = "SIMULATED: these numbers come from a model, and say nothing of any switch."
 NOTHING = "nothing"
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~&-])")
 """What Markdown takes for more than a character."""
@@ -41,11 +42,20 @@ def html_page(found: Comparison, *, only_changed: bool = False) -> str:
     )
 
 
+def html_tables(found: Comparison) -> str:
+    """Return the tables and what is to be said of them, as a part of a page of others."""
+    parts = [simulated_note(found.simulated)]
+    for grid in _grids(found, only_changed=False):
+        parts.append(f"<p>{escape(grid.title)}</p>{html_table(grid) if grid.rows else NOTHING}")
+    parts += [f"<li>{escape(line)}</li>" for line in (MEANING, *notes(found))]
+    return "".join(parts)
+
+
 def markdown(found: Comparison, *, only_changed: bool = False) -> str:
     """Return the same as Markdown."""
     parts = [f"## {_escaped(_title(found))}"]
     if found.simulated:
-        parts.append(f"**{SIMULATED}**")
+        parts.append(f"**SIMULATED: {SIMULATED}**")
     for grid in _grids(found, only_changed):
         parts.append(f"### {_escaped(grid.title)}")
         parts.append("\n".join(_lines(grid)) if grid.rows else NOTHING)

@@ -1,0 +1,124 @@
+"""What a notebook works with: tables with units in their names, objects that show themselves."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from record_samples import case_record, case_start, header, planned, run_end
+from stored_runs import RUN, store, store_finished
+
+import vsperf.results as r
+from vsperf.errors import UsageError
+from vsperf.record.run import Outcome
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "records"
+HOSTILE = "<script>alert(1)</script>"
+
+
+class Tags(HTMLParser):
+    """The elements of a piece of HTML."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append(tag)
+
+
+@pytest.fixture(name="results")
+def fixture_results(tmp_path: Path) -> r.Results:
+    store_finished(tmp_path)
+    return r.open(tmp_path)
+
+
+def test_cases_are_rows_with_units_in_the_names(results: r.Results) -> None:
+    cases = results.cases()
+    assert len(cases) == 2
+    assert cases["ndr_lower_fps"].tolist() == [8_000_000, 8_000_000]
+    assert cases["frame_size_bytes"].tolist() == [64, 128]
+    assert cases["simulated"].all()
+
+
+def test_trials_are_rows_of_whole_numbers(results: r.Results) -> None:
+    trials = results.trials(RUN)
+    assert len(trials) == 6
+    assert trials["lost_frames"].dtype == "Int64"
+    assert trials["lost_frames"].tolist() == [7, 0, 7, 7, 0, 7]
+
+
+def test_what_was_not_measured_is_missing_and_not_zero(results: r.Results) -> None:
+    assert results.trials()["latency_p99_ns"].isna().all()
+    assert results.trials()["duplicate_frames"].isna().all()
+
+
+def test_a_run_that_never_began_has_cases_and_no_trials(tmp_path: Path) -> None:
+    head = header()
+    store(tmp_path, head.run, [head])
+    book = r.open(tmp_path)
+    assert book.cases()["outcome"].isna().all()
+    assert book.trials().empty
+    assert "ndr" not in " ".join(book.cases().columns)
+    assert "not run" in book.run()._repr_html_()
+
+
+def test_no_run_at_all_is_an_empty_table(tmp_path: Path) -> None:
+    assert r.open(tmp_path).cases().empty
+    assert r.open(tmp_path).runs() == ()
+
+
+def test_long_trials_have_seconds() -> None:
+    seconds = r.open(GOLDEN / "version-6").seconds()
+    assert len(seconds) > 10
+    assert set(seconds["direction"]) == {"phy0 to phy1", "phy1 to phy0"}
+    assert (seconds["received_frames"] > 0).all()
+    assert not seconds["simulated"].any()
+
+
+@pytest.mark.parametrize("folder", sorted(GOLDEN.glob("version-*")), ids=lambda path: path.name)
+def test_records_of_all_versions_make_tables(folder: Path) -> None:
+    book = r.open(folder)
+    assert len(book.cases()) == sum(len(run.view.header.cases) for run in book.runs())
+    assert len(book.trials()) == sum(len(c.trials) for run in book.runs() for c in run.view.cases())
+
+
+def test_runs_cases_and_folders_show_themselves(results: r.Results) -> None:
+    run = results.run()
+    for shown in (results, run, run.case("phy2phy_tput-64B")):
+        assert "SIMULATED" in shown._repr_html_()
+        assert "table" in Tags(shown._repr_html_()).found
+    assert "phy2phy_tput-64B" in repr(run.case("phy2phy_tput-64B"))
+    assert "SIMULATED" in repr(run)
+
+
+def test_hostile_text_is_shown_and_not_run(tmp_path: Path) -> None:
+    case = planned(1, label=HOSTILE)
+    head = header(RUN, cases=1, testbed=HOSTILE, labels={"note": HOSTILE})
+    head = head.model_copy(update={"cases": (case,)})
+    failed = case_record(case.key, outcome=Outcome.ERROR, result=None, reason=HOSTILE)
+    store(tmp_path, RUN, [head, case_start(case.key), failed, run_end(4)])
+    book = r.open(tmp_path)
+    compared = book.compare("latest", "latest")
+    for shown in (book, book.run(), book.run().case(HOSTILE), compared):
+        assert "script" not in Tags(shown._repr_html_()).found
+        assert "alert(1)" in shown._repr_html_()
+
+
+def test_what_there_is_not_is_refused(results: r.Results, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no folder"):
+        r.open(tmp_path / "nowhere")
+    with pytest.raises(UsageError, match="has no case"):
+        results.run().case("pvp")
+    with pytest.raises(UsageError, match="nothing to compare"):
+        results.compare("latest")
+
+
+def test_changes_and_trends_are_those_of_the_commands(results: r.Results, tmp_path: Path) -> None:
+    store_finished(tmp_path, "2026-11-21-phy2phy_tput-aaaa", "2026-11-21T10:00:00Z")
+    assert "0 of 2 numbers changed" in repr(results.compare("k7f3", "aaaa"))
+    followed = results.trend("phy2phy_tput", "ndr")
+    assert [len(one.found.points) for one in followed] == [2, 2]
+    assert "SIMULATED" in followed[0]._repr_html_()
