@@ -82,10 +82,14 @@ def buffer_case(size: str, time_ns: float, run: str) -> CaseView:
 def all_cases(*, simulated: bool = False, name: str = "ovs-dpdk") -> list[CaseView]:
     """Return cases of which every plot has something to say; `name` is what the switch is."""
     sizes = (("64B", 8_000_000), ("128B", 7_000_000), ("1518B", 800_000))
-    switches = [{"kind": name, "pmds": count} for count in (1, 2)]
     cases = [
-        throughput_case(size, fps * switch["pmds"], simulated=simulated, spec={"vswitch": switch})
-        for switch, (size, fps) in itertools.product(switches, sizes)
+        throughput_case(
+            size,
+            fps * threads,
+            simulated=simulated,
+            spec={"vswitch": {"kind": name, "pmds": threads}},
+        )
+        for threads, (size, fps) in itertools.product((1, 2), sizes)
     ]
     few, many = (
         {"traffic": {"frame_size": "64B", "flows": flows, "direction": "both"}}
