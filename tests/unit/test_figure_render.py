@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+import warnings
 from pathlib import Path
+from typing import Any, cast
 from xml.etree import ElementTree
 
+import matplotlib as mpl
 import pytest
 from figure_world import GOLDEN, HOSTILE, all_cases, throughput_case
 
 from vsperf.errors import UsageError
-from vsperf.figures import render, theme
+from vsperf.figures import render, text, theme
 from vsperf.figures.catalog import all_plots, drawings
 from vsperf.figures.drawing import Drawing
+from vsperf.figures.layout import compose
 from vsperf.figures.plot import Options
 from vsperf.store.view import views
 
@@ -112,3 +117,33 @@ def test_records_of_every_version_are_drawn(folder: Path) -> None:
     for _, drawing in drawings(views(folder)):
         assert render.svg(drawing).startswith("<svg ")
         assert drawing.simulated == all(view.simulated for view in views(folder))
+
+
+def test_text_is_measured_alike_before_and_after_a_drawing(every: dict[str, Drawing]) -> None:
+    before = text.width("words of before", 9)
+    render.content(every["throughput"], "png")
+    assert text.width("Words of before", 9) == pytest.approx(before, rel=0.1)
+
+
+def boxes(drawing: Drawing) -> list[tuple[str, Any]]:
+    """Return every text of a drawing with the room it takes, in pixels."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    with mpl.rc_context(cast("Any", theme.STYLE)), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        figure = compose(drawing)
+        canvas: Any = FigureCanvasAgg(figure)
+        canvas.draw()
+        straight = [one for one in figure.texts if one.get_rotation() in (0, 90)]
+        return [(one.get_text(), one.get_window_extent()) for one in straight]
+
+
+@pytest.mark.parametrize("plot", [plot.name for plot in all_plots()])
+def test_no_text_covers_another_or_leaves_the_sheet(plot: str, every: dict[str, Drawing]) -> None:
+    found = boxes(every[plot])
+    for (one, first), (other, second) in itertools.combinations(found, 2):
+        across = min(first.x1, second.x1) - max(first.x0, second.x0)
+        down = min(first.y1, second.y1) - max(first.y0, second.y0)
+        assert across <= 1 or down <= 1, f"{one!r} covers {other!r}"
+    for one, room in found:
+        assert room.x0 >= 0, f"{one!r} begins left of the sheet"

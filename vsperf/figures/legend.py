@@ -32,7 +32,7 @@ class Entry:
 
 
 def entries(panel: Panel, left: float, room: float) -> list[Entry]:
-    """Return the legend of a panel, row by row; a single line without a name needs none."""
+    """Return the legend of a panel, row by row."""
     found: list[Entry] = []
     x = top = 0.0
     alone = simulated_only(panel)
@@ -40,7 +40,7 @@ def entries(panel: Panel, left: float, room: float) -> list[Entry]:
         return []  # the heading says it
     for order, layer in enumerate(panel.layers):
         name = name_of(layer, alone=alone)
-        if not name:
+        if any(one.name == name for one in found):
             continue
         wide = SAMPLE + GAP + width(name, theme.SMALL)
         if x and x + wide > room:

@@ -66,7 +66,8 @@ def paint(axes: Any, panel: Panel) -> Canvas:
                 place = bars.index(layer) if layer in bars else 0
                 _bars(canvas, layer, color, (place, max(1, len(bars))), floors)
             case Intervals():
-                aside = intervals.index(layer) - (len(intervals) - 1) / 2
+                step = min(0.14, BAR / len(intervals))
+                aside = step * (intervals.index(layer) - (len(intervals) - 1) / 2)
                 _intervals(canvas, layer, (color, number), aside)
             case Boxes():
                 _boxes(canvas, layer, color, number)
@@ -237,18 +238,17 @@ def _bars(
 def _intervals(canvas: Canvas, layer: Intervals, paint: tuple[str, int], aside: float) -> None:
     """Draw each from its lower end to its upper one; an arrow where it is open.
 
-    `aside` says how many steps it stands beside its place, so that several do not cover each other.
+    `aside` is how far it stands beside its place, so that several do not cover each other.
     """
-    moved = 0.14 * aside
     color, number = paint
     closed = [point for point in layer.points if point.high is not None]
-    xs = [canvas.x.place(point.x) + moved for point in closed]
+    xs = [canvas.x.place(point.x) + aside for point in closed]
     lows = [canvas.y.place(point.y) for point in closed]
     highs = [canvas.y.place(point.high or 0.0) for point in closed]
     canvas.axes.vlines(xs, lows, highs, color=color, linewidth=5, zorder=3, alpha=0.45)
     ends, values = _placed(canvas, layer.points)
     canvas.axes.plot(
-        [end + moved for end in ends],
+        [end + aside for end in ends],
         values,
         linestyle="none",
         marker=theme.marker(number),
@@ -261,7 +261,7 @@ def _intervals(canvas: Canvas, layer: Intervals, paint: tuple[str, int], aside: 
     for x, y in zip(xs, ys, strict=True):
         canvas.axes.annotate(
             "",
-            (x + moved, y),
+            (x + aside, y),
             (0, 16),
             textcoords="offset points",
             arrowprops={"arrowstyle": "<-", "color": color, "shrinkA": 0, "shrinkB": 0},

@@ -11,6 +11,9 @@ from vsperf.figures.plot import Options, Plot, Scope
 from vsperf.figures.published import beside
 from vsperf.figures.rates import RATE_AXIS, Rate, gather, line_of, remarks, shown_of
 
+FEW = 2
+"""Up to so many lines, each ideal has a name of its own; more would fill the legend."""
+
 
 def draw_flows(samples: Sequence[Rate], options: Options) -> Drawing | None:
     """Draw throughput against the number of flows."""
@@ -86,7 +89,8 @@ def _ideal(groups: Sequence[Group], place: Callable[[Rate], float]) -> Iterator[
             continue
         first = points[0]
         ideal = tuple(Point(one.x, first.y * one.x / first.x) for one in points)
-        yield Line(f"ideal, {group.name}", ideal, Look.CEILING, color=number)
+        name = "ideal" if len(groups) > FEW else f"ideal, {group.name}"
+        yield Line(name, ideal, Look.CEILING, color=number)
 
 
 FLOWS = Plot(

@@ -40,10 +40,11 @@ MEASURED_AT = 100.0
 
 @functools.cache
 def _font(bold: bool) -> Any:
-    from matplotlib.font_manager import FontProperties, findfont, get_font
+    from matplotlib.font_manager import FontProperties, findfont
+    from matplotlib.ft2font import FT2Font
 
     path = findfont(FontProperties(family="DejaVu Sans", weight="bold" if bold else "normal"))
-    font = get_font(path)
+    font = FT2Font(path)  # of our own: matplotlib changes the size of those that it shares
     font.set_size(MEASURED_AT, 72)
     return font
 
