@@ -15,6 +15,7 @@ MARKS = re.compile(r"([\\`*_\[\]|~#])")
 """What Markdown reads as something else than itself, in the middle of a line."""
 ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;"}
 """Angle brackets begin HTML, and @ calls people."""
+UNSAFE_IN_CODE = frozenset("<>&@|")
 LINKS = re.compile(r"://|www\.", re.IGNORECASE)
 
 
@@ -106,8 +107,13 @@ def _kept_spaces(text: str) -> str:
 
 
 def _markdown_code(text: str) -> Harmless:
-    """Return a text as code within a line; a fence is longer than any inside."""
-    line = " ".join(printable(text).split()).replace("|", "\\|")
+    """Return a text as code within a line; a fence is longer than any inside.
+
+    Not every reader of Markdown keeps its hands off what stands in code.
+    """
+    line = " ".join(printable(text).split())
+    if not line or set(line) & UNSAFE_IN_CODE:
+        return Harmless(escape_markdown(line))
     longest = max((len(run) for run in re.findall(r"`+", line)), default=0)
     fence = "`" * (longest + 1)
     space = " " if line.startswith("`") or line.endswith("`") else ""
