@@ -99,6 +99,8 @@ setup(
             "stalls = vsperf.figures.stalls:PLOT",
             "curves = vsperf.figures.curves:PLOT",
             "topology = vsperf.figures.topology:PLOT",
+            "ratios = vsperf.figures.ratios:PLOT",
+            "trend = vsperf.figures.trend:PLOT",
         ],
         "vsperf.trafficgens": [
             "sim = vsperf.trafficgens.sim:SimulatedGenerator",

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
 from importlib.resources import files
 
@@ -13,32 +12,36 @@ from vsperf.results.compare_text import (
     environment_grid,
     notes,
     sides_grid,
+    summary,
 )
 from vsperf.results.comparison import Comparison
 from vsperf.results.grid import Grid
 from vsperf.results.grid_page import SIMULATED, html_table, simulated_note
 
 NOTHING = "nothing"
-SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~&-])")
-"""What Markdown takes for more than a character."""
 
 
 def html_page(found: Comparison, *, only_changed: bool = False) -> str:
-    """Return a page that needs no network and no script."""
-    from jinja2 import Environment, StrictUndefined
+    """Return a page that needs no network and no script; it looks as reports do."""
     from markupsafe import Markup
 
-    room = files("vsperf.results") / "templates"
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    template = environment.from_string((room / "comparison.html.j2").read_text())
+    from vsperf.report import templates
+
+    own = files("vsperf.results") / "templates"
+    reports = files("vsperf.report") / "templates"
+    styles = [room / name for room, name in ((reports, "style.css"), (own, "comparison.css"))]
+    styles.append(reports / "print.css")
+    template = templates.html().from_string((own / "comparison.html.j2").read_text())
     return template.render(
         title=_title(found),
-        style=Markup((room / "comparison.css").read_text()),  # noqa: S704 - our own
-        simulated=found.simulated,
+        style=Markup("\n".join(style.read_text() for style in styles)),  # noqa: S704 - our own
+        simulated=SIMULATED if found.simulated else "",
+        summary=summary(found),
         grids=_grids(found, only_changed),
         meaning=MEANING,
         notes=list(notes(found)),
         empty=NOTHING,
+        looks={"worse": " bad", "better": " good"},
     )
 
 
@@ -53,13 +56,16 @@ def html_tables(found: Comparison) -> str:
 
 def markdown(found: Comparison, *, only_changed: bool = False) -> str:
     """Return the same as Markdown."""
-    parts = [f"## {_escaped(_title(found))}"]
+    from vsperf.report.templates import escape_markdown
+
+    parts = [f"## {escape_markdown(_title(found))}"]
     if found.simulated:
         parts.append(f"**SIMULATED: {SIMULATED}**")
+    parts.append(escape_markdown(summary(found)))
     for grid in _grids(found, only_changed):
-        parts.append(f"### {_escaped(grid.title)}")
-        parts.append("\n".join(_lines(grid)) if grid.rows else NOTHING)
-    parts.append("\n".join(f"- {_escaped(line)}" for line in (MEANING, *notes(found))))
+        parts.append(f"### {escape_markdown(grid.title)}")
+        parts.append("\n".join(_lines(grid, escape_markdown)) if grid.rows else NOTHING)
+    parts.append("\n".join(f"- {escape_markdown(line)}" for line in (MEANING, *notes(found))))
     return "\n\n".join(parts) + "\n"
 
 
@@ -72,20 +78,13 @@ def _grids(found: Comparison, only_changed: bool) -> Sequence[Grid]:
     return [sides_grid(found), environment_grid(found), *changes]
 
 
-def _lines(grid: Grid) -> Iterator[str]:
-    yield _line(grid.columns)
-    yield _line(
-        ["---:" if n in grid.numbers else "---" for n in range(len(grid.columns))], raw=True
-    )
+def _lines(grid: Grid, escape_cell: Callable[[str], str]) -> Iterator[str]:
+    rules = ("---:" if place in grid.numbers else "---" for place in range(len(grid.columns)))
+    yield _line(escape_cell(name) for name in grid.columns)
+    yield _line(rules)
     for row in grid.rows:
-        yield _line(row)
+        yield _line(escape_cell(cell) for cell in row)
 
 
-def _line(cells: Sequence[str], *, raw: bool = False) -> str:
-    return "| " + " | ".join(cell if raw else _escaped(cell) for cell in cells) + " |"
-
-
-def _escaped(text: str) -> str:
-    """Return text that Markdown takes as it is, in one line."""
-    plain = "".join(one if one.isprintable() else " " for one in text)
-    return SPECIAL.sub(r"\\\1", plain)
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"

@@ -40,6 +40,18 @@ def sides_grid(found: Comparison) -> Grid:
     return Grid("sides", ("", "the first is what the others are held against"), tuple(rows))
 
 
+def summary(found: Comparison) -> str:
+    """Say in a sentence what came out of it."""
+    counts = {"worse": 0, "better": 0}
+    for row in found.rows:
+        for mark in {mark_of(row, number) for number in range(1, len(found.sides))} - {""}:
+            counts[mark] += 1
+    changed = sum(row.changed for row in found.rows)
+    of = f"{changed} of {len(found.rows)} numbers changed"
+    told = ", ".join(f"{count} {mark}" for mark, count in counts.items() if count)
+    return f"{of}: {told}." if told else f"{of}."
+
+
 def environment_grid(found: Comparison) -> Grid:
     """Return what differs around the sides, what matters most first."""
     columns = ("what differs", *LETTERS[: len(found.sides)], "where")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
+from vsperf.printable import printable
 from vsperf.results.grid import Grid
 
 SIMULATED = "these numbers come from a model, and say nothing of any switch."
@@ -35,4 +36,4 @@ def _places(grid: Grid) -> range:
 
 
 def _cell(text: str) -> str:
-    return escape("".join(one if one.isprintable() else " " for one in text))
+    return escape(printable(text))

@@ -6,6 +6,7 @@ placement, and what switch, generator and machines said of themselves.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -122,6 +123,15 @@ def _rank(name: str) -> int:
 
 def _within(name: str, section: str) -> bool:
     return name == section or name.startswith(f"{section}.")
+
+
+def ground_of_case(header: RunHeader, planned: PlannedCase) -> str:
+    """Return what two results must have in common to be compared: frames, ways and machine."""
+    testbed = planned.spec.get("testbed")
+    links = testbed.get("links") if isinstance(testbed, Mapping) else None
+    asked = [planned.spec.get("traffic"), planned.spec.get("topology"), links]
+    machine = ground_of(header.environment, simulated=header.simulated)
+    return json.dumps([asked, machine], sort_keys=True, default=str)
 
 
 def ground_of(environment: Mapping[str, object], *, simulated: bool) -> dict[str, object]:

@@ -23,6 +23,7 @@ from vsperf.results.compare_text import (
     environment_grid,
     notes,
     sides_grid,
+    summary,
 )
 from vsperf.results.comparison import Comparison, compare
 from vsperf.results.sides import baseline_side, side
@@ -137,6 +138,7 @@ def _print(found: Comparison, only_changed: bool, limit: int) -> None:
     out = console()
     if found.simulated:
         out.print(simulated_banner())
+    say(summary(found))
     out.print(grid_table(sides_grid(found)))
     out.print()
     environment = environment_grid(found)

@@ -1,0 +1,108 @@
+"""Ratios between runs, and trends over them, as drawings: compared by their numbers."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from figure_cases import goal
+from record_samples import case_record, header, planned
+
+from vsperf.figures import ratios, trend
+from vsperf.figures.drawing import Drawing, Line, Look, Points
+from vsperf.figures.plot import Options, Plot
+from vsperf.record.result import SearchResult
+from vsperf.store.view import CaseView
+
+
+def case(run: str, rate: int, *, repeat: int = 1, **changes: Any) -> CaseView:
+    spec = changes.pop("spec", {})
+    one = planned(1, repeat=repeat)
+    one = one.model_copy(update={"spec": {**one.spec, **spec}})
+    head = header(run, cases=0, **{"simulated": False, **changes})
+    result = SearchResult(goals=(goal(rate, rate + rate // 100),))
+    return CaseView(Path("nowhere"), head, one, record=case_record(one.key, result=result))
+
+
+def drawn(plot: Plot, cases: list[CaseView]) -> Drawing | None:
+    samples = [sample for one in cases for sample in plot.gather(one)]
+    return plot.draw(samples, Options())
+
+
+def points(drawing: Drawing | None, name: str) -> list[Any]:
+    assert drawing is not None
+    layers = [one for one in drawing.layers if isinstance(one, Points | Line) and one.name == name]
+    return [(point.x, point.y) for layer in layers for point in layer.points]
+
+
+class TestRatios:
+    def test_others_are_shares_of_the_first(self) -> None:
+        drawing = drawn(ratios.PLOT, [case("a", 1000_000), case("b", 900_000), case("c", 1100_000)])
+        assert points(drawing, "b") == [(0, pytest.approx(0.9))]
+        assert points(drawing, "c") == [(0, pytest.approx(1.1))]
+        assert points(drawing, "no change") == [(0, 1)]
+
+    def test_runs_with_the_same_labels_are_repeats(self) -> None:
+        old = [case(f"o{n}", 1000_000 + n, labels={"rev": "old"}) for n in range(5)]
+        new = [case(f"n{n}", 1200_000 + n, labels={"rev": "new"}) for n in range(5)]
+        drawing = drawn(ratios.PLOT, [*old, *new])
+        assert points(drawing, "rev=new") == [(0, pytest.approx(1.2, abs=0.001))]
+
+    def test_what_has_nothing_to_do_with_each_other_is_left_out(self) -> None:
+        other = {"traffic": {"frame_size": "64B", "flows": "7"}}
+        assert drawn(ratios.PLOT, [case("a", 1000_000), case("b", 900_000, spec=other)]) is None
+        both = [case("a", 1000_000), case("b", 900_000), case("c", 900_000, spec=other)]
+        drawing = drawn(ratios.PLOT, both)
+        assert drawing is not None
+        assert "left out" in drawing.caption
+        assert not points(drawing, "c")
+
+    def test_a_model_is_not_put_beside_a_switch(self) -> None:
+        assert drawn(ratios.PLOT, [case("a", 1), case("b", 1, simulated=True)]) is None
+
+    def test_one_run_has_no_ratio(self) -> None:
+        assert drawn(ratios.PLOT, [case("a", 1)]) is None
+        assert drawn(ratios.PLOT, []) is None
+
+
+class TestTrend:
+    def days(self, rates: list[int], **changes: Any) -> list[CaseView]:
+        return [
+            case(f"r{day:02}", rate, started_at=f"2026-11-{day:02}T10:00:00Z", **changes)
+            for day, rate in enumerate(rates, start=1)
+        ]
+
+    def test_levels_and_the_first_run_after_a_change_are_marked(self) -> None:
+        chance = random.Random(4)
+        rates = [round(chance.gauss(m, m / 300)) for m in [1e7] * 10 + [9e6] * 6]
+        drawing = drawn(trend.PLOT, self.days(rates))
+        assert points(drawing, "runs") == [(n, rate) for n, rate in enumerate(rates, start=1)]
+        ((place, level),) = points(drawing, "worse from here on")
+        assert (place, level) == (11, pytest.approx(9e6, rel=0.01))
+        assert not points(drawing, "better from here on")
+
+    def test_runs_are_drawn_in_the_order_of_their_beginning(self) -> None:
+        cases = self.days([1000_000, 2000_000, 3000_000])
+        assert drawn(trend.PLOT, cases) == drawn(trend.PLOT, cases[::-1])
+
+    def test_a_cut_is_no_change(self) -> None:
+        first = self.days([1000_000] * 4)
+        other: dict[str, Any] = {"environment": {"machine": {"cpu_model": "EPYC"}}}
+        second = [
+            case(f"s{day}", 2000_000, started_at=f"2026-12-0{day}T10:00:00Z", **other)
+            for day in range(1, 5)
+        ]
+        drawing = drawn(trend.PLOT, [*first, *second])
+        assert drawing is not None
+        assert len([one for one in drawing.layers if one.name == "level"]) == 2
+        assert not [one for one in drawing.layers if one.look in (Look.GOOD, Look.BAD)]
+
+    def test_two_runs_are_no_trend(self) -> None:
+        assert drawn(trend.PLOT, self.days([1, 2])) is None
+
+    def test_a_model_says_so(self) -> None:
+        drawing = drawn(trend.PLOT, self.days([1, 2, 3], simulated=True))
+        assert drawing is not None
+        assert drawing.simulated
