@@ -63,7 +63,9 @@ def caption(all_evidence: Iterable[Evidence], *more: str) -> str:
         words.append(f"{_counted(trials, 'trial')}{_lengths(shown)}")
     sentences = [f"n = {', '.join(words)}."]
     if any(one.simulated for one in shown):
-        sentences.append("SIMULATED: these numbers come from a model.")
+        every_one = all(one.simulated for one in shown)
+        which = "these numbers come" if every_one else "what is hatched and called so comes"
+        sentences.append(f"SIMULATED: {which} from a model.")
     reasons = [one.left_out for one in every if one.left_out]
     for reason in dict.fromkeys(reasons):
         sentences.append(f"Left out: {_counted(reasons.count(reason), 'case')} ({reason}).")

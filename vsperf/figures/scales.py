@@ -19,6 +19,8 @@ ZERO_BELOW = 0.6
 MARGIN = 0.04
 HEADROOM = 0.06
 FEW_DECADES = 3
+NARROW = 0.6
+"""Decades of a logarithmic axis below which 1, 2 and 5 are too far apart for its ticks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,10 @@ class Placing:
     def _decades(self) -> Iterator[tuple[float, str]]:
         if self.axis.scale is Scale.LOG_ZERO:
             yield self.zero, "0"
+        if self.axis.scale is Scale.LOG and self.high - self.low < NARROW:
+            for number in _round_numbers(10**self.low, 10**self.high):
+                yield math.log10(number), f"{number:g}"
+            return
         first = math.ceil(self.low + (ZERO_BELOW if self.axis.scale is Scale.LOG_ZERO else 0))
         decades = range(first - 1, math.floor(self.high) + 1)
         step = max(1, len(decades) // 8)

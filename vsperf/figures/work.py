@@ -137,17 +137,21 @@ def draw_caches(samples: Sequence[Work], options: Options) -> Drawing | None:
     names = list(dict.fromkeys(name for one in shown for name, _ in one.shares))
     several = len({dict(one.traits)["run"] for one in shown}) > 1
     ticks = tuple(Tick(place, _name(one, several)) for place, one in enumerate(shown))
-    simulated = all(one.evidence.simulated for one in shown)
     more = len(known) - MOST
     layers = tuple(
         Bars(
             name,
-            tuple(Point(place, dict(one.shares).get(name, 0.0)) for place, one in enumerate(shown)),
+            tuple(
+                Point(place, dict(one.shares).get(name, 0.0))
+                for place, one in enumerate(shown)
+                if one.evidence.simulated is simulated
+            ),
             simulated=simulated,
             color=number,
             stacked=True,
         )
         for number, name in enumerate(names)
+        for simulated in sorted({one.evidence.simulated for one in shown})
     )
     return Drawing(
         title="Which cache of the switch knew the frames",

@@ -49,6 +49,11 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(name.removesuffix(".yaml") for name in found if name.endswith(".yaml")))
 
 
+def sources() -> dict[str, str]:
+    """Return where each published table comes from."""
+    return {name: str(_content(name)["source"]) for name in names()}
+
+
 def beside(tables: Sequence[str], plot: str) -> Published:
     """Return what these published tables hold for a plot; nothing where they hold none."""
     series: list[tuple[str, tuple[Point, ...]]] = []
