@@ -28,8 +28,9 @@ SVG = "{http://www.w3.org/2000/svg}"
 @pytest.fixture(scope="module")
 def every() -> dict[str, Drawing]:
     """One drawing of each plot."""
-    found = drawings(all_cases(simulated=True, name=HOSTILE), options=BESIDE)
-    return dict(found)
+    pair = drawings(one for one in all_cases() if "b2b" in one.run)  # all that can be compared
+    mixed = drawings(all_cases(simulated=True, name=HOSTILE), options=BESIDE)
+    return {**dict(pair), **dict(mixed)}
 
 
 def words(svg: str) -> str:

@@ -74,10 +74,11 @@ def draw(cases: Sequence[Found], options: Options) -> Drawing | None:
     if not every:
         return None
     more = len(every) - MOST
+    drawn = {one.key for one in every[:MOST]}
     return Drawing(
         title="Results over all runs, and where they changed",
         caption=caption(
-            [one.evidence for one in cases],
+            [one.evidence for one in cases if one.series in drawn],
             "Points are medians of repeats, and lines their levels, found by jumpavg. Where a line "
             "is broken, other settings or another machine are measured from then on.",
             f"{more} more cases are not drawn." if more > 0 else "",
