@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import binascii
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import TYPE_CHECKING, Any, overload
 
 from vsperf.errors import StoreError
@@ -71,8 +72,8 @@ def percentiles_ns(encoded: str | None, percentiles: Iterable[float]) -> dict[fl
     if encoded is None:
         return None
     wanted = list(percentiles)
-    found = _read(encoded).get_percentile_to_value_dict(wanted)  # in one go through the counts
-    return {percentile: int(found[percentile]) for percentile in wanted}
+    found = _walk(_read(encoded), sorted(set(wanted)))
+    return {percentile: found[percentile] for percentile in wanted}
 
 
 @overload
@@ -100,17 +101,41 @@ def summary(encoded: str | None) -> LatencySummary | None:
     )
 
 
-def _mean_ns(histogram: Any) -> float:
-    """Return the mean, each latency taken as the middle of its range, as HdrHistogram does.
+def _filled(histogram: Any) -> Iterator[tuple[int, int]]:
+    """Yield place and count of each range of latencies that there are.
 
-    The library walks through every range there could be for it, which takes a fifth of a second.
+    The library walks through every range there could be, which takes a fifth of a second.
     """
+    counts = histogram.counts[:]
+    for index in compress(range(len(counts)), counts):
+        yield index, counts[index]
+
+
+def _walk(histogram: Any, percentiles: Sequence[float]) -> dict[float, int]:
+    """Return what each percentile is, the least one first, as HdrHistogram does."""
+    found: dict[float, int] = {}
+    left = list(reversed(percentiles))
     total = 0
-    for index, count in enumerate(histogram.counts[:]):
-        if count:
-            least = histogram.get_value_from_index(index)
-            width = histogram.get_value_from_index(index + 1) - least
-            total += count * (least + (width >> 1))
+    for index, count in _filled(histogram):
+        total += count
+        while left and total >= histogram.get_target_count_at_percentile(left[-1]):
+            value = histogram.get_value_from_index(index)
+            percentile = left.pop()
+            found[percentile] = int(histogram.get_highest_equivalent_value(value))
+            if not percentile:
+                found[percentile] = int(value)
+        if not left:
+            break
+    return found
+
+
+def _mean_ns(histogram: Any) -> float:
+    """Return the mean, each latency taken as the middle of its range, as HdrHistogram does."""
+    total = 0
+    for index, count in _filled(histogram):
+        least = histogram.get_value_from_index(index)
+        width = histogram.get_value_from_index(index + 1) - least
+        total += count * (least + (width >> 1))
     counted = int(histogram.get_total_count())
     return float(total) / counted if counted else 0.0
 
