@@ -114,13 +114,13 @@ def _filled(histogram: Any) -> Iterator[tuple[int, int]]:
 def _walk(histogram: Any, percentiles: Sequence[float]) -> dict[float, int]:
     """Return what each percentile is, the least one first, as HdrHistogram does."""
     found: dict[float, int] = {}
-    left = list(reversed(percentiles))
+    left = [(histogram.get_target_count_at_percentile(one), one) for one in reversed(percentiles)]
     total = 0
     for index, count in _filled(histogram):
         total += count
-        while left and total >= histogram.get_target_count_at_percentile(left[-1]):
+        while left and total >= left[-1][0]:
             value = histogram.get_value_from_index(index)
-            percentile = left.pop()
+            _, percentile = left.pop()
             found[percentile] = int(histogram.get_highest_equivalent_value(value))
             if not percentile:
                 found[percentile] = int(value)

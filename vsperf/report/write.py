@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
@@ -20,7 +21,8 @@ from vsperf.store.planned import name_of
 from vsperf.store.view import RunView, open_run
 
 MANY = 50
-"""Beyond so many cases each is told in brief, and figures are drawn of all of them only."""
+"""Beyond so many cases each is told in brief, and figures are drawn of all of them only, from what
+their records say without trials."""
 
 Progress = Callable[[int, int], None]
 
@@ -58,7 +60,7 @@ def _write(
                 row = CaseRow.of(case.planned, case.record, case.trials, begun=case.attempt > 0)
                 part: CasePart = teller.tell(run, case, row, anchor_of(number, case))
                 gathered.add(case, row, part)
-                pictures.gather(case)
+                pictures.gather(replace(case, trials=()) if teller.compact else case)
                 spool.writelines(telling.generate(case=part, compact=teller.compact))
                 done += 1
                 progress(done, total)
