@@ -15,7 +15,7 @@ from vsperf.spec.loader import Loaded, Request, load
 from vsperf.spec.lookup import Folder, Library
 from vsperf.spec.modify import Modify
 from vsperf.units import CpuSet, Rate
-from vsperf.vswitches.base import Rules
+from vsperf.vswitches.base import Filters, Rules
 
 CHECKOUT = Path(__file__).parents[2]
 
@@ -41,6 +41,7 @@ class Switch(DriverSpec):
     seed: int = 1
     flows: Rules = "port"
     modify: Modify | None = None
+    filters: Filters = 0
     behaviour: Annotated[Steady | Lossy, Field(discriminator="kind")] = Steady(kind="steady")
 
 

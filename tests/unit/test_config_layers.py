@@ -275,6 +275,7 @@ def test_a_setting_follows_the_rules_of_yaml(tmp_path: Path) -> None:
         "kind": "sim",
         "seed": 7,
         "flows": "port",
+        "filters": 0,
         "behaviour": {"kind": "lossy", "probability": 0.2},
     }
 

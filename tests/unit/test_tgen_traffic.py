@@ -255,6 +255,7 @@ def test_a_result_that_lacks_a_counter_is_no_result() -> None:
             {"flows": {"vary": [{"field": "source_ip", "count": 1 << 24}], "order": "shuffled"}},
         ),
         ({"destination": "broadcast"}, {"destination_mac": "ff:ff:ff:ff:ff:ff"}),
+        ({"broadcasts": "1%"}, {"broadcast_every": 100}),
     ],
 )  # fmt: skip
 def test_headers_and_flows_are_what_tgen_calls_them(

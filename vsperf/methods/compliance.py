@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 from vsperf.record.flags import Flag, Severity, worst
 from vsperf.record.limit import Limit
@@ -23,6 +24,12 @@ from vsperf.units import NANOSECONDS, Duration, Ratio
 
 ETHERNET_SIZES = (64, 128, 256, 512, 1024, 1280, 1518)
 """RFC 2544 section 9.1 [B]."""
+USUAL_BROADCASTS = Ratio(Fraction(1, 100))
+"""RFC 2544 section 11.1."""
+USUAL_FILTERS = (1, 24)
+"""RFC 2544 section 11.4: before the rule that permits the frames."""
+BLIND = ("port", "learn")
+"""Rules that let any frame pass."""
 FULL_NS = 60 * NANOSECONDS
 """RFC 2544 section 24: least duration of the trials that decide."""
 
@@ -109,6 +116,24 @@ def _other_frames(traffic: TrafficProfile) -> Iterator[str]:
         yield "frames of a capture file, not the test frames (section 8)"
 
 
+def _modifiers(case: CaseSpec) -> Iterator[str]:
+    """Yield the modifiers of RFC 2544 that a case is measured with; each is a test beside others.
+
+    Of 25 filters the last one permits the frames, and so is no filter of ours but the rule itself.
+    """
+    share = case.traffic.broadcasts
+    if share.value:
+        usual = "" if share == USUAL_BROADCASTS else f" instead of {USUAL_BROADCASTS}"
+        yield f"with a modifier: {share}{usual} of the frames are broadcast (section 11.1)"
+    if case.filters:
+        usual = "" if case.filters in USUAL_FILTERS else " instead of 1 or 24"
+        rules = f"{case.filters} filter{'s' if case.filters > 1 else ''}{usual}"
+        blind = getattr(case.vswitch, "flows", None) in BLIND
+        which = ", which looks at no address" if blind else ""
+        permits = f"the rule that permits the frames{which}"
+        yield f"with a modifier: {rules} before {permits} (section 11.4)"
+
+
 def evidence(found: Findings, case: CaseSpec, sister_sizes: Sequence[int]) -> None:
     """Add what RFC 2544 asks for around the trials and between the cases."""
     sizes = {*sister_sizes, case.traffic.frame_size.bytes}
@@ -119,6 +144,7 @@ def evidence(found: Findings, case: CaseSpec, sister_sizes: Sequence[int]) -> No
     if len(sizes) < 5:
         found.weakening.append(f"{len(sizes)} of at least 5 frame sizes (section 9)")
     found.weakening += _other_frames(case.traffic)
+    found.weakening += _modifiers(case)
     if case.traffic.reverse_load < FULL:
         found.weakening.append(f"{case.traffic.reverse_load} of the load in reverse (section 14)")
     if case.traffic.direction != "both":

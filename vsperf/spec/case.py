@@ -56,6 +56,12 @@ class CaseSpec(Spec):
         return asked or Modify()
 
     @property
+    def filters(self) -> int:
+        """Rules that forbid other frames; a driver that knows of none has none."""
+        count: int = getattr(self.vswitch, "filters", 0)
+        return count
+
+    @property
     def longest_bytes(self) -> int:
         """Of a frame that enters the switch or leaves it, unless it comes from a file."""
         return self.traffic.longest.bytes + max(0, self.modify.grows_bytes)

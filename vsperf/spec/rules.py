@@ -7,6 +7,7 @@ from vsperf.spec.case import CaseSpec
 from vsperf.spec.document import DRIVER_SECTIONS, EXTENDS, PRESET_HEADER, TESTCASES, Drivers
 from vsperf.spec.suggest import described, did_you_mean, listed, quoted
 from vsperf.spec.tree import Listing, Scalar, Section, find, plain
+from vsperf.spec.wiring import forks
 from vsperf.unit import Unit
 from vsperf.units import Rate
 
@@ -57,6 +58,7 @@ def case_problems(spec: CaseSpec, document: Section) -> list[Problem]:
     return [
         *_within_the_method(spec, document),
         *_modifications(spec, document),
+        *_for_everybody(spec, document),
         *_latency_goal(spec, document),
         *_beyond_the_link(spec, document),
     ]
@@ -81,6 +83,31 @@ def _modifications(spec: CaseSpec, document: Section) -> list[Problem]:
         what = f"`vswitch.modify.{one.path}` {one.what}"
         problems.append(Problem(what, node.mark.location if node else None, one.why))
     return problems
+
+
+def _for_everybody(spec: CaseSpec, document: Section) -> list[Problem]:
+    """Note frames for everybody that would not come to one end, and once."""
+    if not spec.traffic.broadcasts.value:
+        return []
+    topology = spec.topology
+    node = find(document, "traffic.broadcasts")
+    place = node.mark.location if node else None
+    if several := forks(topology):
+        what = f"`traffic.broadcasts` have no way of their own in topology {topology.name}"
+        why = (
+            f"frames from {several[0].enters} go several ways there, told apart by whom they are "
+            "for, and these are for everybody"
+        )
+        return [Problem(what, place, why, "--set topology=p2p, or --set traffic.broadcasts=0")]
+    bridge = getattr(spec.vswitch, "flows", None) == "learn"
+    if bridge and (topology.machines or len(topology.paths) > 1):
+        what = f"`traffic.broadcasts` would be multiplied in topology {topology.name}"
+        why = (
+            "a bridge (vswitch.flows=learn) sends a frame for everybody out of all its other "
+            "ports, so it would arrive several times, or go round"
+        )
+        return [Problem(what, place, why, "--set topology=p2p, or --set vswitch.flows=port")]
+    return []
 
 
 def _latency_goal(spec: CaseSpec, document: Section) -> list[Problem]:

@@ -26,7 +26,9 @@ TAG_BYTES = 4
 IPV6_BYTES = 20
 """By which the header of IPv6 is longer than that of IPv4."""
 
-FULL = Ratio(Fraction(1))
+NONE, FULL = Ratio(Fraction(0)), Ratio(Fraction(1))
+MOST_BETWEEN = 1_000_000
+"""Frames from one for everybody to the next."""
 MEAN_OF_A_MIX: Any = ""
 """Stands for a frame size that nobody wrote."""
 TUNNEL_BYTES: dict[TunnelKind, int] = {"vxlan": 50, "geneve": 50, "gre": 38, "gtpu": 36}
@@ -124,6 +126,9 @@ class TrafficProfile(Spec):
     destination: Destination = "unicast"
     """Whom frames are for: the station at the other end, all of them (`broadcast`), or a group of
     them (`multicast`), by their destination MAC address."""
+    broadcasts: Ratio = NONE
+    """Share of the frames that are for everybody, in place of the station at the other end: with
+    1% the 100th, the 200th and so on of each direction (RFC 2544, section 11.1)."""
     vlans: Annotated[tuple[VlanId, ...], Field(max_length=2)] = ()
     """Ids of up to two VLAN tags, the first one outermost; two are QinQ (IEEE 802.1ad)."""
     mpls: Annotated[tuple[MplsLabel, ...], Field(max_length=3)] = ()
@@ -180,6 +185,29 @@ class TrafficProfile(Spec):
         return self
 
     @model_validator(mode="after")
+    def _some_are_for_everybody(self) -> Self:
+        share = self.broadcasts
+        if not share.value:
+            return self
+        if share == FULL or self.destination != "unicast":
+            raise ValueError(
+                "broadcasts: are some of the frames, among others for one station; for all of them "
+                "write `destination: broadcast`"
+            )
+        if self.encapsulation is not None:
+            raise ValueError(
+                "broadcasts: frames in a tunnel go to the station at its other end, all of them"
+            )
+        if share.value.numerator != 1:
+            raise ValueError(
+                f"broadcasts: {share} is not one frame in so many; a share is such as 1% (one in "
+                "100), 2% (one in 50) or 0.1% (one in 1000)"
+            )
+        if self.broadcast_every > MOST_BETWEEN:
+            raise ValueError(f"broadcasts: {share} is less than one frame in {MOST_BETWEEN}")
+        return self
+
+    @model_validator(mode="after")
     def _a_file_is_sent_as_it_is(self) -> Self:
         if self.replay is None:
             return self
@@ -205,6 +233,11 @@ class TrafficProfile(Spec):
             what = "bursts" if self.bursts else "frames by the times of a file"
             raise ValueError(f"reverse_load: {what} come equally fast each way")
         return self
+
+    @property
+    def broadcast_every(self) -> int:
+        """One frame in so many is for everybody, the last one of them; 0 if none is."""
+        return self.broadcasts.value.denominator if self.broadcasts.value else 0
 
     @property
     def header_bytes(self) -> int:
@@ -249,7 +282,10 @@ class TrafficProfile(Spec):
         return self.bursts is None and (self.replay is None or self.replay.rhythm == "even")
 
 
-FRAME_SETTINGS = ("imix", "bursts", "vary", "flow_order", "destination", "vlans", "mpls", "layer3")
+FRAME_SETTINGS = (
+    *("imix", "bursts", "vary", "flow_order", "destination", "broadcasts", "vlans", "mpls"),
+    "layer3",
+)
 """What makes frames other than in a file."""
 
 

@@ -90,6 +90,19 @@ def passes(topology: Topology) -> tuple[Pass, ...]:
     return tuple(found)
 
 
+def forks(topology: Topology) -> tuple[Pass, ...]:
+    """Return the ways through the switch whose frames enter where others do that leave elsewhere.
+
+    Only what is in a frame tells such ways apart.
+    """
+    ways = passes(topology)
+    return tuple(
+        way
+        for way in ways
+        if any(other.enters == way.enters and other.leaves != way.leaves for other in ways)
+    )
+
+
 def _of_hop(topology: Topology, path: Path, place: int, first: int) -> list[Nic]:
     """Return the cards that one path needs in the machine at `place`."""
     machine = path[place]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
+from typing import Annotated, Any, ClassVar, Literal, Protocol, runtime_checkable
+
+from pydantic import Field
 
 from vsperf.host.cpus import Needs
 from vsperf.host.workspace import Workspace
@@ -19,6 +21,9 @@ Rules = Literal["port", "network", "l2", "l3", "l4", "learn"]
 """By what a switch is told to forward: where a frame came in; that and an IP network, for which it
 has to look into each frame; what tells the streams of the traffic apart; or, as `learn`, as a
 bridge that learns from the frames themselves behind which port each address is."""
+
+Filters = Annotated[int, Field(ge=0, le=1000)]
+"""Rules that forbid what no frame of the test is, and that come before all others."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar, Literal
 
+from pydantic import field_validator
+
 from vsperf.errors import UsageError
 from vsperf.host.binding import pci_addresses
 from vsperf.host.cpus import Needs
@@ -20,7 +22,7 @@ from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.method import GIVEN_OTHER_RULES, MADE_TO_FORGET, RESTARTED
 from vsperf.spec.modify import Modify
-from vsperf.vswitches.base import SwitchPlan
+from vsperf.vswitches.base import Filters, SwitchPlan
 
 VIRTUAL_DEVICE = "net_"
 """With this DPDK's names of virtual devices begin."""
@@ -32,6 +34,18 @@ class ExternalSpec(DriverSpec):
     kind: Literal["external"]
     modify: Modify | None = None
     """What the device was set up to change in each frame; it is looked for where frames arrive."""
+    filters: Filters = 0
+    """None: vsperf cannot put them in."""
+
+    @field_validator("filters")
+    @classmethod
+    def _filters_are_put_in_by_others(cls, filters: int) -> int:
+        if filters:
+            raise ValueError(
+                "a switch that others deploy cannot be given filters, and nobody could see whether "
+                "they are there; leave them out, or choose a switch that vsperf deploys"
+            )
+        return filters
 
 
 class RunningExternal:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from vsperf.errors import UsageError
 from vsperf.host.cpus import Needs
@@ -20,7 +20,7 @@ from vsperf.simulation.switch import ENDPOINT_KIND, SwitchModel, SwitchSettings
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
 from vsperf.units import FrameSize, LinkSpeed, Rate
-from vsperf.vswitches.base import Rules, SwitchPlan
+from vsperf.vswitches.base import Filters, Rules, SwitchPlan
 
 
 class SimulatedSwitchSpec(SwitchSettings, DriverSpec):
@@ -30,6 +30,8 @@ class SimulatedSwitchSpec(SwitchSettings, DriverSpec):
     flows: Rules = "port"
     """Rules, as other switches have them. A model looks each flow up, whatever they are; with
     `learn` it is a bridge that learns addresses, too."""
+    filters: Filters = 0
+    """None: a model looks at no rule."""
     address_table: Annotated[int, Field(ge=1)] = 8192
     """Addresses that a bridge has room for."""
     learns: Rate | None = None
@@ -41,6 +43,16 @@ class SimulatedSwitchSpec(SwitchSettings, DriverSpec):
         if self.capacity is not None and self.capacity.unit == "%":
             raise ValueError("capacity belongs to the switch and not to a line; write it as 5Mpps")
         return self
+
+    @field_validator("filters")
+    @classmethod
+    def _filters_need_rules(cls, filters: int) -> int:
+        if filters:
+            raise ValueError(
+                "a simulated switch has no rules, and its numbers would say that filters cost "
+                "nothing; choose a testbed with a real switch, such as --testbed local"
+            )
+        return filters
 
     @model_validator(mode="after")
     def _learning_needs_no_line(self) -> Self:

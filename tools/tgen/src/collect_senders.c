@@ -48,6 +48,7 @@ collect_clear_sender(struct engine *engine, struct sender *sender,
 	sender->burst = sender->paced ? request->burst : PORT_BURST;
 	sender->intended = part_share(part, request->frames[part->stream]);
 	sender->next = 0;
+	broadcast_seek(&sender->broadcast, 0);
 	sender->sent = 0;
 	sender->sent_bytes = 0;
 	sender->given_up = 0;

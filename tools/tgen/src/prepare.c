@@ -251,6 +251,7 @@ build_part(struct engine *engine, const struct stream *stream, const struct part
 		return -ENOMEM;
 	sender->shares_buffers = port->shares_buffers || sender->pool == port->receive_pool;
 	flow_plan_init(&sender->plan, &stream->flows);
+	broadcast_init(&sender->broadcast, part, stream->broadcast_every);
 	worker->sender[worker->senders++] = sender;
 	engine->patterns += stream->sizes;
 	engine->senders++;

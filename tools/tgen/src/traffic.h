@@ -118,6 +118,7 @@ struct stream {
 	char replay[TGEN_MAX_PATH]; /* a capture file to send; then there is nothing below */
 	struct headers headers;
 	struct flows flows;
+	uint32_t broadcast_every; /* one frame in so many is for everybody; 0: none is */
 	uint16_t sizes; /* 1, or the length of an IMIX pattern */
 	uint16_t size[TGEN_MAX_SIZES]; /* bytes with FCS, sent in this order */
 };

@@ -74,6 +74,8 @@ build_frame(struct sender *sender, struct rte_mbuf *buffer, const struct templat
 	if (sender->varies)
 		flow_apply(&template->edits, bytes,
 			flow_number(&sender->plan, part_frame(&sender->part, sequence)));
+	if (unlikely(broadcast_is(&sender->broadcast, sequence)))
+		broadcast_address(bytes);
 }
 
 /* Build `count` more frames behind those that are held; false when the pool is empty. */

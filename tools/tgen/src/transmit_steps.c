@@ -16,6 +16,7 @@ steps_drop_held(struct sender *sender)
 		return;
 	rte_pktmbuf_free_bulk(sender->buffer, sender->held);
 	sender->next -= sender->held;
+	broadcast_seek(&sender->broadcast, sender->next);
 	/* The next one is what the first of these was. */
 	sender->position = (sender->position + turn - sender->held % turn) % turn;
 	sender->held = 0;

@@ -126,6 +126,22 @@ read_flows(struct object *stream_object, struct flows *flows)
 	flows->count = (uint32_t)product;
 }
 
+/* How often a frame is for everybody. */
+static void
+read_broadcast(struct object *object, struct stream *stream)
+{
+	uint64_t every = 0;
+	char path[MESSAGE_PATH];
+
+	object_count(object, "broadcast_every", 1, UINT32_MAX, &every);
+	stream->broadcast_every = (uint32_t)every;
+	if (every == 0 || stream->headers.outer.kind == ENCAPSULATION_NONE)
+		return;
+	object_path(object, "broadcast_every", path);
+	problem_set(object->problem, path, "bad-value",
+		"the frames go through a tunnel, to the station at its other end");
+}
+
 /* What only all of a stream together can be right or wrong about. */
 static void
 check_stream(const struct object *object, const struct stream *stream)
@@ -164,6 +180,7 @@ read_stream(json_t *json, const char *path, uint16_t ports, struct stream *strea
 		object_count_16(&object, "workers", 1, TGEN_MAX_WORKERS, &stream->workers);
 		read_sizes(&object, stream);
 		headers_read(&object, stream);
+		read_broadcast(&object, stream);
 		read_flows(&object, &stream->flows);
 	}
 	object_end(&object);

@@ -27,6 +27,7 @@
 #include <rte_mbuf.h>
 
 #include "atomics.h"
+#include "broadcast.h"
 #include "capture.h"
 #include "details.h"
 #include "engine.h"
@@ -115,6 +116,7 @@ struct __rte_cache_aligned sender {
 	struct sender_slots *slots; /* NULL in a trial without slots */
 	/* Written by its worker from here on. */
 	uint64_t next __rte_cache_aligned; /* number of the next frame to build */
+	struct broadcast broadcast;
 	RTE_ATOMIC(uint64_t) sent; /* read while it runs */
 	uint64_t sent_bytes;
 	uint64_t given_up; /* of steps that are over */

@@ -24,7 +24,8 @@ static const char *const requests[] = {
 	"{\"id\":1,\"verb\":\"hello\"}",
 	"{\"id\":2,\"verb\":\"ports\"}",
 	"{\"id\":3,\"verb\":\"configure\",\"streams\":[{\"transmit_port\":0,\"size\":64}]}",
-	"{\"id\":3,\"verb\":\"configure\",\"streams\":[{\"transmit_port\":0,\"size\":64},"
+	"{\"id\":3,\"verb\":\"configure\",\"streams\":[{\"transmit_port\":0,\"size\":64,"
+		"\"broadcast_every\":100},"
 		"{\"transmit_port\":1,\"genome\":\"aaaddg\",\"flows\":{\"vary\":["
 		"{\"field\":\"source_ip\",\"count\":4096},{\"field\":\"source_port\",\"count\":9,"
 		"\"step\":3}],\"order\":\"shuffled\",\"seed\":1}}]}",

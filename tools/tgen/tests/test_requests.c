@@ -98,6 +98,12 @@ test_an_error_says_where_it_is(void **state)
 		{ STREAM("\"size\":200,\"gre\":{},\"flows\":{\"vary\":[{\"field\":\"key\","
 			"\"count\":2}]}"), "bad-value", "streams[1].flows" },
 		{ STREAM("\"size\":64,\"layer3\":\"ipv6\""), "bad-size", "streams[1]" },
+		{ STREAM("\"size\":64,\"broadcast_every\":0"), "out-of-range",
+			"streams[1].broadcast_every" },
+		{ STREAM("\"size\":128,\"vxlan\":{\"vni\":1},\"broadcast_every\":100"),
+			"bad-value", "streams[1].broadcast_every" },
+		{ STREAM("\"replay\":\"/x.pcap\",\"broadcast_every\":100"), "unknown-key",
+			"streams[1].broadcast_every" },
 		{ STREAM("\"replay\":\"x.pcap\""), "bad-value", "streams[1].replay" },
 		{ STREAM("\"replay\":7"), "wrong-type", "streams[1].replay" },
 		{ STREAM("\"replay\":\"/x.pcap\",\"size\":64"), "unknown-key",
@@ -207,6 +213,10 @@ test_all_of_a_tunnel_can_be_said(void **state)
 	assert_int_equal(outer->vlans, 2);
 	assert_int_equal(outer->vlan[1], 1 << 13 | 8);
 	assert_int_equal(stream->flows.count, 9);
+	assert_int_equal(stream->broadcast_every, 0);
+	result_of(talk, "{\"id\":1,\"verb\":\"configure\",\"streams\":[{\"size\":64,"
+		"\"broadcast_every\":4294967295}]}");
+	assert_int_equal(stream->broadcast_every, UINT32_MAX);
 	result_of(talk, "{\"id\":1,\"verb\":\"configure\",\"streams\":[{\"size\":200,"
 		"\"gre\":{\"carries\":\"ethernet\"}}]}");
 	assert_int_equal(outer->kind, ENCAPSULATION_GRE);

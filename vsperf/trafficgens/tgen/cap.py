@@ -13,7 +13,7 @@ from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, stalls, tri
 from vsperf.trafficgens.tgen.client import Answer
 from vsperf.trafficgens.tgen.command import Options
 from vsperf.trafficgens.tgen.loop import Loop, arrived_fps, loop, nothing_came
-from vsperf.trafficgens.tgen.traffic import flow_keys, frames_of, workers_of
+from vsperf.trafficgens.tgen.traffic import flow_keys, for_everybody, frames_of, workers_of
 
 FLAT_OUT = Sending(duration_ns=500_000_000, latency=False)
 ATTEMPTS = 2
@@ -34,7 +34,12 @@ def measure_cap(
 ) -> int:
     """Return the frames per second and direction that came back, sending flat out."""
     profile = case.traffic
-    more = {**frames_of(profile), **flow_keys(profile), **workers_of(senders)}
+    more = {
+        **frames_of(profile),
+        **for_everybody(profile),
+        **flow_keys(profile),
+        **workers_of(senders),
+    }
     if profile.replay is not None:
         more = {"replay": profile.replay.file}
     stream = Stream(more=more)

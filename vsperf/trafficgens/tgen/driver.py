@@ -262,7 +262,9 @@ def _shown(traffic: TrafficProfile) -> str:
         return f"the frames of {traffic.replay.file}, rhythm {traffic.replay.rhythm}"
     bursts = traffic.bursts
     rhythm = f", in bursts of {bursts.frames} and gaps of {bursts.gap}" if bursts else ""
-    return f"{traffic.size_label} frames, {traffic.flows} flows per direction{rhythm}"
+    every = traffic.broadcast_every
+    some = f", one frame in {every} for everybody" if every else ""
+    return f"{traffic.size_label} frames, {traffic.flows} flows per direction{some}{rhythm}"
 
 
 def senders(case: CaseSpec, options: Options) -> int:

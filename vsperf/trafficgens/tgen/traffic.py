@@ -60,6 +60,7 @@ def streams(
             "receive_port": way.receive,
             **frames_of(profile),
             **addressed(profile, way),
+            **for_everybody(profile),
             **flow_keys(profile, lanes_of(way.lanes, dispatch, profile)),
             **workers_of(senders),
         }
@@ -103,6 +104,11 @@ def addressed(profile: TrafficProfile, way: Way) -> dict[str, Any]:
             fix="choose a topology without parallel paths, or --set traffic.destination=unicast",
         )
     return {"destination_mac": group_mac(profile.destination, way.receive)}
+
+
+def for_everybody(profile: TrafficProfile) -> dict[str, Any]:
+    """Return the key of a stream of which some frames are for everybody."""
+    return {"broadcast_every": profile.broadcast_every} if profile.broadcast_every else {}
 
 
 def replayed(replay: Replay, way: Way) -> dict[str, Any]:

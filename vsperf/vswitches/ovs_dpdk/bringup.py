@@ -6,7 +6,6 @@ come when the ports have their numbers. Each step is looked at before the next o
 
 from __future__ import annotations
 
-import re
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -24,12 +23,13 @@ from vsperf.vswitches.ovs_dpdk import layout
 from vsperf.vswitches.ovs_dpdk.control import ask
 from vsperf.vswitches.ovs_dpdk.database import Database, Interface, connected
 from vsperf.vswitches.ovs_dpdk.diagnosis import not_started, port_problems
-from vsperf.vswitches.ovs_dpdk.parse import thread_statistics
+from vsperf.vswitches.ovs_dpdk.parse import Matched, matched, thread_statistics
 from vsperf.vswitches.ovs_dpdk.plan import Design
 from vsperf.vswitches.ovs_dpdk.programs import Programs
-from vsperf.vswitches.ovs_dpdk.rules import idle_rules, rules
+from vsperf.vswitches.ovs_dpdk.rules import rules
 from vsperf.vswitches.ovs_dpdk.running import DATABASE, SWITCH, RunningOvs
 from vsperf.vswitches.ovs_dpdk.settings import PMD_ROLE
+from vsperf.vswitches.ovs_dpdk.unmatched import idle_rules
 
 DAEMON_S = 10.0
 """Patience with a daemon that starts."""
@@ -153,6 +153,7 @@ def instance(design: Design, programs: Programs, workspace: Workspace) -> Iterat
             read_interfaces=made.interfaces,
             read_custom=lambda: made.run(design.port_statistics(programs), DAEMON_S),
             read_refused=lambda: _refused(made),
+            read_filters=lambda: _filters(made),
             write_rules=lambda count: _change_rules(made, count),
             look=made.look,
             learns=design.spec.flows == "learn",
@@ -255,6 +256,13 @@ def _refused(made: Instance) -> dict[str, int]:
     return {name: count for name, count in found.items() if count is not None}
 
 
+def _filters(made: Instance) -> Matched | None:
+    """Return how many filters there are and what they dropped, if any were asked for."""
+    if not made.design.spec.filters:
+        return None
+    return matched(made.run(made.design.count_filters(made.programs), RULES_S))
+
+
 def _filled_ports(made: Instance) -> tuple[layout.SwitchPort, ...]:
     return tuple(layout.filled(port, made.workspace.fill) for port in made.design.ports)
 
@@ -269,7 +277,7 @@ def _install_rules(made: Instance) -> None:
         ):
             file.write(f"{rule}\n")
     made.run(made.design.install_rules(made.programs), RULES_S)
-    found = counted_rules(made.run(made.design.count_rules(made.programs), RULES_S))
+    found = matched(made.run(made.design.count_rules(made.programs), RULES_S)).rules
     if found != count:
         raise ComponentError(f"the switch has {found} rules, and {count} were put in")
     if made.design.spec.flows == "learn":
@@ -284,9 +292,3 @@ def _change_rules(made: Instance, count: int) -> None:
     with made.path(layout.IDLE_RULES_FILE).open("w") as file:
         file.writelines(f"{rule}\n" for rule in idle_rules(count))
     made.run(made.design.add_idle_rules(made.programs), RULES_S)
-
-
-def counted_rules(text: str) -> int | None:
-    """Read the number of rules from `dump-aggregate`."""
-    found = re.search(r"flow_count=(\d+)", text)
-    return int(found[1]) if found else None

@@ -23,6 +23,7 @@ ADDRESSES = {
     "expired": "expired MAC entries",
 }
 """Our names, and how those of the daemon end."""
+RULES = re.compile(r"packet_count=(?P<frames>\d+).*flow_count=(?P<rules>\d+)")
 COVERAGE = re.compile(r"^(?P<name>\w+)\s.*total: (?P<total>\d+)\s*$", re.M)
 
 
@@ -67,6 +68,20 @@ class Queue:
     enabled: bool | None
     usage_percent: int | None
     """Share of the thread's time; None as long as it is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """Rules, and what they matched, over all of them."""
+
+    rules: int | None
+    frames: int | None
+
+
+def matched(text: str) -> Matched:
+    """Read `dump-aggregate`."""
+    found = RULES.search(text)
+    return Matched(int(found["rules"]), int(found["frames"])) if found else Matched(None, None)
 
 
 def port_statistics(text: str) -> tuple[PortStatistics, ...]:

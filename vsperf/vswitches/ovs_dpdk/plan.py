@@ -13,14 +13,10 @@ from vsperf.vswitches.ovs_dpdk import layout
 from vsperf.vswitches.ovs_dpdk.layout import SwitchPort
 from vsperf.vswitches.ovs_dpdk.memory import memory_mb
 from vsperf.vswitches.ovs_dpdk.programs import Programs
-from vsperf.vswitches.ovs_dpdk.rules import (
-    IDLE_COOKIE,
-    rule_count,
-    shown_rules,
-    tags_to_see,
-)
+from vsperf.vswitches.ovs_dpdk.rules import rule_count, shown_rules, tags_to_see
 from vsperf.vswitches.ovs_dpdk.settings import PMD_ROLE, other_config
 from vsperf.vswitches.ovs_dpdk.spec import OvsDpdkSpec
+from vsperf.vswitches.ovs_dpdk.unmatched import FILTER_COOKIE, IDLE_COOKIE
 
 QUIET = ("-vsyslog:off", "-vconsole:info")
 """The log goes to standard error, which is kept in the folder of the run, and not to the system."""
@@ -116,6 +112,10 @@ class Design:
         """Return the command that says how many rules there are."""
         return (*self.openflow(programs), "dump-aggregate", f"unix:{layout.OPENFLOW_SOCKET}")
 
+    def count_filters(self, programs: Programs) -> tuple[str, ...]:
+        """Return the command that says how many filters there are, and how many frames met one."""
+        return (*self.count_rules(programs), f"cookie={FILTER_COOKIE}/-1")
+
     def port_statistics(self, programs: Programs) -> tuple[str, ...]:
         """Return the command that prints what OpenFlow knows of the ports."""
         bridge = f"unix:{layout.OPENFLOW_SOCKET}"
@@ -150,7 +150,8 @@ def switch_plan(design: Design, programs: Programs) -> SwitchPlan:
             ),
         ),
         _step(
-            "put the rules in at once, in place of all others, and count them",
+            f"put the rules in at once, in place of all others{_filters(design.spec)}, and count "
+            "them",
             design.install_rules(programs),
             tuple(shown_rules(design.case, design.spec, design.ports)),
         ),
@@ -177,6 +178,10 @@ def _check_affinity(design: Design) -> None:
 
 def _step(action: str, argv: tuple[str, ...] | None = None, lines: tuple[str, ...] = ()) -> Step:
     return Step(component="vswitch", action=action, argv=argv, lines=lines)
+
+
+def _filters(spec: OvsDpdkSpec) -> str:
+    return f", {spec.filters} of them filters that no test frame meets" if spec.filters else ""
 
 
 def _port_line(port: SwitchPort) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import islice
 
 from vsperf.errors import UsageError
@@ -20,13 +20,12 @@ from vsperf.spec.flows import (
 )
 from vsperf.spec.modify import Modify
 from vsperf.spec.traffic import Encapsulation, Layer3, TrafficProfile
-from vsperf.spec.wiring import Pass, passes
+from vsperf.spec.wiring import Pass, forks, passes
 from vsperf.vswitches.ovs_dpdk.layout import SwitchPort
 from vsperf.vswitches.ovs_dpdk.spec import OvsDpdkSpec
+from vsperf.vswitches.ovs_dpdk.unmatched import check_filters, filter_rules
 
 PRIORITY = 10
-IDLE_COOKIE = "0x1d1e"
-"""Tells rules that nothing matches from the others."""
 SHOWN = 8
 """Rules that a plan lists one by one."""
 MOST_RULES = 2_097_152
@@ -52,33 +51,24 @@ def rules(case: CaseSpec, spec: OvsDpdkSpec, ports: tuple[SwitchPort, ...]) -> I
     """Yield every rule, in the words of ovs-ofctl."""
     _check(case, spec)
     numbers = {port.place: port.number for port in ports}
-    ways = passes(case.topology)
-    for way in ways:
+    forked = forks(case.topology)
+    for way in passes(case.topology):
         head = f"priority={PRIORITY},in_port={numbers[way.enters]}"
         changes = actions(spec.modify, case.traffic) if spec.modify and way.ends else ()
         onward = "NORMAL" if spec.flows == "learn" else f"output:{numbers[way.leaves]}"
         tail = ",".join((*changes, onward))
-        for match in _matches(case, spec, way, forks=_forks(way, ways)):
+        for match in _matches(case, spec, way, forked=way in forked):
             needed = _needed(spec.modify, case.traffic, match) if changes else ()
             yield ",".join((head, *needed, *((match,) if match else ()), f"actions={tail}"))
-
-
-def idle_rules(count: int) -> Iterator[str]:
-    """Yield rules that no frame of a test matches, in a network for documentation (RFC 5737).
-
-    They stand above the others, as rules of a new tenant would.
-    """
-    for number in range(count):
-        address = f"203.0.113.{number % 256}"
-        port = f"udp,nw_src={address},tp_src={number // 256 % 65536}"
-        yield f"cookie={IDLE_COOKIE},priority={PRIORITY + 1},{port},actions=drop"
+    yield from filter_rules(case.traffic, spec.filters)
 
 
 def rule_count(case: CaseSpec, spec: OvsDpdkSpec) -> int:
     """Return how many rules there are, without making them."""
     apart = case.traffic.vary in TOLD_APART.get(spec.flows, ())
     flows = int(case.traffic.flows) if apart else 1
-    return sum(flows if _from_link(case, way) else 1 for way in passes(case.topology))
+    ways = passes(case.topology)
+    return sum(flows if _from_link(case, way) else 1 for way in ways) + spec.filters
 
 
 def shown_rules(case: CaseSpec, spec: OvsDpdkSpec, ports: tuple[SwitchPort, ...]) -> list[str]:
@@ -88,22 +78,17 @@ def shown_rules(case: CaseSpec, spec: OvsDpdkSpec, ports: tuple[SwitchPort, ...]
     return first if count <= SHOWN else [*first, f"… and {count - SHOWN} more"]
 
 
-def _forks(way: Pass, ways: Sequence[Pass]) -> bool:
-    """Whether frames that enter where `way` does leave by more than one port."""
-    return any(other.enters == way.enters and other.leaves != way.leaves for other in ways)
-
-
 def _from_link(case: CaseSpec, way: Pass) -> bool:
     """Whether frames come from outside, where they are as the generator made them."""
     return way.enters in case.topology.links
 
 
-def _matches(case: CaseSpec, spec: OvsDpdkSpec, way: Pass, *, forks: bool) -> Iterator[str]:
+def _matches(case: CaseSpec, spec: OvsDpdkSpec, way: Pass, *, forked: bool) -> Iterator[str]:
     """Yield what tells the frames of one way from others that enter by the same port.
 
     Only rules at links look for single streams: a machine may have rewritten their addresses.
     """
-    if forks:
+    if forked:
         yield _lane(case, spec, way)
     elif spec.flows == "network":
         yield _network(case.traffic)
@@ -201,7 +186,7 @@ def _needed(modify: Modify | None, traffic: TrafficProfile, match: str) -> tuple
 
 def tags_to_see(case: CaseSpec, spec: OvsDpdkSpec) -> int:
     """Return how many VLAN tags the switch has to look behind, or at."""
-    if spec.flows == "port" and not case.modify.anything:
+    if spec.flows == "port" and not case.modify.anything and not spec.filters:
         return 0
     return max(len(case.traffic.outer_vlans), len(case.modify.tags_of(case.traffic)))
 
@@ -256,6 +241,16 @@ def _check_labels(traffic: TrafficProfile, spec: OvsDpdkSpec, *, forked: bool) -
         )
 
 
+def _check_everybody(case: CaseSpec, spec: OvsDpdkSpec) -> None:
+    """Refuse rules that only frames for one station match."""
+    if case.traffic.broadcasts.value and spec.flows == "l2":
+        raise UsageError(
+            "vswitch.flows=l2 asks for rules by whom frames are for, and some are for everybody",
+            why="no rule would match these, and all of them would be dropped",
+            fix="--set vswitch.flows=port, or learn, or --set traffic.broadcasts=0",
+        )
+
+
 def _check_bridge(case: CaseSpec) -> None:
     """Refuse a bridge that frames would go round in."""
     if case.topology.machines or len(case.topology.paths) > 1:
@@ -268,8 +263,7 @@ def _check_bridge(case: CaseSpec) -> None:
 
 
 def _check(case: CaseSpec, spec: OvsDpdkSpec) -> None:
-    ways, flows = passes(case.topology), int(case.traffic.flows)
-    forked = [way for way in ways if _forks(way, ways)]
+    forked, flows = forks(case.topology), int(case.traffic.flows)
     if spec.flows == "learn":
         _check_bridge(case)
     if case.traffic.encapsulation is not None:
@@ -284,6 +278,8 @@ def _check(case: CaseSpec, spec: OvsDpdkSpec) -> None:
             fix="--set vswitch.flows=port, or network",
         )
     _check_labels(case.traffic, spec, forked=bool(forked))
+    _check_everybody(case, spec)
+    check_filters(case.traffic, spec.filters)
     if spec.flows in TOLD_APART and counts(case.traffic) is None:
         raise UsageError(
             f"there are no rules for exactly {flows} flows",

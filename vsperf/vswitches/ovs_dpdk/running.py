@@ -45,6 +45,8 @@ class RunningOvs:
     """Ends the daemon, kindly or by SIGKILL, and starts it anew on the same database."""
     read_refused: Callable[[], Mapping[str, int]] = dict
     """Asks the kernel how many frames were dropped because a tap was full, by port."""
+    read_filters: Callable[[], parse.Matched | None] = lambda: None
+    """Asks how many filters there are and how many frames met one, by a process of its own."""
     write_rules: Callable[[int], None] = lambda count: None
     """Adds rules that nothing matches, or takes them out, by a process of its own."""
     look: Callable[[], None] = lambda: None
@@ -83,6 +85,7 @@ class RunningOvs:
         Frame counters are exact at once. Those of drops inside the datapath, which come from
         `coverage/show`, are handed in by each polling thread once a second.
         """
+        self._look_at_filters()
         counters = switch_counters(
             self.ports,
             parse.port_statistics(self._ask("dpctl/show", "-s")),
@@ -95,6 +98,17 @@ class RunningOvs:
             return counters
         addresses = parse.addresses(self._ask("fdb/stats-show", BRIDGE))
         return counters.model_copy(update={"addresses": addresses})
+
+    def _look_at_filters(self) -> None:
+        """See that no frame met a filter: those of the test have other addresses."""
+        filters = self.read_filters()
+        if filters is not None and filters.frames:
+            raise ComponentError(
+                f"{filters.frames} frames met a rule of vswitch.filters",
+                why="these drop frames between addresses that no test frame has, so somebody else "
+                "sends here, too",
+                fix="keep others from the switch, or --set vswitch.filters=0",
+            )
 
     def waiting_for(self) -> tuple[str, ...]:
         """Return the ports that do not forward yet, since their other end was not taken up.
@@ -133,6 +147,7 @@ class RunningOvs:
                 for thread in parse.thread_performance(self._ask("dpif-netdev/pmd-perf-show"))
             ],
             "ports": [asdict(interface) for interface in self.read_interfaces()],
+            **({} if (filters := self.read_filters()) is None else {"filters": asdict(filters)}),
         }
 
     def restart(self, *, kill: bool) -> None:

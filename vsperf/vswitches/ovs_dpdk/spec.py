@@ -9,7 +9,7 @@ from pydantic import Field, StrictBool, model_validator
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.modify import Modify
 from vsperf.units import CpuSet
-from vsperf.vswitches.base import Rules
+from vsperf.vswitches.base import Filters, Rules
 
 Affinity = Annotated[str, Field(pattern=r"^\d{1,4}:\d{1,4}(,\d{1,4}:\d{1,4})*$")]
 SettingName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$")]
@@ -63,6 +63,9 @@ class OvsDpdkSpec(DriverSpec):
     or by those and the UDP ports; or `learn`: a bridge that learns addresses (action NORMAL)."""
     modify: Modify | None = None
     """What the switch changes in each frame when it sends it on to the end of its way."""
+    filters: Filters = 0
+    """Rules above those that forward, each of which drops frames between two addresses that no test
+    frame has (RFC 2544, section 11.4)."""
     other_config: dict[SettingName, str] = Field(default_factory=dict)
     """More entries of other_config in the table Open_vSwitch; they win over all above."""
 

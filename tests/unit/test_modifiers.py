@@ -1,0 +1,283 @@
+"""The modifiers of RFC 2544, section 11: broadcast frames among others, and filters before rules.
+
+That real frames are sent so, and pass real filters, is shown by test_real_modifiers.py.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from config_world import CHECKOUT, DRIVERS, library, write
+from ovs_cases import PLACEMENT, ovs_case
+from pydantic import ValidationError
+from search_models import case_of, spec_of
+from simulated_cases import simulated_case, trials
+
+from vsperf.errors import ComponentError, SpecError, UsageError
+from vsperf.methods.base import method_of
+from vsperf.methods.compliance import ETHERNET_SIZES
+from vsperf.record.result import Compliance, Level, SearchResult, Standard
+from vsperf.spec.case import Case, CaseSpec
+from vsperf.spec.document import Drivers
+from vsperf.spec.flows import flows_between
+from vsperf.spec.loader import Request, load
+from vsperf.spec.traffic import TrafficProfile
+from vsperf.trafficgens.tgen.driver import TgenGenerator
+from vsperf.trafficgens.tgen.spec import TgenSpec
+from vsperf.vswitches.external import ExternalSpec
+from vsperf.vswitches.ovs_dpdk.driver import OvsDpdk
+from vsperf.vswitches.ovs_dpdk.layout import ports_of
+from vsperf.vswitches.ovs_dpdk.parse import Matched, matched
+from vsperf.vswitches.ovs_dpdk.plan import Design
+from vsperf.vswitches.ovs_dpdk.rules import rule_count, rules
+from vsperf.vswitches.ovs_dpdk.running import RunningOvs
+from vsperf.vswitches.ovs_dpdk.spec import OvsDpdkSpec
+from vsperf.vswitches.sim import SimulatedSwitchSpec
+
+PVPV = {"name": "pvpv", "paths": [["phy0", "vm1", "phy1"], ["phy0", "vm2", "phy1"]]}
+PVP = {"name": "pvp", "paths": [["phy0", "vm1", "phy1"]]}
+IPV6 = {"frame_size": "128B", "layer3": "ipv6"}
+GOLDEN = CHECKOUT / "tests" / "golden" / "ovs"
+
+
+def profile(**settings: Any) -> TrafficProfile:
+    return TrafficProfile.model_validate({"frame_size": "64B", **settings})
+
+
+def made(switch: dict[str, Any], **more: Any) -> list[str]:
+    """Return the rules of OVS."""
+    case = ovs_case(switch, **more)
+    spec = case.vswitch
+    assert isinstance(spec, OvsDpdkSpec)
+    found = list(rules(case, spec, ports_of(case, spec)))
+    assert len(found) == rule_count(case, spec)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("share", "every"),
+    [("1%", 100), ("0.01", 100), ("2%", 50), ("50%", 2), ("0.1%", 1000), ("1e-6", 10**6), ("0", 0)],
+)
+def test_a_share_of_the_frames_is_one_in_so_many(share: str, every: int) -> None:
+    assert profile(broadcasts=share).broadcast_every == every
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"broadcasts": "3%"}, "3% is not one frame in so many"),
+        ({"broadcasts": "33.3%"}, "not one frame in so many"),
+        ({"broadcasts": "100%"}, "destination: broadcast"),
+        ({"broadcasts": "1%", "destination": "broadcast"}, "destination: broadcast"),
+        ({"broadcasts": "1%", "destination": "multicast"}, "destination: broadcast"),
+        ({"broadcasts": "1e-7"}, "less than one frame in 1000000"),
+        ({"broadcasts": "1%", "replay": {"file": "/x.pcap"}}, "frames of its own"),
+        (
+            {"frame_size": 256, "broadcasts": "1%", "encapsulation": {"kind": "gre"}},
+            "at its other end",
+        ),
+    ],
+)
+def test_what_is_no_such_share_is_refused(settings: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValidationError, match=words):
+        profile(**settings)
+
+
+def test_no_modifier_is_the_same_case_as_before() -> None:
+    plain = Case(ovs_case())
+    assert Case(ovs_case({"filters": 0}, traffic={"broadcasts": "0"})).id == plain.id
+    assert Case(ovs_case({"filters": 1})).id != plain.id
+    assert Case(ovs_case(traffic={"broadcasts": "1%"})).id != plain.id
+    assert Case(simulated_case({"filters": 0})).id == Case(simulated_case()).id
+
+
+def told(folder: Path, *lines: str) -> tuple[str, str]:
+    """Return what is said of a testcase, and why."""
+    text = "\n".join(("name: mine", "traffic: {frame_size: 64, broadcasts: 1%}", *lines, ""))
+    write(folder, {"testcases/mine.yaml": text})
+    drivers: Drivers = {**DRIVERS, "vswitch": {"sim": SimulatedSwitchSpec}}
+    with pytest.raises(SpecError) as refused:
+        load(Request(("mine",), testbed="sim"), library(folder, folder), drivers)
+    (problem,) = refused.value.problems
+    assert problem.where is not None and problem.where.line == 2
+    assert problem.fix
+    return problem.what, problem.why or ""
+
+
+def test_frames_for_everybody_have_one_way_to_go(tmp_path: Path) -> None:
+    what, why = told(tmp_path, "topology: pvpv")
+    assert what == "`traffic.broadcasts` have no way of their own in topology pvpv"
+    assert "these are for everybody" in why
+
+
+@pytest.mark.parametrize("topology", ["pvp", "{name: two, paths: [[phy0, phy1], [phy2, phy3]]}"])
+def test_a_bridge_with_more_ports_would_multiply_them(topology: str, tmp_path: Path) -> None:
+    links = "testbed: {links: {phy2: {speed: 10G}, phy3: {speed: 10G}}}"
+    what, why = told(tmp_path, f"topology: {topology}", "vswitch: {flows: learn}", links)
+    assert "would be multiplied" in what
+    assert "out of all its other ports" in why
+
+
+@pytest.mark.parametrize("kind", ["port", "network", "l3", "l4"])
+def test_rules_that_look_at_no_station_let_everybodys_frames_pass(kind: str) -> None:
+    some = {"frame_size": "64B", "broadcasts": "1%"}
+    assert made({"flows": kind}, traffic=some) == made({"flows": kind})
+
+
+def test_rules_by_station_are_refused() -> None:
+    with pytest.raises(UsageError, match="some are for everybody"):
+        made({"flows": "l2"}, traffic={"frame_size": "64B", "broadcasts": "1%"})
+
+
+def test_a_model_forwards_them_like_others() -> None:
+    some = {"frame_size": "64B", "broadcasts": "1%"}
+    loads = (1_000, 7_000_000)
+    for flows in ("port", "learn"):
+        with_some = trials(simulated_case({"flows": flows}, traffic=some), *loads)
+        without = trials(simulated_case({"flows": flows}), *loads)
+        assert [one.directions for one in with_some] == [one.directions for one in without]
+
+
+def test_the_plan_says_that_some_are_for_everybody() -> None:
+    plain = ovs_case(traffic={"frame_size": "64B", "broadcasts": "1%"})
+    case = plain.model_copy(update={"generator": TgenSpec(kind="tgen")})
+    endpoints = OvsDpdk().plan(case, PLACEMENT).endpoints
+    *_, configure = TgenGenerator().plan(case, endpoints, PLACEMENT)
+    assert ", one frame in 100 for everybody, " in configure.action
+
+
+def test_filters_stand_above_the_rules_that_forward() -> None:
+    assert made({"filters": 2, "flows": "l3"}) == [
+        "priority=10,in_port=1,ip,nw_src=198.18.0.1,nw_dst=198.19.0.1,actions=output:2",
+        "priority=10,in_port=2,ip,nw_src=198.19.0.1,nw_dst=198.18.0.1,actions=output:1",
+        "cookie=0xf117e5,priority=20,ip,nw_src=198.51.100.1,nw_dst=203.0.113.1,actions=drop",
+        "cookie=0xf117e5,priority=20,ip,nw_src=198.51.100.2,nw_dst=203.0.113.2,actions=drop",
+    ]
+    assert made({"filters": 1}, traffic=IPV6)[-1] == (
+        "cookie=0xf117e5,priority=20,"
+        "ipv6,ipv6_src=2001:db8:0:1::1,ipv6_dst=2001:db8:0:2::1,actions=drop"
+    )
+
+
+@pytest.mark.parametrize("traffic", [{"frame_size": "64B"}, IPV6], ids=["ipv4", "ipv6"])
+def test_each_filter_is_another_and_none_is_of_the_traffic(traffic: dict[str, Any]) -> None:
+    found = made({"filters": 1000}, traffic={**traffic, "flows": 65_534})[2:]
+    assert len(set(found)) == 1000
+    used = {
+        address
+        for flow in flows_between(profile(**traffic, flows=65_534), 0, 1)
+        for address in (flow.source_ip, flow.destination_ip)
+    }
+    for rule in found:
+        fields = dict(part.split("=", 1) for part in rule.split(",") if "=" in part)
+        ends = {value for name, value in fields.items() if name.endswith(("_src", "_dst"))}
+        assert len(ends) == 2
+        assert not ends & used
+
+
+def test_filters_hold_for_every_pass_through_the_switch_and_are_there_once() -> None:
+    plain = made({}, topology=PVP)
+    found = made({"filters": 24}, topology=PVP)
+    assert found[: len(plain)] == plain
+    assert len(found) == len(plain) + 24
+
+
+def test_the_plan_shows_the_filters() -> None:
+    steps = OvsDpdk().plan(ovs_case({"filters": 24, "flows": "l3"}), PLACEMENT).steps
+    (step,) = [step for step in steps if "rules in at once" in step.action]
+    assert ", 24 of them filters that no test frame meets, and count them" in step.action
+    assert [line.startswith("cookie=0xf117e5") for line in step.lines] == [
+        *[False] * 2, *[True] * 6, False,
+    ]  # fmt: skip
+    assert step.lines[-1] == "… and 18 more"
+    plain = OvsDpdk().plan(ovs_case(), PLACEMENT).steps
+    assert not [step for step in plain if "filters" in step.action]
+
+
+def test_the_switch_looks_behind_two_tags_for_what_filters_ask() -> None:
+    def limit(**switch: Any) -> str | None:
+        case = ovs_case(switch, traffic={"frame_size": "128B", "vlans": [5, 6]})
+        spec = case.vswitch
+        assert isinstance(spec, OvsDpdkSpec)
+        return Design(case, spec, PLACEMENT).other_config.get("vlan-limit")
+
+    assert limit(filters=1) == "2"
+    assert limit() is None
+
+
+@pytest.mark.parametrize(
+    ("traffic", "words"),
+    [
+        ({"frame_size": "128B", "mpls": [16]}, "MPLS labels hide"),
+        ({"frame_size": "64B", "replay": {"file": "/x.pcap"}}, "frames of a file"),
+    ],
+)
+def test_frames_that_filters_cannot_be_asked_about_are_refused(
+    traffic: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(UsageError, match=words) as refused:
+        made({"filters": 1}, traffic=traffic)
+    assert refused.value.problems[0].fix
+    assert made({}, traffic=traffic)
+
+
+def test_a_switch_without_rules_has_no_filters() -> None:
+    with pytest.raises(ValidationError, match="filters cost nothing"):
+        SimulatedSwitchSpec.model_validate({"kind": "sim", "filters": 1})
+    with pytest.raises(ValidationError, match="cannot be given filters"):
+        ExternalSpec.model_validate({"kind": "external", "filters": 24})
+    for many in (-1, 1001):
+        with pytest.raises(ValidationError):
+            OvsDpdkSpec.model_validate({"kind": "ovs-dpdk", "filters": many})
+
+
+def test_what_ovs_says_of_its_filters_is_read() -> None:
+    assert matched((GOLDEN / "filters-dump-aggregate.txt").read_text()) == Matched(24, 0)
+    assert matched("nothing") == Matched(None, None)
+
+
+def rfc2544(case: CaseSpec) -> Compliance:
+    found = method_of(case).compliance(case, ETHERNET_SIZES, SearchResult())
+    return next(each for each in found if each.standard is Standard.RFC2544)
+
+
+@pytest.mark.parametrize(
+    ("traffic", "switch", "words"),
+    [
+        ({"broadcasts": "1%"}, {}, "1% of the frames are broadcast (section 11.1)"),
+        ({"broadcasts": "2%"}, {}, "2% instead of 1% of the frames are broadcast (section 11.1)"),
+        (
+            {}, {"filters": 1, "flows": "l3"},
+            "1 filter before the rule that permits the frames (section 11.4)",
+        ),
+        (
+            {}, {"filters": 24, "flows": "l3"},
+            "24 filters before the rule that permits the frames (section 11.4)",
+        ),
+        (
+            {}, {"filters": 25},
+            "25 filters instead of 1 or 24 before the rule that permits the frames, which looks "
+            "at no address (section 11.4)",
+        ),
+    ],
+)  # fmt: skip
+def test_the_compliance_with_rfc2544_names_the_modifier(
+    traffic: dict[str, Any], switch: dict[str, Any], words: str
+) -> None:
+    vswitch = OvsDpdkSpec.model_validate({"kind": "ovs-dpdk", **switch})
+    sections = {"search": spec_of("rfc2544"), "vswitch": vswitch}
+    case = case_of("rfc2544", traffic={"frame_size": "64B", **traffic}, **sections)
+    found = rfc2544(case)
+    assert f"with a modifier: {words}" in found.deviations
+    assert found.level is not Level.UNCONDITIONAL
+    plain = rfc2544(case_of("rfc2544", traffic={"frame_size": "64B"}, search=spec_of("rfc2544")))
+    assert set(found.deviations) - set(plain.deviations) == {f"with a modifier: {words}"}
+
+
+def test_a_frame_that_meets_a_filter_is_no_silent_loss() -> None:
+    running = RunningOvs.__new__(RunningOvs)
+    running.read_filters = lambda: Matched(24, 7)
+    with pytest.raises(ComponentError, match="7 frames met a rule"):
+        running.counters()
