@@ -33,7 +33,7 @@ class ExitCode(enum.IntEnum):
 
 _MEANINGS = {
     ExitCode.OK: "everything ran, and every criterion was met",
-    ExitCode.CRITERION_MISSED: "everything ran; a criterion of `expect:` was missed",
+    ExitCode.CRITERION_MISSED: "a criterion was missed: of `expect:`, or that of `--fail-above`",
     ExitCode.BAD_INPUT: "a specification, an option or an argument is wrong; nothing was started",
     ExitCode.NOT_READY: "the testbed is not ready; `vsperf doctor` says what is missing",
     ExitCode.COMPONENT_FAILED: "a component (switch, guest, generator) failed",

@@ -19,6 +19,7 @@ from vsperf.unit import Unit
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "records"
 SOAK = GOLDEN / "version-6" / "2026-11-22-phy2phy_soak-kkmu"
+LETTERS = ("aaaa", "cccc", "dddd")
 HOSTILE = "<script>alert('x')</script> $x^2$ =1+1 \x1b[31m \u202e交换机 " + "long" * 40
 
 
@@ -97,6 +98,6 @@ def all_cases(*, simulated: bool = False, name: str = "ovs-dpdk") -> list[CaseVi
     )
     cases += [throughput_case("64B", 6_000_000, spec=few, repeat=n) for n in (2, 3)]
     cases += [throughput_case("64B", 5_000_000, spec=many)]
-    runs = ("2026-11-20-b2b-aaaa", "2026-11-21-b2b-cccc")
+    runs = tuple(f"2026-11-{20 + day}-b2b-{letters}" for day, letters in enumerate(LETTERS))
     cases += [buffer_case("64B", 400_000.0 + at, run) for at, run in enumerate(runs)]
     return [*cases, *views(SOAK)]

@@ -19,7 +19,7 @@ from vsperf.store.view import CaseView
 
 def case(run: str, rate: int, *, repeat: int = 1, **changes: Any) -> CaseView:
     spec = changes.pop("spec", {})
-    one = planned(1, repeat=repeat)
+    one = planned(changes.pop("number", 1), repeat=repeat)
     one = one.model_copy(update={"spec": {**one.spec, **spec}})
     head = header(run, cases=0, **{"simulated": False, **changes})
     result = SearchResult(goals=(goal(rate, rate + rate // 100),))
@@ -61,6 +61,11 @@ class TestRatios:
 
     def test_a_model_is_not_put_beside_a_switch(self) -> None:
         assert drawn(ratios.PLOT, [case("a", 1), case("b", 1, simulated=True)]) is None
+
+    def test_a_number_that_the_first_run_lacks_is_held_against_the_next(self) -> None:
+        cases = [case("a", 9), *(case(n, rate, number=2) for n, rate in (("b", 1000), ("c", 500)))]
+        drawing = drawn(ratios.PLOT, cases)
+        assert points(drawing, "c") == [(0, pytest.approx(0.5))]
 
     def test_one_run_has_no_ratio(self) -> None:
         assert drawn(ratios.PLOT, [case("a", 1)]) is None

@@ -108,6 +108,17 @@ def test_a_dollar_is_a_dollar() -> None:
     assert "$x^2$" in words(render.svg(found["topology"]))
 
 
+def test_simulated_and_measured_lines_stand_in_one_drawing() -> None:
+    sizes = (("64B", 8_000_000), ("128B", 7_000_000))
+    cases = [throughput_case(size, fps) for size, fps in sizes]
+    cases += [
+        throughput_case(size, fps, simulated=True, run="2026-11-21-x-zzzz") for size, fps in sizes
+    ]
+    found = dict(drawings([*cases, *cases]))
+    for name in ("throughput", "latency", "cycles", "intervals", "caches"):
+        assert "(SIMULATED)" in words(render.svg(found[name]))
+
+
 def test_a_format_that_there_is_not_is_refused(tmp_path: Path, every: dict[str, Drawing]) -> None:
     with pytest.raises(UsageError, match="names no format"):
         render.save(every["throughput"], tmp_path / "x.gif")

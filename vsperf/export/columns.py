@@ -70,7 +70,9 @@ class CaseData:
         fitting = [
             trial
             for trial in self.view.trials
-            if trial.purpose is Purpose.LATENCY and trial.valid and self.latency(trial) is not None
+            if trial.purpose is Purpose.LATENCY
+            and trial.valid
+            and any(way.latency_histogram for way in trial.directions)
         ]
         return fitting[len(fitting) // 2] if fitting else None
 

@@ -160,15 +160,22 @@ def _line(canvas: Canvas, layer: Line, color: str, number: int) -> None:
     }
     if layer.markers:
         style |= {"marker": "_" if ceiling else theme.marker(number), "markersize": 5}
-    if layer.simulated and not canvas.all_simulated:
-        from matplotlib.patheffects import withTickedStroke
-
-        style["path_effects"] = [withTickedStroke(spacing=6, angle=60, length=0.5)]
+    hatched = layer.simulated and not canvas.all_simulated
     for points in _unbroken(canvas, layer.points):
         xs, ys = _placed(canvas, points)
-        canvas.axes.errorbar(
-            xs, ys, yerr=_error_bars(canvas, points), capsize=2.5, elinewidth=1, **style
-        )
+        effects = _hatching() if hatched and len(points) > 1 else None  # a point has no length
+        canvas.axes.plot(xs, ys, path_effects=effects, **style)
+        if (bars := _error_bars(canvas, points)) is not None:
+            canvas.axes.errorbar(
+                xs, ys, yerr=bars, fmt="none", ecolor=color, capsize=2.5, elinewidth=1, zorder=3
+            )
+
+
+def _hatching() -> list[Any]:
+    """Return what makes a line one of simulated numbers, where others are not."""
+    from matplotlib.patheffects import withTickedStroke
+
+    return [withTickedStroke(spacing=6, angle=60, length=0.5)]
 
 
 def _unbroken(canvas: Canvas, points: Sequence[Point]) -> Iterator[list[Point]]:

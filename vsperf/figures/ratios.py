@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from vsperf.figures.drawing import Axis, Drawing, Line, Look, Panel, Point, Points, Scale, Tick
@@ -20,7 +20,7 @@ from vsperf.unit import Unit
 
 MOST = 20
 """Numbers that one drawing has room for."""
-MOST_SIDES = 6
+MOST_SIDES = 7
 Place = tuple[str, str, Unit]
 
 
@@ -49,53 +49,66 @@ def gather(view: CaseView) -> tuple[Found, ...]:
 
 
 def draw(cases: Sequence[Found], options: Options) -> Drawing | None:
-    """Draw each number of the other runs as a share of what the first found."""
-    if len({one.simulated for one in cases}) > 1:
-        return None  # a model and reality are never put side by side
-    comparable = _comparable(cases)
-    sides = _sides(comparable)
-    names = list(sides)[: MOST_SIDES + 1]
-    if len(names) < 2:
-        return None
-    base = sides[names[0]]
-    others = {name: sides[name] for name in names[1:]}
-    places = [key for key in base if any(key in side for side in others.values())]
-    layers = []
-    for color, (name, side) in enumerate(others.items()):
-        points = [
-            point
-            for number, key in enumerate(places[:MOST])
-            if key in side and (point := _ratio(number, base[key], side[key], sides)) is not None
-        ]
-        if points:
-            simulated = cases[0].simulated
-            layers.append(Points(name, tuple(points), simulated=simulated, color=color))
+    """Draw each number as a share of what the first run found that has it.
+
+    A model and reality are never put side by side: the kind that comes first is drawn, if there is
+    something to compare.
+    """
+    kinds = dict.fromkeys(one.simulated for one in cases)
+    every = (_drawn([one for one in cases if one.simulated == kind], cases) for kind in kinds)
+    return next((drawing for drawing in every if drawing is not None), None)
+
+
+def _drawn(kind: Sequence[Found], cases: Sequence[Found]) -> Drawing | None:
+    comparable = _comparable(kind)
+    sides = dict(list(_sides(comparable).items())[:MOST_SIDES])
+    places = list(dict.fromkeys(key for side in sides.values() for key in side))
+    shared = [key for key in places if sum(key in side for side in sides.values()) > 1]
+    shown = shared[:MOST]
+    layers = list(_layers(sides, shown, simulated=any(one.simulated for one in comparable)))
     if not layers:
         return None
-    ends = tuple(Point(number, 1.0) for number in range(len(places[:MOST])))
-    ticks = tuple(Tick(n, _name(key, places)) for n, key in enumerate(places[:MOST]))
-    more = len(places) - MOST
+    ends = tuple(Point(number, 1.0) for number in range(len(shown)))
+    ticks = tuple(Tick(number, _name(key, shown)) for number, key in enumerate(shown))
+    more = len(shared) - MOST
+    first = next(iter(sides))
     return Drawing(
         title="Change from the first run, number by number",
         caption=caption(
             [one.evidence for one in comparable],
-            f"Each as a share of what {names[0]} found. Bars reach as far as the ratio can be: by "
-            "ranks of repeats where there are enough, else by the bounds of the searches, widened "
-            "by how far repeats lie apart where that is known.",
+            f"Each as a share of what the first run found, {first}. Bars reach as far as the ratio "
+            "can be: by ranks of repeats where there are enough, else by the bounds of the "
+            "searches, widened by how far repeats lie apart where that is known.",
             f"{more} more numbers are not drawn." if more > 0 else "",
-            "Cases with other frames or topologies, or of another machine, are left out."
+            "Cases of other frames, topologies, machines or kinds are left out."
             if len(comparable) < len(cases)
             else "",
         ),
         panels=(
             Panel(
                 x=Axis("case and number", "", Scale.NAMES, ticks=ticks),
-                y=Axis(f"share of {names[0]}", "%"),
+                y=Axis("share of the first run", "%"),
                 layers=(Line("no change", ends, Look.CEILING, markers=False), *layers),
             ),
         ),
-        simulated=cases[0].simulated,
+        simulated=any(one.simulated for one in comparable),
     )
+
+
+def _layers(
+    sides: dict[str, dict[Place, Sample]], shown: Sequence[Place], *, simulated: bool
+) -> Iterator[Points]:
+    """Yield the ratios of each side to the first that has the number."""
+    bases = {key: next(name for name in sides if key in sides[name]) for key in shown}
+    for color, (name, side) in enumerate(sides.items()):
+        ratios = (
+            _ratio(place, sides[bases[key]][key], side[key], sides)
+            for place, key in enumerate(shown)
+            if key in side and bases[key] != name
+        )
+        points = tuple(point for point in ratios if point is not None)
+        if points:
+            yield Points(name, points, simulated=simulated, color=color)
 
 
 def _comparable(cases: Sequence[Found]) -> list[Found]:

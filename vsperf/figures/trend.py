@@ -25,6 +25,9 @@ LEAST_RUNS = 3
 """Below, there is nothing that could be called a trend."""
 UNITS = {Unit.FPS: "fps", Unit.NANOSECONDS: "ns", Unit.RATIO: "%"}
 
+Key = tuple[str, str, bool]
+"""Label, testbed, and whether it is a model's."""
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -32,8 +35,7 @@ class Found:
 
     run: str
     began: str
-    series: tuple[str, str, bool]
-    """Label, testbed, and whether it is a model's."""
+    series: Key
     ground: str
     """What has to be the same for two numbers to have to do with each other."""
     finding: Finding
@@ -44,10 +46,12 @@ class Found:
 class Series:
     """One number of a case, the oldest run first."""
 
-    key: tuple[str, str, bool]
+    key: Key
     runs: tuple[Found, ...]
     """The last repeat of each."""
     samples: tuple[Sample, ...]
+    found: tuple[Found, ...]
+    """Every repeat of every run."""
 
 
 def gather(view: CaseView) -> tuple[Found, ...]:
@@ -71,30 +75,32 @@ def gather(view: CaseView) -> tuple[Found, ...]:
 def draw(cases: Sequence[Found], options: Options) -> Drawing | None:
     """Draw a panel for each series that is long enough."""
     every = [one for one in _series(cases) if len(one.runs) >= LEAST_RUNS]
-    if not every:
+    shown = every[:MOST]
+    if not shown:
         return None
     more = len(every) - MOST
-    drawn = {one.key for one in every[:MOST]}
     return Drawing(
         title="Results over all runs, and where they changed",
         caption=caption(
-            [one.evidence for one in cases if one.series in drawn],
+            [found.evidence for one in shown for found in one.found],
             "Points are medians of repeats, and lines their levels, found by jumpavg. Where a line "
             "is broken, other settings or another machine are measured from then on.",
             f"{more} more cases are not drawn." if more > 0 else "",
         ),
-        panels=tuple(_panel(one) for one in every[:MOST]),
-        simulated=any(one.key[2] for one in every[:MOST]),
+        panels=tuple(_panel(one) for one in shown),
+        simulated=any(one.key[2] for one in shown),
     )
 
 
 def _series(cases: Sequence[Found]) -> Iterator[Series]:
-    known: dict[tuple[str, str, bool], dict[str, list[Found]]] = {}
+    known: dict[tuple[Key, str, Unit], dict[str, list[Found]]] = {}
     for one in sorted(cases, key=lambda one: (one.began, one.run)):
-        known.setdefault(one.series, {}).setdefault(one.run, []).append(one)
-    for key, runs in known.items():
+        number = (one.series, one.finding.name, one.finding.unit)
+        known.setdefault(number, {}).setdefault(one.run, []).append(one)
+    for (key, _, _), runs in known.items():
         samples = tuple(Sample(tuple(one.finding for one in found)) for found in runs.values())
-        yield Series(key, tuple(found[-1] for found in runs.values()), samples)
+        every = tuple(one for found in runs.values() for one in found)
+        yield Series(key, tuple(found[-1] for found in runs.values()), samples, every)
 
 
 def _panel(series: Series) -> Panel:

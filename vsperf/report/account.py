@@ -27,7 +27,8 @@ def account_of(result: SearchResult, trials: Sequence[Trial]) -> Account | None:
         _stage("sent", sent, due, lost),
         _stage("arrived", arrived, due, []),
     )
-    return Account(trial.index, chosen, stages, _sums(sent, arrived, lost), _remark(trial))
+    remark = _remark(trial) if lost else ""
+    return Account(trial.index, chosen, stages, _sums(sent, arrived, lost), remark)
 
 
 def _telling(result: SearchResult, trials: Sequence[Trial]) -> tuple[Trial, str] | None:
@@ -117,6 +118,8 @@ def _dropped(trial: Trial) -> Iterator[tuple[str, int, str]]:
 
 def _sums(sent: int, arrived: int, lost: Sequence[tuple[str, int, str]]) -> str:
     """Write the account as an equation."""
+    if not lost:
+        return f"{human_count(sent)} sent = {human_count(arrived)} arrived; none is missing"
     dropped = sum(count for name, count, _ in lost if name not in (NOBODY, "unexplained"))
     rest = sum(count for name, count, _ in lost if name in (NOBODY, "unexplained"))
     named = f" + {human_count(dropped)} dropped by a named counter"

@@ -12,7 +12,7 @@ from vsperf.record.trial import Purpose
 from vsperf.report.page import Picture
 from vsperf.store.view import CaseView
 
-FIRST = ("throughput", "intervals", "latency", "search", "loss", "percentiles")
+FIRST = ("throughput", "intervals", "latency", "search", "seconds", "loss", "percentiles")
 """Names of what is looked for first; the headline chart is the first one that says something."""
 ELSEWHERE = ("topology",)
 """Plots of what a page says in words of its own."""

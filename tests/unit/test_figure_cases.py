@@ -1,0 +1,220 @@
+"""What plots draw, by their data: latency, searches, loss, scaling, work, buffers, seconds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from figure_cases import case
+from figure_world import SOAK, buffer_case, throughput_case, tried
+
+from vsperf.figures.catalog import drawings
+from vsperf.figures.drawing import (
+    Axis,
+    Bars,
+    Drawing,
+    Intervals,
+    Line,
+    Look,
+    Point,
+    Points,
+    Scale,
+    Spans,
+)
+from vsperf.figures.plot import Options
+from vsperf.figures.scales import placing
+from vsperf.record.result import SearchResult
+from vsperf.record.run import Outcome
+from vsperf.store.view import CaseView, views
+
+
+def drawn(plot: str, *cases: CaseView, beside: tuple[str, ...] = ()) -> Drawing:
+    ((_, drawing),) = drawings(cases, [plot], Options(beside=beside))
+    return drawing
+
+
+def layers(drawing: Drawing, kind: type[Any]) -> dict[str, tuple[Point, ...]]:
+    return {one.name: one.points for one in drawing.layers if isinstance(one, kind)}
+
+
+def with_flows(count: str) -> dict[str, Any]:
+    return {"traffic": {"frame_size": "64B", "flows": count}}
+
+
+def with_threads(count: int) -> dict[str, Any]:
+    return {"vswitch": {"kind": "ovs-dpdk", "pmds": count}}
+
+
+def test_latency_has_a_panel_for_each_load_and_a_line_for_each_share() -> None:
+    found = drawn("latency", throughput_case("64B", 1000), throughput_case("128B", 900))
+    assert [panel.title for panel in found.panels] == ["at 10% of ndr", "at 50% of ndr"]
+    lines = {one.name: one.points for one in found.panels[0].layers if isinstance(one, Line)}
+    assert [point.x for point in lines["min"]] == [64, 128]
+    assert lines["min"][0].y == pytest.approx(1_000, rel=0.01)
+    assert "p99.9" not in lines  # four frames say nothing of one in a thousand
+
+
+def test_panels_of_latency_share_their_axis() -> None:
+    found = drawn("latency", throughput_case("64B", 1000), throughput_case("128B", 900))
+    assert len({panel.y for panel in found.panels}) == 1
+
+
+def test_percentiles_end_where_there_are_no_frames_beyond() -> None:
+    found = drawn("percentiles", throughput_case("64B", 1000))
+    for points in layers(found, Line).values():
+        assert max(point.x for point in points) <= 0.75  # of four frames, one lies beyond
+    assert found.panels[0].x.scale is Scale.NINES
+
+
+def test_latency_against_load_begins_with_the_least() -> None:
+    points = layers(drawn("latency-load", throughput_case("64B", 1000)), Line)["max"]
+    assert [point.x for point in points] == [100, 500]
+    assert points[0].y < points[1].y
+
+
+def test_a_trace_tells_what_each_trial_came_to() -> None:
+    found = layers(drawn("search", throughput_case("64B", 1000)), Points)
+    assert found["lost more than 0.5%"] == (Point(1, 2000),)
+    assert found["no frame lost"] == (Point(2, 1000),)
+    assert found["lost up to 0.5%"] == (Point(3, 1010),)
+
+
+def test_loss_has_a_place_for_none() -> None:
+    found = drawn("loss", throughput_case("64B", 1000))
+    assert found.panels[0].y.scale is Scale.LOG_ZERO
+    assert layers(found, Points)["no frame lost"] == (Point(1000, 0.0),)
+    assert layers(found, Points)["lost more than 0.5%"] == (Point(2000, 0.4),)
+
+
+def test_intervals_are_open_where_no_load_failed() -> None:
+    found = drawn("intervals", throughput_case("64B", 1000), throughput_case("128B", 900))
+    assert layers(found, Intervals)["ndr"][0] == Point(64, 1000, 1000, 1010)
+    assert layers(found, Intervals)["pdr"][0] == Point(64, 1001, 1001, None)
+
+
+def test_flows_have_an_axis_where_they_differ() -> None:
+    few, many = (
+        throughput_case("64B", fps, spec=with_flows(n)) for n, fps in (("1", 9), ("1M", 5))
+    )
+    assert layers(drawn("flows", many, few), Line)["ovs-dpdk"] == (
+        Point(1, 9, 9, 9),
+        Point(1_000_000, 5, 5, 5),
+    )
+    assert drawings([few], ["flows"]) == []
+
+
+def test_the_ideal_is_as_much_for_each_thread_as_the_fewest_had() -> None:
+    cases = [throughput_case("64B", fps, spec=with_threads(n)) for n, fps in ((1, 500), (4, 1500))]
+    found = {one.name: one for one in drawn("workers", *cases).layers if isinstance(one, Line)}
+    assert found["ideal, ovs-dpdk"].points == (Point(1, 500), Point(4, 2000))
+    assert found["ideal, ovs-dpdk"].look is Look.CEILING
+    assert [point.y for point in found["ovs-dpdk"].points] == [500, 1500]
+
+
+def test_cycles_are_those_at_the_answer() -> None:
+    found = drawn("cycles", throughput_case("64B", 1000), throughput_case("128B", 900))
+    cycles, busy = (panel.layers[0] for panel in found.panels)
+    assert isinstance(cycles, Line)
+    assert isinstance(busy, Line)
+    assert cycles.points == (Point(64, 200), Point(128, 200))
+    assert 0.8 <= busy.points[0].y <= 0.82  # 200 of 250 cycles, less the time of draining
+
+
+def test_lookups_are_split_by_cache_and_make_a_whole() -> None:
+    found = layers(drawn("caches", throughput_case("64B", 1000)), Bars)
+    assert list(found) == ["emc", "megaflow", "upcall"]
+    assert sum(points[0].y for points in found.values()) == pytest.approx(1)
+
+
+def test_one_cache_that_knew_all_is_a_word_and_no_drawing() -> None:
+    trial = tried(1, 5, switch=None)
+    assert drawings([throughput_case("64B", 5, trials=(trial,))], ["caches", "cycles"]) == []
+
+
+def test_a_buffer_is_drawn_beside_published_ones_that_can_be_told_apart() -> None:
+    found = drawn("buffer", buffer_case("64B", 400_000.0, "2026-11-20-b2b-aaaa"), beside=BESIDE)
+    looks = {one.name: one.look for one in found.layers if isinstance(one, Bars)}
+    published = {name for name, look in looks.items() if look is Look.PUBLISHED}
+    assert published == {name for name in looks if "OPNFV" in name}
+    assert len(published) == 2
+    assert "published by others and not measured here" in found.caption
+    assert "OPNFV Pod 12" in found.caption
+
+
+BESIDE = ("plugfest_2017",)
+
+
+def test_buffers_run_by_run_are_in_the_order_of_time() -> None:
+    runs = ("2026-11-20-b2b-aaaa", "2026-11-21-b2b-cccc")
+    cases = [buffer_case("64B", 100.0 + at, run) for at, run in enumerate(runs)]
+    ((points),) = layers(drawn("buffer-runs", *cases), Line).values()
+    assert [point.y for point in points] == [100.0, 101.0]
+    assert drawings(cases[:1], ["buffer-runs"]) == []
+
+
+def test_repeats_are_shares_of_their_median() -> None:
+    cases = [throughput_case("64B", fps, repeat=n) for n, fps in enumerate((90, 100, 110), 1)]
+    (boxes,) = drawn("repeats", *cases).layers
+    assert not isinstance(boxes, Spans)
+    assert [point.y for point in boxes.points] == [0.9, 1.0, 1.1]
+
+
+def test_seconds_of_a_soak_are_rates_with_what_was_lost_as_stretches_of_time() -> None:
+    found = drawn("seconds", *views(SOAK))
+    rates = {one.name: one.points for one in found.panels[0].layers if isinstance(one, Line)}
+    assert set(rates) == {"phy0 to phy1", "phy1 to phy0"}
+    assert all(50_000 < point.y < 200_000 for points in rates.values() for point in points)
+    assert any(isinstance(one, Spans) and one.name == "frames lost" for one in found.layers)
+
+
+def test_a_topology_names_parts_cpus_and_rates() -> None:
+    found = drawn("topology", throughput_case("64B", 1_000_000)).diagram
+    assert found is not None
+    assert [node.kind for node in found.nodes] == ["generator", "generator", "switch"]
+    assert {arrow.above for arrow in found.arrows} == {"phy0, 10Gbit/s", "phy1, 10Gbit/s"}
+    assert {arrow.below for arrow in found.arrows} == {"ndr 1.000 Mfps"}
+    (soak,) = (drawing.diagram for _, drawing in drawings(views(SOAK), ["topology"]))
+    assert soak is not None
+    (switch,) = (node for node in soak.nodes if node.kind == "switch")
+    assert any(note.startswith("pmd: CPU") for note in switch.notes)
+
+
+def test_what_is_not_believed_stands_beside_nothing() -> None:
+    invalid = [throughput_case(size, 5, outcome=Outcome.INVALID) for size in ("64B", "128B")]
+    together = ["throughput", "latency", "intervals", "cycles", "caches", "flows", "repeats"]
+    assert drawings(invalid, together) == []
+
+
+def test_a_case_that_holds_nothing_is_drawn_by_none_but_its_topology() -> None:
+    for empty in (case(finished=False), case(result=SearchResult()), case(outcome=Outcome.SKIP)):
+        assert {name for name, _ in drawings([empty])} <= {"topology", "throughput"}
+
+
+@pytest.mark.parametrize(
+    ("unit", "greatest", "factor", "shown"),
+    [
+        ("fps", 14_880_952, 1e6, "Mfps"),
+        ("fps", 900, 1.0, "fps"),
+        ("ns", 2_500, 1e3, "µs"),
+        ("ns", 3e9, 1e9, "s"),
+        ("frames", 26_700, 1e3, "thousand frames"),
+        ("%", 0.4, 0.01, "%"),
+    ],
+)
+def test_units_suit_the_greatest_number(
+    unit: str, greatest: float, factor: float, shown: str
+) -> None:
+    found = placing(Axis("x", unit), [0, greatest])
+    assert (found.factor, found.unit) == (factor, shown)
+
+
+def test_nines_are_equally_far_apart() -> None:
+    found = placing(Axis("x", "", Scale.NINES), [0, 0.9999])
+    places = [found.place(share) for share in (0.9, 0.99, 0.999)]
+    assert places == pytest.approx([1, 2, 3])
+
+
+def test_a_logarithmic_axis_has_a_place_for_zero_below_all_others() -> None:
+    found = placing(Axis("loss", "%", Scale.LOG_ZERO), [0.0, 0.00002, 0.5])
+    assert found.place(0) < found.place(0.00001)
+    assert ("0" in {name for _, name in found.ticks()}) and found.low < found.place(0)
