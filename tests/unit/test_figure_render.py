@@ -95,6 +95,15 @@ def test_colours_are_those_of_the_page(every: dict[str, Drawing]) -> None:
     assert theme.INK not in svg
 
 
+def test_a_file_has_plain_colours_for_programs_that_know_no_variables(
+    every: dict[str, Drawing],
+) -> None:
+    file = render.content(every["throughput"], "svg").decode()
+    assert "var(" not in file
+    assert "currentColor" not in file
+    assert theme.SERIES[0] in file
+
+
 def test_hostile_names_are_text_and_nothing_else(every: dict[str, Drawing]) -> None:
     for drawing in every.values():
         svg = render.svg(drawing)

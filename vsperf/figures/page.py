@@ -12,14 +12,10 @@ from vsperf.figures.text import plain
 SVG = "http://www.w3.org/2000/svg"
 XLINK = "http://www.w3.org/1999/xlink"
 FONTS = "'DejaVu Sans', Verdana, 'Noto Sans', Arial, sans-serif"
-STANDALONE = (
-    "<style>svg{color:#1b1b1b;background:#fefefe}"
-    "@media (prefers-color-scheme:dark){svg{color:#e6e6e6;background:#161616}}</style>"
-)
 
 
-def element(text: str, drawing: Drawing, name: str) -> str:
-    """Return the SVG of matplotlib as an element of a page."""
+def element(text: str, drawing: Drawing, name: str, *, plainly: bool = False) -> str:
+    """Return the SVG of matplotlib as an element of a page, or with colours of its own."""
     ElementTree.register_namespace("", SVG)
     ElementTree.register_namespace("xlink", XLINK)
     root = ElementTree.fromstring(text)  # noqa: S314 - written by ourselves a moment ago
@@ -28,7 +24,7 @@ def element(text: str, drawing: Drawing, name: str) -> str:
             root.remove(child)
     for one in root.iter():
         _rename(one, name)
-        _recolor(one)
+        _recolor(one, plainly=plainly)
     width, height = (float(value) for value in root.attrib["viewBox"].split()[2:])
     root.attrib.pop("version", None)
     root.attrib |= {
@@ -50,9 +46,8 @@ def element(text: str, drawing: Drawing, name: str) -> str:
 
 
 def document(text: str) -> str:
-    """Return an SVG element as a file of its own, which follows a dark desktop."""
-    end = text.index(">") + 1
-    return f'<?xml version="1.0" encoding="utf-8"?>\n{text[:end]}{STANDALONE}{text[end:]}\n'
+    """Return an SVG element as a file of its own."""
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'
 
 
 def _rename(one: ElementTree.Element, name: str) -> None:
@@ -69,12 +64,13 @@ COLOR = re.compile(r"#[0-9a-f]{6}")
 FONT = re.compile(r"'DejaVu Sans'(, sans-serif)?")
 
 
-def _recolor(one: ElementTree.Element) -> None:
-    """Let colours be those of the page; text has the colour of the text around."""
-    style = one.attrib.get("style")
-    if style is not None:
+def _recolor(one: ElementTree.Element, *, plainly: bool) -> None:
+    """Name fonts that take the place of ours, and let colours be those of the page."""
+    style = FONT.sub(FONTS, one.attrib.get("style", ""))
+    if not plainly:
         style = COLOR.sub(lambda found: theme.VARIABLES.get(found[0], found[0]), style)
-        one.attrib["style"] = FONT.sub(FONTS, style)
-    for key in ("fill", "stroke"):
+    if style:
+        one.attrib["style"] = style
+    for key in ("fill", "stroke") if not plainly else ():
         if key in one.attrib:
             one.attrib[key] = theme.VARIABLES.get(one.attrib[key], one.attrib[key])

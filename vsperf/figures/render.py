@@ -28,7 +28,7 @@ def svg(drawing: Drawing) -> str:
     Its colours are CSS variables (`--figure-1` …) with a default, and its text has the colour of
     the text around it.
     """
-    return page.element(_painted(drawing, "svg").decode(), drawing, _salt(drawing))
+    return page.element(_painted(drawing, "svg", "none").decode(), drawing, _salt(drawing))
 
 
 def save(drawing: Drawing, path: Path) -> None:
@@ -39,7 +39,9 @@ def save(drawing: Drawing, path: Path) -> None:
 def content(drawing: Drawing, form: str) -> bytes:
     """Return a drawing as the bytes of a file."""
     if form == "svg":
-        return page.document(svg(drawing)).encode()
+        # Many programs that show pictures know no variables, so a file has plain colours.
+        text = _painted(drawing, "svg", "white").decode()
+        return page.document(page.element(text, drawing, _salt(drawing), plainly=True)).encode()
     return _painted(drawing, form)
 
 
@@ -58,7 +60,7 @@ def _salt(drawing: Drawing) -> str:
     return "f" + hashlib.sha256(repr(drawing).encode()).hexdigest()[:10]
 
 
-def _painted(drawing: Drawing, form: str) -> bytes:
+def _painted(drawing: Drawing, form: str, facecolor: str = "white") -> bytes:
     import matplotlib as mpl
 
     style: dict[Any, Any] = {**theme.STYLE, "svg.hashsalt": _salt(drawing)}
@@ -68,7 +70,6 @@ def _painted(drawing: Drawing, form: str) -> bytes:
         warnings.filterwarnings("ignore", message="Glyph .* missing", category=UserWarning)
         figure = compose(drawing)
         _canvas(figure, form)
-        facecolor = "none" if form == "svg" else "white"
         metadata = {"Date": None} if form == "svg" else {"CreationDate": None}
         figure.savefig(
             out,

@@ -23,7 +23,7 @@ SPAN: Final = "#f0e0c0"
 
 VARIABLES: Final = {
     INK: "currentColor",
-    MUTED: "var(--figure-muted, #7d7d7d)",
+    MUTED: "var(--figure-muted, color-mix(in srgb, currentColor 72%, transparent))",
     GRID: "var(--figure-grid, #8884)",
     PAPER: "var(--figure-paper, transparent)",
     HATCH: "var(--figure-hatch, #8883)",
