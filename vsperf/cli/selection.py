@@ -204,20 +204,3 @@ def _overrides() -> tuple[Callable[[F], F], ...]:
             help="One setting, such as traffic.frame_size=64B; overrides everything else.",
         ),
     )
-
-
-def results_option(command: F) -> F:
-    """Add the option that says where runs are stored."""
-    return click.option(
-        "--results",
-        type=click.Path(path_type=Path, file_okay=False),
-        envvar="VSPERF_RESULTS",
-        default=Path("results"),
-        show_default=True,
-        help="Folder of the runs; also $VSPERF_RESULTS.",
-    )(command)
-
-
-def json_option(command: F) -> F:
-    """Add the option for machine-readable output."""
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)

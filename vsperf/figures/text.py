@@ -25,14 +25,14 @@ def shortened(text: str, most: int) -> str:
 
 def width(text: str, size: float, *, bold: bool = False) -> float:
     """Return how wide text will be [pt]; other fonts of a page are narrower."""
-    return _unit_width(text, bold) * size
+    return sum(_advance(character, bold) for character in text) * size
 
 
 @functools.lru_cache(maxsize=4096)
-def _unit_width(text: str, bold: bool) -> float:
-    font = _font(bold)
-    font.set_text(text, 0.0, flags=_flags())
-    return float(font.get_width_height()[0]) / 64 / MEASURED_AT
+def _advance(character: str, bold: bool) -> float:
+    """Return how far the next character stands from the beginning of this one, at a size of 1."""
+    glyph = _font(bold).load_char(ord(character), flags=_flags())
+    return float(glyph.linearHoriAdvance) / 65536 / MEASURED_AT
 
 
 MEASURED_AT = 100.0

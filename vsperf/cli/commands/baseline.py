@@ -7,10 +7,9 @@ from pathlib import Path
 
 import click
 
-from vsperf.cli.commands.run import complete_run
 from vsperf.cli.grids import grid_table
 from vsperf.cli.output import say
-from vsperf.cli.selection import json_option, results_option
+from vsperf.cli.stored import complete_run, json_option, results_option
 from vsperf.cli.tables import console
 from vsperf.errors import ExitCode
 from vsperf.results.grid import Grid

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from vsperf.cli.output import say
-from vsperf.cli.selection import json_option, results_option
+from vsperf.cli.stored import json_option, results_option
 from vsperf.errors import ExitCode
 from vsperf.host.dead import dead_deployments
 from vsperf.host.hugepages import remainders

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import click
 
-from vsperf.cli.commands.run import complete_run
 from vsperf.cli.grids import grid_table
 from vsperf.cli.output import say
 from vsperf.cli.quantities import QuantityType
-from vsperf.cli.selection import results_option
+from vsperf.cli.stored import complete_run, results_option
 from vsperf.cli.tables import console, simulated_banner
 from vsperf.errors import ExitCode, RecordingError, UsageError
 from vsperf.results.compare_data import comparison_data

@@ -14,14 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from vsperf.cli.drawing import draw
-from vsperf.cli.selection import (
-    complete_testcase,
-    json_option,
-    load,
-    overrides_cases,
-    results_option,
-)
+from vsperf.cli.selection import complete_testcase, load, overrides_cases
 from vsperf.cli.standing_view import cpus_text, lanes_text, parts_of, plugs_of, wires_of
+from vsperf.cli.stored import json_option, results_option
 from vsperf.cli.tables import console
 from vsperf.engine.standing import Standing, plan_standing, standing
 from vsperf.errors import ExitCode

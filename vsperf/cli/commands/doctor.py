@@ -11,7 +11,8 @@ from pathlib import Path
 
 import click
 
-from vsperf.cli.selection import json_option, library, results_option
+from vsperf.cli.selection import library
+from vsperf.cli.stored import json_option, results_option
 from vsperf.errors import ExitCode
 from vsperf.host.doctor.examine import checks, examine
 from vsperf.host.doctor.finding import (

@@ -11,25 +11,18 @@ import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from vsperf.cli.output import say
-from vsperf.cli.selection import results_option
+from vsperf.cli.stored import complete_run, results_option
 from vsperf.cli.tables import console
 from vsperf.errors import ExitCode, UsageError
 from vsperf.export.base import Watch
 from vsperf.export.catalog import LIKE, format_names, load_format, shown
 from vsperf.export.files import opened, targets
-from vsperf.store.folders import run_folders
 from vsperf.store.view import CaseView, RunView, find_runs, open_run
 
 
 def complete_format(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Complete the names of formats."""
     return [name for name in format_names() if name.startswith(incomplete) and LIKE not in name]
-
-
-def complete_run(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Complete the ids of stored runs."""
-    names = [folder.name for folder in run_folders(Path(ctx.params.get("results") or "results"))]
-    return [name for name in ("latest", *names) if name.startswith(incomplete)]
 
 
 @click.command(

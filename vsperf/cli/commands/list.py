@@ -9,7 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from vsperf.cli.problems import print_problems
-from vsperf.cli.selection import hidden_text, json_option, library
+from vsperf.cli.selection import hidden_text, library
+from vsperf.cli.stored import json_option
 from vsperf.cli.tables import console
 from vsperf.errors import ExitCode
 

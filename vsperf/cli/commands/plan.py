@@ -12,14 +12,8 @@ import click
 from rich.console import Console
 
 from vsperf.cli.drawing import draw
-from vsperf.cli.selection import (
-    hidden_by,
-    hidden_text,
-    json_option,
-    load,
-    results_option,
-    selects_cases,
-)
+from vsperf.cli.selection import hidden_by, hidden_text, load, selects_cases
+from vsperf.cli.stored import json_option, results_option
 from vsperf.cli.tables import console, simulated_banner
 from vsperf.engine.baselines import with_baselines
 from vsperf.engine.run import Planned, plan_cases

@@ -15,9 +15,8 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from vsperf.cli.commands.run import complete_run
 from vsperf.cli.output import say
-from vsperf.cli.selection import json_option, results_option
+from vsperf.cli.stored import complete_run, json_option, results_option
 from vsperf.errors import ExitCode, UsageError
 from vsperf.store.view import CaseView, find_runs, views
 

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import click
 
-from vsperf.cli.commands.run import complete_run
 from vsperf.cli.reporting import tell, telling
-from vsperf.cli.selection import results_option
+from vsperf.cli.stored import complete_run, results_option
 from vsperf.errors import ExitCode, UsageError
 from vsperf.report.form import Form, form_of
 from vsperf.store.view import find_runs

@@ -12,7 +12,8 @@ from rich.text import Text
 
 from vsperf.cli.notes import OUTCOME_STYLES
 from vsperf.cli.output import say
-from vsperf.cli.selection import complete_testcase, json_option, results_option
+from vsperf.cli.selection import complete_testcase
+from vsperf.cli.stored import json_option, results_option
 from vsperf.cli.tables import console
 from vsperf.errors import ExitCode
 from vsperf.record.labels import labels_text, parse_labels

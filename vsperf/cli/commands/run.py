@@ -15,14 +15,9 @@ from vsperf.cli.output import silence_stdout
 from vsperf.cli.progress import Progress, make_progress
 from vsperf.cli.quantities import QuantityType
 from vsperf.cli.reporting import BESIDE_THE_RECORDS, wanted_form, write_after
-from vsperf.cli.selection import (
-    json_option,
-    load,
-    refuse_foreign,
-    results_option,
-    selects_cases,
-)
+from vsperf.cli.selection import load, refuse_foreign, selects_cases
 from vsperf.cli.signals import SignalWatch
+from vsperf.cli.stored import complete_run, json_option, results_option
 from vsperf.cli.tables import console
 from vsperf.engine.baselines import with_baselines
 from vsperf.engine.run import Manner, plan_cases
@@ -33,15 +28,9 @@ from vsperf.human import human_seconds
 from vsperf.plugins import Plugins
 from vsperf.record.labels import parse_labels
 from vsperf.spec.loader import Loaded, Request
-from vsperf.store.folders import RECORDS, resolve, run_folders
+from vsperf.store.folders import RECORDS, resolve
 from vsperf.store.reader import read_run
 from vsperf.units import Duration
-
-
-def complete_run(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Complete the ids of stored runs."""
-    names = [folder.name for folder in run_folders(Path(ctx.params.get("results") or "results"))]
-    return [name for name in ("latest", *names) if name.startswith(incomplete)]
 
 
 @click.command(

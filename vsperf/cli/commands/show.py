@@ -19,14 +19,8 @@ from vsperf.cli.account import account_table
 from vsperf.cli.chain_view import MEANING, chain_tables
 from vsperf.cli.progress import trial_line
 from vsperf.cli.seconds_view import write_seconds
-from vsperf.cli.selection import (
-    complete_testcase,
-    json_option,
-    library,
-    load,
-    overrides_cases,
-    results_option,
-)
+from vsperf.cli.selection import complete_testcase, library, load, overrides_cases
+from vsperf.cli.stored import json_option, results_option
 from vsperf.cli.tables import console, print_summary, simulated_banner
 from vsperf.cli.threads_view import MEANING as THREADS_MEANING
 from vsperf.cli.threads_view import threads_table

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from vsperf.cli.quantities import QuantityType
-from vsperf.cli.selection import json_option
+from vsperf.cli.stored import json_option
 from vsperf.cli.tgen_options import DURATION, SIZE, port_options, process_options, stream_options
 from vsperf.errors import UsageError
 from vsperf.quantity import decimal_text

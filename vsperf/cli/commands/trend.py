@@ -9,7 +9,8 @@ import click
 
 from vsperf.cli.grids import grid_table
 from vsperf.cli.output import say
-from vsperf.cli.selection import complete_testcase, json_option, results_option
+from vsperf.cli.selection import complete_testcase
+from vsperf.cli.stored import json_option, results_option
 from vsperf.cli.tables import console, simulated_banner
 from vsperf.errors import ExitCode
 from vsperf.record.labels import parse_labels

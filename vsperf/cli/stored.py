@@ -1,0 +1,36 @@
+"""Options of commands that look at stored runs; such a command loads nothing that makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from vsperf.store.folders import run_folders
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def complete_run(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Complete the ids of stored runs."""
+    names = [folder.name for folder in run_folders(Path(ctx.params.get("results") or "results"))]
+    return [name for name in ("latest", *names) if name.startswith(incomplete)]
+
+
+def results_option(command: F) -> F:
+    """Add the option that says where runs are stored."""
+    return click.option(
+        "--results",
+        type=click.Path(path_type=Path, file_okay=False),
+        envvar="VSPERF_RESULTS",
+        default=Path("results"),
+        show_default=True,
+        help="Folder of the runs; also $VSPERF_RESULTS.",
+    )(command)
+
+
+def json_option(command: F) -> F:
+    """Add the option for machine-readable output."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
