@@ -46,11 +46,19 @@ def encode(latencies_ns: Iterable[int]) -> str | None:
 
 def merge(encoded: Iterable[str | None]) -> str | None:
     """Return one histogram of all latencies in `encoded`; what is None adds nothing."""
-    total = _empty()
-    for text in encoded:
-        if text is not None:
-            total.add(_read(text))
-    return _text(total)
+    return _text(_sum(encoded))
+
+
+def merged_percentiles_ns(
+    encoded: Iterable[str | None], percentiles: Iterable[float]
+) -> dict[float, int] | None:
+    """Return the percentiles of all latencies in `encoded`; None if there are none."""
+    total = _sum(encoded)
+    if not total.get_total_count():
+        return None
+    wanted = list(percentiles)
+    found = _walk(total, sorted(set(wanted)))
+    return {percentile: found[percentile] for percentile in wanted}
 
 
 @overload
@@ -69,11 +77,7 @@ def percentiles_ns(
 
 def percentiles_ns(encoded: str | None, percentiles: Iterable[float]) -> dict[float, int] | None:
     """Return percentile → the latency [ns] that this share of the frames did not exceed."""
-    if encoded is None:
-        return None
-    wanted = list(percentiles)
-    found = _walk(_read(encoded), sorted(set(wanted)))
-    return {percentile: found[percentile] for percentile in wanted}
+    return None if encoded is None else merged_percentiles_ns([encoded], percentiles)
 
 
 @overload
@@ -138,6 +142,20 @@ def _mean_ns(histogram: Any) -> float:
         total += count * (least + (width >> 1))
     counted = int(histogram.get_total_count())
     return float(total) / counted if counted else 0.0
+
+
+def _sum(encoded: Iterable[str | None]) -> HdrHistogram:
+    """Return one histogram of all latencies; the first one is what the others are added to."""
+    total = None
+    for text in encoded:
+        if text is None:
+            continue
+        one = _read(text)
+        if total is None:
+            total = one
+        else:
+            total.add(one)
+    return _empty() if total is None else total
 
 
 def _empty() -> HdrHistogram:

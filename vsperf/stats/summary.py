@@ -9,7 +9,7 @@ from typing import Any
 
 from vsperf.record.figure import Curve, Figure
 from vsperf.record.flags import Severity, worst
-from vsperf.record.histogram import merge, percentiles_ns
+from vsperf.record.histogram import merged_percentiles_ns
 from vsperf.record.limit import Limit
 from vsperf.record.result import GoalResult, LoadResult, SearchResult
 from vsperf.record.run import CaseRecord, PlannedCase
@@ -200,9 +200,8 @@ def latency_rows(trials: Sequence[Trial]) -> tuple[LatencyRow, ...]:
         if trial.purpose is not Purpose.LATENCY or not trial.valid:
             continue
         histograms = [way.latency_histogram for way in trial.directions if way.latency_histogram]
-        merged = merge(histograms)
-        if merged is not None:
-            percentiles = percentiles_ns(merged, PERCENTILES)
+        percentiles = merged_percentiles_ns(histograms, PERCENTILES)
+        if percentiles is not None:
             reference = trial.reference or str(trial.load_fps)
             rows.append(LatencyRow(reference, trial.load_fps, percentiles, trial.lost_frames))
     return tuple(rows)
