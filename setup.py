@@ -40,6 +40,7 @@ setup(
         "vsperf.results": ["templates/*"],
     },
     install_requires=[line for line in requirements if line and not line.startswith("#")],
+    extras_require={"interactive": ["plotly>=6"]},
     cmdclass={"build_py": BuildWithSpecifications},
     entry_points={
         "console_scripts": ["vsperf = vsperf.cli.main:main"],
