@@ -48,9 +48,7 @@ class Canvas:
 def paint(axes: Any, panel: Panel) -> Canvas:
     """Paint a panel on axes of matplotlib; return them with how they place numbers."""
     layers = panel.layers
-    x = placing(panel.x, (value for layer in layers for value in _xs(layer)))
-    y = placing(panel.y, [value for layer in layers for value in _ys(layer)] + _stacks(layers))
-    canvas = Canvas(axes, x, y, simulated_only(panel))
+    canvas = Canvas(axes, *placings(panel), simulated_only(panel))
     bars = [layer for layer in layers if isinstance(layer, Bars) and not layer.stacked]
     intervals = [layer for layer in layers if isinstance(layer, Intervals)]
     floors: dict[float, float] = {}
@@ -66,8 +64,7 @@ def paint(axes: Any, panel: Panel) -> Canvas:
                 place = bars.index(layer) if layer in bars else 0
                 _bars(canvas, layer, color, (place, max(1, len(bars))), floors)
             case Intervals():
-                step = min(0.14, BAR / len(intervals))
-                aside = step * (intervals.index(layer) - (len(intervals) - 1) / 2)
+                aside = aside_of(intervals.index(layer), len(intervals))
                 _intervals(canvas, layer, (color, number), aside)
             case Boxes():
                 _boxes(canvas, layer, color, number)
@@ -75,6 +72,14 @@ def paint(axes: Any, panel: Panel) -> Canvas:
                 _spans(canvas, layer)
     _finish(canvas)
     return canvas
+
+
+def placings(panel: Panel) -> tuple[Placing, Placing]:
+    """Return how both axes of a panel place their numbers."""
+    layers = panel.layers
+    x = placing(panel.x, (value for layer in layers for value in _xs(layer)))
+    y = placing(panel.y, [value for layer in layers for value in _ys(layer)] + _stacks(layers))
+    return x, y
 
 
 def simulated_only(panel: Panel) -> bool:
@@ -139,6 +144,11 @@ def _placed(canvas: Canvas, points: Sequence[Point]) -> tuple[list[float], list[
     )
 
 
+def aside_of(place: int, count: int) -> float:
+    """Return how far intervals stand beside their place, the one with this number of so many."""
+    return min(0.14, BAR / count) * (place - (count - 1) / 2)
+
+
 def _error_bars(canvas: Canvas, points: Sequence[Point]) -> list[list[float]] | None:
     if all(point.low is None and point.high is None for point in points):
         return None
@@ -161,7 +171,7 @@ def _line(canvas: Canvas, layer: Line, color: str, number: int) -> None:
     if layer.markers:
         style |= {"marker": "_" if ceiling else theme.marker(number), "markersize": 5}
     hatched = layer.simulated and not canvas.all_simulated
-    for points in _unbroken(canvas, layer.points):
+    for points in unbroken(canvas.x, layer.points):
         xs, ys = _placed(canvas, points)
         effects = _hatching() if hatched and len(points) > 1 else None  # a point has no length
         canvas.axes.plot(xs, ys, path_effects=effects, **style)
@@ -178,12 +188,12 @@ def _hatching() -> list[Any]:
     return [withTickedStroke(spacing=6, angle=60, length=0.5)]
 
 
-def _unbroken(canvas: Canvas, points: Sequence[Point]) -> Iterator[list[Point]]:
+def unbroken(x: Placing, points: Sequence[Point]) -> Iterator[list[Point]]:
     """Yield points that lie side by side: between names that were left out nothing is known."""
-    named = canvas.x.axis.scale is Scale.NAMES
+    named = x.axis.scale is Scale.NAMES
     together: list[Point] = []
     for point in points:
-        far = together and canvas.x.place(point.x) - canvas.x.place(together[-1].x) > 1
+        far = together and x.place(point.x) - x.place(together[-1].x) > 1
         if named and far:
             yield together
             together = []
@@ -219,8 +229,7 @@ def _bars(
 ) -> None:
     number, count = place
     xs, ys = _placed(canvas, layer.points)
-    one_pt = (canvas.x.high - canvas.x.low) / (theme.WIDTH - 76)
-    width = min(BAR / count, WIDEST * one_pt)
+    width = bar_width(canvas.x, count)
     lefts = [x + (number - (count - 1) / 2) * width for x in xs]
     under = [floors.get(x, 0.0) if layer.stacked else 0.0 for x in xs]
     if layer.stacked:
@@ -240,6 +249,12 @@ def _bars(
         error_kw={"elinewidth": 1, "ecolor": theme.INK},
         zorder=3,
     )
+
+
+def bar_width(x: Placing, count: int) -> float:
+    """Return how wide a bar is, of so many at one place."""
+    one_pt = (x.high - x.low) / (theme.WIDTH - 76)
+    return min(BAR / count, WIDEST * one_pt)
 
 
 def _intervals(canvas: Canvas, layer: Intervals, paint: tuple[str, int], aside: float) -> None:
