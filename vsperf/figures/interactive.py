@@ -27,7 +27,7 @@ from vsperf.figures.paint import (
     simulated_only,
 )
 from vsperf.figures.scales import Placing
-from vsperf.figures.text import plain, shortened
+from vsperf.figures.text import any_letters, plain, shortened
 from vsperf.figures.traces import PIXELS, Data, Sheet, aside_in
 from vsperf.figures.traces import traces as layer_traces
 
@@ -37,7 +37,10 @@ AROUND = 56.0
 
 def plots(drawing: Drawing) -> list[Data]:
     """Return a plot for each panel, as data and layout; none of a diagram, which has no axes."""
-    return [] if drawing.diagram is not None else [_plot(panel) for panel in drawing.panels]
+    if drawing.diagram is not None:
+        return []
+    with any_letters():
+        return [_plot(panel) for panel in drawing.panels]
 
 
 def _plot(panel: Panel) -> Data:

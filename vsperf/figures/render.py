@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from vsperf.errors import UsageError
 from vsperf.figures import page, theme
 from vsperf.figures.drawing import Drawing
 from vsperf.figures.layout import compose
+from vsperf.figures.text import any_letters
 
 FORMATS = ("svg", "png", "pdf")
 RESOLUTION = 150
@@ -65,9 +65,7 @@ def _painted(drawing: Drawing, form: str, facecolor: str = "white") -> bytes:
 
     style: dict[Any, Any] = {**theme.STYLE, "svg.hashsalt": _salt(drawing)}
     out = io.BytesIO()
-    with mpl.rc_context(style), warnings.catch_warnings():
-        # Names may hold letters that the font has not; a page has other fonts for them.
-        warnings.filterwarnings("ignore", message="Glyph .* missing", category=UserWarning)
+    with mpl.rc_context(style), any_letters():
         figure = compose(drawing)
         _canvas(figure, form)
         metadata = {"Date": None} if form == "svg" else {"CreationDate": None}

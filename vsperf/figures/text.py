@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import functools
 import unicodedata
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 
@@ -13,6 +16,14 @@ def plain(text: str) -> str:
         " " if unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp") else letter
         for letter in text
     )
+
+
+@contextmanager
+def any_letters() -> Iterator[None]:
+    """Let names hold letters that the font has not; a page has other fonts for them."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing", category=UserWarning)
+        yield
 
 
 def shortened(text: str, most: int) -> str:

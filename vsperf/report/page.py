@@ -201,6 +201,8 @@ class Picture:
     caption: str
     svg: str
     simulated: bool
+    plots: str = ""
+    """The same as JSON, of a page that is interactive."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from vsperf.figures.drawing import Drawing
 from vsperf.figures.plot import Options, Plot, Scope
 from vsperf.figures.render import svg
 from vsperf.record.trial import Purpose
+from vsperf.report.interactive import plots_of
 from vsperf.report.page import Picture
 from vsperf.store.view import CaseView
 
@@ -27,13 +28,14 @@ class Pictures:
     Of a single case there is nothing to draw together; its own figures take that place.
     """
 
-    def __init__(self, single: bool = False) -> None:
+    def __init__(self, single: bool = False, interactive: bool = False) -> None:
         plots = sorted((p for p in all_plots() if p.name not in ELSEWHERE), key=_order)
         self._of_case = [plot for plot in plots if plot.scope is Scope.CASE]
         self._of_all = [plot for plot in plots if plot.scope is Scope.CASES and not single]
         self._gathered: dict[str, list[Any]] = {plot.name: [] for plot in self._of_all}
         self._options = Options()
         self._single = single
+        self._interactive = interactive
         self._own: tuple[Picture, ...] = ()
 
     def gather(self, view: CaseView) -> None:
@@ -63,8 +65,14 @@ class Pictures:
         drawing: Drawing | None = plot.draw(samples, self._options) if samples else None
         if drawing is None:
             return None
-        simulated = drawing.simulated
-        return Picture(plot.name, drawing.title, drawing.caption, svg(drawing), simulated)
+        return Picture(
+            name=plot.name,
+            title=drawing.title,
+            caption=drawing.caption,
+            svg=svg(drawing),
+            simulated=drawing.simulated,
+            plots=plots_of(drawing) if self._interactive else "",
+        )
 
 
 def _order(plot: Plot) -> tuple[int, str]:

@@ -9,13 +9,18 @@ from pathlib import Path
 
 from vsperf.errors import RecordingError
 from vsperf.report.form import Form
+from vsperf.report.interactive import Library
 from vsperf.report.page import Overview
 from vsperf.report.pdf import browser, print_pdf
 from vsperf.report.write import Progress, write_html, write_markdown
 
 
 def write_report(
-    folders: Sequence[Path], target: Path, form: Form, progress: Progress
+    folders: Sequence[Path],
+    target: Path,
+    form: Form,
+    progress: Progress,
+    library: Library | None = None,
 ) -> Overview | None:
     """Write a report of these runs to a file; nothing is there before it is whole."""
     if form is Form.PDF:
@@ -25,8 +30,10 @@ def write_report(
 
     def write(path: Path) -> None:
         with path.open("x", encoding="utf-8", errors="backslashreplace") as out:
-            make = write_markdown if form is Form.MARKDOWN else write_html
-            found.append(make(folders, out, progress))
+            if form is Form.MARKDOWN:
+                found.append(write_markdown(folders, out, progress))
+            else:
+                found.append(write_html(folders, out, progress, library))
 
     try:
         if form is Form.PDF:

@@ -13,6 +13,7 @@ from jinja2 import Environment
 
 from vsperf.report import templates
 from vsperf.report.case_part import Teller, anchor_of
+from vsperf.report.interactive import Library
 from vsperf.report.overview import Gathered, overview_of
 from vsperf.report.page import CasePart, Overview
 from vsperf.report.pictures import NoPictures, Pictures
@@ -27,11 +28,19 @@ their records say without trials."""
 Progress = Callable[[int, int], None]
 
 
-def write_html(folders: Sequence[Path], out: TextIO, progress: Progress) -> Overview:
-    """Write a report of these runs as one page of HTML; return what its first screen says."""
+def write_html(
+    folders: Sequence[Path], out: TextIO, progress: Progress, library: Library | None = None
+) -> Overview:
+    """Write a report of these runs as one page of HTML; return what its first screen says.
+
+    With a library, its figures can be pointed at and zoomed.
+    """
     runs = [open_run(folder) for folder in folders]
     single = sum(len(run.header.cases) for run in runs) == 1
-    return _write(templates.html(), "html", Pictures(single), runs, out, progress)
+    environment = templates.html()
+    environment.globals["library"] = library
+    pictures = Pictures(single, interactive=library is not None)
+    return _write(environment, "html", pictures, runs, out, progress)
 
 
 def write_markdown(folders: Sequence[Path], out: TextIO, progress: Progress) -> Overview:

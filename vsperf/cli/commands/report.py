@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +14,9 @@ from vsperf.cli.stored import complete_run, results_option
 from vsperf.errors import ExitCode, UsageError
 from vsperf.report.form import Form, form_of
 from vsperf.store.view import find_runs
+
+if TYPE_CHECKING:
+    from vsperf.report.interactive import Library
 
 STANDARD_OUTPUT = "-"
 
@@ -34,11 +38,19 @@ STANDARD_OUTPUT = "-"
     "--format",
     "form",
     type=click.Choice([form.value for form in Form]),
-    help="html: one page without network or scripts; md: for merge requests and job pages; pdf: "
+    help="html: one page without network; md: for merge requests and job pages; pdf: "
     "printed by chromium.  [default: as FILE ends, else html]",
 )
+@click.option(
+    "--interactive",
+    is_flag=True,
+    help="Let figures of html be pointed at and zoomed. Scripts make the page some 2 MB larger; "
+    "needs the Python package plotly.",
+)
 @results_option
-def command(runs: tuple[str, ...], output: str | None, form: str | None, results: Path) -> int:
+def command(
+    runs: tuple[str, ...], output: str | None, form: str | None, interactive: bool, results: Path
+) -> int:
     """Write a report of RUN...: what was found, and all that defends it or speaks against it.
 
     RUN is an id, the last letters of one, a path, or `latest`. Records are only read, and a run
@@ -48,21 +60,37 @@ def command(runs: tuple[str, ...], output: str | None, form: str | None, results
     to_stdout = output == STANDARD_OUTPUT
     target = None if output is None or to_stdout else Path(output)
     chosen = form_of(target, form)
+    library = _library(chosen) if interactive else None
     if to_stdout:
-        _print(folders, chosen)
+        _print(folders, chosen, library)
         return ExitCode.OK
     written = target or Path(f"report.{chosen.value}")
     from vsperf.report.target import write_report
 
-    found = write_report(folders, written, chosen, telling())
+    found = write_report(folders, written, chosen, telling(), library)
     tell(written, found)
     return ExitCode.OK
 
 
-def _print(folders: Sequence[Path], form: Form) -> None:
+def _library(form: Form) -> Library:
+    """Return what makes a page interactive, before anything is written."""
+    if form is not Form.HTML:
+        raise UsageError(
+            f"a report in the format {form.value} cannot be interactive",
+            why="only a page of HTML has scripts",
+            fix="leave out --interactive, or take --format html",
+        )
+    from vsperf.report.interactive import library
+
+    return library()
+
+
+def _print(folders: Sequence[Path], form: Form, library: Library | None) -> None:
     from vsperf.report.write import write_html, write_markdown
 
     if form is Form.PDF:
         raise UsageError("a PDF is not printed to stdout", fix="name a file: -o report.pdf")
-    make = write_markdown if form is Form.MARKDOWN else write_html
-    make(folders, sys.stdout, telling())
+    if form is Form.MARKDOWN:
+        write_markdown(folders, sys.stdout, telling())
+    else:
+        write_html(folders, sys.stdout, telling(), library)
