@@ -56,8 +56,7 @@ def library() -> Library:
         raise NotReadyError(
             f"the package {PACKAGE} is not installed, which --interactive needs",
             why=str(error),
-            fix="install it (pip install 'vsperf[interactive]', or pip install 'plotly>=6'), or "
-            "leave out --interactive",
+            fix="install it where vsperf is (pip install 'plotly>=6'), or leave out --interactive",
         ) from error
     script = get_plotlyjs()
     starter = _starter()
