@@ -1,7 +1,7 @@
 """What is said of a point when somebody points at it: names and values with their units.
 
 The library of the browser reads some HTML in what it shows, so all that comes from records is
-escaped the way it understands.
+escaped the way it understands; between dollars it would look for a formula.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from vsperf.figures.paint import name_of
 from vsperf.figures.scales import Placing
 from vsperf.figures.text import plain
 
-ENTITIES = {ord(one): f"&#{ord(one)};" for one in "&<>"}
+ENTITIES = {ord(one): f"&#{ord(one)};" for one in "&<>$"}
 
 
 def escaped(text: str) -> str:
