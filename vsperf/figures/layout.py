@@ -152,14 +152,14 @@ def _draw(page: Page, block: Block, top: float) -> None:
     page.text(
         LEFT + wide / 2,
         top + theme.PANEL + block.below - 6,
-        canvas.x.label,
+        plain(canvas.x.label),
         theme.TEXT,
         ha="center",
     )
     page.text(
         EDGE + theme.TEXT,
         top + theme.PANEL / 2,
-        canvas.y.label,
+        plain(canvas.y.label),
         theme.TEXT,
         ha="center",
         va="center",

@@ -9,11 +9,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+CONTROLS = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
+NO_LETTERS = "\ufffe\uffff"
+
 
 def plain(text: str) -> str:
-    """Return text without what would move a cursor or change a direction of writing."""
+    """Return text without what would move a cursor, or change a direction of writing.
+
+    What no XML can hold is left out as well.
+    """
     return "".join(
-        " " if unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp") else letter
+        " " if unicodedata.category(letter) in CONTROLS or letter in NO_LETTERS else letter
         for letter in text
     )
 
@@ -41,8 +47,12 @@ def width(text: str, size: float, *, bold: bool = False) -> float:
 
 @functools.lru_cache(maxsize=4096)
 def _advance(character: str, bold: bool) -> float:
-    """Return how far the next character stands from the beginning of this one, at a size of 1."""
-    glyph = _font(bold).load_char(ord(character), flags=_flags())
+    """Return how far the next character stands from the beginning of this one, at a size of 1.
+
+    One that the font has not is as wide as the sign that stands for it.
+    """
+    font = _font(bold)
+    glyph = font.load_glyph(font.get_char_index(ord(character)), flags=_flags())
     return float(glyph.linearHoriAdvance) / 65536 / MEASURED_AT
 
 
