@@ -39,7 +39,6 @@ from vsperf.units import Duration
     "  vsperf run phy2phy_tput --set traffic.frame_size=64B --repeat 5\n"
     "  vsperf run 'phy2phy_*' --preset standard --budget 2h\n"
     "  vsperf run phy2phy_tput --testbed sim\n"
-    "  vsperf run phy2phy_tput --label revision=$(git -C ovs rev-parse --short HEAD)\n"
     "  vsperf run pvp_tput --vnf process            # no guest: a process forwards\n"
     "  vsperf run phy2phy_tput --mode trafficgen    # through a device that others deployed\n"
     "  vsperf run --resume latest\n"
