@@ -21,7 +21,7 @@ from typing import NoReturn
 import pytest
 import tgen_programs
 from hypothesis import settings
-from leave_no_trace import Places, adopt_orphans, left_behind, snapshot
+from leave_no_trace import Places, adopt_orphans, children, left_behind, snapshot
 from loopbacks import tgen_dut
 from machine_lock import machine_to_oneself
 
@@ -225,13 +225,28 @@ def _no_trace(request: pytest.FixtureRequest, _alone_on_the_machine: None) -> It
         yield
         return
     own: Path = request.getfixturevalue("tmp_path")
-    places = Places()
-    before = snapshot(places, own)
+    # What fixtures of the whole module run is looked at when the module ends.
+    yield from _watch(request, partial(snapshot, Places(), own, children()))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _module_leaves_no_trace(
+    request: pytest.FixtureRequest, _module_alone_on_the_machine: None
+) -> Iterator[None]:
+    """Fail integration tests whose common fixtures leave something behind."""
+    if not request.path.is_relative_to(HERE / "integration"):
+        yield
+        return
+    yield from _watch(request, partial(snapshot, Places()))
+
+
+def _watch(request: pytest.FixtureRequest, look: Callable[[], frozenset[str]]) -> Iterator[None]:
+    before = look()
     yield
-    left = left_behind(before, lambda: snapshot(places, own))
+    left = left_behind(before, look)
     if left and not _needs_machine(request.node):
         # It may be what a test beside it has just made: look again when there is none.
         with machine_to_oneself():
-            left = left_behind(before, lambda: snapshot(places, own))
+            left = left_behind(before, look)
     if left:
         pytest.fail("the test left behind:\n  " + "\n  ".join(left), pytrace=False)

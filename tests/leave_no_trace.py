@@ -47,10 +47,19 @@ def adopt_orphans() -> None:
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def snapshot(places: Places, own: Path | None = None) -> frozenset[str]:
+def children() -> frozenset[int]:
+    """Return the processes that this one has started or adopted."""
+    return frozenset(process.pid for process in psutil.Process().children())
+
+
+def snapshot(
+    places: Places, own: Path | None = None, older: frozenset[int] = frozenset()
+) -> frozenset[str]:
     """Return all traces that are there now, each as a line for people.
 
-    `own` is a folder of the test itself, in which only sockets count: files may stay there.
+    `own` is a folder of the test itself, in which only sockets count: files may stay there. What
+    `older` children of this process start is theirs: a browser that several tests share keeps
+    starting helpers for the next page.
     """
     marked = itertools.chain(
         (f"run directory or socket {path}" for path in _marked(places.run)),
@@ -60,7 +69,7 @@ def snapshot(places: Places, own: Path | None = None) -> frozenset[str]:
         (f"network link {path.name}" for path in _taps(places.links)),
     )
     sockets = (f"socket {path}" for path in _sockets(own)) if own else ()
-    return frozenset(itertools.chain(_processes(), marked, sockets))
+    return frozenset(itertools.chain(_processes(older), marked, sockets))
 
 
 def left_behind(
@@ -73,13 +82,21 @@ def left_behind(
     return sorted(new)
 
 
-def _processes() -> Iterator[str]:
-    for process in psutil.Process().children(recursive=True):
+def _processes(older: frozenset[int]) -> Iterator[str]:
+    young = (child for child in psutil.Process().children() if child.pid not in older)
+    for process in itertools.chain.from_iterable(map(_family, young)):
         try:
             if process.status() != psutil.STATUS_ZOMBIE:
                 yield f"process {process.pid}: {' '.join(process.cmdline()) or process.name()}"
         except psutil.NoSuchProcess:
             continue
+
+
+def _family(process: psutil.Process) -> list[psutil.Process]:
+    try:
+        return [process, *process.children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return []
 
 
 def _marked(folders: Iterable[Path]) -> Iterator[Path]:

@@ -7,11 +7,12 @@ import re
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 from conftest import HERE, PARTS, Require, not_here
-from leave_no_trace import Places, adopt_orphans, left_behind, snapshot
+from leave_no_trace import Places, adopt_orphans, children, left_behind, snapshot
 
 WAIT = "import sys; sys.stdin.read()"
 
@@ -60,6 +61,22 @@ def test_a_daemon_whose_parent_is_gone_is_still_found(places: Places) -> None:
     os.close(read_end)
     assert [line for line in left if "daemon" in line]
     assert left_behind(before, lambda: snapshot(places), patience_s=10) == []
+
+
+def test_what_a_program_starts_that_was_there_before_is_that_programs_own(places: Places) -> None:
+    waits = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {WAIT!r}, 'helper'])"
+    with subprocess.Popen(
+        [sys.executable, "-c", f"input(); {waits}"], stdin=subprocess.PIPE
+    ) as browser:
+        older = children()
+        before, outside = snapshot(places, older=older), snapshot(places)
+        assert browser.stdin is not None
+        browser.stdin.write(b"\n")
+        browser.stdin.flush()
+        while snapshot(places) == outside:
+            time.sleep(0.01)
+        assert left_behind(before, lambda: snapshot(places, older=older), patience_s=0) == []
+        assert "helper" in "".join(left_behind(outside, lambda: snapshot(places), patience_s=0))
 
 
 @pytest.mark.parametrize(
