@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
+from browsing import NARROW, OVERFLOWING, WIDE, fixture_browser, serious, shown
 from conftest import HERE
 from playwright.sync_api import Browser
-from test_report_browser import OVERFLOWING, fixture_browser
 
 from vsperf.results.compare_page import html_page
 from vsperf.results.comparison import compare
@@ -16,14 +17,6 @@ from vsperf.results.sides import side
 __all__ = ["fixture_browser"]  # a fixture is found by its name in the module
 
 GOLDEN = HERE / "golden" / "records" / "version-1"
-
-
-@pytest.fixture(name="_warm", scope="module", autouse=True)
-def fixture_warm(browser: Browser) -> None:
-    """Let the browser start its helpers, so that no test is blamed for them."""
-    page = browser.new_page()
-    page.goto(GOLDEN.as_uri())
-    page.close()
 
 
 @pytest.fixture(name="page_file")
@@ -35,20 +28,13 @@ def fixture_page_file(tmp_path: Path) -> Path:
     return file
 
 
-@pytest.mark.parametrize("width", [1280, 360])
+@pytest.mark.parametrize("width", [WIDE, NARROW])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nothing_overflows_and_nothing_is_fetched(
-    browser: Browser, page_file: Path, width: int, scheme: str
+def test_a_page_fits_fetches_nothing_and_can_be_read(
+    browser: Browser, page_file: Path, width: int, scheme: Literal["light", "dark"]
 ) -> None:
-    page = browser.new_page(
-        viewport={"width": width, "height": 900},
-        color_scheme=scheme,  # type: ignore[arg-type]
-    )
-    requests, console = list[str](), list[str]()
-    page.on("request", lambda one: requests.append(one.url))
-    page.on("console", lambda one: console.append(one.text))
-    page.goto(page_file.as_uri())
-    assert page.evaluate(OVERFLOWING) == []
-    assert requests == [page_file.as_uri()]
-    assert console == []
-    page.close()
+    with shown(browser, page_file, width=width, color_scheme=scheme, bypass_csp=True) as seen:
+        assert seen.page.evaluate(OVERFLOWING) == []
+        assert seen.requests == [page_file.as_uri()]
+        assert seen.console == []
+        assert serious(seen.page) == []

@@ -8,15 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browsing import NARROW, OVERFLOWING, WIDE, fixture_browser, shown
 from playwright.sync_api import Browser, Page, expect
-from test_report_browser import (
-    NARROW,
-    OVERFLOWING,
-    RUNS,
-    WIDE,
-    fixture_browser,
-    shown,
-)
+from test_report_browser import RUNS
 
 from vsperf.report.form import Form
 from vsperf.report.interactive import library
