@@ -222,8 +222,14 @@ def wait_until(condition: Callable[[], object], patience_s: float) -> bool:
 
 @pytest.fixture(name="calibrations", scope="session")
 def fixture_calibrations(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder of calibrations for all tests: each frame size is measured once."""
-    return tmp_path_factory.mktemp("calibrations")
+    """Return a folder of calibrations for all tests: each frame size is measured once.
+
+    Whoever runs tests beside this process uses it, too: one of them at a time has the machine.
+    """
+    own = tmp_path_factory.getbasetemp()
+    folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "calibrations"
+    folder.mkdir(exist_ok=True)
+    return folder
 
 
 @pytest.fixture(name="place")

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.machine
 RING = ("net_ring0",)
 (LOOP,) = ways_between(1, "both")
 (FORWARD,) = ways_between(2, "forward")
-FRAMES = 20_003
+FRAMES = 5_003
 """No multiple of any number of workers here."""
 RATE_FPS = "30000"
 PATIENCE_S = 20.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -25,6 +26,7 @@ from vsperf.figures.plot import Options
 from vsperf.figures.scales import placing
 from vsperf.record.result import SearchResult
 from vsperf.record.run import Outcome
+from vsperf.record.slots import Slot, Slots
 from vsperf.store.view import CaseView, views
 
 
@@ -218,3 +220,35 @@ def test_a_logarithmic_axis_has_a_place_for_zero_below_all_others() -> None:
     found = placing(Axis("loss", "%", Scale.LOG_ZERO), [0.0, 0.00002, 0.5])
     assert found.place(0) < found.place(0.00001)
     assert ("0" in {name for _, name in found.ticks()}) and found.low < found.place(0)
+
+
+def stalled(stalls: int) -> CaseView:
+    noted = tuple(
+        Slot(index=number, sent_frames=(9,), received_frames=(9,), refused_frames=(0,),
+             away_ns=1_000 + number, silent_ns=0)
+        for number in range(stalls)
+    )  # fmt: skip
+    slots = Slots(
+        width_ns=1_000, count=stalls, sent_frames=(9 * stalls,), received_frames=(9 * stalls,),
+        refused_frames=(0,), noted=noted,
+    )  # fmt: skip
+    lasts_ns = 1_000 * stalls
+    result = SearchResult(goals=())
+    trials = (tried(1, 1000, slots=slots, elapsed_ns=lasts_ns, duration_ns=lasts_ns),)
+    return case("64B", result=result, trials=trials)
+
+
+def test_a_few_stalls_are_all_drawn() -> None:
+    ((name, points),) = layers(drawn("stalls", stalled(100)), Points).items()
+    assert name == "generator kept from running (100)"
+    assert len(points) == 100
+
+
+def test_of_very_many_stalls_the_longest_of_each_part_of_the_time_is_drawn() -> None:
+    found = drawn("stalls", stalled(15_000))
+    ((name, points),) = layers(found, Points).items()
+    assert name == "generator kept from running (15000)"  # all of them, as nobody counts marks
+    assert len(points) == 150
+    assert points[-1].y == 1_000 + 14_999
+    assert all(later.y - point.y >= 99 for point, later in itertools.pairwise(points))
+    assert "Of each 150th of the time the longest is drawn." in found.caption

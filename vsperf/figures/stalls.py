@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from vsperf.figures.drawing import Axis, Drawing, Layer, Look, Panel, Point, Points, Scale, Spans
 from vsperf.figures.evidence import Evidence, caption, evidence_of_trials
 from vsperf.figures.plot import Options, Plot, Scope
-from vsperf.record.trial import Purpose, Trial
+from vsperf.record.trial import Purpose
 from vsperf.store.view import CaseView
 
 NS = 1e9
 AWAY, SILENT, GAP = "generator kept from running", "path silent", "longest gap of a trial"
 LOOKS = {AWAY: 0, SILENT: 1, GAP: 2}
-MOST = 4000
-"""Stalls that are drawn, the longest first."""
+Stall = tuple[float, float]
+"""When it began, since the first trial did, and how long it was [ns]."""
+PARTS = 150
+"""Of a case's time: the eye tells no more apart, and a page of many cases has to be small."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stalls:
-    """All stalls of a case by what stood still: (time since its first trial, length) [ns]."""
+    """The stalls of a case that are drawn, by what stood still."""
 
     label: str
-    found: tuple[tuple[str, tuple[tuple[float, float], ...]], ...]
+    found: tuple[tuple[str, int, tuple[Stall, ...]], ...]
+    """What stood still, how often, and of each part of the time the longest stall."""
     events: tuple[tuple[str, float, float], ...]
-    ends_ns: float
     evidence: Evidence
 
 
@@ -39,7 +41,7 @@ def gather(view: CaseView) -> tuple[Stalls, ...]:
     first = next((moment for moment in begins if moment is not None), None)
     if first is None:
         return ()
-    found: dict[str, list[tuple[float, float]]] = {AWAY: [], SILENT: [], GAP: []}
+    found: dict[str, list[Stall]] = {AWAY: [], SILENT: [], GAP: []}
     events: list[tuple[str, float, float]] = []
     looked, ends_ns = False, 0.0
     for trial, moment in zip(trials, begins, strict=True):
@@ -48,30 +50,33 @@ def gather(view: CaseView) -> tuple[Stalls, ...]:
         at = (moment - first) * NS
         ends_ns = max(ends_ns, at + trial.elapsed_ns)
         looked = looked or trial.slots is not None or trial.generator is not None
-        for kind, when, length in _stalls(trial):
-            found[kind].append((at + when, length))
+        if trial.slots is not None:
+            width = trial.slots.width_ns
+            noted = trial.slots.noted
+            found[AWAY] += [(at + one.index * width, one.away_ns) for one in noted if one.away]
+            found[SILENT] += [
+                (at + one.index * width, one.silent_ns) for one in noted if one.silent
+            ]
+        elif trial.generator is not None and trial.generator.longest_gap_ns > 0:
+            found[GAP].append((at + trial.elapsed_ns / 2, trial.generator.longest_gap_ns))
         if trial.event is not None:
             events.append((trial.event.name, at + trial.event.began_ns, at + trial.event.ended_ns))
     if not looked or not any(found.values()):
         return ()
-    kept = {
-        kind: tuple(sorted(sorted(ones, key=lambda one: -one[1])[:MOST]))
-        for kind, ones in found.items()
-    }
-    evidence = evidence_of_trials(view, trials)
-    return (Stalls(view.label, tuple(kept.items()), tuple(events), ends_ns, evidence),)
+    kept = tuple((kind, len(ones), _longest(ones, ends_ns)) for kind, ones in found.items())
+    return (Stalls(view.label, kept, tuple(events), evidence_of_trials(view, trials)),)
 
 
-def _stalls(trial: Trial) -> Iterator[tuple[str, float, float]]:
-    if trial.slots is not None:
-        for slot in trial.slots.noted:
-            when = slot.index * trial.slots.width_ns
-            if slot.away_ns > 0:
-                yield AWAY, when, slot.away_ns
-            if slot.silent_ns > 0:
-                yield SILENT, when, slot.silent_ns
-    elif trial.generator is not None and trial.generator.longest_gap_ns > 0:
-        yield GAP, trial.elapsed_ns / 2, trial.generator.longest_gap_ns
+def _longest(stalls: Sequence[Stall], ends_ns: float) -> tuple[Stall, ...]:
+    """Return the longest stall of each part of the time; all of them where there are few."""
+    if len(stalls) <= PARTS:
+        return tuple(sorted(stalls))
+    longest: dict[int, Stall] = {}
+    for stall in stalls:
+        part = int(stall[0] / ends_ns * PARTS) if ends_ns else 0
+        if part not in longest or stall[1] > longest[part][1]:
+            longest[part] = stall
+    return tuple(sorted(longest.values()))
 
 
 def _moment(text: str) -> float | None:
@@ -90,13 +95,13 @@ def draw(samples: Sequence[Stalls], options: Options) -> Drawing | None:
     ]
     layers += [
         Points(
-            f"{kind} ({len(stalls)})",
+            f"{kind} ({count})",
             tuple(Point(when, length) for when, length in stalls),
             Look.SERIES,
             simulated=case.evidence.simulated,
             color=LOOKS[kind],
         )
-        for kind, stalls in case.found
+        for kind, count, stalls in case.found
         if stalls
     ]
     return Drawing(
@@ -105,6 +110,7 @@ def draw(samples: Sequence[Stalls], options: Options) -> Drawing | None:
             [case.evidence],
             "Where trials are counted in slots of time, a stall is one of more than 100 µs within "
             "a slot; of other trials only the longest gap of the generator is known.",
+            f"Of each {PARTS}th of the time the longest is drawn." if _thinned(case) else "",
         ),
         panels=(
             Panel(
@@ -115,6 +121,10 @@ def draw(samples: Sequence[Stalls], options: Options) -> Drawing | None:
         ),
         simulated=case.evidence.simulated,
     )
+
+
+def _thinned(case: Stalls) -> bool:
+    return any(count > len(stalls) for _, count, stalls in case.found)
 
 
 PLOT = Plot(
