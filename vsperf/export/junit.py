@@ -42,7 +42,7 @@ class JunitReport(Format):
             report.append(_suite(view, names, columns))  # type: ignore[no-untyped-call]
         report.update_statistics()  # type: ignore[no-untyped-call]
         report.time = round(report.time, 3)
-        del report._elem.attrib["skipped"]  # noqa: SLF001 - only suites have it in Jenkins' schema
+        del report._elem.attrib["skipped"]  # only suites have it in the schema of Jenkins
         report.write(outputs["report"])
 
 
