@@ -252,3 +252,10 @@ def test_of_very_many_stalls_the_longest_of_each_part_of_the_time_is_drawn() -> 
     assert points[-1].y == 1_000 + 14_999
     assert all(later.y - point.y >= 99 for point, later in itertools.pairwise(points))
     assert "Of each 150th of the time the longest is drawn." in found.caption
+
+
+def test_a_load_far_above_the_others_does_not_press_them_onto_each_other() -> None:
+    near = drawn("loss", throughput_case("64B", 1000))
+    trials = (tried(1, 5_000_000, 400_000), *(tried(n, 30_000 + 100 * n) for n in range(2, 9)))
+    far = drawn("loss", case("64B", result=SearchResult(goals=()), trials=trials))
+    assert [one.panels[0].x.scale for one in (near, far)] == [Scale.LINEAR, Scale.LOG]

@@ -57,6 +57,68 @@ def test_the_first_screen_says_what_was_measured_and_how_it_came_out(tmp_path: P
     assert [row.cells[0] for row in page.rows] == ["64B", "128B"]
 
 
+@pytest.mark.parametrize(
+    ("changes", "word", "said"),
+    [
+        ({"checks": ()}, "MEASURED", "no target was set"),
+        ({"flags": (Flag.SPORADIC_LOSS,)}, "PASS", "1 met"),
+        ({"flags": (Flag.UNSTABLE,)}, "PASS, WITH DOUBTS", "Doubts: each case"),
+        (
+            {"flags": (Flag.EMULATED,), "checks": ()},
+            "MEASURED, WITH DOUBTS",
+            "FUNCTIONAL ONLY: it shows that frames pass, and says nothing of how fast.",
+        ),
+    ],
+)
+def test_what_is_suspect_is_in_the_verdict(
+    tmp_path: Path, changes: dict[str, object], word: str, said: str
+) -> None:
+    page = overview_of([store(tmp_path, RUN, ended(whole(cases=1), **changes))])
+    assert page.verdict.word == word
+    assert said in page.verdict.text
+
+
+@pytest.mark.parametrize(
+    ("losses", "meaning"),
+    [
+        ((0, 0), "highest load with no loss, per direction"),
+        (
+            (0, 5_000, 0, 20_000),
+            "highest load that passed (no loss), per direction: of its trials 2 of 4 lost none, "
+            "the worst lost 2%",
+        ),
+    ],
+)
+def test_a_load_that_passed_most_of_the_time_is_not_called_lossless(
+    tmp_path: Path, losses: tuple[int, ...], meaning: str
+) -> None:
+    head = whole(cases=1)
+    key = head.cases[0].key
+    made = [
+        TrialLine(case=key, trial=trial(number, lost, load_fps=8_000_000))
+        for number, lost in enumerate(losses, start=1)
+    ]
+    page = overview_of(
+        [store(tmp_path, RUN, [head, case_start(key), *made, case_record(key), run_end()])]
+    )
+    assert page.answers[0].meaning == meaning
+
+
+@pytest.mark.parametrize(("losses", "of_which"), [((0, 0), ""), ((0, 9), " of phy2phy_tput-64B")])
+def test_that_no_frame_was_lost_is_said_of_those_cases_only_of_which_it_is_true(
+    tmp_path: Path, losses: tuple[int, int], of_which: str
+) -> None:
+    head = whole(cases=2)
+    lines: list[Line] = [head]
+    for planned, lost in zip(head.cases, losses, strict=True):
+        key = planned.key
+        made = TrialLine(case=key, trial=trial(1, lost, load_fps=8_000_000))
+        lines += [case_start(key), made, case_record(key)]
+    page = overview_of([store(tmp_path, RUN, [*lines, run_end()])])
+    (said,) = [line for line in page.legend if line.startswith("no frame lost")]
+    assert said.startswith(f"no frame lost at a lower bound{of_which}: of ")
+
+
 def test_every_link_leads_to_a_place_on_the_page(tmp_path: Path) -> None:
     page = read(store(tmp_path, RUN, finished(whole(7))))
     assert page.links

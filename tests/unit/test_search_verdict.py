@@ -39,7 +39,7 @@ def test_the_switch_is_the_limit_where_it_lost_what_was_really_sent() -> None:
     found = _answer([lossy(999_000, 1), trial(10**6, ONE, [way(10**6, lost=7)])])
     assert (found.limit, found.lower_fps, found.upper_fps) == (Limit.DUT, 999_000, 10**6)
     assert found.reason == (
-        "at 1.000 Mfps the switch lost 7 of 1000000 frames from phy0 to phy1 "
+        "at 1.000 Mfps the switch lost 7 of 1,000,000 frames from phy0 to phy1 "
         "(0.0007%; allowed: none)"
     )
 
@@ -90,7 +90,7 @@ def test_machines_are_the_limit_where_most_frames_ended_in_them() -> None:
     found = _answer([lossy(999_000, 1), _through_a_machine(1000, ring=600, inside=300)])
     assert found.limit is Limit.GUEST
     assert found.reason == (
-        "at 1.000 Mfps the machines lost 1000 of 1000000 frames from phy0 to phy1 "
+        "at 1.000 Mfps the machines lost 1,000 of 1,000,000 frames from phy0 to phy1 "
         "(0.1%; allowed: none); in all, 600 frames found the ring of a machine full, and 300 were "
         "lost inside"
     )
@@ -163,7 +163,7 @@ def test_a_switch_that_would_have_met_the_goal_alone_is_not_blamed() -> None:
 
 def test_the_mildest_failure_of_the_switch_is_quoted() -> None:
     trials = [trial(10**6, ONE, [way(10**6, lost=lost)]) for lost in (900, 20, 5000)]
-    assert "lost 20 of 1000000" in _answer([lossy(999_500, 1), *trials]).reason
+    assert "lost 20 of 1,000,000" in _answer([lossy(999_500, 1), *trials]).reason
 
 
 def test_the_line_rate_without_loss_is_the_limit_of_the_link() -> None:
@@ -184,7 +184,7 @@ def test_the_lowest_load_that_fails_leaves_no_result() -> None:
     assert (found.lower_fps, found.upper_fps, found.throughput_fps) == (None, 9001, None)
     assert found.flags == (Flag.AT_MINIMUM,)
     assert found.reason == (
-        "even at the lowest load, 9.001 kfps, the switch lost 90 of 9001 frames from phy0 to phy1 "
+        "even at the lowest load, 9.001 kfps, the switch lost 90 of 9,001 frames from phy0 to phy1 "
         "(0.9999%; allowed: none)"
     )
 

@@ -13,6 +13,9 @@ from vsperf.human import human_fps, human_share
 from vsperf.record.trial import Purpose
 from vsperf.store.view import CaseView
 
+SPREAD = 8
+"""Loads that lie further above the middle one than this want a logarithmic axis."""
+
 
 @dataclass(frozen=True, slots=True)
 class Tried:
@@ -92,12 +95,21 @@ def draw_loss(samples: Sequence[Search], options: Options) -> Drawing | None:
         ),
         panels=(
             Panel(
-                x=Axis("load per direction", "fps", Scale.LINEAR, from_zero=True),
+                x=_loads(case),
                 y=Axis("loss", "%", Scale.LOG_ZERO),
                 layers=tuple(_by_verdict(case, lambda one: (one.load_fps, one.loss_ratio))),
             ),
         ),
         simulated=case.evidence.simulated,
+    )
+
+
+def _loads(case: Search) -> Axis:
+    """Return the axis of loads; one far above the others must not press these onto each other."""
+    loads = sorted(one.load_fps for one in case.trials)
+    wide = loads[-1] > SPREAD * max(1, loads[len(loads) // 2])
+    return Axis(
+        "load per direction", "fps", Scale.LOG if wide else Scale.LINEAR, from_zero=not wide
     )
 
 

@@ -284,7 +284,9 @@ class Flag(enum.StrEnum):
     UNSTABLE = (
         "unstable",
         Severity.SUSPECT,
-        "Equal trials at one load disagreed: some passed, some failed.",
+        "Equal trials at one load disagreed: some passed, some failed. A load counts as passed "
+        "when enough of its trials do (`exceed_ratio` of a goal says how many may fail), so the "
+        "lower bound is no promise for the next trial. `--repeat` shows how far answers lie apart.",
     )
     OUT_OF_BUDGET = (
         "out-of-budget",

@@ -32,6 +32,7 @@ def machine_text(header: RunHeader) -> str:
     known = [
         machine.get("cpu_model"),
         f"{cpus} CPUs" if cpus else None,
+        "a virtual machine" if machine.get("hypervisor") else None,
         system.get("os"),
         f"kernel {system['kernel']}" if system.get("kernel") else None,
     ]

@@ -33,11 +33,12 @@ def numbers_of(row: CaseRow, trials: Sequence[Trial]) -> tuple[Number, ...]:
 
 
 def _goal(row: CaseRow, goal: GoalResult, trials: Sequence[Trial]) -> Number:
-    allowed = (
-        "no loss" if Fraction(goal.loss_ratio) == 0 else f"≤ {loss_text(goal.loss_ratio)} loss"
-    )
+    limit = Fraction(goal.loss_ratio)
+    allowed = "no loss" if limit == 0 else f"≤ {loss_text(goal.loss_ratio)} loss"
+    seen = _seen(_made(goal.lower_fps, trials), limit)
     facts = [
         _limited(goal.limit),
+        *([Fact("trials at the lower bound", seen)] if seen else []),
         *(_rates(row, goal.lower_fps) if goal.lower_fps is not None else ()),
     ]
     how = [
@@ -53,10 +54,32 @@ def _goal(row: CaseRow, goal: GoalResult, trials: Sequence[Trial]) -> Number:
         share = share_text(Fraction(goal.clean.share))
         facts.append(Fact(f"in clean time ({share})", f"{interval(clean)}: {clean.reason}"))
         how.append(f"Clean time: {TIMES['clean']}")
-    meaning = f"highest load with {allowed}, per direction"
+    steady = seen is None or seen.startswith("all ")
+    meaning = (
+        f"highest load with {allowed}, per direction"
+        if steady
+        else f"highest load that passed ({allowed}), per direction: of its trials {seen}"
+    )
     return Number(
         goal.goal.upper(), meaning, interval(goal), _sentence(goal), tuple(facts), tuple(how)
     )
+
+
+def _seen(made: Sequence[Trial], limit: Fraction) -> str | None:
+    """Say how many of the trials at a load kept to what a goal allows: a search asks for most."""
+    valid = [one for one in made if one.valid]
+    if not valid:
+        return None
+    within = sum(one.loss_ratio <= limit for one in valid)
+    what = "lost none" if limit == 0 else f"lost no more than {loss_text(limit)}"
+    if within == len(valid):
+        return f"all {len(valid)} {what}" if len(valid) > 1 else f"all of one {what}"
+    worst = loss_text(max(one.loss_ratio for one in valid))
+    return f"{within} of {len(valid)} {what}, the worst lost {worst}"
+
+
+def _made(fps: int | None, trials: Sequence[Trial]) -> list[Trial]:
+    return [one for one in trials if one.load_fps == fps and one.purpose is Purpose.SEARCH]
 
 
 def _limited(limit: Limit) -> Fact:
@@ -119,7 +142,7 @@ def _bound(name: str, fps: int | None, trials: Sequence[Trial]) -> Iterator[str]
     if fps is None:
         yield f"{name}: there is none."
         return
-    made = [one for one in trials if one.load_fps == fps and one.purpose is Purpose.SEARCH]
+    made = _made(fps, trials)
     if not made:
         yield f"{name} {human_count(fps)} fps."
         return
@@ -242,8 +265,18 @@ def asked_of(spec: dict[str, Any]) -> tuple[Fact, ...]:
         "switch": _part(spec, "vswitch").get("kind"),
         "generator": _part(spec, "generator").get("kind"),
         "machines": _part(spec, "vnf").get("kind") if _machines(spec) else None,
+        "links": _links(spec),
     }
     return tuple(Fact(name, str(value)) for name, value in found.items() if value)
+
+
+def _links(spec: dict[str, Any]) -> str | None:
+    """Say whether there were cables; who reads of ports thinks of network cards."""
+    testbed = _part(spec, "testbed")
+    virtual = [one.get("virtual") for one in _part(testbed, "links").values()]
+    if testbed.get("simulated") or not virtual or not all(virtual):
+        return None
+    return "virtual: memory that generator and switch share, no network card"
 
 
 def _part(spec: dict[str, Any], name: str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from vsperf import __version__
 from vsperf.human import human_seconds
+from vsperf.record.flags import Flag, Severity
 from vsperf.record.run import Outcome
 from vsperf.report.case_part import Teller
 from vsperf.report.doubts import WORDS, criteria_of
@@ -56,6 +57,8 @@ TONES = {
     Outcome.ABORTED: "open",
 }
 GRAVEST = (Outcome.ERROR, Outcome.INVALID, Outcome.FAIL, Outcome.ABORTED, Outcome.SKIP)
+FUNCTIONAL = (Flag.SHARED_CPU, Flag.EMULATED)
+"""With these a result says nothing of speed."""
 HEADLINES = 2
 """Cases whose first answer stands in large letters: the first and the last one."""
 
@@ -145,7 +148,7 @@ def verdict_of(
         said = [f"{words[word]} {word.lower()}" for word in WORDS.values() if words[word]]
         parts.append(f"{_count(len(criteria), 'criterion', 'criteria')}: {', '.join(said)}")
     else:
-        parts.append("nothing was demanded of the numbers (no `expect:`)")
+        parts.append("no target was set (`expect:`), so nobody says whether that is enough")
     text = f"{'; '.join(parts)}."
     states = {run.state for run in runs}
     grave = next((one for one in GRAVEST if outcomes[one]), None)
@@ -157,7 +160,23 @@ def verdict_of(
         return Verdict("INCOMPLETE", "open", text)
     if grave is Outcome.SKIP:
         return Verdict("SKIPPED" if outcomes[grave] == told_of else "PARTLY SKIPPED", "open", text)
-    return Verdict("PASS" if criteria else "MEASURED", "good", text)
+    word = "PASS" if criteria else "MEASURED"
+    doubted = [row for row in rows if _doubted(row)]
+    if not doubted:
+        return Verdict(word, "good", text)
+    of = "each case" if len(doubted) == len(rows) else f"{len(doubted)} of {len(rows)} cases"
+    if all(_functional(row) for row in rows):
+        text += " FUNCTIONAL ONLY: it shows that frames pass, and says nothing of how fast."
+    return Verdict(f"{word}, WITH DOUBTS", "doubt", f"{text} Doubts: {of}, see below.")
+
+
+def _doubted(row: CaseRow) -> bool:
+    flags = row.record.flags if row.record is not None else ()
+    return any(flag.severity is not Severity.NOTE for flag in flags)
+
+
+def _functional(row: CaseRow) -> bool:
+    return row.record is not None and any(flag in FUNCTIONAL for flag in row.record.flags)
 
 
 def _count(number: int, one: str, many: str) -> str:
@@ -181,6 +200,7 @@ def _facts(runs: Sequence[RunView], gathered: Gathered) -> tuple[Fact, ...]:
         "switch": f"{device} ({version})" if version else device,
         "machines": ", ".join(asked.get("machines", ())),
         "generator": ", ".join(asked.get("generator", ())),
+        "links": ", ".join(asked.get("links", ())),
         "frames": frames,
         "flows": ", ".join(asked.get("flows", ())),
         "testbed": ", ".join(dict.fromkeys(run.header.testbed for run in runs))

@@ -247,7 +247,7 @@ class Verdict:
 
     word: str
     tone: str
-    """good, bad or open."""
+    """good, bad, open or doubt."""
     text: str
 
 

@@ -287,14 +287,21 @@ def _lost(rule: Rule, trials: Sequence[Trial], *, at_minimum: bool, who: str) ->
     trial = min(own, key=lambda trial: trial.switch_loss_ratio)
     worse = max(trial.directions, key=lambda direction: direction.switch_loss_ratio)
     lost = worse.offered_frames - worse.good_frames
-    refused = f", {worse.refused_frames} of them by not taking them" if worse.refused_frames else ""
+    refused = _refused(worse.refused_frames, lost)
     allowed = percent(rule.loss_ratio) if rule.loss_ratio else "none"
     where = "even at the lowest load," if at_minimum else "at"
     return (
-        f"{where} {human_fps(trial.load_fps)}{',' if at_minimum else ''} {who} lost {lost} of "
-        f"{worse.offered_frames} frames from {worse.name}{refused} "
+        f"{where} {human_fps(trial.load_fps)}{',' if at_minimum else ''} {who} lost {lost:,} of "
+        f"{worse.offered_frames:,} frames from {worse.name}{refused} "
         f"({percent(worse.switch_loss_ratio)}; allowed: {allowed})"
     )
+
+
+def _refused(refused: int | None, lost: int) -> str:
+    """Say how many of the lost frames the switch did not even take."""
+    if not refused:
+        return ""
+    return f", {'all' if refused == lost else f'{refused:,}'} of them by not taking them"
 
 
 def _flags(

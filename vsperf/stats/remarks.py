@@ -25,8 +25,9 @@ def legend(rows: Sequence[CaseRow], measured: Sequence[CaseRow], simulated: bool
     if frames and (share := unlikely_above(min(frames))) is not None:
         least = "" if len(frames) == 1 else "at least "
         lines.append(
-            f"no frame lost at a lower bound: of {least}{human_count(min(frames))} sent there each "
-            f"way, so that a loss ratio above {share:.1e} is unlikely (3/n, at 95 %)"
+            f"no frame lost at a lower bound{_of_which(rows)}: of {least}"
+            f"{human_count(min(frames))} sent there each way, so that a loss ratio above "
+            f"{share:.1e} is unlikely (3/n, at 95 %)"
         )
     references = {row.middle_latency.reference for row in rows if row.middle_latency}
     if references:
@@ -36,6 +37,15 @@ def legend(rows: Sequence[CaseRow], measured: Sequence[CaseRow], simulated: bool
     if simulated and measured:
         lines.append("time is that of the model")
     return lines
+
+
+def _of_which(rows: Sequence[CaseRow]) -> str:
+    """Name the cases of which not one frame was lost, unless it is all of them."""
+    lossless = [row.planned.label for row in rows if row.lossless]
+    if len(lossless) == sum(bool(row.goals) for row in rows):
+        return ""
+    more = f" and {len(lossless) - 3} others" if len(lossless) > 4 else ""
+    return f" of {', '.join(lossless[:3] if more else lossless)}{more}"
 
 
 def unclean(row: CaseRow) -> list[str]:
