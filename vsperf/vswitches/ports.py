@@ -1,0 +1,86 @@
+"""The ports that a topology asks of any switch, and how vhost-user ports are reached. Pure.
+
+Paths begin with a placeholder, which the workspace fills in when the switch is started.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from vsperf.errors import UsageError
+from vsperf.record.placeholder import Placeholder
+from vsperf.record.plan import Endpoint, Wire
+from vsperf.spec.case import CaseSpec
+from vsperf.spec.topology import Topology
+from vsperf.spec.wiring import Nic, nics
+from vsperf.vswitches.base import wire_of
+
+PCI_ADDRESS = re.compile(r"[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]")
+VIRTUAL_DEVICE = "net_"
+"""With this DPDK's names of virtual devices begin."""
+
+VhostRole = Literal["vhost-user-client", "vhost-user"]
+"""Who calls: as `vhost-user-client` the switch does, and the other end listens, so the switch may
+restart; as `vhost-user` the switch listens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a port of the switch leads to: a link of the testbed, or the card of a machine."""
+
+    name: str
+    """Of the link, or of the card, such as vm1_0."""
+    nic: Nic | None = None
+    """The card; None for a link."""
+
+    @property
+    def link(self) -> str | None:
+        """The testbed link; None for a card."""
+        return self.name if self.nic is None else None
+
+    @property
+    def machine(self) -> str | None:
+        """The machine; None for a link."""
+        return None if self.nic is None else self.nic.machine
+
+
+def places_of(topology: Topology) -> tuple[Place, ...]:
+    """Return what each port leads to: the links first, then the cards that face the switch."""
+    links = (Place(link) for link in topology.links)
+    cards = (Place(nic.port, nic) for nic in nics(topology) if nic.faces is not None)
+    found = (*links, *cards)
+    if not found:
+        raise UsageError(
+            f"the switch has no port in topology {topology.name}",
+            fix="choose a topology with links, such as p2p",
+        )
+    return found
+
+
+def vhost_socket(place: Place) -> str:
+    """Return the socket of a vhost-user port, whoever listens at it; not filled in."""
+    return f"{Placeholder.RUN}/{place.name}.sock"
+
+
+def vhost_endpoint(place: Place, role: VhostRole) -> Endpoint:
+    """Return where the generator finds the vhost-user port of a link."""
+    return Endpoint(link=place.name, kind=role, address=vhost_socket(place))
+
+
+def vhost_wire(nic: Nic, place: Place, role: VhostRole) -> Wire:
+    """Return what a card on a vhost-user port is plugged into."""
+    return wire_of(nic, role, vhost_socket(place))
+
+
+def device_endpoint(case: CaseSpec, link: str) -> Endpoint:
+    """Return the generator's end of a link that has a device at the switch's end."""
+    device = case.testbed.links[link].generator
+    if device is None:
+        raise UsageError(
+            f"testbed link {link} has a device at the switch's end and none at the generator's",
+            fix=f"name the generator's end of the cable in testbed.links.{link}.generator",
+        )
+    kind = "pci" if PCI_ADDRESS.match(device) else "vdev"
+    return Endpoint(link=link, kind=kind, address=device)
