@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from vsperf.errors import UsageError
-from vsperf.record.placeholder import Placeholder
+from vsperf.host.places import LONGEST_SHORT_NAME
+from vsperf.host.tuntap import LONGEST_NAME
+from vsperf.record.placeholder import Placeholder, fill_in
 from vsperf.record.plan import Endpoint, Wire
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.topology import Topology
@@ -72,6 +74,18 @@ def vhost_endpoint(place: Place, role: VhostRole) -> Endpoint:
 def vhost_wire(nic: Nic, place: Place, role: VhostRole) -> Wire:
     """Return what a card on a vhost-user port is plugged into."""
     return wire_of(nic, role, vhost_socket(place))
+
+
+def tap_name(nic: Nic) -> str:
+    """Return what the tap of a card is called, not filled in."""
+    name = f"{Placeholder.TAP}-{nic.machine.removeprefix('vm')}-{nic.number}"
+    if len(fill_in(name, {Placeholder.TAP: LONGEST_SHORT_NAME})) > LONGEST_NAME:
+        raise UsageError(
+            f"card {nic.number} of {nic.machine} cannot be plugged into a tap",
+            why=f"the name of its device would be longer than {LONGEST_NAME} bytes",
+            fix="use fewer machines, or vswitch.machine_ports=vhost-user",
+        )
+    return name
 
 
 def device_endpoint(case: CaseSpec, link: str) -> Endpoint:
