@@ -40,7 +40,7 @@ setup(
         "vsperf.results": ["templates/*"],
     },
     install_requires=[line for line in requirements if line and not line.startswith("#")],
-    extras_require={"interactive": ["plotly>=6"]},
+    extras_require={"interactive": ["plotly>=6"], "vpp": ["vpp-papi>=2.3"]},
     cmdclass={"build_py": BuildWithSpecifications},
     entry_points={
         "console_scripts": ["vsperf = vsperf.cli.main:main"],
@@ -48,6 +48,7 @@ setup(
             "sim = vsperf.vswitches.sim:SimulatedSwitch",
             "external = vsperf.vswitches.external:ExternalSwitch",
             "ovs-dpdk = vsperf.vswitches.ovs_dpdk.driver:OvsDpdk",
+            "vpp = vsperf.vswitches.vpp.driver:Vpp",
         ],
         "vsperf.vnfs": [
             "sim = vsperf.vnfs.sim:SimulatedVnf",
