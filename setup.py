@@ -47,7 +47,7 @@ setup(
         "vsperf.vswitches": [
             "sim = vsperf.vswitches.sim:SimulatedSwitch",
             "external = vsperf.vswitches.external:ExternalSwitch",
-            "ovs-dpdk = vsperf.vswitches.ovs_dpdk.driver:OvsDpdk",
+            "ovs-dpdk = vsperf.vswitches.ovs.dpdk.driver:OvsDpdk",
             "vpp = vsperf.vswitches.vpp.driver:Vpp",
         ],
         "vsperf.vnfs": [

@@ -32,7 +32,7 @@ from vsperf.host.tuntap import DEVICE
 from vsperf.trafficgens.tgen.binary import find_binary
 from vsperf.vnfs.qemu.image import find_image
 from vsperf.vnfs.qemu.plan import PROGRAM
-from vsperf.vswitches.ovs_dpdk.programs import find_programs
+from vsperf.vswitches.ovs.programs import find_programs
 from vsperf.vswitches.vpp.programs import find_programs as find_vpp
 
 HERE = Path(__file__).parent

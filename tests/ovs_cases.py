@@ -11,8 +11,8 @@ from simulated_cases import simulated_case
 from vsperf.host.workspace import Workspace, workspace
 from vsperf.record.plan import Placement
 from vsperf.spec.case import CaseSpec
-from vsperf.vswitches.ovs_dpdk.driver import OvsDpdk
-from vsperf.vswitches.ovs_dpdk.running import RunningOvs
+from vsperf.vswitches.ovs.dpdk.driver import OvsDpdk
+from vsperf.vswitches.ovs.running import RunningOvs
 
 PLACEMENT = Placement(cpus={"pmd": (1,), "switch main": (0,), "generator": (0,)})
 

@@ -11,7 +11,7 @@ from vswitch_contract import VSwitchContract
 
 from vsperf.spec.case import CaseSpec
 from vsperf.vswitches.base import VSwitch
-from vsperf.vswitches.ovs_dpdk.driver import OvsDpdk
+from vsperf.vswitches.ovs.dpdk.driver import OvsDpdk
 
 
 @pytest.mark.machine

@@ -21,8 +21,8 @@ from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.workspace import workspace
 from vsperf.record.plan import Placement
 from vsperf.trafficgens.tgen.byhand import Sending
-from vsperf.vswitches.ovs_dpdk.driver import OvsDpdk
-from vsperf.vswitches.ovs_dpdk.programs import digest, planned_programs
+from vsperf.vswitches.ovs.dpdk.driver import OvsDpdk
+from vsperf.vswitches.ovs.programs import digest, planned_programs
 
 pytestmark = pytest.mark.machine
 

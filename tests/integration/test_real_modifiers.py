@@ -24,9 +24,9 @@ from vsperf.store.reader import StoredCase
 from vsperf.trafficgens.tgen.headers import frames_in, read
 from vsperf.trafficgens.tgen.traffic import streams
 from vsperf.units import NANOSECONDS
-from vsperf.vswitches.ovs_dpdk.bringup import command
-from vsperf.vswitches.ovs_dpdk.driver import OvsDpdk
-from vsperf.vswitches.ovs_dpdk.parse import Matched
+from vsperf.vswitches.ovs.bringup import command
+from vsperf.vswitches.ovs.dpdk.driver import OvsDpdk
+from vsperf.vswitches.ovs.parse import Matched
 
 pytestmark = pytest.mark.machine
 __all__ = ["fixture_calibrations", "fixture_place"]

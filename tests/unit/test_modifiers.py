@@ -27,13 +27,13 @@ from vsperf.spec.traffic import TrafficProfile
 from vsperf.trafficgens.tgen.driver import TgenGenerator
 from vsperf.trafficgens.tgen.spec import TgenSpec
 from vsperf.vswitches.external import ExternalSpec
-from vsperf.vswitches.ovs_dpdk.driver import OvsDpdk
-from vsperf.vswitches.ovs_dpdk.layout import ports_of
-from vsperf.vswitches.ovs_dpdk.parse import Matched, matched
-from vsperf.vswitches.ovs_dpdk.plan import Design
-from vsperf.vswitches.ovs_dpdk.rules import rule_count, rules
-from vsperf.vswitches.ovs_dpdk.running import RunningOvs
-from vsperf.vswitches.ovs_dpdk.spec import OvsDpdkSpec
+from vsperf.vswitches.ovs.dpdk.driver import OvsDpdk
+from vsperf.vswitches.ovs.dpdk.spec import OvsDpdkSpec
+from vsperf.vswitches.ovs.layout import ports_of
+from vsperf.vswitches.ovs.parse import Matched, matched
+from vsperf.vswitches.ovs.plan import Design
+from vsperf.vswitches.ovs.rules import rule_count, rules
+from vsperf.vswitches.ovs.running import RunningOvs
 from vsperf.vswitches.sim import SimulatedSwitchSpec
 
 PVPV = {"name": "pvpv", "paths": [["phy0", "vm1", "phy1"], ["phy0", "vm2", "phy1"]]}

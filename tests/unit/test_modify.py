@@ -24,10 +24,10 @@ from vsperf.spec.loader import Request, load
 from vsperf.spec.modify import Modify
 from vsperf.spec.traffic import TrafficProfile
 from vsperf.trafficgens.base import TrialRequest
-from vsperf.vswitches.ovs_dpdk.layout import ports_of
-from vsperf.vswitches.ovs_dpdk.plan import Design
-from vsperf.vswitches.ovs_dpdk.rules import rules
-from vsperf.vswitches.ovs_dpdk.spec import OvsDpdkSpec
+from vsperf.vswitches.ovs.dpdk.spec import OvsDpdkSpec
+from vsperf.vswitches.ovs.layout import ports_of
+from vsperf.vswitches.ovs.plan import Design
+from vsperf.vswitches.ovs.rules import rules
 from vsperf.vswitches.sim import SimulatedSwitch, SimulatedSwitchSpec
 
 MAC = "02:00:00:00:07:07"

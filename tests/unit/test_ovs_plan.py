@@ -12,11 +12,11 @@ from pydantic import ValidationError
 from vsperf.errors import NotReadyError, UsageError
 from vsperf.record.placeholder import shown
 from vsperf.record.plan import Endpoint, Placement, Step
-from vsperf.vswitches.ovs_dpdk.checks import check
-from vsperf.vswitches.ovs_dpdk.driver import OvsDpdk
-from vsperf.vswitches.ovs_dpdk.plan import Design
-from vsperf.vswitches.ovs_dpdk.programs import find_programs
-from vsperf.vswitches.ovs_dpdk.spec import OvsDpdkSpec
+from vsperf.vswitches.ovs.checks import check
+from vsperf.vswitches.ovs.dpdk.driver import OvsDpdk
+from vsperf.vswitches.ovs.dpdk.spec import OvsDpdkSpec
+from vsperf.vswitches.ovs.plan import Design
+from vsperf.vswitches.ovs.programs import find_programs
 
 
 def steps(placement: Placement = PLACEMENT, **case: Any) -> tuple[Step, ...]:

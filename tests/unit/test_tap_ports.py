@@ -21,12 +21,12 @@ from vsperf.vnfs.qemu.command import Machine, command_line
 from vsperf.vnfs.qemu.plan import Surroundings, machines_of, steps_of
 from vsperf.vnfs.qemu.spec import QemuSpec
 from vsperf.vswitches.base import SwitchPlan
-from vsperf.vswitches.ovs_dpdk.counters import switch_counters
-from vsperf.vswitches.ovs_dpdk.diagnosis import port_problems
-from vsperf.vswitches.ovs_dpdk.driver import OvsDpdk
-from vsperf.vswitches.ovs_dpdk.layout import SwitchPort, ports_of, tap_name
-from vsperf.vswitches.ovs_dpdk.parse import PortStatistics
-from vsperf.vswitches.ovs_dpdk.spec import OvsDpdkSpec
+from vsperf.vswitches.ovs.counters import switch_counters
+from vsperf.vswitches.ovs.diagnosis import port_problems
+from vsperf.vswitches.ovs.dpdk.driver import OvsDpdk
+from vsperf.vswitches.ovs.dpdk.spec import OvsDpdkSpec
+from vsperf.vswitches.ovs.layout import SwitchPort, ports_of, tap_name
+from vsperf.vswitches.ovs.parse import PortStatistics
 
 VHOST_NET = Surroundings(IMAGE, "kvm", vhost=True)
 

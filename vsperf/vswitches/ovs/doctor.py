@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vsperf.errors import NotReadyError
 from vsperf.host.doctor.finding import Answer, Check, Group, Surroundings, failure, ok
-from vsperf.vswitches.ovs_dpdk.programs import find_programs, version_text
+from vsperf.vswitches.ovs.programs import find_programs, version_text
 
 
 def _programs(here: Surroundings) -> Answer:

@@ -12,13 +12,13 @@ from typing import Any
 from vsperf.errors import ComponentError, DiedError
 from vsperf.host.process import Managed
 from vsperf.record.switch import SwitchCounters
-from vsperf.vswitches.ovs_dpdk import parse
-from vsperf.vswitches.ovs_dpdk.control import ControlError, ask
-from vsperf.vswitches.ovs_dpdk.counters import silent, switch_counters
-from vsperf.vswitches.ovs_dpdk.database import Interface
-from vsperf.vswitches.ovs_dpdk.diagnosis import late_problem
-from vsperf.vswitches.ovs_dpdk.layout import BRIDGE, SwitchPort
-from vsperf.vswitches.ovs_dpdk.programs import Programs, digest, version_text
+from vsperf.vswitches.ovs import parse
+from vsperf.vswitches.ovs.control import ControlError, ask
+from vsperf.vswitches.ovs.counters import silent, switch_counters
+from vsperf.vswitches.ovs.database import Interface
+from vsperf.vswitches.ovs.diagnosis import late_problem
+from vsperf.vswitches.ovs.layout import BRIDGE, SwitchPort
+from vsperf.vswitches.ovs.programs import Programs, digest, version_text
 
 SWITCH = "ovs-vswitchd"
 DATABASE = "ovsdb-server"

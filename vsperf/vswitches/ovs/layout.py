@@ -18,7 +18,7 @@ from vsperf.record.plan import Endpoint, Wire
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.wiring import Nic, nics
 from vsperf.vswitches.base import wire_of
-from vsperf.vswitches.ovs_dpdk.spec import OvsDpdkSpec
+from vsperf.vswitches.ovs.dpdk.spec import OvsDpdkSpec
 
 BRIDGE = BRIDGE_DEVICES[0]
 """No link is called so, because its name has a dash."""

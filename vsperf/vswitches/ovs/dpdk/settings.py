@@ -6,7 +6,7 @@ from vsperf.errors import UsageError
 from vsperf.record.placeholder import Placeholder
 from vsperf.record.plan import Placement
 from vsperf.units import CpuSet
-from vsperf.vswitches.ovs_dpdk.spec import OvsDpdkSpec
+from vsperf.vswitches.ovs.dpdk.spec import OvsDpdkSpec
 
 PMD_ROLE = "pmd"
 MAIN_ROLE = "switch main"

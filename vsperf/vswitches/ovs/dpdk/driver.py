@@ -14,16 +14,16 @@ from vsperf.record.plan import Placement
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
 from vsperf.vswitches.base import SwitchPlan
-from vsperf.vswitches.ovs_dpdk.bringup import instance
-from vsperf.vswitches.ovs_dpdk.checks import check, require_network
-from vsperf.vswitches.ovs_dpdk.doctor import CHECKS
-from vsperf.vswitches.ovs_dpdk.layout import ports_of
-from vsperf.vswitches.ovs_dpdk.memory import MEGABYTE, memory_mb
-from vsperf.vswitches.ovs_dpdk.plan import Design, switch_plan
-from vsperf.vswitches.ovs_dpdk.programs import find_programs, planned_programs
-from vsperf.vswitches.ovs_dpdk.running import RunningOvs
-from vsperf.vswitches.ovs_dpdk.settings import MAIN_ROLE, PMD_ROLE
-from vsperf.vswitches.ovs_dpdk.spec import OvsDpdkSpec
+from vsperf.vswitches.ovs.bringup import instance
+from vsperf.vswitches.ovs.checks import check, require_network
+from vsperf.vswitches.ovs.doctor import CHECKS
+from vsperf.vswitches.ovs.dpdk.memory import MEGABYTE, memory_mb
+from vsperf.vswitches.ovs.dpdk.settings import MAIN_ROLE, PMD_ROLE
+from vsperf.vswitches.ovs.dpdk.spec import OvsDpdkSpec
+from vsperf.vswitches.ovs.layout import ports_of
+from vsperf.vswitches.ovs.plan import Design, switch_plan
+from vsperf.vswitches.ovs.programs import find_programs, planned_programs
+from vsperf.vswitches.ovs.running import RunningOvs
 
 
 class OvsDpdk:

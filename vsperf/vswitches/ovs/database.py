@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from vsperf.errors import ComponentError
-from vsperf.vswitches.ovs_dpdk.layout import BRIDGE, SwitchPort
+from vsperf.vswitches.ovs.layout import BRIDGE, SwitchPort
 
 LOOK_MS = 50
 """Longest time between two looks at whether the daemons live."""

@@ -9,9 +9,9 @@ from vsperf.host.tuntap import is_there
 from vsperf.host.undo import BRIDGE_DEVICES
 from vsperf.host.workspace import LONGEST_SOCKET_PATH, Workspace
 from vsperf.record.placeholder import Placeholder
-from vsperf.vswitches.ovs_dpdk import layout
-from vsperf.vswitches.ovs_dpdk.layout import SwitchPort
-from vsperf.vswitches.ovs_dpdk.plan import Design
+from vsperf.vswitches.ovs import layout
+from vsperf.vswitches.ovs.layout import SwitchPort
+from vsperf.vswitches.ovs.plan import Design
 
 
 def check(design: Design, workspace: Workspace, user: int | None = None) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from vsperf.record.switch import PmdCounters, PortCounters, SwitchCounters
-from vsperf.vswitches.ovs_dpdk.layout import SwitchPort
-from vsperf.vswitches.ovs_dpdk.parse import PortStatistics, ThreadStatistics
+from vsperf.vswitches.ovs.layout import SwitchPort
+from vsperf.vswitches.ovs.parse import PortStatistics, ThreadStatistics
 
 CACHES = {
     "phwol": ("phwol hits",),

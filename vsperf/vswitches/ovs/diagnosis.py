@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 
 from vsperf.errors import ComponentError, NotReadyError, VsperfError
-from vsperf.vswitches.ovs_dpdk.database import Interface
-from vsperf.vswitches.ovs_dpdk.layout import SwitchPort
+from vsperf.vswitches.ovs.database import Interface
+from vsperf.vswitches.ovs.layout import SwitchPort
 
 LOG_LINE = re.compile(r"\|(?P<module>\w+)(?:\([^)]*\))?\|(?P<level>EMER|ERR|WARN)\|(?P<text>.*)$")
 NOT_OPENED = -1

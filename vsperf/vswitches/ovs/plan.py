@@ -9,14 +9,14 @@ from vsperf.errors import UsageError
 from vsperf.record.plan import Placement, Step
 from vsperf.spec.case import CaseSpec
 from vsperf.vswitches.base import SwitchPlan
-from vsperf.vswitches.ovs_dpdk import layout
-from vsperf.vswitches.ovs_dpdk.layout import SwitchPort
-from vsperf.vswitches.ovs_dpdk.memory import memory_mb
-from vsperf.vswitches.ovs_dpdk.programs import Programs
-from vsperf.vswitches.ovs_dpdk.rules import rule_count, shown_rules, tags_to_see
-from vsperf.vswitches.ovs_dpdk.settings import PMD_ROLE, other_config
-from vsperf.vswitches.ovs_dpdk.spec import OvsDpdkSpec
-from vsperf.vswitches.ovs_dpdk.unmatched import FILTER_COOKIE, IDLE_COOKIE
+from vsperf.vswitches.ovs import layout
+from vsperf.vswitches.ovs.dpdk.memory import memory_mb
+from vsperf.vswitches.ovs.dpdk.settings import PMD_ROLE, other_config
+from vsperf.vswitches.ovs.dpdk.spec import OvsDpdkSpec
+from vsperf.vswitches.ovs.layout import SwitchPort
+from vsperf.vswitches.ovs.programs import Programs
+from vsperf.vswitches.ovs.rules import rule_count, shown_rules, tags_to_see
+from vsperf.vswitches.ovs.unmatched import FILTER_COOKIE, IDLE_COOKIE
 
 QUIET = ("-vsyslog:off", "-vconsole:info")
 """The log goes to standard error, which is kept in the folder of the run, and not to the system."""

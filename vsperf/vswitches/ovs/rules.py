@@ -21,9 +21,9 @@ from vsperf.spec.flows import (
 from vsperf.spec.modify import Modify
 from vsperf.spec.traffic import Encapsulation, Layer3, TrafficProfile
 from vsperf.spec.wiring import Pass, forks, passes
-from vsperf.vswitches.ovs_dpdk.layout import SwitchPort
-from vsperf.vswitches.ovs_dpdk.spec import OvsDpdkSpec
-from vsperf.vswitches.ovs_dpdk.unmatched import check_filters, filter_rules
+from vsperf.vswitches.ovs.dpdk.spec import OvsDpdkSpec
+from vsperf.vswitches.ovs.layout import SwitchPort
+from vsperf.vswitches.ovs.unmatched import check_filters, filter_rules
 
 PRIORITY = 10
 SHOWN = 8

@@ -19,17 +19,17 @@ from vsperf.host.tuntap import is_there, refused_frames
 from vsperf.host.undo import BRIDGE_DEVICES, RemoveTap
 from vsperf.host.workspace import Workspace
 from vsperf.record import threads
-from vsperf.vswitches.ovs_dpdk import layout
-from vsperf.vswitches.ovs_dpdk.control import ask
-from vsperf.vswitches.ovs_dpdk.database import Database, Interface, connected
-from vsperf.vswitches.ovs_dpdk.diagnosis import not_started, port_problems
-from vsperf.vswitches.ovs_dpdk.parse import Matched, matched, thread_statistics
-from vsperf.vswitches.ovs_dpdk.plan import Design
-from vsperf.vswitches.ovs_dpdk.programs import Programs
-from vsperf.vswitches.ovs_dpdk.rules import rules
-from vsperf.vswitches.ovs_dpdk.running import DATABASE, SWITCH, RunningOvs
-from vsperf.vswitches.ovs_dpdk.settings import PMD_ROLE
-from vsperf.vswitches.ovs_dpdk.unmatched import idle_rules
+from vsperf.vswitches.ovs import layout
+from vsperf.vswitches.ovs.control import ask
+from vsperf.vswitches.ovs.database import Database, Interface, connected
+from vsperf.vswitches.ovs.diagnosis import not_started, port_problems
+from vsperf.vswitches.ovs.dpdk.settings import PMD_ROLE
+from vsperf.vswitches.ovs.parse import Matched, matched, thread_statistics
+from vsperf.vswitches.ovs.plan import Design
+from vsperf.vswitches.ovs.programs import Programs
+from vsperf.vswitches.ovs.rules import rules
+from vsperf.vswitches.ovs.running import DATABASE, SWITCH, RunningOvs
+from vsperf.vswitches.ovs.unmatched import idle_rules
 
 DAEMON_S = 10.0
 """Patience with a daemon that starts."""

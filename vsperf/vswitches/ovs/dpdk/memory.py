@@ -8,8 +8,8 @@ that moment it has nothing left for the port that connects, which then fails.
 from __future__ import annotations
 
 from vsperf.errors import UsageError
-from vsperf.vswitches.ovs_dpdk.layout import LARGEST_USUAL_MTU, SwitchPort
-from vsperf.vswitches.ovs_dpdk.spec import OvsDpdkSpec
+from vsperf.vswitches.ovs.dpdk.spec import OvsDpdkSpec
+from vsperf.vswitches.ovs.layout import LARGEST_USUAL_MTU, SwitchPort
 
 MEGABYTE = 1 << 20
 LEAST_BUFFERS = 16_384
