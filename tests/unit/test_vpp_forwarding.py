@@ -10,6 +10,8 @@ from vpp_cases import P2P, PLACEMENT, PVP, PVPV, PVVP, V2V, vpp_case
 
 from vsperf.errors import UsageError
 from vsperf.vswitches.vpp.driver import Vpp
+from vsperf.vswitches.vpp.plan import Design
+from vsperf.vswitches.vpp.spec import VppSpec
 
 IPV6 = {"frame_size": "128B", "layer3": "ipv6"}
 SINGLE = {**PVP, "nics": 1}
@@ -185,3 +187,9 @@ def test_what_a_router_would_drop_is_refused(
 def test_a_router_has_one_mac_address_at_each_port() -> None:
     with pytest.raises(UsageError, match="a router has one"):
         ways({"forwarding": "ip4"}, topology=PVPV)
+
+
+def test_a_cross_connect_without_routes_needs_none() -> None:
+    case = vpp_case({"forwarding": "xconnect"})
+    assert isinstance(case.vswitch, VppSpec)
+    assert list(Design(case, case.vswitch, PLACEMENT).idle(range(0), add=True)) == []

@@ -40,6 +40,8 @@ def idle(
     case: CaseSpec, spec: VppSpec, ports: tuple[SwitchPort, ...], numbers: range, *, add: bool
 ) -> Iterator[Call]:
     """Yield the calls that add routes or addresses that no test frame is for, or take them out."""
+    if not numbers:
+        return
     if spec.forwarding == "xconnect":
         raise UsageError(
             "a cross-connect has no rules that could be changed",
