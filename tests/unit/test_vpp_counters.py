@@ -6,6 +6,7 @@ from typing import Any
 
 from vpp_cases import PVP, vpp_case
 
+from vsperf.record.switch import SwitchCounters
 from vsperf.vswitches.vpp.counters import address_counts, switch_counters
 from vsperf.vswitches.vpp.layout import SwitchPort, ports_of
 from vsperf.vswitches.vpp.reading import Reading
@@ -160,3 +161,21 @@ def test_counters_of_nodes_that_do_not_know_of_all_frames_are_waited_for() -> No
     assert made.knows_all(worked(100, 1_000, 1, (50_000, 0, 0), known=100))
     assert not made.knows_all(worked(400, 1_000, 1, (50_000, 0, 0), known=100))
     assert made.knows_all(worked(400, 3_000, 9, (90_000, 9_000, 9_000), known=400))
+
+
+def test_what_nodes_did_is_told_of_each_worker() -> None:
+    made = meter()
+    before = made.add(worked(100, 1_000, 10, (50_000, 0, 0), known=100))
+    after = made.add(worked(400, 3_000, 30, (90_000, 9_000, 0), known=400))
+    growth = SwitchCounters(pmds=after).since(SwitchCounters(pmds=before))
+    first, second, _ = growth.pmds[0].stages
+    assert (first.name, first.calls, first.frames, first.cycles) == (
+        "vhost-user-input", 2_000, 300, 40_000,
+    )  # fmt: skip
+    assert (second.name, second.calls) == ("ethernet-input", 20)
+
+
+def test_reasons_that_did_not_grow_are_left_out() -> None:
+    before = switch_counters(ports(), INTERFACES, found(errors={"a/b": 7, "c/d": 1}))
+    after = switch_counters(ports(), INTERFACES, found(errors={"a/b": 7, "c/d": 5}))
+    assert after.since(before).reasons == {"c/d": 4}

@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 
+from vsperf.errors import NotReadyError
 from vsperf.host.doctor.finding import Status, Surroundings
 from vsperf.vswitches.vpp import programs
 from vsperf.vswitches.vpp.doctor import CHECKS
@@ -23,6 +24,6 @@ def test_a_missing_library_is_named_with_the_way_to_get_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(programs, "PYTHON", "no_such_library")
-    with pytest.raises(programs.NotReadyError, match="no_such_library is not installed") as caught:
+    with pytest.raises(NotReadyError, match="no_such_library is not installed") as caught:
         programs.require_library()
     assert caught.value.problems[0].fix == "pip install 'vsperf[vpp]'"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from vsperf.record.switch import PmdCounters
+from vsperf.record.switch import PmdCounters, StageCounters
 from vsperf.vswitches.vpp.reading import Reading, of_thread
 
 POLLING = ("vhost-user-input", "memif-input", "af-packet-input", "dpdk-input")
@@ -97,6 +97,7 @@ class Meter:
                     frames=self._spent(found, worker).frames,
                     busy_cycles=self._busy[worker],
                     idle_cycles=self._idle[worker],
+                    stages=tuple(stages(found, worker)),
                 )
 
     def _workers(self) -> range:
@@ -115,3 +116,15 @@ class Meter:
             finds=sum(of_thread(found.calls, thread, at) for at in takers),
             found=sum(of_thread(found.vectors, thread, at) for at in polling),
         )
+
+
+def stages(found: Reading, thread: int) -> Iterable[StageCounters]:
+    """Yield what a worker has done by node, of those that it has called."""
+    for at, name in enumerate(found.nodes):
+        if calls := of_thread(found.calls, thread, at):
+            yield StageCounters(
+                name=name,
+                calls=calls,
+                frames=of_thread(found.vectors, thread, at),
+                cycles=of_thread(found.clocks, thread, at),
+            )
