@@ -24,9 +24,9 @@ from vsperf.spec.loader import Request, load
 from vsperf.spec.modify import Modify
 from vsperf.spec.traffic import TrafficProfile
 from vsperf.trafficgens.base import TrialRequest
+from vsperf.vswitches.ovs.dpdk.design import DpdkDesign
+from vsperf.vswitches.ovs.dpdk.ports import ports_of
 from vsperf.vswitches.ovs.dpdk.spec import OvsDpdkSpec
-from vsperf.vswitches.ovs.layout import ports_of
-from vsperf.vswitches.ovs.plan import Design
 from vsperf.vswitches.ovs.rules import rules
 from vsperf.vswitches.sim import SimulatedSwitch, SimulatedSwitchSpec
 
@@ -121,7 +121,7 @@ def test_the_switch_looks_behind_as_many_tags_as_there_are() -> None:
         case = ovs_case({"modify": modify, **switch}, traffic=traffic)
         spec = case.vswitch
         assert isinstance(spec, OvsDpdkSpec)
-        return Design(case, spec, PLACEMENT).other_config.get("vlan-limit")
+        return DpdkDesign(case, spec, PLACEMENT).other_config.get("vlan-limit")
 
     assert limit({"push_vlan": 7}, TAGGED) == "2"
     assert limit({"dscp": 1}, QINQ) == "2"

@@ -6,24 +6,25 @@ come when the ports have their numbers. Each step is looked at before the next o
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from vsperf.errors import ComponentError, DiedError, NotReadyError
+from vsperf.host.packet_sockets import drops_of
 from vsperf.host.process import Managed, end, managed
-from vsperf.host.threads import Polling
+from vsperf.host.taps import tap
 from vsperf.host.tuntap import is_there, refused_frames
 from vsperf.host.undo import BRIDGE_DEVICES, RemoveTap
 from vsperf.host.workspace import Workspace
-from vsperf.record import threads
 from vsperf.vswitches.ovs import layout
+from vsperf.vswitches.ovs.command import command
 from vsperf.vswitches.ovs.control import ask
+from vsperf.vswitches.ovs.counters import Unseen
 from vsperf.vswitches.ovs.database import Database, Interface, connected
 from vsperf.vswitches.ovs.diagnosis import not_started, port_problems
-from vsperf.vswitches.ovs.dpdk.settings import PMD_ROLE
 from vsperf.vswitches.ovs.parse import Matched, matched, thread_statistics
 from vsperf.vswitches.ovs.plan import Design
 from vsperf.vswitches.ovs.programs import Programs
@@ -33,10 +34,7 @@ from vsperf.vswitches.ovs.unmatched import idle_rules
 
 DAEMON_S = 10.0
 """Patience with a daemon that starts."""
-DPDK_S = 60.0
-"""Patience with DPDK: it clears its memory, which takes long for many gigabytes."""
 PORTS_S = 30.0
-POLLING = Polling(threads.SWITCH, "pmd-c")
 RULES_S = 300.0
 """Patience with the rules; a million of them take a while."""
 
@@ -102,17 +100,29 @@ class Instance:
             timeout_s=DAEMON_S,
             environment=self.environment,
             stop=stop,
-            polling=POLLING if name == SWITCH else None,
+            polling=self.design.polling if name == SWITCH else None,
         )
 
     def run(self, argv: tuple[str, ...], patience_s: float) -> str:
         """Run one of OVS's commands to its end and return what it said."""
-        return command(self._filled(argv), self.environment, patience_s)
+        name = self.programs.tree.program_of(argv)
+        return command(name, self._filled(argv), self.environment, patience_s)
 
     def database(self) -> AbstractContextManager[Database]:
         """Connect to the database."""
         socket = self.path(layout.DATABASE_SOCKET)
-        return connected(socket, self.programs.schema, self.look, DAEMON_S)
+        return connected(socket, self.programs.schema_file, self.look, DAEMON_S)
+
+    @cached_property
+    def ports(self) -> tuple[layout.SwitchPort, ...]:
+        """The ports of the bridge, filled in."""
+        return tuple(layout.filled(port, self.workspace.fill) for port in self.design.ports)
+
+    def wait_until_up(self, database: Database) -> None:
+        """Wait until the daemon takes ports."""
+        dpdk, what = self.design.dpdk, "DPDK" if self.design.dpdk else "the switch"
+        patience_s = self.design.patience_s
+        database.wait(lambda: database.is_up(dpdk=dpdk), patience_s, f"{what} did not come up")
 
     def interfaces(self) -> tuple[Interface, ...]:
         """Return the ports as the database has them now."""
@@ -128,6 +138,9 @@ def instance(design: Design, programs: Programs, workspace: Workspace) -> Iterat
     """Bring the switch up with its ports and rules; leaving the context takes it down."""
     made = Instance(design, programs, workspace)
     with ExitStack() as stack:
+        for name in design.taps:
+            label = workspace.fill(name)
+            stack.enter_context(tap(label, workspace, mtu=design.mtu, several_queues=False))
         _promise_bridge_devices(made, stack)
         made.run(design.create_database(programs), DAEMON_S)
         _start_database(made, stack)
@@ -135,9 +148,9 @@ def instance(design: Design, programs: Programs, workspace: Workspace) -> Iterat
             settings = {n: workspace.fill(v) for n, v in design.other_config.items()}
             database.set_up(settings, DAEMON_S)
             _start_switch(made, stack)
-            database.wait(lambda: database.initialized, DPDK_S, "DPDK did not come up")
-            database.add_bridge(_filled_ports(made), PORTS_S)
-            problem = port_problems(design.ports, database.interfaces(), made.log)
+            made.wait_until_up(database)
+            database.add_bridge(made.ports, design.datapath, PORTS_S)
+            problem = port_problems(made.ports, database.interfaces(), made.log)
             if problem is not None:
                 raise problem
             facts = database.facts()
@@ -147,16 +160,17 @@ def instance(design: Design, programs: Programs, workspace: Workspace) -> Iterat
             start_again=lambda kill: _start_again(made, stack, kill=kill),
             folder=workspace.folder,
             programs=programs,
-            ports=design.ports,
+            ports=made.ports,
             daemons=made.daemons,
             controls=made.controls,
             read_interfaces=made.interfaces,
             read_custom=lambda: made.run(design.port_statistics(programs), DAEMON_S),
-            read_refused=lambda: _refused(made),
+            read_unseen=lambda: _unseen(made),
             read_filters=lambda: _filters(made),
             write_rules=lambda count: _change_rules(made, count),
             look=made.look,
             learns=design.spec.flows == "learn",
+            userspace=design.userspace,
             settings=facts,
         )
 
@@ -186,36 +200,13 @@ def _start_again(made: Instance, stack: ExitStack, *, kill: bool) -> None:
     _start_switch(made, stack)
     bridge = made.path(layout.OPENFLOW_SOCKET)
     with made.database() as database:
-        database.wait(lambda: database.initialized, DPDK_S, "DPDK did not come up again")
+        made.wait_until_up(database)
         database.wait(bridge.is_socket, PORTS_S, "the bridge did not come up again")
     _install_rules(made)
 
 
 def _ask_to_exit(made: Instance, patience_s: float) -> None:
     ask(made.controls[SWITCH], "exit", patience_s=patience_s)
-
-
-def command(argv: list[str], environment: Mapping[str, str], patience_s: float) -> str:
-    """Run a short command; what it complains of becomes the error."""
-    name = Path(argv[0]).name
-    try:
-        done = subprocess.run(  # noqa: S603 - an argument vector of our own
-            argv,
-            env=dict(environment),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=patience_s,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise ComponentError(f"{name} did not end within {patience_s:.0f} s") from error
-    except OSError as error:
-        raise ComponentError(f"{name} cannot be run", why=error.strerror) from error
-    if done.returncode != 0:
-        said = done.stderr.strip() or done.stdout.strip()
-        raise ComponentError(f"{name} failed", why=said or f"exit code {done.returncode}")
-    return done.stdout
 
 
 def _start_database(made: Instance, stack: ExitStack) -> None:
@@ -237,9 +228,11 @@ def _start_switch(made: Instance, stack: ExitStack) -> None:
 
 def _check_polling(made: Instance) -> None:
     """See that a thread polls on each CPU that was asked for; OVS leaves out those it has not."""
+    if not made.design.polling_cpus:
+        return
     statistics = ask(made.controls[SWITCH], "dpif-netdev/pmd-stats-show", patience_s=DAEMON_S)
     found = {thread.cpu for thread in thread_statistics(statistics)}
-    missing = [cpu for cpu in made.design.placement.of(PMD_ROLE) if cpu not in found]
+    missing = [cpu for cpu in made.design.polling_cpus if cpu not in found]
     if missing:
         names = ", ".join(str(cpu) for cpu in missing)
         raise NotReadyError(
@@ -249,11 +242,16 @@ def _check_polling(made: Instance) -> None:
         )
 
 
-def _refused(made: Instance) -> dict[str, int]:
-    """Return the frames that each tap had no room for, by port; one that is gone has none."""
-    taps = {port.name: made.workspace.fill(port.tap) for port in made.design.ports if port.tap}
-    found = {name: refused_frames(tap) for name, tap in taps.items()}
-    return {name: count for name, count in found.items() if count is not None}
+def _unseen(made: Instance) -> Unseen:
+    """Return what the kernel dropped and OVS does not count; what is gone says nothing."""
+    taps = {port.name: port.tap for port in made.ports if port.tap and port.machine}
+    refused = {name: refused_frames(tap) for name, tap in taps.items()}
+    devices = {port.device: port.name for port in made.ports if port.type == "system"}
+    missed = drops_of(made.daemons[SWITCH].pid) if devices else {}
+    return Unseen(
+        {name: count for name, count in refused.items() if count is not None},
+        {devices[device]: count for device, count in missed.items() if device in devices},
+    )
 
 
 def _filters(made: Instance) -> Matched | None:
@@ -263,17 +261,13 @@ def _filters(made: Instance) -> Matched | None:
     return matched(made.run(made.design.count_filters(made.programs), RULES_S))
 
 
-def _filled_ports(made: Instance) -> tuple[layout.SwitchPort, ...]:
-    return tuple(layout.filled(port, made.workspace.fill) for port in made.design.ports)
-
-
 def _install_rules(made: Instance) -> None:
     """Put the rules in and count them, and whatever else a restart forgets."""
     count = 0
     with made.path(layout.RULES_FILE).open("w") as file:
         file.write("delete\n")
         for count, rule in enumerate(  # noqa: B007
-            rules(made.design.case, made.design.spec, made.design.ports), start=1
+            rules(made.design.case, made.design.spec, made.ports), start=1
         ):
             file.write(f"{rule}\n")
     made.run(made.design.install_rules(made.programs), RULES_S)

@@ -18,7 +18,7 @@ def check(design: Design, workspace: Workspace, user: int | None = None) -> None
     """Raise `NotReadyError` for the first thing that cannot work; `user` stands in for the own."""
     if (os.geteuid() if user is None else user) != 0:
         raise NotReadyError(
-            "OVS-DPDK needs root",
+            f"{design.title} needs root",
             why="it locks hugepages, pins threads, and makes network devices",
             fix="run vsperf with sudo",
         )
@@ -33,22 +33,22 @@ def check(design: Design, workspace: Workspace, user: int | None = None) -> None
             )
 
 
-def require_network(ports: tuple[SwitchPort, ...]) -> None:
+def require_network(design: Design) -> None:
     """Raise `NotReadyError` where the host's network is needed, and another OVS is in it.
 
     Every instance makes devices of the same names there, and cannot open a port without them.
     """
-    if not layout.needs_network(ports):
+    if design.own_network:
         return
     for name in BRIDGE_DEVICES:
         if is_there(name):
-            devices = ", ".join(port.name for port in ports if layout.needs_network((port,)))
+            devices = ", ".join(port.name for port in design.host_ports)
             raise NotReadyError(
                 f"another Open vSwitch has the network device {name}",
                 why=f"the ports {devices} are devices of the host's network, so the switch has to "
                 "run in it, and make a device of this name there as every OVS does",
                 fix="stop the other one for the time of the run (systemctl stop "
-                "openvswitch-switch), or do without such ports: for machines, "
+                "openvswitch-switch), or do without such ports: for machines of OVS-DPDK, "
                 "vswitch.machine_ports=vhost-user",
             )
 

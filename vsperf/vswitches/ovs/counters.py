@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from vsperf.record.switch import PmdCounters, PortCounters, SwitchCounters
 from vsperf.vswitches.ovs.layout import SwitchPort
@@ -20,8 +21,20 @@ CACHES = {
 """Our name of a cache, and what versions of OVS have called its counter."""
 TAP_FULL = "tx tap full"
 """The reader of a tap was too slow."""
+SOCKET_FULL = "rx socket full"
+"""The switch was too slow, which reads the packet socket on a device."""
 DROPS = ("datapath_drop_", "drop_action_")
 """Beginnings of coverage counters that count frames."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unseen:
+    """Frames that the kernel dropped and OVS knows nothing of, by name of the port."""
+
+    refused: Mapping[str, int] = field(default_factory=dict)
+    """As the tap of a machine was full; OVS counts them as sent."""
+    missed: Mapping[str, int] = field(default_factory=dict)
+    """As a packet socket was full; OVS counts them as received."""
 
 
 def switch_counters(
@@ -30,15 +43,14 @@ def switch_counters(
     threads: Iterable[ThreadStatistics],
     coverage: Mapping[str, int],
     custom: Mapping[int, Mapping[str, int]] | None = None,
-    refused: Mapping[str, int] | None = None,
+    unseen: Unseen | None = None,
 ) -> SwitchCounters:
     """Return the counters; a port that nobody is connected to has none.
 
-    `custom` holds the drops, by port number, of ports that count nothing else; `refused` the
-    frames, by name of the port, that OVS sent and that the kernel dropped as a tap was full.
+    `custom` holds the drops, by port number, of ports that count nothing else.
     """
     by_name = {port.name: port for port in statistics}
-    found = (_port(port, by_name.get(port.name), (refused or {}).get(port.name)) for port in ports)
+    found = (_port(port, by_name.get(port.interface), unseen or Unseen()) for port in ports)
     pmds = (_pmd(thread) for thread in threads)
     return SwitchCounters(
         ports=tuple(port for port in found if port is not None),
@@ -67,7 +79,7 @@ def _custom_drops(
 
 
 def _port(
-    port: SwitchPort, statistics: PortStatistics | None, refused: int | None
+    port: SwitchPort, statistics: PortStatistics | None, unseen: Unseen
 ) -> PortCounters | None:
     if statistics is None:
         return None
@@ -81,8 +93,11 @@ def _port(
         for reason in ("dropped", "errors")
         if reason in counters
     }
+    refused, missed = unseen.refused.get(port.name), unseen.missed.get(port.name)
     if refused is not None:
         drops[TAP_FULL] = refused
+    if missed is not None:
+        drops[SOCKET_FULL] = missed
     return PortCounters(
         name=port.name,
         link=port.link,

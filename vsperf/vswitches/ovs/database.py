@@ -74,7 +74,7 @@ class Database:
 
         self._commit(write, patience_s)
 
-    def add_bridge(self, ports: tuple[SwitchPort, ...], patience_s: float) -> None:
+    def add_bridge(self, ports: tuple[SwitchPort, ...], datapath: str, patience_s: float) -> None:
         """Make the bridge with all its ports at once, and wait until the switch has done so."""
         deadline = time.monotonic() + patience_s
         root = self._row()
@@ -83,7 +83,7 @@ class Database:
             tables = self._idl.tables
             bridge = transaction.insert(tables["Bridge"])
             bridge.name = BRIDGE
-            bridge.datapath_type = "netdev"
+            bridge.datapath_type = datapath
             bridge.fail_mode = "secure"  # no rule of its own
             bridge.other_config = {"disable-in-band": "true"}
             local = SwitchPort(BRIDGE, 65534, None, "internal")
@@ -111,11 +111,12 @@ class Database:
                 raise ComponentError(f"{otherwise} within {patience_s:.0f} s")
             self._doze()
 
-    @property
-    def initialized(self) -> bool:
-        """Whether the daemon has brought up DPDK."""
+    def is_up(self, *, dpdk: bool) -> bool:
+        """Whether the daemon can be given ports, and has brought up DPDK if it has to."""
         row = self._row()
-        return row is not None and bool(row.dpdk_initialized)
+        if row is None:
+            return False
+        return bool(row.dpdk_initialized if dpdk else row.iface_types)
 
     def interfaces(self) -> tuple[Interface, ...]:
         """Return what became of the ports."""
@@ -193,7 +194,7 @@ def connected(
 
 def _insert(transaction: Any, tables: Any, port: SwitchPort) -> Any:
     interface = transaction.insert(tables["Interface"])
-    interface.name = port.name
+    interface.name = port.interface
     interface.type = port.type
     interface.options = dict(port.options)
     interface.other_config = dict(port.other_config)
@@ -202,7 +203,7 @@ def _insert(transaction: Any, tables: Any, port: SwitchPort) -> Any:
     if port.mtu_request is not None:
         interface.mtu_request = [port.mtu_request]
     row = transaction.insert(tables["Port"])
-    row.name = port.name
+    row.name = port.interface
     row.interfaces = [interface]
     return row
 

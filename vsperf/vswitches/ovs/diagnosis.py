@@ -84,7 +84,7 @@ def port_problems(
     """Return the error for the first port that is not as it was asked for."""
     found = {interface.name: interface for interface in interfaces}
     for port in ports:
-        interface = found.get(port.name)
+        interface = found.get(port.interface)
         if interface is None:
             return ComponentError(f"the switch has no port {port.name}")
         if interface.error or interface.number in (None, NOT_OPENED):
@@ -104,7 +104,7 @@ def port_problems(
 def _about(port: SwitchPort, interface: Interface, log: str) -> list[str]:
     """Return what the switch says about one port: the database first, then the log."""
     said = [interface.error] if interface.error else []
-    device = port.options.get("dpdk-devargs", port.name).partition(",")[0]
+    device = port.options.get("dpdk-devargs", port.interface).partition(",")[0]
     words = (port.name, device)
     return list(
         dict.fromkeys(
@@ -114,16 +114,15 @@ def _about(port: SwitchPort, interface: Interface, log: str) -> list[str]:
 
 
 def _port_fix(port: SwitchPort) -> str:
-    if port.type == "dpdk" and port.machine is not None:
-        return (
-            f"see that {port.machine} runs, which brings the tap with it, and that DPDK has its "
-            "driver net_af_packet"
-        )
-    if port.type == "dpdk":
-        return (
-            "see that the device is there and that DPDK may have it: "
-            f"{port.options['dpdk-devargs']} comes from the testbed's link {port.link}"
-        )
-    if port.type == "afxdp":
-        return f"see that the device {port.name} is there, and that OVS was built with AF_XDP"
-    return "see the log of ovs-vswitchd; `vsperf doctor` checks the machine"
+    if port.machine is not None and port.tap is not None:
+        more = ", and that DPDK has its driver net_af_packet" if port.type == "dpdk" else ""
+        return f"see that {port.machine} runs, which brings the tap with it{more}"
+    fixes = {
+        "dpdk": "see that the device is there and that DPDK may have it: "
+        f"{port.options.get('dpdk-devargs')} comes from the testbed's link {port.link}",
+        "tap": "see that /dev/net/tun is there, and what the log of ovs-vswitchd says of the tap",
+        "system": f"see that the host's network has the device {port.interface}",
+        "afxdp": f"see that the device {port.interface} is there, and that OVS was built with "
+        "AF_XDP",
+    }
+    return fixes.get(port.type, "see the log of ovs-vswitchd; `vsperf doctor` checks the machine")

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
-from vsperf.errors import UsageError
-from vsperf.record.plan import Placement, Step
+from vsperf.host.threads import Polling
+from vsperf.record.plan import Endpoint, Placement, Step, Wire
 from vsperf.spec.case import CaseSpec
 from vsperf.vswitches.base import SwitchPlan
 from vsperf.vswitches.ovs import layout
-from vsperf.vswitches.ovs.dpdk.memory import memory_mb
-from vsperf.vswitches.ovs.dpdk.settings import PMD_ROLE, other_config
-from vsperf.vswitches.ovs.dpdk.spec import OvsDpdkSpec
 from vsperf.vswitches.ovs.layout import SwitchPort
 from vsperf.vswitches.ovs.programs import Programs
 from vsperf.vswitches.ovs.rules import rule_count, shown_rules, tags_to_see
+from vsperf.vswitches.ovs.settings import PMD_ROLE
+from vsperf.vswitches.ovs.spec import OvsSettings
 from vsperf.vswitches.ovs.unmatched import FILTER_COOKIE, IDLE_COOKIE
 
 QUIET = ("-vsyslog:off", "-vconsole:info")
@@ -26,44 +27,114 @@ its own they meet no others, nobody sends into them, and they vanish with the da
 
 
 @dataclass(frozen=True)
-class Design:
-    """What one case makes of OVS."""
+class Design(ABC):
+    """What one case makes of OVS; what its ports decide, each driver says for itself."""
 
     case: CaseSpec
-    spec: OvsDpdkSpec
+    spec: OvsSettings
     placement: Placement
 
-    @cached_property
+    title: ClassVar[str]
+    """What people call it."""
+    dpdk: ClassVar[bool]
+    """Whether it has to be an OVS with DPDK, and DPDK has to come up."""
+    patience_s: ClassVar[float]
+    """With a daemon that starts, until it can be given ports."""
+
+    @property
+    @abstractmethod
     def ports(self) -> tuple[SwitchPort, ...]:
         """The ports of the bridge."""
-        return layout.ports_of(self.case, self.spec)
+
+    @property
+    @abstractmethod
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        """Where the generator finds the ports of links."""
+
+    @property
+    @abstractmethod
+    def wires(self) -> tuple[Wire, ...]:
+        """What the cards of machines are plugged into."""
+
+    @property
+    @abstractmethod
+    def other_config(self) -> dict[str, str]:
+        """Settings of the daemon, with RUN and NAME not filled in."""
+
+    @property
+    @abstractmethod
+    def host_ports(self) -> tuple[SwitchPort, ...]:
+        """The ports that are devices of the host's network."""
+
+    @property
+    @abstractmethod
+    def polling(self) -> Polling:
+        """Which of the daemon's threads forward, by their names."""
+
+    @property
+    @abstractmethod
+    def about(self) -> str:
+        """Where it forwards, for people."""
 
     @property
     def own_network(self) -> bool:
-        """Whether the daemon gets a network of its own: unless it needs a device of the kernel."""
-        return not layout.needs_network(self.ports)
+        """Whether the daemon gets a network of its own: unless it needs a device of the host's."""
+        return not self.host_ports
 
     @property
-    def other_config(self) -> dict[str, str]:
-        """Settings of the daemon, with RUN and NAME not filled in."""
-        return other_config(
-            self.spec,
-            self.placement,
-            memory_mb=memory_mb(self.spec, self.ports),
-            pci=layout.needs_pci(self.ports),
-            rules=rule_count(self.case, self.spec),
-            tags=tags_to_see(self.case, self.spec),
-        )
+    def polling_cpus(self) -> tuple[int, ...]:
+        """CPUs on which a thread of OVS's own polls; they are looked for when it is there."""
+        return self.placement.of(PMD_ROLE)
+
+    @property
+    def userspace(self) -> bool:
+        """Whether the daemon forwards, and not the kernel."""
+        return True
+
+    @property
+    def datapath(self) -> str:
+        """Type of the bridge's datapath."""
+        return "netdev" if self.userspace else "system"
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """What the daemon needs of /dev, where it is run in a tree."""
+        return ("net/tun",)
+
+    @property
+    def pinned(self) -> tuple[str, ...]:
+        """What stands before the daemon to keep it to some CPUs."""
+        return ()
+
+    @property
+    def taps(self) -> tuple[str, ...]:
+        """Taps that have to be there before the daemon, not filled in."""
+        return ()
+
+    @property
+    def mtu(self) -> int:
+        """The largest packet that passes the ports, without its Ethernet header."""
+        return layout.mtu_request(self.case, self.spec.mtu) or layout.LARGEST_USUAL_MTU
+
+    @cached_property
+    def rules(self) -> int:
+        """How many rules there are."""
+        return rule_count(self.case, self.spec)
+
+    @cached_property
+    def tags(self) -> int:
+        """How many VLAN tags are looked at in a frame."""
+        return tags_to_see(self.case, self.spec)
 
     def create_database(self, programs: Programs) -> tuple[str, ...]:
         """Return the command that makes the database."""
-        tool = str(programs.database_tool)
-        return (tool, "create", layout.DATABASE, str(programs.schema))
+        tool, schema = programs.database_tool, str(programs.schema)
+        return programs.command(tool, "create", layout.DATABASE, schema)
 
     def serve_database(self, programs: Programs) -> tuple[str, ...]:
         """Return the command that serves the database."""
-        return (
-            str(programs.database_server),
+        return programs.command(
+            programs.database_server,
             layout.DATABASE,
             f"--remote=punix:{layout.DATABASE_SOCKET}",
             f"--unixctl={layout.DATABASE_CONTROL}",
@@ -74,10 +145,14 @@ class Design:
         """Return the command that runs the switch."""
         return (
             *(OWN_NETWORK if self.own_network else ()),
-            str(programs.daemon),
-            f"unix:{layout.DATABASE_SOCKET}",
-            f"--unixctl={layout.SWITCH_CONTROL}",
-            *QUIET,
+            *self.pinned,
+            *programs.command(
+                programs.daemon,
+                f"unix:{layout.DATABASE_SOCKET}",
+                f"--unixctl={layout.SWITCH_CONTROL}",
+                *QUIET,
+                devices=self.devices,
+            ),
         )
 
     def install_rules(self, programs: Programs) -> tuple[str, ...]:
@@ -123,31 +198,22 @@ class Design:
 
     def openflow(self, programs: Programs) -> tuple[str, ...]:
         """Return the beginning of every OpenFlow command."""
-        return (str(programs.openflow), "-O", "OpenFlow14")
+        return programs.command(programs.openflow, "-O", "OpenFlow14")
 
 
 def switch_plan(design: Design, programs: Programs) -> SwitchPlan:
     """Return all steps, and where the ports will be."""
-    if not design.ports:
-        raise UsageError(
-            f"the switch has no port in topology {design.case.topology.name}",
-            fix="choose a topology with links, such as p2p",
-        )
-    _check_affinity(design)
     settings = tuple(f"{name}={value}" for name, value in design.other_config.items())
-    pmds = ", ".join(str(cpu) for cpu in design.placement.of("pmd"))
-    memory = "" if design.spec.hugepages else "; WITHOUT HUGEPAGES, so it is slower than it can be"
+    bridge = f"bridge {layout.BRIDGE} datapath_type={design.datapath} fail_mode=secure"
     steps: tuple[Step, ...] = (
+        *(_step(f"make the tap {tap}, silent and up") for tap in design.taps),
         _step("make a database of its own", design.create_database(programs)),
         _step("serve it", design.serve_database(programs)),
         _step("write the settings that are read at the start", lines=settings),
-        _step(f"start the switch, polling on CPU {pmds}{memory}", design.switch(programs)),
+        _step(f"start the switch, {design.about}", design.switch(programs)),
         _step(
             "add the bridge and its ports at once, and see that each was opened",
-            lines=(
-                f"bridge {layout.BRIDGE} datapath_type=netdev fail_mode=secure",
-                *(_port_line(port) for port in design.ports),
-            ),
+            lines=(bridge, *(_port_line(port) for port in design.ports)),
         ),
         _step(
             f"put the rules in at once, in place of all others{_filters(design.spec)}, and count "
@@ -159,33 +225,19 @@ def switch_plan(design: Design, programs: Programs) -> SwitchPlan:
     if design.spec.flows == "learn":
         flood = design.flood_to_links_only(programs)
         steps += (_step("keep the bridge's own port from what goes to all ports", flood),)
-    endpoints = layout.endpoints_of(design.case, design.ports)
-    return SwitchPlan(steps, endpoints, layout.wires_of(design.ports))
-
-
-def _check_affinity(design: Design) -> None:
-    """Refuse what OVS would only mention in its log, to choose another CPU by itself."""
-    pmds = design.placement.of(PMD_ROLE)
-    for link, text in design.spec.rxq_affinity.items():
-        for pair in text.split(","):
-            if (cpu := int(pair.partition(":")[2])) not in pmds:
-                raise UsageError(
-                    f"vswitch.rxq_affinity.{link} names CPU {cpu}, where no thread polls",
-                    why=f"the polling threads run on CPU {', '.join(str(one) for one in pmds)}",
-                    fix="name one of these, or say where they run: vswitch.pmd_cpus",
-                )
+    return SwitchPlan(steps, design.endpoints, design.wires)
 
 
 def _step(action: str, argv: tuple[str, ...] | None = None, lines: tuple[str, ...] = ()) -> Step:
     return Step(component="vswitch", action=action, argv=argv, lines=lines)
 
 
-def _filters(spec: OvsDpdkSpec) -> str:
+def _filters(spec: OvsSettings) -> str:
     return f", {spec.filters} of them filters that no test frame meets" if spec.filters else ""
 
 
 def _port_line(port: SwitchPort) -> str:
-    words = [f"port {port.number} {port.name} type={port.type}"]
+    words = [f"port {port.number} {port.interface} type={port.type}"]
     words += [f"options:{name}={value}" for name, value in port.options.items()]
     words += [f"other_config:{name}={value}" for name, value in port.other_config.items()]
     if port.mtu_request is not None:

@@ -21,8 +21,8 @@ from vsperf.spec.flows import (
 from vsperf.spec.modify import Modify
 from vsperf.spec.traffic import Encapsulation, Layer3, TrafficProfile
 from vsperf.spec.wiring import Pass, forks, passes
-from vsperf.vswitches.ovs.dpdk.spec import OvsDpdkSpec
 from vsperf.vswitches.ovs.layout import SwitchPort
+from vsperf.vswitches.ovs.spec import OvsSettings
 from vsperf.vswitches.ovs.unmatched import check_filters, filter_rules
 
 PRIORITY = 10
@@ -47,7 +47,7 @@ TAGGED = 0x1000
 CUSTOMER_TAG, PROVIDER_TAG = 0x8100, 0x88A8
 
 
-def rules(case: CaseSpec, spec: OvsDpdkSpec, ports: tuple[SwitchPort, ...]) -> Iterator[str]:
+def rules(case: CaseSpec, spec: OvsSettings, ports: tuple[SwitchPort, ...]) -> Iterator[str]:
     """Yield every rule, in the words of ovs-ofctl."""
     _check(case, spec)
     numbers = {port.place: port.number for port in ports}
@@ -63,7 +63,7 @@ def rules(case: CaseSpec, spec: OvsDpdkSpec, ports: tuple[SwitchPort, ...]) -> I
     yield from filter_rules(case.traffic, spec.filters)
 
 
-def rule_count(case: CaseSpec, spec: OvsDpdkSpec) -> int:
+def rule_count(case: CaseSpec, spec: OvsSettings) -> int:
     """Return how many rules there are, without making them."""
     apart = case.traffic.vary in TOLD_APART.get(spec.flows, ())
     flows = int(case.traffic.flows) if apart else 1
@@ -71,7 +71,7 @@ def rule_count(case: CaseSpec, spec: OvsDpdkSpec) -> int:
     return sum(flows if _from_link(case, way) else 1 for way in ways) + spec.filters
 
 
-def shown_rules(case: CaseSpec, spec: OvsDpdkSpec, ports: tuple[SwitchPort, ...]) -> list[str]:
+def shown_rules(case: CaseSpec, spec: OvsSettings, ports: tuple[SwitchPort, ...]) -> list[str]:
     """Return the first rules, and how many more there are."""
     count = rule_count(case, spec)
     first = [rule for rule, _ in zip(rules(case, spec, ports), range(SHOWN), strict=False)]
@@ -83,7 +83,7 @@ def _from_link(case: CaseSpec, way: Pass) -> bool:
     return way.enters in case.topology.links
 
 
-def _matches(case: CaseSpec, spec: OvsDpdkSpec, way: Pass, *, forked: bool) -> Iterator[str]:
+def _matches(case: CaseSpec, spec: OvsSettings, way: Pass, *, forked: bool) -> Iterator[str]:
     """Yield what tells the frames of one way from others that enter by the same port.
 
     Only rules at links look for single streams: a machine may have rewritten their addresses.
@@ -98,7 +98,7 @@ def _matches(case: CaseSpec, spec: OvsDpdkSpec, way: Pass, *, forked: bool) -> I
         yield from _streams(case, spec, way)
 
 
-def _lane(case: CaseSpec, spec: OvsDpdkSpec, way: Pass) -> str:
+def _lane(case: CaseSpec, spec: OvsSettings, way: Pass) -> str:
     """Return what tells one of several parallel paths, or one of two directions, from the other."""
     number = case.topology.links.index(way.path[-1])
     match case.topology.dispatch:
@@ -122,7 +122,7 @@ def _network(traffic: TrafficProfile) -> str:
     return f"{protocol},{source}={network},{target}={network}"
 
 
-def _streams(case: CaseSpec, spec: OvsDpdkSpec, way: Pass) -> Iterator[str]:
+def _streams(case: CaseSpec, spec: OvsSettings, way: Pass) -> Iterator[str]:
     """Yield a match for each stream of the traffic from one link to another that rules tell apart.
 
     Flows that differ by something else are one stream to them.
@@ -184,14 +184,14 @@ def _needed(modify: Modify | None, traffic: TrafficProfile, match: str) -> tuple
     return tuple(found)
 
 
-def tags_to_see(case: CaseSpec, spec: OvsDpdkSpec) -> int:
+def tags_to_see(case: CaseSpec, spec: OvsSettings) -> int:
     """Return how many VLAN tags the switch has to look behind, or at."""
     if spec.flows == "port" and not case.modify.anything and not spec.filters:
         return 0
     return max(len(case.traffic.outer_vlans), len(case.modify.tags_of(case.traffic)))
 
 
-def _check_tunnel(tunnel: Encapsulation, spec: OvsDpdkSpec, *, forked: bool) -> None:
+def _check_tunnel(tunnel: Encapsulation, spec: OvsSettings, *, forked: bool) -> None:
     """Refuse rules by what the switch would only find inside of a tunnel."""
     if forked:
         raise UsageError(
@@ -207,7 +207,7 @@ def _check_tunnel(tunnel: Encapsulation, spec: OvsDpdkSpec, *, forked: bool) -> 
         )
 
 
-def _check_replay(spec: OvsDpdkSpec, *, forked: bool) -> None:
+def _check_replay(spec: OvsSettings, *, forked: bool) -> None:
     """Refuse rules by addresses, which in a file are whatever they are."""
     if forked:
         raise UsageError(
@@ -223,7 +223,7 @@ def _check_replay(spec: OvsDpdkSpec, *, forked: bool) -> None:
         )
 
 
-def _check_labels(traffic: TrafficProfile, spec: OvsDpdkSpec, *, forked: bool) -> None:
+def _check_labels(traffic: TrafficProfile, spec: OvsSettings, *, forked: bool) -> None:
     """Refuse rules by what stands behind labels, or by an address that all have."""
     by_ip = spec.flows in ("network", "l3", "l4")
     if traffic.mpls and (by_ip or forked):
@@ -241,7 +241,7 @@ def _check_labels(traffic: TrafficProfile, spec: OvsDpdkSpec, *, forked: bool) -
         )
 
 
-def _check_everybody(case: CaseSpec, spec: OvsDpdkSpec) -> None:
+def _check_everybody(case: CaseSpec, spec: OvsSettings) -> None:
     """Refuse rules that only frames for one station match."""
     if case.traffic.broadcasts.value and spec.flows == "l2":
         raise UsageError(
@@ -262,7 +262,7 @@ def _check_bridge(case: CaseSpec) -> None:
         )
 
 
-def _check(case: CaseSpec, spec: OvsDpdkSpec) -> None:
+def _check(case: CaseSpec, spec: OvsSettings) -> None:
     forked, flows = forks(case.topology), int(case.traffic.flows)
     if spec.flows == "learn":
         _check_bridge(case)

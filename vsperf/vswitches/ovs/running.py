@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -14,7 +15,7 @@ from vsperf.host.process import Managed
 from vsperf.record.switch import SwitchCounters
 from vsperf.vswitches.ovs import parse
 from vsperf.vswitches.ovs.control import ControlError, ask
-from vsperf.vswitches.ovs.counters import silent, switch_counters
+from vsperf.vswitches.ovs.counters import Unseen, silent, switch_counters
 from vsperf.vswitches.ovs.database import Interface
 from vsperf.vswitches.ovs.diagnosis import late_problem
 from vsperf.vswitches.ovs.layout import BRIDGE, SwitchPort
@@ -43,8 +44,8 @@ class RunningOvs:
     """Asks for OpenFlow's port statistics, by a process of its own."""
     start_again: Callable[[bool], None]
     """Ends the daemon, kindly or by SIGKILL, and starts it anew on the same database."""
-    read_refused: Callable[[], Mapping[str, int]] = dict
-    """Asks the kernel how many frames were dropped because a tap was full, by port."""
+    read_unseen: Callable[[], Unseen] = Unseen
+    """Asks the kernel for frames that were dropped before OVS had them, or after."""
     read_filters: Callable[[], parse.Matched | None] = lambda: None
     """Asks how many filters there are and how many frames met one, by a process of its own."""
     write_rules: Callable[[int], None] = lambda count: None
@@ -53,6 +54,8 @@ class RunningOvs:
     """Raises when a part of the deployment has ended."""
     learns: bool = False
     """Whether it is a bridge that learns addresses."""
+    userspace: bool = True
+    """Whether the daemon forwards, and so can say what its threads do."""
     settings: dict[str, Any] = field(default_factory=dict)
     """Versions and settings as the database has them."""
     patience_s: float = ANSWER_S
@@ -89,10 +92,10 @@ class RunningOvs:
         counters = switch_counters(
             self.ports,
             parse.port_statistics(self._ask("dpctl/show", "-s")),
-            parse.thread_statistics(self._ask("dpif-netdev/pmd-stats-show")),
+            parse.thread_statistics(self._ask_datapath("pmd-stats-show")),
             parse.coverage(self._ask("coverage/show")),
             parse.custom_drops(self.read_custom()) if silent(self.ports) else None,
-            self.read_refused(),
+            self.read_unseen(),
         )
         if not self.learns:
             return counters
@@ -118,7 +121,7 @@ class RunningOvs:
         """
         statistics = parse.port_statistics(self._ask("dpctl/show"))
         ready = {port.name for port in statistics if not re.search(r"\bmtu=0\b", port.about)}
-        return tuple(port.name for port in self.ports if port.name not in ready)
+        return tuple(port.name for port in self.ports if port.interface not in ready)
 
     def await_ports(self, places: tuple[str, ...], patience_s: float) -> None:
         deadline = time.monotonic() + patience_s
@@ -139,12 +142,13 @@ class RunningOvs:
         return {
             **self.settings,
             "daemon": str(self.programs.daemon),
-            "daemon_sha256": digest(self.programs.daemon),
-            "version": version_text(self.programs.daemon).splitlines(),
-            "queues": [asdict(q) for q in parse.queues(self._ask("dpif-netdev/pmd-rxq-show"))],
+            "daemon_sha256": digest(self.programs.tree.path(self.programs.daemon)),
+            "version": version_text(self.programs, self.programs.daemon).splitlines(),
+            **({"tree": tree} if (tree := self.programs.tree.facts()) else {}),
+            "queues": [asdict(queue) for queue in parse.queues(self._ask_datapath("pmd-rxq-show"))],
             "performance": [
                 asdict(thread)
-                for thread in parse.thread_performance(self._ask("dpif-netdev/pmd-perf-show"))
+                for thread in parse.thread_performance(self._ask_datapath("pmd-perf-show"))
             ],
             "ports": [asdict(interface) for interface in self.read_interfaces()],
             **({} if (filters := self.read_filters()) is None else {"filters": asdict(filters)}),
@@ -169,11 +173,16 @@ class RunningOvs:
     def access(self) -> tuple[str, ...]:
         daemon, database = self.controls[SWITCH], self.folder / "db.sock"
         bridge = next(self.folder.glob("*.mgmt"), self.folder / "vsperf-br.mgmt")
+        rules = ("-O", "OpenFlow14", "dump-flows", f"unix:{bridge}")
+        threads = ("dpif-netdev/pmd-stats-show",) if self.userspace else ("dpctl/show", "-s")
         return (
             f"ovs-vsctl --db=unix:{database} show",
-            f"{self.programs.openflow} -O OpenFlow14 dump-flows unix:{bridge}",
-            f"{self.programs.appctl} -t {daemon} dpif-netdev/pmd-stats-show",
+            self._by_hand(self.programs.openflow, *rules),
+            self._by_hand(self.programs.appctl, "-t", str(daemon), *threads),
         )
+
+    def _by_hand(self, program: Path, *arguments: str) -> str:
+        return shlex.join(self.programs.command(program, *arguments, folder=str(self.folder)))
 
     def _look_at_log(self) -> None:
         """Look for ports that fell out, in what was written since the last look."""
@@ -185,3 +194,7 @@ class RunningOvs:
 
     def _ask(self, command: str, *arguments: str) -> str:
         return ask(self.controls[SWITCH], command, *arguments, patience_s=self.patience_s)
+
+    def _ask_datapath(self, command: str) -> str:
+        """Return what the daemon's own datapath answers; nothing where the kernel forwards."""
+        return self._ask(f"dpif-netdev/{command}") if self.userspace else ""

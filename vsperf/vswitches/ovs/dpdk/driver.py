@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from typing import ClassVar
 
 from vsperf.errors import UsageError
@@ -14,16 +13,14 @@ from vsperf.record.plan import Placement
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
 from vsperf.vswitches.base import SwitchPlan
-from vsperf.vswitches.ovs.bringup import instance
-from vsperf.vswitches.ovs.checks import check, require_network
-from vsperf.vswitches.ovs.doctor import CHECKS
+from vsperf.vswitches.ovs.doctor import check_of
+from vsperf.vswitches.ovs.dpdk.design import DpdkDesign
 from vsperf.vswitches.ovs.dpdk.memory import MEGABYTE, memory_mb
-from vsperf.vswitches.ovs.dpdk.settings import MAIN_ROLE, PMD_ROLE
+from vsperf.vswitches.ovs.dpdk.ports import ports_of
 from vsperf.vswitches.ovs.dpdk.spec import OvsDpdkSpec
-from vsperf.vswitches.ovs.layout import ports_of
-from vsperf.vswitches.ovs.plan import Design, switch_plan
-from vsperf.vswitches.ovs.programs import find_programs, planned_programs
+from vsperf.vswitches.ovs.lifecycle import deployed, planned, required
 from vsperf.vswitches.ovs.running import RunningOvs
+from vsperf.vswitches.ovs.settings import MAIN_ROLE, PMD_ROLE
 
 
 class OvsDpdk:
@@ -32,7 +29,7 @@ class OvsDpdk:
     kind: ClassVar[str] = "ovs-dpdk"
     summary: ClassVar[str] = "Open vSwitch with DPDK, a private instance beside any other"
     Spec: ClassVar[type[DriverSpec]] = OvsDpdkSpec
-    checks: ClassVar[tuple[Check, ...]] = CHECKS
+    checks: ClassVar[tuple[Check, ...]] = (check_of(kind, dpdk=True),)
 
     def needs(self, case: CaseSpec) -> Needs:
         spec = _spec_of(case)
@@ -48,29 +45,15 @@ class OvsDpdk:
         )
 
     def plan(self, case: CaseSpec, placement: Placement) -> SwitchPlan:
-        spec = _spec_of(case)
-        return switch_plan(Design(case, spec, placement), planned_programs(spec.install))
+        return planned(DpdkDesign(case, _spec_of(case), placement))
 
     def require(self, case: CaseSpec) -> None:
-        spec = _spec_of(case)
-        find_programs(spec.install)
-        require_network(ports_of(case, spec))
+        required(DpdkDesign(case, _spec_of(case), Placement()))
 
     def start(
         self, case: CaseSpec, plan: SwitchPlan, placement: Placement, workspace: Workspace
     ) -> AbstractContextManager[RunningOvs]:
-        return _started(Design(case, _spec_of(case), placement), workspace)
-
-
-@contextmanager
-def _started(design: Design, workspace: Workspace) -> Iterator[RunningOvs]:
-    programs = find_programs(design.spec.install)
-    check(design, workspace)
-    with instance(design, programs, workspace) as running:
-        try:
-            yield running
-        finally:
-            running.stopped = True
+        return deployed(DpdkDesign(case, _spec_of(case), placement), workspace)
 
 
 def _spec_of(case: CaseSpec) -> OvsDpdkSpec:

@@ -1,4 +1,4 @@
-"""What is written into other_config before the daemon starts. Pure."""
+"""What is written into other_config before a daemon with DPDK starts. Pure."""
 
 from __future__ import annotations
 
@@ -7,13 +7,7 @@ from vsperf.record.placeholder import Placeholder
 from vsperf.record.plan import Placement
 from vsperf.units import CpuSet
 from vsperf.vswitches.ovs.dpdk.spec import OvsDpdkSpec
-
-PMD_ROLE = "pmd"
-MAIN_ROLE = "switch main"
-USUAL_FLOW_LIMIT = 200_000
-"""Flows that OVS keeps in its datapath unless told; a rule per flow needs a place for each."""
-USUAL_TAGS = 1
-"""VLAN tags that OVS looks at unless told; it takes an inner one for the frame's payload."""
+from vsperf.vswitches.ovs.settings import MAIN_ROLE, PMD_ROLE, caches, limits, word
 
 
 def other_config(
@@ -35,14 +29,10 @@ def other_config(
         "dpdk-extra": " ".join(extra_arguments(spec, memory_mb, pci)),
         "pmd-cpu-mask": CpuSet.of(pmds).mask,
         "per-port-memory": "true",
-        "emc-insert-inv-prob": str(spec.emc_probability),
-        "smc-enable": _word(spec.smc),
-        "pmd-auto-lb": _word(spec.auto_lb),
+        **caches(spec),
+        "pmd-auto-lb": word(spec.auto_lb),
+        **limits(rules, tags),
     }
-    if rules > USUAL_FLOW_LIMIT:
-        settings["flow-limit"] = str(rules + USUAL_FLOW_LIMIT)
-    if tags > USUAL_TAGS:
-        settings["vlan-limit"] = str(tags)
     if spec.hugepages:
         settings["dpdk-socket-mem"] = socket_memory(memory_mb, placement)
         settings["dpdk-socket-limit"] = settings["dpdk-socket-mem"]  # else it takes what it can get
@@ -65,7 +55,3 @@ def socket_memory(memory_mb: int, placement: Placement) -> str:
     """Return the memory [MB] of each node, for the nodes of polling threads; others get none."""
     nodes = set(placement.nodes.get(PMD_ROLE, (0,)))
     return ",".join(str(memory_mb if node in nodes else 0) for node in range(max(nodes) + 1))
-
-
-def _word(value: bool) -> str:
-    return "true" if value else "false"

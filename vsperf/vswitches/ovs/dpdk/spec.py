@@ -4,24 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, StrictBool, model_validator
+from pydantic import Field, model_validator
 
-from vsperf.spec.base import DriverSpec
-from vsperf.spec.modify import Modify
 from vsperf.units import CpuSet
-from vsperf.vswitches.base import Filters, Rules
+from vsperf.vswitches.ovs.spec import OvsSettings
 
 Affinity = Annotated[str, Field(pattern=r"^\d{1,4}:\d{1,4}(,\d{1,4}:\d{1,4})*$")]
-SettingName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$")]
 
 
-class OvsDpdkSpec(DriverSpec):
+class OvsDpdkSpec(OvsSettings):
     """Settings of Open vSwitch with DPDK."""
 
     kind: Literal["ovs-dpdk"]
-    install: str | None = None
-    """Folder that OVS is installed under, such as /usr/local; what the distribution has when
-    not given. Several may live side by side."""
     pmds: Annotated[int, Field(ge=1, le=128)] = 1
     """Polling threads, when `pmd_cpus` does not say where they run."""
     pmd_cpus: CpuSet | None = None
@@ -49,25 +43,8 @@ class OvsDpdkSpec(DriverSpec):
     """By link, which CPU polls which queue: `phy0: "0:2,1:3"` is queue 0 on CPU 2, 1 on 3."""
     tx_retries: Annotated[int, Field(ge=0, le=32)] = 8
     """How often sending to a full vhost-user port is tried again before the frame is dropped."""
-    emc: StrictBool | Annotated[int, Field(ge=1, le=4294967295)] = True
-    """Exact-match cache: on, off, or n to enter one new flow in n into it; on means 100."""
-    smc: bool = False
-    """Signature-match cache."""
     auto_lb: bool = False
     """Let OVS move queues between polling threads on its own; that shows in a measurement."""
-    mtu: Annotated[int, Field(ge=68, le=9702)] | None = None
-    """Largest packet [B] without its Ethernet header; what the frame size needs when not given."""
-    flows: Rules = "port"
-    """Rules: one per port; one per port and IP network, which has OVS look into every frame and use
-    its flow caches; one per stream of the traffic, told apart by MAC addresses, by IP addresses,
-    or by those and the UDP ports; or `learn`: a bridge that learns addresses (action NORMAL)."""
-    modify: Modify | None = None
-    """What the switch changes in each frame when it sends it on to the end of its way."""
-    filters: Filters = 0
-    """Rules above those that forward, each of which drops frames between two addresses that no test
-    frame has (RFC 2544, section 11.4)."""
-    other_config: dict[SettingName, str] = Field(default_factory=dict)
-    """More entries of other_config in the table Open_vSwitch; they win over all above."""
 
     @model_validator(mode="after")
     def _pins_agree(self) -> Self:
@@ -85,10 +62,3 @@ class OvsDpdkSpec(DriverSpec):
     def pmd_count(self) -> int:
         """Number of polling threads."""
         return self.pmds if self.pmd_cpus is None else len(self.pmd_cpus)
-
-    @property
-    def emc_probability(self) -> int:
-        """One new flow in so many enters the exact-match cache; 0 switches it off."""
-        if self.emc is True:
-            return 100
-        return int(self.emc)
