@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Self
 
 from pydantic import Field, SerializeAsAny, model_validator
 
+from vsperf.printable import as_label
 from vsperf.spec.base import DriverSpec, Spec
 from vsperf.spec.expect import Expectation
 from vsperf.spec.method import MethodSpec
@@ -168,4 +168,4 @@ class Case:
         for name, value in self.point.items():
             if name != "frame_size":
                 parts.append(f"{value}flows" if name == "flows" else value)
-        return re.sub(r"[^A-Za-z0-9._+-]", "_", "-".join(parts))
+        return as_label("-".join(parts))
