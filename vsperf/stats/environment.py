@@ -24,6 +24,8 @@ HARDWARE = (
 """What makes one machine another; a twin has another name and the same of all this."""
 OBSTACLES = {"traffic": "frames", "topology": "topologies", "testbed.links": "links"}
 """Settings without which numbers have nothing to do with each other."""
+OWN_FACTS = {"vswitch": ("switch",), "generator": ("generator",)}
+"""Section of a driver → under which names it tells of itself."""
 MACHINES = "machines"
 ORDER = (
     *("labels", "switch", "generator", "machines", "packages", "system.kernel", "system"),
@@ -81,6 +83,20 @@ def case_facts(
 def settings(planned: PlannedCase) -> dict[str, str | None]:
     """Return all settings of a case that decide numbers, by their dotted paths."""
     return flat({k: v for k, v in planned.spec.items() if k not in PROSE})
+
+
+def known_to_all(sides: Sequence[Sequence[Facts]], sections: Sequence[str]) -> list[list[Facts]]:
+    """Return the facts without what stands in these sections and is not known of every case."""
+
+    def own(name: str) -> bool:
+        return any(_within(name, section) for section in sections)
+
+    every = [facts for side in sides for facts in side]
+    kept = {name for name in every[0] if all(name in facts for facts in every)} if every else set()
+    return [
+        [{k: v for k, v in facts.items() if k in kept or not own(k)} for facts in side]
+        for side in sides
+    ]
 
 
 def contrasts(sides: Sequence[Sequence[Facts]], case: str | None = None) -> Iterator[Contrast]:
