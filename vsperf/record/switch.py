@@ -134,6 +134,14 @@ class SwitchCounters(Record):
         return sum(port.lost_on_sending for port in self.ports if port.machine is not None)
 
     @property
+    def cycles_per_frame(self) -> float | None:
+        """Busy cycles for a frame that a polling thread took; None where nobody counts cycles."""
+        frames = sum(pmd.frames for pmd in self.pmds)
+        busy = sum(pmd.busy_cycles for pmd in self.pmds)
+        counted = any(pmd.busy_cycles or pmd.idle_cycles for pmd in self.pmds)
+        return busy / frames if counted and frames > 0 else None
+
+    @property
     def least_growth(self) -> int:
         """The least of what counters grew by; below zero where one was reset."""
         ports = (count for port in self.ports for count in port.all_counts)
