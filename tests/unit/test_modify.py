@@ -208,7 +208,7 @@ EVERYTHING: dict[str, Any] = {
 def test_a_switch_that_does_what_it_is_asked_passes_the_path_check() -> None:
     case = simulated_case({"modify": EVERYTHING}, traffic=TAGGED)
     assert check_headers(case, looked_at(case)) == ()
-    assert expected(case) == {
+    assert expected(case, "phy0 to phy1") == {
         "vlans": (200,), "mpls": (), "layer3": "ipv4", "source_mac": MAC,
         "destination_mac": "02:00:00:00:08:08", "source_ip": "198.18.7.7",
         "destination_ip": "198.19.8.8", "dscp": 46, "ttl": 63,
