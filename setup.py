@@ -49,6 +49,9 @@ setup(
             "external = vsperf.vswitches.external:ExternalSwitch",
             "ovs-dpdk = vsperf.vswitches.ovs.dpdk.driver:OvsDpdk",
             "vpp = vsperf.vswitches.vpp.driver:Vpp",
+            "testpmd = vsperf.vswitches.testpmd.driver:TestpmdSwitch",
+            "none = vsperf.vswitches.none:NoSwitch",
+            "linux-bridge = vsperf.vswitches.linux_bridge.driver:LinuxBridge",
         ],
         "vsperf.vnfs": [
             "sim = vsperf.vnfs.sim:SimulatedVnf",

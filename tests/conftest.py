@@ -32,6 +32,7 @@ from vsperf.host.tuntap import DEVICE
 from vsperf.trafficgens.tgen.binary import find_binary
 from vsperf.vnfs.qemu.image import find_image
 from vsperf.vnfs.qemu.plan import PROGRAM
+from vsperf.vswitches.linux_bridge.netlink import require_bridges
 from vsperf.vswitches.ovs.programs import find_programs
 from vsperf.vswitches.vpp.programs import find_programs as find_vpp
 
@@ -103,6 +104,14 @@ def _taps() -> str | None:
     return None if DEVICE.exists() else f"there is no {DEVICE}"
 
 
+def _bridges() -> str | None:
+    try:
+        require_bridges()
+    except NotReadyError as error:
+        return error.problems[0].what
+    return _taps()
+
+
 def _guests() -> str | None:
     if reason := _program(PROGRAM):
         return reason
@@ -140,6 +149,7 @@ PARTS: dict[str, Callable[[], str | None]] = {
     "ovs-dpdk": _ovs_dpdk,
     "vpp": _vpp,
     "guests": _guests,
+    "bridges": _bridges,
     "taps": _taps,
     "xdp": lambda: None,  # only a port that is opened can tell
     "setuptools": lambda: None if find_spec("setuptools") else "setuptools is not installed",

@@ -22,6 +22,7 @@ from pydantic import Field, NonNegativeInt, TypeAdapter
 from vsperf import trusted
 from vsperf.host.claims import release
 from vsperf.host.files import Roots
+from vsperf.host.netns import remove_namespace
 from vsperf.host.pages import Pool
 from vsperf.host.places import short_name, usual_folders
 from vsperf.host.procfs import end_all, is_running, marked
@@ -250,6 +251,23 @@ class RemoveTap(Undo):
         remove_tap(self.name)
 
 
+class RemoveNetwork(Undo):
+    """Removes a network namespace with all devices that are in it."""
+
+    kind: Literal["remove-network"] = "remove-network"
+    name: str
+
+    @property
+    def text(self) -> str:
+        return f"remove the network namespace {self.name}"
+
+    def is_within(self, reach: Reach) -> bool:
+        return self.name == reach.workspace.name
+
+    def carry_out(self) -> None:
+        remove_namespace(self.name)
+
+
 def _dpdk_folders() -> tuple[Path, ...]:
     """Return where DPDK programs of this user have their sockets; root's are in /run only."""
     if os.geteuid() == 0:
@@ -266,7 +284,8 @@ AnyUndo = Annotated[
     | ReturnHugepages
     | SweepDpdk
     | SweepSharedMemory
-    | RemoveTap,
+    | RemoveTap
+    | RemoveNetwork,
     Field(discriminator="kind"),
 ]
 UNDO: TypeAdapter[AnyUndo] = TypeAdapter(AnyUndo)

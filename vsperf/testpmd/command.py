@@ -84,6 +84,8 @@ class Testpmd:
     memory: int | None = None
     """Memory [MB]; what the buffers take when not given."""
     hugepages: bool = True
+    counts_cycles: bool = False
+    """Whether it counts how long its threads are busy, which costs them a little."""
     waits_for_links: bool = True
     """Whether it begins to forward when all links are up, or a few seconds later; else at once."""
     arguments: tuple[str, ...] = ()
@@ -146,6 +148,7 @@ class Testpmd:
             f"--total-num-mbufs={rings.buffers}",
             *(frames if longer else ()),
             *(f"--eth-peer={port},{mac}" for port, mac in self.peers),
+            *(("--record-core-cycles",) if self.counts_cycles else ()),
             *(() if self.waits_for_links else ("--disable-link-check",)),
             "--no-flush-rx",  # frames that come early are not thrown away
             "--no-mlockall",

@@ -30,7 +30,7 @@ DROPS = {
     "oerrors": "send errors",
 }
 """DPDK's name of a counter → the reason for which frames were lost. What testpmd throws away
-itself, because it cannot send it, is in no counter of testpmd's; some devices count it."""
+itself, because it cannot send it, is in no counter."""
 KNOWN = ("name", "mac_addr", "mtu", "nb_rx_queues", "nb_tx_queues")
 """What is worth knowing of a port."""
 
@@ -150,6 +150,21 @@ class RunningTestpmd:
         if len(known) < len(found):
             raise ComponentError(f"{self.name} counts nothing on one of its ports")
         return known
+
+    def busy_cycles(self, thread: int) -> tuple[int, int] | None:
+        """Return the cycles that a forwarding thread was busy and idle, the first being thread 1.
+
+        None where testpmd does not tell, as before DPDK 23.03, or where it was not asked to count.
+        """
+        try:
+            with Telemetry(self.telemetry) as telemetry:
+                found = telemetry.ask(f"/eal/lcore/info,{thread}")
+        except OSError:
+            return None
+        if not isinstance(found, dict) or not {"busy_cycles", "total_cycles"} <= set(found):
+            return None
+        busy = int(found["busy_cycles"])
+        return busy, max(0, int(found["total_cycles"]) - busy)
 
     def obituary(self, when: str) -> ComponentError:
         """Return the error that says how it ended."""

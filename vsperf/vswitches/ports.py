@@ -88,6 +88,21 @@ def tap_name(nic: Nic) -> str:
     return name
 
 
+def tap_of(place: Place, topology: Topology) -> str:
+    """Return the name of the tap that leads to a link or to a card, not filled in."""
+    if place.nic is not None:
+        return tap_name(place.nic)
+    return f"{Placeholder.TAP}-0-{topology.links.index(place.name)}"
+
+
+def tap_endpoint(place: Place, device: str, network: str = "") -> Endpoint:
+    """Return where the generator finds the tap of a link: `network/device`.
+
+    The network is a namespace by name; without a name it is that of the host.
+    """
+    return Endpoint(link=place.name, kind="tap", address=f"{network}/{device}")
+
+
 def device_endpoint(case: CaseSpec, link: str) -> Endpoint:
     """Return the generator's end of a link that has a device at the switch's end."""
     device = case.testbed.links[link].generator
