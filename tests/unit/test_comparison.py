@@ -264,6 +264,11 @@ class TestWhatDiffers:
         assert (emc.name, emc.values) == ("vswitch.emc", (("True",), ("False",)))
         assert emc.cases == ("phy2phy_tput-64B", "phy2phy_tput-128B")
 
+    def test_a_setting_is_told_though_a_fact_of_its_name_is_not(self, tmp_path: Path) -> None:
+        run(tmp_path, "aaaa", {1: [1]}, spec={"vswitch": {"hugepages": True}})
+        run(tmp_path, "bbbb", {1: [1]}, spec={"vswitch": {"hugepages": False}})
+        assert [one.name for one in of(tmp_path, "aaaa", "bbbb").contrasts] == ["vswitch.hugepages"]
+
     @pytest.mark.parametrize(
         ("spec", "environment", "simulated", "what"),
         [

@@ -16,7 +16,7 @@ Facts = Mapping[str, str | None]
 PROSE = frozenset({"name", "title", "description", "tags", "expect"})
 """Sections of a specification that decide no number."""
 PASSING = frozenset({"checks", "id", "hugepages", "queues", "performance", "ports", "argv"})
-"""Facts that differ from run to run, whatever else does."""
+"""Facts that differ from run to run, whatever else does; settings of such names are none."""
 HARDWARE = (
     *("architecture", "cpu_model", "cpus", "cores", "caches", "nodes", "hypervisor"),
     *("product_name", "board_name", "nics"),
@@ -82,7 +82,7 @@ def case_facts(
 
 def settings(planned: PlannedCase) -> dict[str, str | None]:
     """Return all settings of a case that decide numbers, by their dotted paths."""
-    return flat({k: v for k, v in planned.spec.items() if k not in PROSE})
+    return dict(_flat("", {k: v for k, v in planned.spec.items() if k not in PROSE}, frozenset()))
 
 
 def known_to_all(sides: Sequence[Sequence[Facts]], sections: Sequence[str]) -> list[list[Facts]]:
@@ -166,14 +166,16 @@ def flat(values: Mapping[str, object]) -> dict[str, str | None]:
     return dict(_flat("", values))
 
 
-def _flat(path: str, value: object) -> Iterator[tuple[str, str | None]]:
+def _flat(
+    path: str, value: object, passing: frozenset[str] = PASSING
+) -> Iterator[tuple[str, str | None]]:
     if isinstance(value, Mapping):
         for name, inner in value.items():
-            if name not in PASSING:
-                yield from _flat(f"{path}.{name}" if path else str(name), inner)
+            if name not in passing:
+                yield from _flat(f"{path}.{name}" if path else str(name), inner, passing)
     elif isinstance(value, list | tuple) and any(isinstance(one, Mapping) for one in value):
         for place, inner in enumerate(value):
-            yield from _flat(f"{path}.{place}", inner)
+            yield from _flat(f"{path}.{place}", inner, passing)
     elif isinstance(value, list | tuple):
         yield path, ", ".join(str(one) for one in value)
     else:
