@@ -11,6 +11,7 @@ from vswitch_contract import ForwardingContract, real_case
 from vsperf.spec.case import CaseSpec
 from vsperf.vswitches.base import VSwitch
 from vsperf.vswitches.ovs.dpdk.driver import OvsDpdk
+from vsperf.vswitches.ovs.dpdk.spec import OvsDpdkSpec
 
 
 @pytest.mark.machine
@@ -23,6 +24,10 @@ class TestOvsDpdk(ForwardingContract):
         with hugepages():
             yield OvsDpdk()
 
+    def is_found_again(self, case: CaseSpec) -> bool:
+        assert isinstance(case.vswitch, OvsDpdkSpec)
+        return case.vswitch.ports == "vhost-user-client"
+
     @pytest.fixture(params=["vhost-user-client", "vhost-user"])
     def case(self, request: pytest.FixtureRequest) -> CaseSpec:
-        return real_case(OvsDpdk.Spec.model_validate({"kind": "ovs-dpdk", "ports": request.param}))
+        return real_case(OvsDpdkSpec.model_validate({"kind": "ovs-dpdk", "ports": request.param}))
