@@ -193,3 +193,23 @@ def test_a_cross_connect_without_routes_needs_none() -> None:
     case = vpp_case({"forwarding": "xconnect"})
     assert isinstance(case.vswitch, VppSpec)
     assert list(Design(case, case.vswitch, PLACEMENT).idle(range(0), add=True)) == []
+
+
+@pytest.mark.parametrize(("topology", "ttl"), [(P2P, 63), (PVP, 62), (PVVP, 61)])
+def test_a_router_counts_the_ttl_down_at_each_pass(topology: dict[str, Any], ttl: int) -> None:
+    case = vpp_case({"forwarding": "ip4"}, topology=topology)
+    assert case.rewriting == "vswitch.forwarding"
+    assert case.arriving("phy0", "phy1") == {"ttl": ttl, "destination_mac": "02:01:00:00:00:01"}
+    assert case.arriving("phy1", "phy0")["destination_mac"] == "02:00:00:00:00:01"
+
+
+def test_a_bridge_and_a_cross_connect_leave_frames_as_they_are() -> None:
+    for forwarding in ("xconnect", "bridge"):
+        case = vpp_case({"forwarding": forwarding})
+        assert case.rewriting is None
+        assert case.arriving("phy0", "phy1") == {}
+
+
+def test_the_cap_of_the_generator_is_that_of_vhost_user_ports() -> None:
+    assert vpp_case({"ports": "vhost-user"}).capped
+    assert not vpp_case({"ports": "memif"}).capped

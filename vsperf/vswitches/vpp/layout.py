@@ -163,7 +163,7 @@ def _device_port(place: Place, number: int, device: str, mac: str) -> SwitchPort
 
 def _own_mac(topology: Topology, spec: VppSpec, place: Place) -> str:
     """Return the address of a port: a router's is that to which frames for it are sent."""
-    if spec.forwarding not in ("ip4", "ip6"):
+    if not spec.routed:
         return ""
     ways = [way for way in passes(topology) if way.enters == place.name]
     wanted = dict.fromkeys(addressed_to(topology, way) for way in ways)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
 from vsperf.spec.base import DriverSpec
+from vsperf.spec.flows import TTL, link_mac
 from vsperf.units import CpuSet
 from vsperf.vswitches.base import Filters, Rules
+
+if TYPE_CHECKING:
+    from vsperf.spec.case import CaseSpec
 
 Forwarding = Literal["xconnect", "bridge", "ip4", "ip6"]
 PluginName = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
@@ -110,6 +114,32 @@ class VppSpec(DriverSpec):
     def learns(self) -> bool:
         """Whether it is a bridge that learns addresses."""
         return self.forwarding == "bridge" and self.learn
+
+    @property
+    def routed(self) -> bool:
+        """Whether frames are routed, which rewrites their headers."""
+        return self.forwarding in ("ip4", "ip6")
+
+    @property
+    def rewriting(self) -> str | None:
+        """The setting by which frames are changed; None where they are left as they are."""
+        return "vswitch.forwarding" if self.routed else None
+
+    def arriving(self, case: CaseSpec, enters: str, leaves: str) -> dict[str, Any]:
+        """Return the headers that frames of a direction have at its end: a router's work shows."""
+        if not self.routed or enters not in case.topology.links:
+            return {}
+        ends = {enters, leaves}
+        path = next((one for one in case.topology.paths if {one[0], one[-1]} == ends), None)
+        if path is None:
+            return {}
+        target = link_mac(case.topology.links.index(leaves))
+        return {"ttl": TTL - (len(path) - 1), "destination_mac": target}
+
+    @property
+    def CAPPED(self) -> bool:
+        """Whether the generator's cap, measured on vhost-user ports, says something here."""
+        return self.ports != "memif"
 
     @property
     def flows(self) -> Rules:
