@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from switch_cases import switch_case
-from vswitch_contract import VSwitchContract
+from vswitch_contract import ForwardingContract, real_case
 
 from vsperf.spec.case import CaseSpec
 from vsperf.vswitches.base import VSwitch
@@ -14,12 +13,14 @@ from vsperf.vswitches.linux_bridge.driver import LinuxBridge
 
 
 @pytest.mark.machine
-class TestLinuxBridge(VSwitchContract):
+class TestLinuxBridge(ForwardingContract):
     @pytest.fixture
     def driver(self, require: Callable[[str], None]) -> VSwitch:
         require("bridges")
+        require("tgen")
         return LinuxBridge()
 
     @pytest.fixture(params=["learn", "l2"])
     def case(self, request: pytest.FixtureRequest) -> CaseSpec:
-        return switch_case("linux-bridge", {"flows": request.param})
+        settings = {"kind": "linux-bridge", "flows": request.param}
+        return real_case(LinuxBridge.Spec.model_validate(settings))

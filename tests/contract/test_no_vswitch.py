@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
-from switch_cases import switch_case
-from vswitch_contract import VSwitchContract
+from vswitch_contract import ForwardingContract, real_case
 
 from vsperf.spec.case import CaseSpec
 from vsperf.vswitches.base import VSwitch
 from vsperf.vswitches.none import NoSwitch
 
 
-class TestNoSwitch(VSwitchContract):
+@pytest.mark.machine
+class TestNoSwitch(ForwardingContract):
+    restarts = changes_rules = False
+
     @pytest.fixture
-    def driver(self) -> VSwitch:
+    def driver(self, require: Callable[[str], None]) -> VSwitch:
+        require("tgen")
         return NoSwitch()
 
     @pytest.fixture
     def case(self) -> CaseSpec:
-        return switch_case("none")
+        return real_case(NoSwitch.Spec.model_validate({"kind": "none"}))

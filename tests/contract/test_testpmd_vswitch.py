@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from switch_cases import switch_case
-from vswitch_contract import VSwitchContract
+from vswitch_contract import ForwardingContract, real_case
 
 from vsperf.spec.case import CaseSpec
 from vsperf.vswitches.base import VSwitch
@@ -14,12 +13,28 @@ from vsperf.vswitches.testpmd.driver import TestpmdSwitch
 
 
 @pytest.mark.machine
-class TestTestpmd(VSwitchContract):
+class TestTestpmd(ForwardingContract):
+    changes_rules = False
+
     @pytest.fixture
     def driver(self, require: Callable[[str], None]) -> VSwitch:
         require("dpdk-testpmd")
+        require("tgen")
         return TestpmdSwitch()
 
-    @pytest.fixture(params=["vhost-user-client", "vhost-user"])
-    def case(self, request: pytest.FixtureRequest) -> CaseSpec:
-        return switch_case("testpmd", {"ports": request.param, "hugepages": False})
+    @pytest.fixture
+    def case(self) -> CaseSpec:
+        return case_of("vhost-user-client")
+
+
+class TestTestpmdThatListens(TestTestpmd):
+    restarts = False
+
+    @pytest.fixture
+    def case(self) -> CaseSpec:
+        return case_of("vhost-user")
+
+
+def case_of(ports: str) -> CaseSpec:
+    settings = {"kind": "testpmd", "ports": ports, "hugepages": False}
+    return real_case(TestpmdSwitch.Spec.model_validate(settings))

@@ -73,7 +73,7 @@ class RunningNone:
         raise _nothing_there("restarted")
 
     def forget_flows(self) -> None:
-        raise _nothing_there("made to forget what it has seen")
+        """Do nothing: nobody is there who knows a flow."""
 
     def change_rules(self, count: int) -> None:
         raise _nothing_there("given other rules")

@@ -164,7 +164,13 @@ def _check_done_to_it(design: Design) -> None:
             why="it knows no flow, no address and no rule: frames of a port go to another one",
             fix="choose another testcase, or a switch with rules: --set vswitch.kind=ovs-dpdk",
         )
-    if asked == RESTARTED and design.sockets:
+    if asked == RESTARTED:
+        check_restart(design.spec)
+
+
+def check_restart(spec: TestpmdSpec) -> None:
+    """Refuse a restart after which nobody would be at the other ends."""
+    if spec.ports == "vhost-user":
         raise UsageError(
             "testpmd cannot be restarted where it listens (vswitch.ports=vhost-user)",
             why="who has called it does not call again, so no frame would ever come back",

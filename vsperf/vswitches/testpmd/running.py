@@ -11,6 +11,7 @@ from vsperf.errors import ComponentError, DiedError, UsageError
 from vsperf.record.switch import PmdCounters, PortCounters, SwitchCounters
 from vsperf.testpmd.running import Look, Patience, RunningTestpmd
 from vsperf.vswitches.ports import Place
+from vsperf.vswitches.testpmd.plan import check_restart
 from vsperf.vswitches.testpmd.spec import TestpmdSpec
 
 START_S = 20.0
@@ -94,13 +95,18 @@ class RunningSwitch:
         }
 
     def restart(self, *, kill: bool) -> None:
+        check_restart(self.spec)
         self.testpmd = self.start_again(kill)
 
     def forget_flows(self) -> None:
-        raise UsageError("testpmd knows no flows that it could forget")
+        """Do nothing: it knows no flow, and no address."""
 
     def change_rules(self, count: int) -> None:
-        raise UsageError("testpmd has no rules that could be changed")
+        raise UsageError(
+            "testpmd has no rules that could be changed",
+            why="frames of a port go to another one, whatever is in them",
+            fix="choose a switch with rules: --vswitch ovs-dpdk",
+        )
 
     def access(self) -> tuple[str, ...]:
         return self.testpmd.access()
