@@ -48,6 +48,7 @@ setup(
             "sim = vsperf.vswitches.sim:SimulatedSwitch",
             "external = vsperf.vswitches.external:ExternalSwitch",
             "ovs-dpdk = vsperf.vswitches.ovs.dpdk.driver:OvsDpdk",
+            "ovs = vsperf.vswitches.ovs.plain.driver:Ovs",
             "vpp = vsperf.vswitches.vpp.driver:Vpp",
             "testpmd = vsperf.vswitches.testpmd.driver:TestpmdSwitch",
             "none = vsperf.vswitches.none:NoSwitch",

@@ -19,6 +19,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NoReturn
 
+import debian_trees
 import pytest
 import tgen_programs
 from hypothesis import settings
@@ -98,6 +99,14 @@ def _vpp() -> str | None:
     return None if os.geteuid() == 0 else "only root can run it"
 
 
+def _ovs() -> str | None:
+    try:
+        find_programs(None, dpdk=False)
+    except NotReadyError as error:
+        return str(error)
+    return _taps()
+
+
 def _taps() -> str | None:
     if os.geteuid() != 0:
         return "only root can make taps"
@@ -146,6 +155,7 @@ PARTS: dict[str, Callable[[], str | None]] = {
     "namespaces": _namespaces,
     "tgen": _tgen,
     "tgen-dut": _tgen_dut,
+    "ovs": _ovs,
     "ovs-dpdk": _ovs_dpdk,
     "vpp": _vpp,
     "guests": _guests,
@@ -154,6 +164,7 @@ PARTS: dict[str, Callable[[], str | None]] = {
     "xdp": lambda: None,  # only a port that is opened can tell
     "setuptools": lambda: None if find_spec("setuptools") else "setuptools is not installed",
     "tgen-programs": tgen_programs.why_not,
+    "debian-trees": debian_trees.why_not,
 }
 """What tests may require: a name, and a probe that says why it is missing, or None."""
 UNPACKAGED = frozenset({"vpp"})

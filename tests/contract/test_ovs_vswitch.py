@@ -1,4 +1,4 @@
-"""OVS-DPDK keeps the promises of all switch drivers, with both kinds of port."""
+"""OVS keeps the promises of all switch drivers, with DPDK and without, whatever its ports are."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from vsperf.spec.case import CaseSpec
 from vsperf.vswitches.base import VSwitch
 from vsperf.vswitches.ovs.dpdk.driver import OvsDpdk
 from vsperf.vswitches.ovs.dpdk.spec import OvsDpdkSpec
+from vsperf.vswitches.ovs.plain.driver import Ovs
 
 
 @pytest.mark.machine
@@ -31,3 +32,16 @@ class TestOvsDpdk(ForwardingContract):
     @pytest.fixture(params=["vhost-user-client", "vhost-user"])
     def case(self, request: pytest.FixtureRequest) -> CaseSpec:
         return real_case(OvsDpdkSpec.model_validate({"kind": "ovs-dpdk", "ports": request.param}))
+
+
+@pytest.mark.machine
+class TestOvs(ForwardingContract):
+    @pytest.fixture
+    def driver(self, require: Callable[[str], None]) -> VSwitch:
+        require("ovs")
+        require("tgen")
+        return Ovs()
+
+    @pytest.fixture
+    def case(self) -> CaseSpec:
+        return real_case(Ovs.Spec.model_validate({"kind": "ovs"}))

@@ -108,7 +108,7 @@ def _vhost(here: Surroundings) -> Answer:
 
 
 CHECKS = (
-    Check("tap devices", Group.DEVICES, _tap, frozenset({"ovs-dpdk", "linux-bridge"})),
+    Check("tap devices", Group.DEVICES, _tap, frozenset({"ovs", "ovs-dpdk", "linux-bridge"})),
     Check("iommu", Group.DEVICES, _iommu, PCI),
     Check("vfio", Group.DEVICES, _vfio, PCI),
     Check("nics", Group.DEVICES, _nics, PCI),
