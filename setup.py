@@ -40,14 +40,19 @@ setup(
         "vsperf.results": ["templates/*"],
     },
     install_requires=[line for line in requirements if line and not line.startswith("#")],
-    extras_require={"interactive": ["plotly>=6"]},
+    extras_require={"interactive": ["plotly>=6"], "vpp": ["vpp-papi>=2.3"]},
     cmdclass={"build_py": BuildWithSpecifications},
     entry_points={
         "console_scripts": ["vsperf = vsperf.cli.main:main"],
         "vsperf.vswitches": [
             "sim = vsperf.vswitches.sim:SimulatedSwitch",
             "external = vsperf.vswitches.external:ExternalSwitch",
-            "ovs-dpdk = vsperf.vswitches.ovs_dpdk.driver:OvsDpdk",
+            "ovs-dpdk = vsperf.vswitches.ovs.dpdk.driver:OvsDpdk",
+            "ovs = vsperf.vswitches.ovs.plain.driver:Ovs",
+            "vpp = vsperf.vswitches.vpp.driver:Vpp",
+            "testpmd = vsperf.vswitches.testpmd.driver:TestpmdSwitch",
+            "none = vsperf.vswitches.none:NoSwitch",
+            "linux-bridge = vsperf.vswitches.linux_bridge.driver:LinuxBridge",
         ],
         "vsperf.vnfs": [
             "sim = vsperf.vnfs.sim:SimulatedVnf",

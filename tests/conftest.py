@@ -1,7 +1,8 @@
 """What all tests share: parts that a test may require, and that integration tests leave no trace.
 
 `VSPERF_CI_REQUIRE` names parts of the machine that must be there, separated by commas, or `all`.
-A test that misses one of them fails; without the variable it is skipped, and says why.
+A test that misses one of them fails; without the variable it is skipped, and says why. Parts that
+no package of the distribution brings have to be named: `all` does not mean them.
 """
 
 from __future__ import annotations
@@ -18,19 +19,23 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NoReturn
 
+import debian_trees
 import pytest
 import tgen_programs
 from hypothesis import settings
 from leave_no_trace import Places, adopt_orphans, children, left_behind, snapshot
 from loopbacks import tgen_dut
 from machine_lock import machine_to_oneself
+from vpp_cases import VPP_VARIABLE, vpp_install
 
 from vsperf.errors import NotReadyError
 from vsperf.host.tuntap import DEVICE
 from vsperf.trafficgens.tgen.binary import find_binary
 from vsperf.vnfs.qemu.image import find_image
 from vsperf.vnfs.qemu.plan import PROGRAM
-from vsperf.vswitches.ovs_dpdk.programs import find_programs
+from vsperf.vswitches.linux_bridge.netlink import require_bridges
+from vsperf.vswitches.ovs.programs import find_programs
+from vsperf.vswitches.vpp.programs import find_programs as find_vpp
 
 HERE = Path(__file__).parent
 REPOSITORY = HERE.parent
@@ -86,10 +91,34 @@ def _ovs_dpdk() -> str | None:
     return None if os.geteuid() == 0 else "only root can run it"
 
 
+def _vpp() -> str | None:
+    try:
+        find_vpp(vpp_install())
+    except NotReadyError as error:
+        return f"{error} ({VPP_VARIABLE} names a folder that it is installed under)"
+    return None if os.geteuid() == 0 else "only root can run it"
+
+
+def _ovs() -> str | None:
+    try:
+        find_programs(None, dpdk=False)
+    except NotReadyError as error:
+        return str(error)
+    return _taps()
+
+
 def _taps() -> str | None:
     if os.geteuid() != 0:
         return "only root can make taps"
     return None if DEVICE.exists() else f"there is no {DEVICE}"
+
+
+def _bridges() -> str | None:
+    try:
+        require_bridges()
+    except NotReadyError as error:
+        return error.problems[0].what
+    return _taps()
 
 
 def _guests() -> str | None:
@@ -126,21 +155,28 @@ PARTS: dict[str, Callable[[], str | None]] = {
     "namespaces": _namespaces,
     "tgen": _tgen,
     "tgen-dut": _tgen_dut,
+    "ovs": _ovs,
     "ovs-dpdk": _ovs_dpdk,
+    "vpp": _vpp,
     "guests": _guests,
+    "bridges": _bridges,
     "taps": _taps,
     "xdp": lambda: None,  # only a port that is opened can tell
     "setuptools": lambda: None if find_spec("setuptools") else "setuptools is not installed",
     "tgen-programs": tgen_programs.why_not,
+    "debian-trees": debian_trees.why_not,
 }
 """What tests may require: a name, and a probe that says why it is missing, or None."""
+UNPACKAGED = frozenset({"vpp"})
+"""Parts that have to be built or fetched from elsewhere, so that no machine just has them."""
 
 Require = Callable[[str], None]
 
 
 def not_here(part: str, reason: str) -> NoReturn:
     """Skip the test that is running, for it misses a part; fail it where the part is required."""
-    if {part, "all"} & set(os.environ.get("VSPERF_CI_REQUIRE", "").split(",")):
+    wanted = set(os.environ.get("VSPERF_CI_REQUIRE", "").split(","))
+    if part in wanted or ("all" in wanted and part not in UNPACKAGED):
         pytest.fail(f"VSPERF_CI_REQUIRE asks for it, but {part}: {reason}", pytrace=False)
     pytest.skip(f"{part}: {reason}")
 

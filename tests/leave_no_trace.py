@@ -32,8 +32,11 @@ TAP = re.compile(r"vsp[0-9a-f]{6}-\d+-\d+")
 class Places:
     """Where traces are looked for; tests of this module put their own."""
 
-    run: tuple[Path, ...] = (Path("/run"), Path("/run/vsperf"), Path("/run/dpdk"))
-    """Folders that hold sockets and run directories named with the mark."""
+    run: tuple[Path, ...] = (
+        *(Path("/run"), Path("/run/vsperf"), Path("/run/dpdk")),
+        Path("/dev/shm"),
+    )
+    """Folders that hold sockets, run directories and shared memory named with the mark."""
     hugepages: tuple[Path, ...] = tuple(sorted(Path("/dev").glob("hugepages*")))
     namespaces: Path = Path("/run/netns")
     links: Path = Path("/sys/class/net")

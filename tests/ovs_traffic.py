@@ -1,11 +1,11 @@
-"""Real frames for a deployed OVS: tgen on its vhost-user ports, by hand."""
+"""Real frames for a deployed switch: tgen on its ports, by hand."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 from vsperf.host.workspace import Workspace
 from vsperf.record.plan import Endpoint
@@ -13,15 +13,20 @@ from vsperf.trafficgens.tgen import byhand
 from vsperf.trafficgens.tgen.byhand import Sending, Stream
 from vsperf.trafficgens.tgen.command import Options, port_of
 from vsperf.trafficgens.tgen.process import Tgen
-from vsperf.vswitches.ovs_dpdk.running import RunningOvs
 
 WAYS = byhand.ways_between(2, "both")
+
+
+class WaitsForPorts(Protocol):
+    """A running switch that says which of its ports do not forward yet."""
+
+    def waiting_for(self) -> tuple[str, ...]: ...
 
 
 @contextmanager
 def generator(
     endpoints: Iterable[Endpoint],
-    running: RunningOvs,
+    running: WaitsForPorts,
     place: Workspace,
     *,
     hugepages: bool = False,

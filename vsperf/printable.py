@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+
+NOT_IN_LABELS = re.compile(r"[^A-Za-z0-9._+-]")
 KEPT = "\n\t"
 
 
@@ -15,3 +18,8 @@ def printable(text: str) -> str:
         else one.encode("unicode_escape", "surrogatepass").decode()
         for one in text
     )
+
+
+def as_label(text: str) -> str:
+    """Return `text` as labels of cases have it, which also are names of files."""
+    return NOT_IN_LABELS.sub("_", text)

@@ -83,6 +83,27 @@ def why_not(
     return reason
 
 
+def why_not_below(folder: Path, users: frozenset[int], besides: frozenset[str]) -> str | None:
+    """Return what in a folder others than `users` can change, at any depth; None if nothing.
+
+    Links are not followed; `besides` are names in the folder itself that are not looked at. Raises
+    OSError where something cannot be looked at.
+    """
+    waiting = [entry for entry in os.scandir(folder) if entry.name not in besides]
+    while waiting:
+        entry = waiting.pop()
+        status = entry.stat(follow_symlinks=False)
+        if stat.S_ISLNK(status.st_mode):
+            if status.st_uid not in users:
+                return f"{entry.path} is a link of {_user(status.st_uid)}"
+            continue
+        if reason := _why_not(Path(entry.path), status, users, shared=False):
+            return reason
+        if stat.S_ISDIR(status.st_mode):
+            waiting += os.scandir(entry.path)
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Folder:
     """A folder of this user's that others cannot change, held open; names in it are plain ones."""

@@ -1,28 +1,47 @@
-"""OVS-DPDK keeps the promises of all switch drivers, with both kinds of port."""
+"""OVS keeps the promises of all switch drivers, with DPDK and without, whatever its ports are."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
 import pytest
-from ovs_cases import ovs_case
 from places import hugepages
-from vswitch_contract import VSwitchContract
+from vswitch_contract import ForwardingContract, real_case
 
 from vsperf.spec.case import CaseSpec
 from vsperf.vswitches.base import VSwitch
-from vsperf.vswitches.ovs_dpdk.driver import OvsDpdk
+from vsperf.vswitches.ovs.dpdk.driver import OvsDpdk
+from vsperf.vswitches.ovs.dpdk.spec import OvsDpdkSpec
+from vsperf.vswitches.ovs.plain.driver import Ovs
 
 
 @pytest.mark.machine
-class TestOvsDpdk(VSwitchContract):
+class TestOvsDpdk(ForwardingContract):
     @pytest.fixture
     def driver(self, require: Callable[[str], None]) -> Iterator[VSwitch]:
         require("ovs-dpdk")
+        require("tgen")
         require("hugepages")
         with hugepages():
             yield OvsDpdk()
 
+    def is_found_again(self, case: CaseSpec) -> bool:
+        assert isinstance(case.vswitch, OvsDpdkSpec)
+        return case.vswitch.ports == "vhost-user-client"
+
     @pytest.fixture(params=["vhost-user-client", "vhost-user"])
     def case(self, request: pytest.FixtureRequest) -> CaseSpec:
-        return ovs_case({"ports": request.param})
+        return real_case(OvsDpdkSpec.model_validate({"kind": "ovs-dpdk", "ports": request.param}))
+
+
+@pytest.mark.machine
+class TestOvs(ForwardingContract):
+    @pytest.fixture
+    def driver(self, require: Callable[[str], None]) -> VSwitch:
+        require("ovs")
+        require("tgen")
+        return Ovs()
+
+    @pytest.fixture
+    def case(self) -> CaseSpec:
+        return real_case(Ovs.Spec.model_validate({"kind": "ovs"}))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from simulated_cases import KINDS, simulated_case
-from vswitch_contract import VSwitchContract
+from vswitch_contract import ForwardingContract, VSwitchContract
 
 from vsperf.spec.case import CaseSpec
 from vsperf.vswitches.base import VSwitch
@@ -19,3 +19,17 @@ class TestSimulatedSwitch(VSwitchContract):
     @pytest.fixture(params=KINDS)
     def case(self, request: pytest.FixtureRequest) -> CaseSpec:
         return simulated_case({"behaviour": {"kind": request.param}})
+
+
+class TestSoundSimulatedSwitch(ForwardingContract):
+    """One that loses nothing, and frames that go through it."""
+
+    changes_rules = False
+
+    @pytest.fixture
+    def driver(self) -> VSwitch:
+        return SimulatedSwitch()
+
+    @pytest.fixture(params=["port", "learn"])
+    def case(self, request: pytest.FixtureRequest) -> CaseSpec:
+        return simulated_case({"behaviour": {"kind": "ideal"}, "flows": request.param})

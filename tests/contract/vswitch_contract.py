@@ -1,27 +1,71 @@
 """What every virtual switch driver promises; a driver joins by subclassing with two fixtures.
 
-class TestMySwitch(VSwitchContract):
+class TestMySwitch(ForwardingContract):
     @pytest.fixture
-    def driver(self) -> VSwitch: ...      # the driver
+    def driver(self) -> VSwitch: ...      # the driver, with hugepages if it takes any
     @pytest.fixture
-    def case(self) -> CaseSpec: ...       # a case that it can deploy on this machine
+    def case(self) -> CaseSpec: ...       # a case that it can deploy on this machine, with a
+                                          # generator that can send to its ports: `real_case`
+
+`VSwitchContract` alone is for a switch that no generator of this machine can reach. What a switch
+cannot do is said by `restarts` and `changes_rules`; then it has to refuse it in words.
 """
 
 from __future__ import annotations
 
+import itertools
+import json
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 from leave_no_trace import Places, left_behind, snapshot
 from places import PLACEMENT, started_switch
+from simulated_cases import simulated_case
 from witness import witness
 
+from vsperf.deploy.deployment import PORTS_S, Deployment, deploy
+from vsperf.deploy.planner import Drivers, make_plan
 from vsperf.errors import VsperfError
+from vsperf.host.cpus import read_topology
+from vsperf.host.procfs import MARK, marked_below
+from vsperf.host.workspace import Workspace, workspace
+from vsperf.plugins import Plugins
 from vsperf.record.placeholder import shown
 from vsperf.record.plan import Endpoint, Step
+from vsperf.record.trial import TrialCounts
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
+from vsperf.spec.topology import Topology
+from vsperf.spec.wiring import nics
+from vsperf.trafficgens.base import TrialRequest
+from vsperf.trafficgens.tgen.spec import TgenSpec
 from vsperf.vswitches.base import VSwitch
+
+LIGHT = TrialRequest(load_fps=1_000, duration_ns=500_000_000)
+"""What any switch can carry on any machine."""
+ATTEMPTS = 5
+"""Others may keep both from running; a switch that loses frames does it each time."""
+GENERATORS = ("tgen",)
+"""Programs of a deployment that are not the switch's."""
+NOTICED_S = 8.0
+"""Time in which a switch that stopped must be found out; a daemon may be asked for 5 s."""
+POLLING_ROLE = "pmd"
+PVP = Topology(name="pvp", paths=(("phy0", "vm1", "phy1"),))
+
+
+def real_case(vswitch: DriverSpec, **sections: Any) -> CaseSpec:
+    """Return a case for a real switch: two virtual links, and tgen in ordinary memory."""
+    links = {name: {"speed": "10G", "virtual": True} for name in ("phy0", "phy1")}
+    testbed = {"name": "local", "links": links}
+    case = simulated_case(**{"vswitch": vswitch, "testbed": testbed, **sections})
+    return case.model_copy(update={"generator": TgenSpec(kind="tgen", hugepages=False)})
 
 
 class VSwitchContract:
@@ -59,6 +103,33 @@ class VSwitchContract:
         assert {step.component for step in plan.steps} == {"vswitch"}
         assert all(step.action for step in plan.steps)
 
+    def test_what_it_asks_of_the_machine_is_known_beforehand(
+        self, driver: VSwitch, case: CaseSpec
+    ) -> None:
+        driver.needs(case)
+        with witness() as seen:
+            first, second = driver.needs(case), driver.needs(case)
+        assert seen == []
+        assert first == second
+        roles = [need.role for need in first.cpus]
+        assert len(set(roles)) == len(roles)
+        for need in first.cpus:
+            # Others look for threads that poll by this name; all else is told to be the switch's.
+            assert need.role == POLLING_ROLE if need.busy else need.role.startswith("switch")
+
+    def test_machines_are_plugged_in_or_refused_in_words(
+        self, driver: VSwitch, case: CaseSpec
+    ) -> None:
+        with_machine = case.model_copy(update={"topology": PVP})
+        try:
+            plan = driver.plan(with_machine, PLACEMENT)
+        except VsperfError as error:
+            assert error.problems[0].why or error.problems[0].fix
+            return
+        facing = {nic.port for nic in nics(PVP) if nic.faces is not None}
+        # A model has machines inside of it, and no card to plug in.
+        assert {f"{wire.machine}_{wire.nic}" for wire in plan.wires} in (set(), facing)
+
     def test_each_link_of_the_topology_has_one_endpoint(
         self, driver: VSwitch, case: CaseSpec
     ) -> None:
@@ -86,6 +157,12 @@ class VSwitchContract:
         with started_switch(driver, case) as running:
             assert running.failure() is None
             assert running.failure() is None
+
+    def test_what_it_says_of_itself_can_be_recorded(self, driver: VSwitch, case: CaseSpec) -> None:
+        with started_switch(driver, case) as running:
+            facts, access = running.facts(), running.access()
+        assert json.loads(json.dumps(facts)) == facts
+        assert all(isinstance(command, str) and command for command in access)
 
     def test_a_stopped_switch_does_not_claim_to_work(self, driver: VSwitch, case: CaseSpec) -> None:
         with started_switch(driver, case) as running:
@@ -115,3 +192,173 @@ class VSwitchContract:
         for _ in range(2):
             with started_switch(driver, case, plan) as running:
                 assert running.failure() is None
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A switch with a generator at its ports."""
+
+    parts: Deployment
+    place: Workspace
+
+    def send(self, request: TrialRequest = LIGHT) -> TrialCounts:
+        return self.parts.generator.run(request)
+
+    def programs(self) -> dict[str, int]:
+        """Return the programs of the switch: their names, and their numbers."""
+        found = {}
+        for pid in marked_below(f"{self.place.name}/"):
+            environ = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+            mark = next(one for one in environ if one.startswith(f"{MARK}=".encode()))
+            found[mark.decode().rpartition("/")[2]] = pid
+        return {name: pid for name, pid in found.items() if name not in GENERATORS}
+
+
+def sent_and_arrived(counts: TrialCounts) -> list[tuple[int, int]]:
+    return [(way.sent_frames, way.good_frames) for way in counts.directions]
+
+
+def forwards(standing: Standing) -> None:
+    """See that all frames of a trial arrive; on a machine that others use, of one of several."""
+    seen = []
+    for _ in range(ATTEMPTS):
+        seen.append(sent_and_arrived(standing.send()))
+        if all(sent == arrived > 0 for sent, arrived in seen[-1]):
+            return  # what a busy generator did not send, no switch can lose
+    pytest.fail(f"frames (sent, arrived) in {ATTEMPTS} trials: {seen}")
+
+
+def failure_of(standing: Standing) -> str:
+    """Wait until the switch has noticed that it failed."""
+    deadline = time.monotonic() + NOTICED_S
+    while (found := standing.parts.switch.failure()) is None:
+        assert time.monotonic() < deadline, "nobody noticed"
+        time.sleep(0.02)
+    return found
+
+
+class ForwardingContract(VSwitchContract):
+    """Checks of a switch that frames are sent through."""
+
+    restarts: ClassVar[bool] = True
+    """Whether it can be ended and started again while its neighbours go on."""
+    changes_rules: ClassVar[bool] = True
+    """Whether rules can be added that no frame meets."""
+
+    def is_found_again(self, case: CaseSpec) -> bool:
+        """Whether its neighbours are at its ports after a restart: it calls, and they listen."""
+        return True
+
+    @pytest.fixture
+    def standing(self, driver: VSwitch, case: CaseSpec) -> Iterator[Standing]:
+        with self.deployed(driver, case) as found:
+            yield found
+
+    @contextmanager
+    def deployed(self, driver: VSwitch, case: CaseSpec) -> Iterator[Standing]:
+        generator = Plugins.load().driver("generator", case.generator.kind)
+        drivers = Drivers(driver, generator)
+        plan = make_plan(case, drivers, read_topology())
+        with workspace("a test of a switch") as place, ExitStack() as stack:
+            yield Standing(deploy(case, plan, drivers, place, stack), place)
+
+    def test_it_forwards_every_frame(self, standing: Standing) -> None:
+        forwards(standing)
+
+    def test_its_counters_only_grow_and_see_every_frame(
+        self, standing: Standing, case: CaseSpec
+    ) -> None:
+        switch = standing.parts.switch
+        standing.send()  # what is counted for the first time is there from now on
+        found = [switch.counters()]
+        arrived = []
+        for _ in range(2):
+            arrived.append(min(good for _, good in sent_and_arrived(standing.send())))
+            found.append(switch.counters())
+        known = [one for one in found if one is not None]
+        if not known:
+            return  # what nobody counts is missing, and never 0
+        assert len(known) == len(found)
+        assert len({tuple(port.name for port in one.ports) for one in known}) == 1
+        for (before, after), frames in zip(itertools.pairwise(known), arrived, strict=True):
+            grown = after.since(before)
+            assert grown.least_growth >= 0
+            ports = [port for port in grown.ports if port.link in case.topology.links]
+            assert all(min(port.received_frames, port.sent_frames) >= frames for port in ports)
+
+    def test_what_was_lost_nowhere_is_counted_nowhere(self, standing: Standing) -> None:
+        standing.send()
+        for _ in range(ATTEMPTS):
+            before = standing.parts.switch.counters()
+            ways = sent_and_arrived(standing.send())
+            after = standing.parts.switch.counters()
+            if all(sent == arrived for sent, arrived in ways):
+                break
+        else:
+            pytest.fail(f"frames were lost in each of {ATTEMPTS} trials")
+        if before is not None and after is not None:
+            assert after.since(before).dropped_frames == 0
+
+    @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "hung"])
+    def test_each_of_its_programs_is_missed_when_it_does_not_run(
+        self, driver: VSwitch, case: CaseSpec, number: signal.Signals
+    ) -> None:
+        with self.deployed(driver, case) as standing:
+            names = tuple(standing.programs())
+        if not names:
+            pytest.skip("it runs no program of its own")
+        for name in names:
+            with self.deployed(driver, case) as standing:
+                assert standing.parts.switch.failure() is None
+                pid = standing.programs()[name]
+                os.kill(pid, number)
+                try:
+                    assert failure_of(standing)
+                finally:
+                    if number == signal.SIGSTOP:
+                        os.kill(pid, signal.SIGCONT)
+
+    @pytest.mark.parametrize("kill", [False, True], ids=["kindly", "killed"])
+    def test_it_forwards_again_after_a_restart(
+        self, standing: Standing, case: CaseSpec, kill: bool
+    ) -> None:
+        switch = standing.parts.switch
+        if not self.restarts:
+            return refuses(lambda: switch.restart(kill=kill))
+        if not self.is_found_again(case):
+            pytest.skip("its neighbours do not call again, so nothing is at its ports")
+        standing.send()
+        switch.restart(kill=kill)
+        switch.await_ports(case.topology.links, PORTS_S)
+        assert switch.failure() is None
+        forwards(standing)
+
+    def test_it_forwards_after_it_has_forgotten_all_flows(self, standing: Standing) -> None:
+        standing.send()
+        standing.parts.switch.forget_flows()
+        forwards(standing)
+
+    def test_rules_that_no_frame_meets_change_nothing(self, standing: Standing) -> None:
+        switch = standing.parts.switch
+        if not self.changes_rules:
+            return refuses(lambda: switch.change_rules(100))
+        for count in (100, -100):
+            switch.change_rules(count)
+            forwards(standing)
+
+    def test_nothing_is_left_of_it_after_a_kill(
+        self, driver: VSwitch, case: CaseSpec, tmp_path: Path
+    ) -> None:
+        places = Places()
+        before = snapshot(places, tmp_path)
+        with self.deployed(driver, case) as standing:
+            for pid in standing.programs().values():
+                os.kill(pid, signal.SIGKILL)
+        assert left_behind(before, lambda: snapshot(places, tmp_path)) == []
+
+
+def refuses(asked: Callable[[], None]) -> None:
+    """See that something is refused, and why."""
+    with pytest.raises(VsperfError) as caught:
+        asked()
+    assert caught.value.problems[0].why or caught.value.problems[0].fix

@@ -8,7 +8,6 @@ import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +20,8 @@ from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.workspace import workspace
 from vsperf.record.plan import Placement
 from vsperf.trafficgens.tgen.byhand import Sending
-from vsperf.vswitches.ovs_dpdk.driver import OvsDpdk
-from vsperf.vswitches.ovs_dpdk.programs import digest, planned_programs
+from vsperf.vswitches.ovs.dpdk.driver import OvsDpdk
+from vsperf.vswitches.ovs.programs import digest, planned_programs
 
 pytestmark = pytest.mark.machine
 
@@ -83,7 +82,7 @@ def test_an_install_elsewhere_is_used_by_its_path_and_recorded(
 ) -> None:
     require("tgen")
     ours, theirs = planned_programs(str(tmp_path)), planned_programs(None)
-    for copy, original in zip(astuple(ours), astuple(theirs), strict=True):
+    for copy, original in zip(ours.paths, theirs.paths, strict=True):
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(original, copy)
     case = ovs_case({"install": str(tmp_path)})

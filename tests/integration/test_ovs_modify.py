@@ -20,7 +20,7 @@ from vsperf.spec.case import CaseSpec
 from vsperf.spec.traffic import TrafficProfile
 from vsperf.trafficgens.tgen.process import Tgen
 from vsperf.trafficgens.tgen.traffic import streams
-from vsperf.vswitches.ovs_dpdk.driver import OvsDpdk
+from vsperf.vswitches.ovs.dpdk.driver import OvsDpdk
 
 pytestmark = pytest.mark.machine
 

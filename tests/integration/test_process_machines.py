@@ -30,7 +30,7 @@ from vsperf.trafficgens.tgen.command import Options, port_of
 from vsperf.trafficgens.tgen.driver import TgenGenerator
 from vsperf.trafficgens.tgen.process import Tgen
 from vsperf.vnfs.process.driver import Processes, ProcessVnf
-from vsperf.vswitches.ovs_dpdk.running import RunningOvs
+from vsperf.vswitches.ovs.running import RunningOvs
 
 pytestmark = pytest.mark.machine
 

@@ -29,8 +29,8 @@ from vsperf.vnfs.qemu.image import find_image
 from vsperf.vnfs.qemu.kvm import Probe
 from vsperf.vnfs.qemu.plan import PROGRAM
 from vsperf.vnfs.qemu.running import QemuMachines
-from vsperf.vswitches.ovs_dpdk.driver import OvsDpdk
-from vsperf.vswitches.ovs_dpdk.running import RunningOvs
+from vsperf.vswitches.ovs.dpdk.driver import OvsDpdk
+from vsperf.vswitches.ovs.running import RunningOvs
 
 pytestmark = pytest.mark.machine
 

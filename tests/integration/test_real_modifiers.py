@@ -24,9 +24,9 @@ from vsperf.store.reader import StoredCase
 from vsperf.trafficgens.tgen.headers import frames_in, read
 from vsperf.trafficgens.tgen.traffic import streams
 from vsperf.units import NANOSECONDS
-from vsperf.vswitches.ovs_dpdk.bringup import command
-from vsperf.vswitches.ovs_dpdk.driver import OvsDpdk
-from vsperf.vswitches.ovs_dpdk.parse import Matched
+from vsperf.vswitches.ovs.command import command
+from vsperf.vswitches.ovs.dpdk.driver import OvsDpdk
+from vsperf.vswitches.ovs.parse import Matched
 
 pytestmark = pytest.mark.machine
 __all__ = ["fixture_calibrations", "fixture_place"]
@@ -101,7 +101,7 @@ def test_filters_drop_what_they_forbid_and_nothing_else(require: Require) -> Non
         assert running.facts()["filters"] == {"rules": 24, "frames": 0}
         *argv, bridge = running.access()[1].split()
         environment = {"OVS_RUNDIR": str(running.folder)}
-        rules = command([*argv, bridge, "cookie=0xf117e5/-1"], environment, 10)
+        rules = command("ovs-ofctl", [*argv, bridge, "cookie=0xf117e5/-1"], environment, 10)
         assert re.findall(r"n_packets=(\d+)", rules) == ["0"] * 24
 
         one = streams(case.traffic, WAYS)[0]

@@ -13,7 +13,7 @@ from real_runs import FIXED, Place, fixture_calibrations, fixture_place
 from vsperf.errors import ExitCode
 from vsperf.record.flags import Flag
 from vsperf.record.trial import Purpose
-from vsperf.vswitches.ovs_dpdk.programs import planned_programs
+from vsperf.vswitches.ovs.programs import planned_programs
 
 pytestmark = pytest.mark.machine
 __all__ = ["fixture_calibrations", "fixture_place"]

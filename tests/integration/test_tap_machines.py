@@ -24,8 +24,8 @@ from vsperf.record.flags import Flag
 from vsperf.record.placeholder import Placeholder
 from vsperf.record.run import Outcome
 from vsperf.record.trial import Purpose
-from vsperf.vswitches.ovs_dpdk.driver import OvsDpdk
-from vsperf.vswitches.ovs_dpdk.running import SWITCH
+from vsperf.vswitches.ovs.dpdk.driver import OvsDpdk
+from vsperf.vswitches.ovs.running import SWITCH
 
 __all__ = ["fixture_calibrations", "fixture_place"]
 LINKS = Path("/sys/class/net")

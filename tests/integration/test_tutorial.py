@@ -2,9 +2,10 @@
 
 In a `console` block a line that begins with `$ ` is run as it stands, and the lines below it are
 what it prints: `…` stands for anything within a line, and a line with nothing else for any lines.
-Each command must succeed, unless the next one is `echo $?`. A `yaml` block whose first line is a
-comment with a path is written to that file. All of a page happens in one folder, in order. A page
-that measures the real switch is tried where there is one, alone on the machine.
+Each command must succeed, unless the next one is `echo $?`. A `yaml`, `toml` or `python` block
+whose first line is a comment with a path is written to that file. All of a page happens in one
+folder, in order. A page that measures a real switch is tried where there is one, alone on the
+machine.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ from __future__ import annotations
 import itertools
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -25,7 +28,10 @@ from conftest import REPOSITORY, Require
 
 DOCS = REPOSITORY / "docs"
 TUTORIAL = DOCS / "tutorial.md"
-PAGES = (DOCS / "tutorial-simulated.md", *sorted((DOCS / "how-to").glob("*.md")))
+ADD_A_SWITCH = DOCS / "how-to" / "add-a-switch.md"
+HOW_TO = sorted(set((DOCS / "how-to").glob("*.md")) - {ADD_A_SWITCH})
+PAGES = (DOCS / "tutorial-simulated.md", *HOW_TO)
+WRITTEN = ("yaml", "toml", "python")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -50,7 +56,7 @@ def things_to_do(page: str) -> Iterator[Step | File]:
     for kind, body in BLOCK.findall(page):
         if kind == "console":
             yield from steps(body)
-        elif kind == "yaml" and (found := re.match(r"# (\S+\.ya?ml)\n", body)):
+        elif kind in WRITTEN and (found := re.match(r"# (\S+\.(?:ya?ml|toml|py))\n", body)):
             yield File(found[1], body)
 
 
@@ -74,8 +80,10 @@ def pattern(shown: tuple[str, ...]) -> str:
     return "".join(parts)
 
 
-def run(command: str, folder: Path, code: int) -> subprocess.CompletedProcess[str]:
-    keep = {"LANG", "LC_ALL", "TMPDIR"}
+def run(
+    command: str, folder: Path, code: int, patience_s: float = 120
+) -> subprocess.CompletedProcess[str]:
+    keep = {"LANG", "LC_ALL", "TMPDIR", "PIP_TARGET", "PYTHONPATH"}
     environ = {key: value for key, value in os.environ.items() if key in keep}
     programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environ |= {"PATH": programs, "HOME": str(folder), "COLUMNS": "120", "LC_ALL": "C.UTF-8"}
@@ -88,7 +96,7 @@ def run(command: str, folder: Path, code: int) -> subprocess.CompletedProcess[st
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        timeout=120,
+        timeout=patience_s,
         check=False,
     )
 
@@ -134,6 +142,34 @@ def test_the_tutorial_measures_the_real_switch(require: Require, tmp_path: Path)
         follow(TUTORIAL, tmp_path)
     finally:
         run("vsperf clean", tmp_path, 0)
+
+
+@pytest.mark.machine
+def test_the_page_on_switches_builds_one_that_keeps_the_contract(
+    require: Require, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for part in ("tgen", "dpdk-testpmd", "hugepages", "setuptools"):
+        require(part)
+    if find_spec("pip") is None:
+        pytest.skip("there is no pip to install the page's package with")
+    bear_a_busy_machine(tmp_path)
+    # Beside vsperf, but not into the environment of these tests.
+    packages = tmp_path / "packages"
+    monkeypatch.setenv("PIP_TARGET", str(packages))
+    monkeypatch.setenv("PYTHONPATH", str(packages))
+    try:
+        follow(ADD_A_SWITCH, tmp_path)
+    finally:
+        run("vsperf clean", tmp_path, 0)
+    tests = REPOSITORY / "tests"
+    paths = os.pathsep.join(map(str, (packages, tests, tests / "contract")))
+    held = run(
+        f"PYTHONPATH={shlex.quote(paths)} python -m pytest -q -p no:cacheprovider vsperf-cord",
+        tmp_path,
+        0,
+        patience_s=300,
+    )
+    assert held.returncode == 0, held.stdout
 
 
 TRIALS = {

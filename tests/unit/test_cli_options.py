@@ -1,8 +1,10 @@
-"""Options that stand for settings: `--vnf KIND` and `--mode trafficgen`."""
+"""Options that stand for settings: `--vswitch KIND,…`, `--vnf KIND` and `--mode trafficgen`."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -104,8 +106,69 @@ def test_what_begins_in_a_machine_cannot_be_seen_from_outside(plugins: Plugins) 
         first(plugins, "v2v_tput", OUTSIDE)
 
 
+class TestSwitches:
+    def shown(self, *options: str, testcase: str = "phy2phy_smoke") -> Any:
+        argv = ["show", testcase, *options, "--json"]
+        return CliRunner().invoke(cli, argv, catch_exceptions=False)
+
+    def kinds(self, *options: str, testcase: str = "phy2phy_smoke") -> list[str]:
+        found = json.loads(self.shown("--testbed", "local", *options, testcase=testcase).output)
+        return [one["spec"]["vswitch"]["kind"] for one in found]
+
+    @pytest.mark.usefixtures("plugins")
+    def test_one_takes_the_place_of_the_testbeds(self) -> None:
+        assert self.kinds("--vswitch", "sim") == ["sim"]
+
+    @pytest.mark.usefixtures("plugins")
+    @pytest.mark.parametrize(
+        "options",
+        [("--vswitch", "sim,ovs-dpdk"), ("--vswitch", "sim, ovs-dpdk"),
+         ("--vswitch", "sim", "--vswitch", "ovs-dpdk")],
+    )  # fmt: skip
+    def test_several_are_a_list(self, options: tuple[str, ...]) -> None:
+        assert self.kinds(*options) == ["sim", "ovs-dpdk"]
+
+    @pytest.mark.usefixtures("plugins")
+    def test_what_the_testcase_sets_for_whichever_switch_stays(self) -> None:
+        argv = ("--testbed", "local", "--vswitch", "sim,ovs-dpdk")
+        found = json.loads(self.shown(*argv, testcase="phy2phy_scalability").output)
+        assert {one["spec"]["vswitch"]["flows"] for one in found} == {"network"}
+        assert found[0]["origins"]["vswitch.kind"] == "--vswitch sim,ovs-dpdk"
+
+    @pytest.mark.usefixtures("plugins")
+    @pytest.mark.parametrize("kinds", ["sim,", ",", "sim,]", "a=b"])
+    def test_what_cannot_be_a_kind_is_refused(self, kinds: str) -> None:
+        with pytest.raises(UsageError, match="names no kind of vswitch"):
+            self.shown("--vswitch", kinds)
+
+    @pytest.mark.usefixtures("plugins")
+    def test_an_unknown_one_is_refused_with_those_that_there_are(self) -> None:
+        with pytest.raises(SpecError) as caught:
+            self.shown("--testbed", "local", "--vswitch", "ovs-dpdk,ovs-dpkd")
+        (problem,) = caught.value.problems
+        assert "ovs-dpkd" in problem.what and "--vswitch ovs-dpdk,ovs-dpkd" in str(problem.where)
+        assert "ovs-dpdk" in str(problem.fix)
+
+    @pytest.mark.usefixtures("plugins")
+    def test_none_can_be_chosen_from_outside(self) -> None:
+        with pytest.raises(UsageError, match="exclude each other"):
+            CliRunner().invoke(
+                cli,
+                ["plan", "phy2phy_smoke", "--vswitch", "sim", "--mode", "trafficgen"],
+                catch_exceptions=False,
+            )
+
+    @pytest.mark.usefixtures("plugins")
+    def test_completion_goes_on_behind_a_comma(self) -> None:
+        found = selection.complete_vswitch(None, None, "sim,ovs")  # type: ignore[arg-type]
+        assert "sim,ovs-dpdk" in found
+        again = selection.complete_vswitch(None, None, "sim,si")  # type: ignore[arg-type]
+        assert again == []
+
+
 @pytest.mark.parametrize("command", ["run", "plan"])
 def test_the_help_names_both_modes(command: str) -> None:
     shown = CliRunner().invoke(cli, [command, "--help"]).output
     assert "--mode [full|trafficgen]" in shown
     assert "--vnf KIND" in shown
+    assert "--vswitch KIND,..." in shown

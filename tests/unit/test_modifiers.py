@@ -27,13 +27,13 @@ from vsperf.spec.traffic import TrafficProfile
 from vsperf.trafficgens.tgen.driver import TgenGenerator
 from vsperf.trafficgens.tgen.spec import TgenSpec
 from vsperf.vswitches.external import ExternalSpec
-from vsperf.vswitches.ovs_dpdk.driver import OvsDpdk
-from vsperf.vswitches.ovs_dpdk.layout import ports_of
-from vsperf.vswitches.ovs_dpdk.parse import Matched, matched
-from vsperf.vswitches.ovs_dpdk.plan import Design
-from vsperf.vswitches.ovs_dpdk.rules import rule_count, rules
-from vsperf.vswitches.ovs_dpdk.running import RunningOvs
-from vsperf.vswitches.ovs_dpdk.spec import OvsDpdkSpec
+from vsperf.vswitches.ovs.dpdk.design import DpdkDesign
+from vsperf.vswitches.ovs.dpdk.driver import OvsDpdk
+from vsperf.vswitches.ovs.dpdk.ports import ports_of
+from vsperf.vswitches.ovs.dpdk.spec import OvsDpdkSpec
+from vsperf.vswitches.ovs.parse import Matched, matched
+from vsperf.vswitches.ovs.rules import rule_count, rules
+from vsperf.vswitches.ovs.running import RunningOvs
 from vsperf.vswitches.sim import SimulatedSwitchSpec
 
 PVPV = {"name": "pvpv", "paths": [["phy0", "vm1", "phy1"], ["phy0", "vm2", "phy1"]]}
@@ -201,7 +201,7 @@ def test_the_switch_looks_behind_two_tags_for_what_filters_ask() -> None:
         case = ovs_case(switch, traffic={"frame_size": "128B", "vlans": [5, 6]})
         spec = case.vswitch
         assert isinstance(spec, OvsDpdkSpec)
-        return Design(case, spec, PLACEMENT).other_config.get("vlan-limit")
+        return DpdkDesign(case, spec, PLACEMENT).other_config.get("vlan-limit")
 
     assert limit(filters=1) == "2"
     assert limit() is None

@@ -24,10 +24,10 @@ from vsperf.spec.loader import Request, load
 from vsperf.spec.modify import Modify
 from vsperf.spec.traffic import TrafficProfile
 from vsperf.trafficgens.base import TrialRequest
-from vsperf.vswitches.ovs_dpdk.layout import ports_of
-from vsperf.vswitches.ovs_dpdk.plan import Design
-from vsperf.vswitches.ovs_dpdk.rules import rules
-from vsperf.vswitches.ovs_dpdk.spec import OvsDpdkSpec
+from vsperf.vswitches.ovs.dpdk.design import DpdkDesign
+from vsperf.vswitches.ovs.dpdk.ports import ports_of
+from vsperf.vswitches.ovs.dpdk.spec import OvsDpdkSpec
+from vsperf.vswitches.ovs.rules import rules
 from vsperf.vswitches.sim import SimulatedSwitch, SimulatedSwitchSpec
 
 MAC = "02:00:00:00:07:07"
@@ -121,7 +121,7 @@ def test_the_switch_looks_behind_as_many_tags_as_there_are() -> None:
         case = ovs_case({"modify": modify, **switch}, traffic=traffic)
         spec = case.vswitch
         assert isinstance(spec, OvsDpdkSpec)
-        return Design(case, spec, PLACEMENT).other_config.get("vlan-limit")
+        return DpdkDesign(case, spec, PLACEMENT).other_config.get("vlan-limit")
 
     assert limit({"push_vlan": 7}, TAGGED) == "2"
     assert limit({"dscp": 1}, QINQ) == "2"
@@ -208,7 +208,7 @@ EVERYTHING: dict[str, Any] = {
 def test_a_switch_that_does_what_it_is_asked_passes_the_path_check() -> None:
     case = simulated_case({"modify": EVERYTHING}, traffic=TAGGED)
     assert check_headers(case, looked_at(case)) == ()
-    assert expected(case) == {
+    assert expected(case, "phy0 to phy1") == {
         "vlans": (200,), "mpls": (), "layer3": "ipv4", "source_mac": MAC,
         "destination_mac": "02:00:00:00:08:08", "source_ip": "198.18.7.7",
         "destination_ip": "198.19.8.8", "dscp": 46, "ttl": 63,

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from vsperf.errors import ComponentError, NotReadyError
-from vsperf.vswitches.ovs_dpdk.database import Interface
-from vsperf.vswitches.ovs_dpdk.diagnosis import (
+from vsperf.vswitches.ovs.database import Interface
+from vsperf.vswitches.ovs.diagnosis import (
     complaints,
     late_problem,
     not_started,
     port_problems,
 )
-from vsperf.vswitches.ovs_dpdk.layout import SwitchPort
+from vsperf.vswitches.ovs.layout import SwitchPort
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "ovs"
 TIME = "2026-11-21T02:12:19Z|00011|dpdk"

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vsperf.vswitches.ovs_dpdk import parse
-from vsperf.vswitches.ovs_dpdk.counters import switch_counters
-from vsperf.vswitches.ovs_dpdk.layout import SwitchPort
+from vsperf.vswitches.ovs import parse
+from vsperf.vswitches.ovs.counters import switch_counters
+from vsperf.vswitches.ovs.layout import SwitchPort
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "ovs"
 CLIENTS = tuple(

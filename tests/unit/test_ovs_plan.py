@@ -12,11 +12,11 @@ from pydantic import ValidationError
 from vsperf.errors import NotReadyError, UsageError
 from vsperf.record.placeholder import shown
 from vsperf.record.plan import Endpoint, Placement, Step
-from vsperf.vswitches.ovs_dpdk.checks import check
-from vsperf.vswitches.ovs_dpdk.driver import OvsDpdk
-from vsperf.vswitches.ovs_dpdk.plan import Design
-from vsperf.vswitches.ovs_dpdk.programs import find_programs
-from vsperf.vswitches.ovs_dpdk.spec import OvsDpdkSpec
+from vsperf.vswitches.ovs.checks import check
+from vsperf.vswitches.ovs.dpdk.design import DpdkDesign
+from vsperf.vswitches.ovs.dpdk.driver import OvsDpdk
+from vsperf.vswitches.ovs.dpdk.spec import OvsDpdkSpec
+from vsperf.vswitches.ovs.programs import find_programs
 
 
 def steps(placement: Placement = PLACEMENT, **case: Any) -> tuple[Step, ...]:
@@ -249,16 +249,16 @@ def test_a_user_who_is_not_root_is_told_so(tmp_path: Path) -> None:
     case = ovs_case()
     assert isinstance(case.vswitch, OvsDpdkSpec)
     with pytest.raises(NotReadyError, match="needs root"):
-        check(Design(case, case.vswitch, PLACEMENT), place(tmp_path), user=1000)
+        check(DpdkDesign(case, case.vswitch, PLACEMENT), place(tmp_path), user=1000)
 
 
 def test_a_socket_path_that_the_kernel_does_not_take_is_refused_before_anything_starts() -> None:
     case = ovs_case()
     assert isinstance(case.vswitch, OvsDpdkSpec)
     with pytest.raises(NotReadyError, match="too long") as caught:
-        check(Design(case, case.vswitch, PLACEMENT), place(Path("/" + "x" * 100)), user=0)
+        check(DpdkDesign(case, case.vswitch, PLACEMENT), place(Path("/" + "x" * 100)), user=0)
     assert "107" in (caught.value.problems[0].why or "")
-    check(Design(case, case.vswitch, PLACEMENT), place(Path("/run/vsperf/x")), user=0)
+    check(DpdkDesign(case, case.vswitch, PLACEMENT), place(Path("/run/vsperf/x")), user=0)
 
 
 def test_a_bridge_that_learns_floods_its_links_only() -> None:

@@ -11,9 +11,9 @@ from ovs_cases import ovs_case
 from vsperf.errors import UsageError
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.flows import flows_between, hosts, link_ip, link_mac
-from vsperf.vswitches.ovs_dpdk.layout import ports_of
-from vsperf.vswitches.ovs_dpdk.rules import rule_count, rules, shown_rules
-from vsperf.vswitches.ovs_dpdk.spec import OvsDpdkSpec
+from vsperf.vswitches.ovs.dpdk.ports import ports_of
+from vsperf.vswitches.ovs.dpdk.spec import OvsDpdkSpec
+from vsperf.vswitches.ovs.rules import rule_count, rules, shown_rules
 
 PVP: dict[str, Any] = {"name": "pvp", "paths": [["phy0", "vm1", "phy1"]]}
 PVPV: dict[str, Any] = {

@@ -19,9 +19,9 @@ from vsperf.errors import UsageError
 from vsperf.plugins import Plugins
 from vsperf.record.plan import Placement
 from vsperf.spec.case import CaseSpec
+from vsperf.testpmd.telemetry import Telemetry
 from vsperf.vnfs.process.driver import ProcessVnf
 from vsperf.vnfs.process.spec import ProcessSpec
-from vsperf.vnfs.process.telemetry import Telemetry
 from vsperf.vnfs.settings import by_machine
 
 PVP = {"name": "pvp", "paths": [["phy0", "vm1", "phy1"]]}

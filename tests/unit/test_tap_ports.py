@@ -21,12 +21,14 @@ from vsperf.vnfs.qemu.command import Machine, command_line
 from vsperf.vnfs.qemu.plan import Surroundings, machines_of, steps_of
 from vsperf.vnfs.qemu.spec import QemuSpec
 from vsperf.vswitches.base import SwitchPlan
-from vsperf.vswitches.ovs_dpdk.counters import switch_counters
-from vsperf.vswitches.ovs_dpdk.diagnosis import port_problems
-from vsperf.vswitches.ovs_dpdk.driver import OvsDpdk
-from vsperf.vswitches.ovs_dpdk.layout import SwitchPort, ports_of, tap_name
-from vsperf.vswitches.ovs_dpdk.parse import PortStatistics
-from vsperf.vswitches.ovs_dpdk.spec import OvsDpdkSpec
+from vsperf.vswitches.ovs.counters import Unseen, switch_counters
+from vsperf.vswitches.ovs.diagnosis import port_problems
+from vsperf.vswitches.ovs.dpdk.driver import OvsDpdk
+from vsperf.vswitches.ovs.dpdk.ports import ports_of
+from vsperf.vswitches.ovs.dpdk.spec import OvsDpdkSpec
+from vsperf.vswitches.ovs.layout import SwitchPort
+from vsperf.vswitches.ovs.parse import PortStatistics
+from vsperf.vswitches.ports import tap_name
 
 VHOST_NET = Surroundings(IMAGE, "kvm", vhost=True)
 
@@ -144,7 +146,7 @@ def test_frames_that_a_full_tap_refused_have_not_left_the_switch() -> None:
     statistics = [
         PortStatistics(port.name, "", {"packets": 5}, {"packets": 100}) for port in (first, second)
     ]
-    found = switch_counters((first, second), statistics, (), {}, refused={"vm1_0": 30})
+    found = switch_counters((first, second), statistics, (), {}, unseen=Unseen({"vm1_0": 30}))
     assert [port.sent_frames for port in found.ports] == [70, 100]
     assert found.ports[0].drops == {"tx tap full": 30}
     assert found.ports[1].drops == {}

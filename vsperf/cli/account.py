@@ -10,40 +10,50 @@ from vsperf.human import human_fps, human_ns
 from vsperf.record.switch import PmdCounters, SwitchCounters
 from vsperf.record.trial import Trial
 
+NOTHING = "–"
+ALWAYS = ("load", "sent", "refused", "arrived", "dropped by the switch", "unexplained")
+WHERE_COUNTED = ("busy", "cycles/frame", "answered by", "CPU to CPU", "longest stall")
+"""Columns that are left out where nobody counts them: not every switch has caches, or cycles."""
+
 
 def account_table(trials: Sequence[Trial]) -> Table | None:
     """Return one row per trial that the switch counted in; None when it counted in none."""
     counted = [(trial, trial.switch) for trial in trials if trial.switch is not None]
     if not counted:
         return None
+    names = ("trial", *ALWAYS, *WHERE_COUNTED)
+    rows = [_cells(trial, switch) for trial, switch in counted]
+    shown = [
+        place
+        for place, name in enumerate(names)
+        if name not in WHERE_COUNTED or any(row[place] != NOTHING for row in rows)
+    ]
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("trial")
-    for name in ("load", "sent", "refused", "arrived", "dropped by the switch", "unexplained"):
-        table.add_column(name, justify="right")
-    for name in ("busy", "cycles/frame", "answered by", "CPU to CPU", "longest stall"):
-        table.add_column(name, justify="right")
-    for trial, switch in counted:
-        table.add_row(*_cells(trial, switch))
+    for place in shown:
+        table.add_column(names[place], justify="right" if place else "left")
+    for row in rows:
+        table.add_row(*(row[place] for place in shown))
     return table
 
 
 def _cells(trial: Trial, switch: SwitchCounters) -> list[str]:
-    refused = [way.refused_frames for way in trial.directions]
+    refused = [way.refused_frames for way in trial.directions if way.refused_frames is not None]
     good = sum(way.good_frames for way in trial.directions)
     trips, generator = trial.round_trips_ns, trial.generator
+    unexplained = trial.unexplained_frames
     return [
         f"#{trial.index}",
         human_fps(trial.load_fps),
         str(trial.sent_frames),
-        str(sum(count for count in refused if count is not None)) if any(refused) else "0",
+        str(sum(refused)) if refused else NOTHING,
         str(good),
         drops_text(switch),
-        str(trial.unexplained_frames),
-        "–" if trial.switch_busy is None else f"{float(trial.switch_busy):.0%}",
-        _cycles(switch.pmds),
+        NOTHING if unexplained is None else str(unexplained),
+        NOTHING if trial.switch_busy is None else f"{float(trial.switch_busy):.0%}",
+        _cycles(switch),
         _caches(switch.pmds),
-        " … ".join(human_ns(trip) for trip in dict.fromkeys(trips)) or "–",
-        human_ns(generator.longest_gap_ns) if generator else "–",
+        " … ".join(human_ns(trip) for trip in dict.fromkeys(trips)) or NOTHING,
+        human_ns(generator.longest_gap_ns) if generator else NOTHING,
     ]
 
 
@@ -59,9 +69,9 @@ def drops_text(switch: SwitchCounters) -> str:
     return ", ".join(found) or "0"
 
 
-def _cycles(pmds: Sequence[PmdCounters]) -> str:
-    frames = sum(pmd.frames for pmd in pmds)
-    return f"{sum(pmd.busy_cycles for pmd in pmds) / frames:.0f}" if frames > 0 else "–"
+def _cycles(switch: SwitchCounters) -> str:
+    found = switch.cycles_per_frame
+    return NOTHING if found is None else f"{found:.0f}"
 
 
 def _caches(pmds: Sequence[PmdCounters]) -> str:
@@ -72,4 +82,4 @@ def _caches(pmds: Sequence[PmdCounters]) -> str:
             hits[name] = hits.get(name, 0) + count
     total = sum(hits.values())
     shown = [f"{name} {count / total:.1%}" for name, count in hits.items() if count * 1000 > total]
-    return " ".join(shown) or "–"
+    return " ".join(shown) or NOTHING

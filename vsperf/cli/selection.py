@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import fields as dataclass_fields
 from pathlib import Path
@@ -20,8 +21,10 @@ from vsperf.spec import loader
 from vsperf.spec.document import settable_paths
 from vsperf.spec.loader import Loaded, Request, Shorthand
 from vsperf.spec.lookup import ALLOW, Library
+from vsperf.spec.suggest import quoted
 
 F = TypeVar("F", bound=Callable[..., Any])
+KIND = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
 FULL = "full"
 """The mode in which everything is deployed."""
 
@@ -96,7 +99,19 @@ def complete_preset(ctx: click.Context, param: click.Parameter, incomplete: str)
 
 def complete_vnf(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Complete the kinds of machines."""
-    return [kind for kind in Plugins.load().drivers("vnf") if kind.startswith(incomplete)]
+    return _kinds("vnf", incomplete)
+
+
+def complete_vswitch(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Complete the kinds of switches; of several, the last one."""
+    before, comma, last = incomplete.rpartition(",")
+    chosen = before.split(",")
+    kinds = (kind for kind in _kinds("vswitch", last) if kind not in chosen)
+    return [f"{before}{comma}{kind}" for kind in kinds]
+
+
+def _kinds(section: str, incomplete: str) -> list[str]:
+    return [kind for kind in Plugins.load().drivers(section) if kind.startswith(incomplete)]
 
 
 def complete_setting(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
@@ -119,7 +134,9 @@ def _with_request(command: F, options: tuple[Callable[[F], F], ...]) -> F:
     @functools.wraps(command)
     def collecting(**values: Any) -> Any:
         fields = {f.name: values.pop(f.name) for f in dataclass_fields(Request) if f.name in values}
-        shorthands = _shorthands(values.pop("vnf", None), values.pop("mode", FULL))
+        shorthands = _shorthands(
+            values.pop("vswitch", ()), values.pop("vnf", None), values.pop("mode", FULL)
+        )
         request = Request(**{"names": (), **fields, "shorthands": shorthands})
         return command(request=request, **values)
 
@@ -128,14 +145,38 @@ def _with_request(command: F, options: tuple[Callable[[F], F], ...]) -> F:
     return collecting  # type: ignore[return-value]
 
 
-def _shorthands(vnf: str | None, mode: str) -> tuple[Shorthand, ...]:
+def _shorthands(vswitch: tuple[str, ...], vnf: str | None, mode: str) -> tuple[Shorthand, ...]:
     """Return the settings that options of their own stand for."""
     found = []
+    if vswitch and mode != FULL:
+        raise UsageError(
+            f"--vswitch and {outside.OPTION} exclude each other",
+            why="from outside, no switch is deployed: others have deployed the device under test",
+            fix="leave one of them out",
+        )
+    if vswitch:
+        found.append(_several("vswitch", vswitch))
     if vnf is not None:
         found.append(Shorthand(f"--vnf {vnf}", f"vnf.kind={vnf}", keeps=True))
     if mode != FULL:
         found.append(Shorthand(outside.OPTION, "vswitch.kind=external"))
     return tuple(found)
+
+
+def _several(section: str, given: tuple[str, ...]) -> Shorthand:
+    """Return the choice of a driver, or of several that are measured in turns."""
+    kinds = [kind.strip() for text in given for kind in text.split(",")]
+    written = " ".join(f"--{section} {text}" for text in given)
+    unfit = [kind for kind in kinds if not KIND.fullmatch(kind)]
+    if unfit:
+        raise UsageError(
+            f"`{written}` names no kind of {section}: {quoted(unfit[0])}",
+            fix=f"write it like `--{section} ovs-dpdk,sim`; `vsperf plugins` lists the kinds",
+        )
+    one = f"{section}.kind={kinds[0]}"
+    return Shorthand(
+        written, one if len(kinds) == 1 else f"{section}=[{', '.join(kinds)}]", keeps=True
+    )
 
 
 def _selectors() -> tuple[Callable[[F], F], ...]:
@@ -158,8 +199,8 @@ def _selectors() -> tuple[Callable[[F], F], ...]:
             type=click.Choice([FULL, outside.MODE]),
             default=FULL,
             show_default=True,
-            help="full deploys switch, machines and generator; trafficgen only the generator, "
-            "which sends through a device under test that others deployed.",
+            help="trafficgen deploys only the generator, for a device under test that others "
+            "deployed.",
         ),
     )
 
@@ -176,11 +217,17 @@ def _overrides() -> tuple[Callable[[F], F], ...]:
             help="How thoroughly: quick, standard, rfc2544-strict, tst009, or one of your own.",
         ),
         click.option(
+            "--vswitch",
+            multiple=True,
+            metavar="KIND,...",
+            shell_complete=complete_vswitch,
+            help="Which switch, or several in turns; what the testcase sets for it stays.",
+        ),
+        click.option(
             "--vnf",
             metavar="KIND",
             shell_complete=complete_vnf,
-            help="What runs as machines: qemu or process; as --set vnf.kind=KIND, but what the "
-            "testcase sets for machines stays.",
+            help="What runs as machines, qemu or process; what the testcase sets for them stays.",
         ),
         click.option(
             "--conf",

@@ -27,6 +27,7 @@ from vsperf.stats.columns import (
     load_columns,
     outcome_text,
     rate_columns,
+    switch_columns,
 )
 from vsperf.stats.repeated import MEANING as REPEATS
 from vsperf.stats.summary import CaseRow
@@ -43,7 +44,7 @@ GOAL_COLUMNS: tuple[tuple[str, Literal["left", "right"]], ...] = (
     ("load", "right"),
     ("limit", "left"),
 )
-LEFT = ("case", "limit", "outcome", "compliance")
+LEFT = ("case", "switch", "limit", "outcome", "compliance")
 
 
 def console(stderr: bool = False) -> Console:
@@ -91,14 +92,14 @@ def _blocks(rows: Sequence[CaseRow], width: int) -> list[list[Shown]]:
     """Return the columns, in one table where they fit and in several that fit 80 columns."""
     case: Shown = column_case(rows)
     bounds = [*goal_columns(rows), *load_columns(rows), *first_figures(rows)]
-    hits = hit_columns(rows)
+    switch, hits = switch_columns(rows), hit_columns(rows)
     rates = rate_columns(rows) if any(row.rates_fps for row in rows) else []
     if width >= WIDE:
         unsaid = [] if rates else [limit_column()]
         effort = [*latency_columns(), *effort_columns(rows)]
-        return [[case, *bounds, *hits, *rates, *unsaid, *effort, _outcome()]]
+        return [[case, *switch, *bounds, *hits, *rates, *unsaid, *effort, _outcome()]]
     return [
-        [case, *bounds, limit_column(), _outcome()],
+        [case, *switch, *bounds, limit_column(), _outcome()],
         *([[case, *(column for column in rates if column[0] != "limit")]] if rates else []),
         [case, *latency_columns(), *effort_columns(rows)],
         *([[case, *hits]] if hits else []),

@@ -45,14 +45,14 @@ def check_headers(spec: CaseSpec, trial: Trial) -> tuple[str, ...]:
     """Raise `PathError` unless the switch did to the frames what the case asks it to do."""
     if not worth_a_look(spec):
         return ()
-    wrong, asked = misfits(spec, trial), spec.modify.anything
-    if wrong and not asked:
+    wrong, asked = misfits(spec, trial), spec.rewriting
+    if wrong and asked is None:
         return (f"frames arrive with other headers than they were sent with: {'; '.join(wrong)}",)
     if wrong:
         raise PathError(
-            f"the switch did not modify the frames as vswitch.modify asks: {'; '.join(wrong)}",
+            f"the switch did not modify the frames as {asked} asks: {'; '.join(wrong)}",
             why="a search would measure a switch that does something else, and call that a result",
-            fix="`vsperf plan` shows the flow rules; `vsperf show RUN CASE --json` the headers of "
+            fix="`vsperf plan` shows what forwards; `vsperf show RUN CASE --json` the headers of "
             "the frames that arrived in the path check",
         )
     hidden = [way.name for way in unseen(trial)] if asked else []
@@ -61,7 +61,7 @@ def check_headers(spec: CaseSpec, trial: Trial) -> tuple[str, ...]:
             f"nobody can tell whether the switch modified the frames: {', '.join(hidden)}",
             why="they arrived, and the generator has seen the headers of none of them; it looks at "
             "the first queue of a port only",
-            fix="--set generator.queues=1, or no vswitch.modify",
+            fix=f"--set generator.queues=1, or no {asked}",
         )
     return ()
 

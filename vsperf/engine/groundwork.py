@@ -45,7 +45,12 @@ class Groundwork:
     def calibration(
         self, spec: CaseSpec, plan: CasePlan, drivers: Drivers, workspace: Workspace
     ) -> Calibration | None:
-        """Return the generator's cap for a case, from an earlier measurement if one is young."""
+        """Return the generator's cap for a case, from an earlier measurement if one is young.
+
+        None where it says nothing about the case.
+        """
+        if not spec.capped:
+            return None
         key = _key(spec, plan)
         known = _read(self.cache).get(key)
         if known is not None and key in self.fresh:
@@ -67,7 +72,8 @@ class Groundwork:
 
     def known(self, spec: CaseSpec, plan: CasePlan) -> Calibration | None:
         """Return the cap that an earlier run has measured, if any; measures nothing."""
-        return None if self.recalibrate else _read(self.cache).get(_key(spec, plan))
+        unknown = self.recalibrate or not spec.capped
+        return None if unknown else _read(self.cache).get(_key(spec, plan))
 
     def noise(
         self, spec: CaseSpec, plan: CasePlan, drivers: Drivers, workspace: Workspace

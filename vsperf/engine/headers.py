@@ -12,14 +12,14 @@ from vsperf.spec.flows import TTL
 
 def worth_a_look(spec: CaseSpec) -> bool:
     """Whether a case says more about its frames than plain ones have."""
-    return spec.modify.anything or bool(_as_sent(spec))
+    return spec.rewriting is not None or bool(_as_sent(spec))
 
 
 def misfits(spec: CaseSpec, trial: Trial) -> list[str]:
     """Say, by direction, how frames that arrived differ from what they should look like."""
-    wanted = expected(spec)
     found = []
     for way in trial.directions:
+        wanted = expected(spec, way.name)
         for headers in way.first_headers:
             if wrong := _wrong(wanted, headers):
                 found.append(f"{way.name}: {'; '.join(wrong)}")
@@ -32,10 +32,11 @@ def unseen(trial: Trial) -> list[Direction]:
     return [way for way in trial.directions if not way.first_headers]
 
 
-def expected(spec: CaseSpec) -> dict[str, Any]:
+def expected(spec: CaseSpec, direction: str) -> dict[str, Any]:
     """Return the headers that are known beforehand: what was sent and then modified.
 
-    Machines may rewrite addresses, so these are only known where the switch sets them.
+    Machines may rewrite addresses, so these are only known where the switch sets them. A direction
+    is called after the link it enters by and the one it leaves by.
     """
     modify = spec.modify
     wanted = _as_sent(spec)
@@ -46,7 +47,8 @@ def expected(spec: CaseSpec) -> dict[str, Any]:
             wanted[name] = value
     if modify.ttl is not None:
         wanted["ttl"] = TTL - 1 if modify.ttl == "decrement" else modify.ttl
-    return wanted
+    enters, _, leaves = direction.partition(" to ")
+    return wanted | spec.arriving(enters, leaves)
 
 
 def _as_sent(spec: CaseSpec) -> dict[str, Any]:

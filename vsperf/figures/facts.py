@@ -14,7 +14,9 @@ from vsperf.spec.traffic import size_of
 from vsperf.store.view import CaseView
 from vsperf.units import FrameSize, LinkSpeed
 
-IDLE_POINTS = ("frame_size", "imix", "flows")
+WORKERS = ("pmds", "workers")
+"""Settings of switches that say how many threads poll."""
+IDLE_POINTS = ("frame_size", "imix", "flows", "vswitch")
 """Values of a point that have an axis or a trait of their own."""
 
 
@@ -51,8 +53,9 @@ class Facts:
     @property
     def workers(self) -> int | None:
         """How many threads of the switch poll; None where its driver knows of none."""
-        found = self.section("vswitch").get("pmds")
-        return found if isinstance(found, int) else None
+        switch = self.section("vswitch")
+        found = (switch.get(name) for name in WORKERS)
+        return next((count for count in found if type(count) is int), None)
 
     @property
     def link_bps(self) -> int | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from vsperf.figures.facts import IDLE_POINTS, Facts
+from vsperf.figures.facts import IDLE_POINTS, WORKERS, Facts
 from vsperf.store.view import CaseView
 
 Traits = tuple[tuple[str, str], ...]
@@ -23,6 +23,8 @@ class Sample(Protocol):
 
 
 S = TypeVar("S", bound=Sample)
+ALSO_CALLED = {"vswitch": "switch"}
+"""Traits by the name that their section has."""
 MOST = 8
 """Lines that can be told apart in one drawing."""
 
@@ -30,7 +32,7 @@ MOST = 8
 def traits_of(view: CaseView, *, measure: str = "") -> Traits:
     """Return all that can tell a case's line from those of others."""
     facts = Facts(view)
-    kinds = {name: facts.section(name).get("kind") for name in ("vswitch", "generator", "vnf")}
+    kinds = {name: facts.section(name).get("kind") for name in ("generator", "vnf")}
     machines = any(
         str(hop).startswith("vm")
         for path in facts.section("topology").get("paths", ())
@@ -38,7 +40,7 @@ def traits_of(view: CaseView, *, measure: str = "") -> Traits:
     )
     point = view.planned.point
     found: dict[str, str | None] = {
-        "switch": kinds["vswitch"],
+        "switch": view.planned.driver("vswitch"),
         "measure": measure,
         "generator": kinds["generator"],
         "testbed": facts.section("testbed").get("name"),
@@ -79,8 +81,12 @@ def groups_of(
     A line is called by as few of its traits as tell it from the others. Traits that have an axis
     of their own are no reason for another line.
     """
+    wanted = {ALSO_CALLED.get(name, name) for name in by}
     chosen = [
-        (sample, {k: v for k, v in sample.traits if (k in by if by else _short(k) not in without)})
+        (
+            sample,
+            {k: v for k, v in sample.traits if (k in wanted if by else _short(k) not in without)},
+        )
         for sample in samples
     ]
     found: dict[tuple[tuple[str, str], ...], list[Any]] = {}
@@ -95,7 +101,7 @@ def groups_of(
 def _short(name: str) -> str:
     """Return the last word of a trait: `vswitch.pmds` of a point is the trait `workers`, too."""
     last = name.rpartition(".")[2]
-    return "workers" if last == "pmds" else last
+    return "workers" if last in WORKERS else last
 
 
 def _telling(all_traits: Sequence[Mapping[str, str]]) -> tuple[str, ...]:

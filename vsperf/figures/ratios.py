@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from vsperf.figures.drawing import Axis, Drawing, Line, Look, Panel, Point, Points, Scale, Tick
 from vsperf.figures.evidence import Evidence, caption, evidence_of
@@ -36,6 +36,10 @@ class Found:
     """What two results must have in common to be compared."""
     findings: tuple[Finding, ...]
     evidence: Evidence
+    switch: str = ""
+    """What its switch is called."""
+    apart: str = ""
+    """Its label without the switch."""
 
 
 def gather(view: CaseView) -> tuple[Found, ...]:
@@ -45,21 +49,37 @@ def gather(view: CaseView) -> tuple[Found, ...]:
     left_out = "" if found else "no number"
     evidence = evidence_of(view, left_out)
     ground = ground_of_case(view.header, view.planned)
-    return (Found(side, view.label, view.simulated, ground, found, evidence),)
+    switch, apart = view.planned.driver("vswitch") or "", view.planned.label_without("vswitch")
+    return (Found(side, view.label, view.simulated, ground, found, evidence, switch, apart),)
 
 
 def draw(cases: Sequence[Found], options: Options) -> Drawing | None:
     """Draw each number as a share of what the first run found that has it.
 
+    Or what the first switch came to: where that is asked for, and of one run that has several.
     A model and reality are never put side by side: the kind that comes first is drawn, if there is
     something to compare.
     """
+    first = "run"
+    if _by_switch(cases, options):
+        cases = [replace(one, side=one.switch, label=one.apart) for one in cases]
+        first = "switch"
     kinds = dict.fromkeys(one.simulated for one in cases)
-    every = (_drawn([one for one in cases if one.simulated == kind], cases) for kind in kinds)
+    every = (
+        _drawn([one for one in cases if one.simulated == kind], cases, first) for kind in kinds
+    )
     return next((drawing for drawing in every if drawing is not None), None)
 
 
-def _drawn(kind: Sequence[Found], cases: Sequence[Found]) -> Drawing | None:
+def _by_switch(cases: Sequence[Found], options: Options) -> bool:
+    """Whether switches are compared, and not runs."""
+    if options.by:
+        return bool({"switch", "vswitch"} & set(options.by))
+    in_turns = any(one.apart != one.label for one in cases)
+    return in_turns and len({one.side for one in cases}) == 1
+
+
+def _drawn(kind: Sequence[Found], cases: Sequence[Found], noun: str) -> Drawing | None:
     comparable = _comparable(kind)
     sides = dict(list(_sides(comparable).items())[:MOST_SIDES])
     places = list(dict.fromkeys(key for side in sides.values() for key in side))
@@ -73,11 +93,11 @@ def _drawn(kind: Sequence[Found], cases: Sequence[Found]) -> Drawing | None:
     more = len(shared) - MOST
     first = next(iter(sides))
     return Drawing(
-        title="Change from the first run, number by number",
+        title=f"Change from the first {noun}, number by number",
         caption=caption(
             [one.evidence for one in comparable],
-            f"Each as a share of what the first run found, {first}. Bars reach as far as the ratio "
-            "can be: by ranks of repeats where there are enough, else by the bounds of the "
+            f"Each as a share of what the first {noun} came to, {first}. Bars reach as far as the "
+            "ratio can be: by ranks of repeats where there are enough, else by the bounds of the "
             "searches, widened by how far repeats lie apart where that is known.",
             f"{more} more numbers are not drawn." if more > 0 else "",
             "Cases of other frames, topologies, machines or kinds are left out."
@@ -87,7 +107,7 @@ def _drawn(kind: Sequence[Found], cases: Sequence[Found]) -> Drawing | None:
         panels=(
             Panel(
                 x=Axis("case and number", "", Scale.NAMES, ticks=ticks),
-                y=Axis("share of the first run", "%"),
+                y=Axis(f"share of the first {noun}", "%"),
                 layers=(Line("no change", ends, Look.CEILING, markers=False), *layers),
             ),
         ),

@@ -11,6 +11,7 @@ from vsperf.figures.facts import Facts
 from vsperf.figures.groups import Traits, groups_of, most_of, traits_of
 from vsperf.figures.plot import Options, Plot, Scope
 from vsperf.figures.sizes import size_axis
+from vsperf.record.switch import SwitchCounters
 from vsperf.record.trial import Purpose, Trial
 from vsperf.stats.summary import hit_shares
 from vsperf.store.view import CaseView
@@ -45,7 +46,7 @@ def gather(view: CaseView) -> tuple[Work, ...]:
     if facts.size is None or not facts.believed or not counted:
         return ()
     at = _at_answer(view, counted)
-    shares = hit_shares(counted)
+    shares = {cache: share for cache, share in hit_shares(counted).items() if share > 0}
     return (
         Work(
             traits_of(view),
@@ -75,8 +76,7 @@ def _at_answer(view: CaseView, trials: Sequence[Trial]) -> list[Trial]:
 
 def _cycles(trials: Sequence[Trial]) -> float | None:
     pmds = [pmd for one in trials if one.switch is not None for pmd in one.switch.pmds]
-    frames = sum(pmd.frames for pmd in pmds)
-    return sum(pmd.busy_cycles for pmd in pmds) / frames if frames > 0 else None
+    return SwitchCounters(pmds=tuple(pmds)).cycles_per_frame
 
 
 def _busy(trials: Sequence[Trial]) -> float | None:

@@ -8,14 +8,11 @@ import struct
 from collections.abc import Iterator, Mapping
 
 from vsperf.host.files import Roots
+from vsperf.host.netlink import attributes, dump
 
 GET_ADDRESSES = 22
-DUMP = 0x301
-DONE, ERROR = 3, 2
 ADDRESS, LOCAL = 1, 2
-HEADER = struct.Struct("=IHHII")
 MESSAGE = struct.Struct("=BBBBI")
-ATTRIBUTE = struct.Struct("=HH")
 DEFAULT_V4 = "00000000"
 DEFAULT_V6 = "0" * 32
 REJECT = 0x200
@@ -28,18 +25,14 @@ def interface_addresses() -> Mapping[str, tuple[str, ...]]:
     Link-local addresses of IPv6 are left out: every interface that is up gives itself one.
     """
     found: dict[str, list[str]] = {}
-    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as asking:
-        asking.settimeout(2.0)
-        asking.bind((0, 0))
-        body = MESSAGE.pack(socket.AF_UNSPEC, 0, 0, 0, 0)
-        asking.send(HEADER.pack(HEADER.size + len(body), GET_ADDRESSES, DUMP, 1, 0) + body)
-        for payload in _answers(asking):
-            _, _, _, _, index = MESSAGE.unpack_from(payload)
-            values = dict(_attributes(payload[MESSAGE.size :]))
-            raw = values.get(LOCAL) or values.get(ADDRESS)
-            address = ipaddress.ip_address(raw) if raw else None
-            if address is not None and not (address.version == 6 and address.is_link_local):
-                found.setdefault(socket.if_indextoname(index), []).append(str(address))
+    asked = MESSAGE.pack(socket.AF_UNSPEC, 0, 0, 0, 0)
+    for payload in dump(socket.NETLINK_ROUTE, GET_ADDRESSES, asked):
+        _, _, _, _, index = MESSAGE.unpack_from(payload)
+        values = dict(attributes(payload[MESSAGE.size :]))
+        raw = values.get(LOCAL) or values.get(ADDRESS)
+        address = ipaddress.ip_address(raw) if raw else None
+        if address is not None and not (address.version == 6 and address.is_link_local):
+            found.setdefault(socket.if_indextoname(index), []).append(str(address))
     return {name: tuple(addresses) for name, addresses in found.items()}
 
 
@@ -65,28 +58,6 @@ def address_towards(peer: str) -> str | None:
             return str(asking.getsockname()[0])
     except OSError:
         return None
-
-
-def _answers(asking: socket.socket) -> Iterator[bytes]:
-    while True:
-        data = asking.recv(1 << 16)
-        while len(data) >= HEADER.size:
-            length, kind, _, _, _ = HEADER.unpack_from(data)
-            if kind == DONE:
-                return
-            if kind == ERROR or length < HEADER.size:
-                raise OSError("the kernel does not tell the addresses of its interfaces")
-            yield data[HEADER.size : length]
-            data = data[(length + 3) & ~3 :]
-
-
-def _attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
-    while len(data) >= ATTRIBUTE.size:
-        length, kind = ATTRIBUTE.unpack_from(data)
-        if length < ATTRIBUTE.size:
-            return
-        yield kind, data[ATTRIBUTE.size : length]
-        data = data[(length + 3) & ~3 :]
 
 
 def _rows(roots: Roots, table: str) -> Iterator[list[str]]:

@@ -5,17 +5,23 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Sequence
+from pathlib import Path
 
 ANSWER_S = 3.0
 DEBIAN = ("dpkg-query", "--show", "--showformat=${Package} ${Version} ${db:Status-Status}\\n")
 REDHAT = ("rpm", "--query", "--queryformat=%{NAME} %{VERSION}-%{RELEASE} installed\\n")
 
 
-def package_versions(names: Sequence[str]) -> dict[str, str]:
-    """Return the version of each package that is installed; the others are left out."""
-    for command in (DEBIAN, REDHAT):
+def package_versions(names: Sequence[str], root: Path | None = None) -> dict[str, str]:
+    """Return the version of each package that is installed; the others are left out.
+
+    `root` is a tree of files whose packages are asked for; those of a tree of another family than
+    this machine's are not known.
+    """
+    for command, database in ((DEBIAN, "--admindir={}/var/lib/dpkg"), (REDHAT, "--root={}")):
         if shutil.which(command[0]) is not None:
-            return _installed((*command, *names))
+            place = () if root is None else (database.format(root),)
+            return _installed((*command, *place, *names))
     return {}
 
 

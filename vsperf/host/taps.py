@@ -1,4 +1,4 @@
-"""Taps for the cards of machines: made with a promise to remove them."""
+"""Taps for cards of machines and for links: made with a promise to remove them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def tap(name: str, workspace: Workspace, *, mtu: int, several_queues: bool) -> I
             make_tap(name, mtu=mtu, several_queues=several_queues, label=workspace.name)
         except OSError as error:
             raise NotReadyError(
-                f"cannot make the tap {name}, which the card of a machine is plugged into",
+                f"cannot make the tap {name}, which a port of the switch leads to",
                 why=f"{DEVICE}: {error.strerror or error}",
                 fix="run vsperf with sudo, and modprobe tun; `vsperf doctor` looks at tap devices",
             ) from error

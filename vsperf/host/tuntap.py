@@ -79,6 +79,13 @@ def is_there(name: str) -> bool:
     return True
 
 
+def is_held(name: str, queues: int = 1, roots: Roots | None = None) -> bool:
+    """Whether a program holds so many queues of a tap that is up."""
+    folder = (roots or Roots()).sys / "class" / "net" / name
+    held = len([*(folder / "queues").glob("tx-*")])
+    return integer(folder / "carrier") == 1 and held >= queues
+
+
 def refused_frames(name: str, roots: Roots | None = None) -> int | None:
     """Return how many frames a tap had no room for since it was made; None if it is not there."""
     folder = (roots or Roots()).sys / "class" / "net" / name

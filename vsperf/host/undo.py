@@ -22,6 +22,7 @@ from pydantic import Field, NonNegativeInt, TypeAdapter
 from vsperf import trusted
 from vsperf.host.claims import release
 from vsperf.host.files import Roots
+from vsperf.host.netns import remove_namespace
 from vsperf.host.pages import Pool
 from vsperf.host.places import short_name, usual_folders
 from vsperf.host.procfs import end_all, is_running, marked
@@ -31,6 +32,7 @@ from vsperf.record.base import Record
 TERMINATE_S = 1.5
 RUN = Path("/run")
 DEVICES = Path("/dev")
+SHARED_MEMORY = DEVICES / "shm"
 PCI = Path("/sys/bus/pci")
 PCI_ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 DRIVER_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*")
@@ -213,6 +215,24 @@ class SweepDpdk(Undo):
                 file.unlink(missing_ok=True)
 
 
+class SweepSharedMemory(Undo):
+    """Removes memory that a program which was killed shared under a name of the deployment's."""
+
+    kind: Literal["sweep-shared-memory"] = "sweep-shared-memory"
+    prefix: str
+
+    @property
+    def text(self) -> str:
+        return f"remove shared memory called {self.prefix}-…"
+
+    def is_within(self, reach: Reach) -> bool:
+        return self.prefix == reach.workspace.name
+
+    def carry_out(self) -> None:
+        for file in SHARED_MEMORY.glob(f"{glob.escape(self.prefix)}-*"):
+            file.unlink(missing_ok=True)
+
+
 class RemoveTap(Undo):
     """Removes a tap: a network device of the kernel whose other end a program held."""
 
@@ -231,6 +251,23 @@ class RemoveTap(Undo):
         remove_tap(self.name)
 
 
+class RemoveNetwork(Undo):
+    """Removes a network namespace with all devices that are in it."""
+
+    kind: Literal["remove-network"] = "remove-network"
+    name: str
+
+    @property
+    def text(self) -> str:
+        return f"remove the network namespace {self.name}"
+
+    def is_within(self, reach: Reach) -> bool:
+        return self.name == reach.workspace.name
+
+    def carry_out(self) -> None:
+        remove_namespace(self.name)
+
+
 def _dpdk_folders() -> tuple[Path, ...]:
     """Return where DPDK programs of this user have their sockets; root's are in /run only."""
     if os.geteuid() == 0:
@@ -241,7 +278,14 @@ def _dpdk_folders() -> tuple[Path, ...]:
 
 
 AnyUndo = Annotated[
-    EndMarked | KillProcess | BindDriver | ReturnHugepages | SweepDpdk | RemoveTap,
+    EndMarked
+    | KillProcess
+    | BindDriver
+    | ReturnHugepages
+    | SweepDpdk
+    | SweepSharedMemory
+    | RemoveTap
+    | RemoveNetwork,
     Field(discriminator="kind"),
 ]
 UNDO: TypeAdapter[AnyUndo] = TypeAdapter(AnyUndo)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar, Generic, Literal, Protocol, TypeVar
 
@@ -158,7 +158,7 @@ def method_of(case: CaseSpec) -> Method:
 
 def loads_of(case: CaseSpec, generator_cap: int | None = None) -> Loads:
     """Return the loads that a case may offer, in whole frames per second and direction."""
-    return method_of(case).offers(case, generator_cap)
+    return replace(method_of(case).offers(case, generator_cap), switched=case.switched)
 
 
 def without_machines(event: EventName, topology: Topology, path: str) -> Iterator[Contradiction]:

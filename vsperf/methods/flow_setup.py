@@ -187,7 +187,9 @@ def _not_looked_up(trials: Sequence[Trial]) -> str | None:
     for trial in trials:
         if trial.switch is None:
             continue
-        hits = [pmd.hits for pmd in trial.switch.pmds]
+        hits = [pmd.hits for pmd in trial.switch.pmds if "upcall" in pmd.hits]
+        if not hits:
+            continue  # a switch without caches, or one that does not say what they answered
         set_up = sum(one.get("upcall", 0) for one in hits)
         looked_up = set_up + sum(one.get("lost", 0) for one in hits)
         share = looked_up / max(1, trial.sent_frames)

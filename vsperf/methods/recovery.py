@@ -85,7 +85,7 @@ class SystemRecovery(WithThroughput):
         at = f"{human_fps(over)}, then {human_fps(below)}"
         return SearchResult(
             goals=reference.goals,
-            figures=(_figure(trials.found, at),),
+            figures=(_figure(trials.found, at, bench.loads.blamed[0]),),
             complete=trials.in_time,
             spoiled=trials.spoiled,
         )
@@ -108,7 +108,7 @@ class SystemRecovery(WithThroughput):
         return (found.verdict(Standard.RFC2544),)
 
 
-def _figure(trials: Sequence[Trial], at: str) -> Figure:
+def _figure(trials: Sequence[Trial], at: str, limit: Limit) -> Figure:
     """Return the time from the change of load to the last loss, worse direction."""
     calm = [trial for trial in trials if not _overloaded(trial)]
     times = [[way.recovery_ns() for way in trial.directions] for trial in trials]
@@ -127,7 +127,7 @@ def _figure(trials: Sequence[Trial], at: str) -> Figure:
         )
     else:
         worst = [max(ways) for ways in known]
-        return mean_of(NAME, Unit.NANOSECONDS, worst, reason, at, Limit.DUT)
+        return mean_of(NAME, Unit.NANOSECONDS, worst, reason, at, limit)
     return Figure(name=NAME, unit=Unit.NANOSECONDS, value=None, reason=reason, at=at)
 
 

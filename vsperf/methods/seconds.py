@@ -25,6 +25,7 @@ class Part:
     _tail_ns: int = 0
     _frames: int = 0
     _cycles: int = 0
+    _counts: bool = False
 
     def add(self, second: Second, lost: int) -> None:
         """Add a second to the part."""
@@ -39,6 +40,7 @@ class Part:
         for pmd in second.switch.pmds if second.switch is not None else ():
             self._frames += pmd.frames
             self._cycles += pmd.busy_cycles
+            self._counts = self._counts or pmd.busy_cycles + pmd.idle_cycles > 0
 
     @property
     def latency_ns(self) -> float | None:
@@ -53,7 +55,7 @@ class Part:
     @property
     def cycles(self) -> float | None:
         """Busy cycles of the switch for a frame."""
-        return self._cycles / self._frames if self._frames else None
+        return self._cycles / self._frames if self._frames and self._counts else None
 
 
 @dataclass

@@ -108,6 +108,18 @@ def _without_labels(line: dict[str, Any]) -> dict[str, Any]:
     return {**line, "labels": {}} if line.get("type") == "run" else line
 
 
+def _without_stages(line: dict[str, Any]) -> dict[str, Any]:
+    """Lift version 7, in which no switch said what its threads did stage by stage."""
+    kind = line.get("type")
+    if kind not in ("trial", "second"):
+        return line
+    part = line[kind]
+    if (switch := part.get("switch")) is None:
+        return line
+    pmds = [{**pmd, "stages": []} for pmd in switch["pmds"]]
+    return {**line, kind: {**part, "switch": {**switch, "pmds": pmds, "reasons": {}}}}
+
+
 MIGRATIONS: Mapping[int, Step] = MappingProxyType(
     {
         1: _without_surroundings,
@@ -116,6 +128,7 @@ MIGRATIONS: Mapping[int, Step] = MappingProxyType(
         4: _without_replays,
         5: _without_methods,
         6: _without_labels,
+        7: _without_stages,
     }
 )
 """Version → the step that leaves it."""

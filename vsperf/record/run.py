@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
 
+from vsperf.printable import as_label
 from vsperf.record.base import SCHEMA_VERSION, Record
 from vsperf.record.flags import Flag
 from vsperf.record.host import Surroundings
@@ -53,6 +54,22 @@ class PlannedCase(Record):
     """The resolved specification."""
     origins: dict[str, str]
     """Dotted path of a value → where it was written."""
+
+    def driver(self, section: str) -> str | None:
+        """Return what its driver of a section is called: as in a list of several, or its kind."""
+        found = self.spec.get(section)
+        kind = found.get("kind") if isinstance(found, dict) else None
+        return self.point.get(section) or (kind if isinstance(kind, str) else None)
+
+    def label_without(self, section: str) -> str:
+        """Return its label without the driver of a section, which its counterparts do not have."""
+        left, kept = self.label, ""
+        for name, value in reversed(self.point.items()):
+            part = as_label(f"-{value}flows" if name == "flows" else f"-{value}")
+            if left.endswith(part) and name != "frame_size":
+                left = left.removesuffix(part)
+                kept = kept if name == section else part + kept
+        return left + kept
 
 
 class RunHeader(Record):

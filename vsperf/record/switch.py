@@ -6,6 +6,8 @@ not count is missing, never 0.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 from pydantic import Field
 
 from vsperf.record.base import Record, growth
@@ -35,6 +37,19 @@ class PortCounters(Record):
         return sum(count for reason, count in self.drops.items() if reason.startswith("tx "))
 
 
+class StageCounters(Record):
+    """One stage of the way through a switch, such as a node of VPP's graph, on one thread.
+
+    Some switches copy these now and then while they forward, so a few may be missing or too many.
+    """
+
+    name: str
+    calls: int
+    """How often it was called; with as many frames as there were, up to a full vector."""
+    frames: int
+    cycles: int
+
+
 class PmdCounters(Record):
     """One polling thread of the switch."""
 
@@ -44,6 +59,8 @@ class PmdCounters(Record):
     idle_cycles: int
     hits: dict[str, int] = Field(default_factory=dict)
     """Lookups by the cache that answered them: emc, smc, megaflow, upcall, lost."""
+    stages: tuple[StageCounters, ...] = ()
+    """What it did, where the switch says it."""
 
     @property
     def all_counts(self) -> tuple[int, ...]:
@@ -90,6 +107,9 @@ class SwitchCounters(Record):
     """Frames lost anywhere else by reason, such as a coverage counter of drops."""
     addresses: AddressCounts | None = None
     """Of a switch that learns addresses; None where it does not, or does not say."""
+    reasons: dict[str, int] = Field(default_factory=dict)
+    """What else it counted, by stage and reason: why frames were dropped inside, but also of frames
+    that went on. So no account is made of them."""
 
     def since(self, before: SwitchCounters) -> SwitchCounters:
         """Return how much each counter grew; what is new counts from 0."""
@@ -103,12 +123,23 @@ class SwitchCounters(Record):
             pmds=tuple(_pmd_growth(pmd, pmds.get(pmd.cpu)) for pmd in self.pmds),
             drops=growth(self.drops, before.drops),
             addresses=addresses,
+            reasons={
+                name: count for name, count in growth(self.reasons, before.reasons).items() if count
+            },
         )
 
     @property
     def refused_by_machines(self) -> int:
         """Frames that the switch could not hand to a machine, whose ring was full."""
         return sum(port.lost_on_sending for port in self.ports if port.machine is not None)
+
+    @property
+    def cycles_per_frame(self) -> float | None:
+        """Busy cycles for a frame that a polling thread took; None where nobody counts cycles."""
+        frames = sum(pmd.frames for pmd in self.pmds)
+        busy = sum(pmd.busy_cycles for pmd in self.pmds)
+        counted = any(pmd.busy_cycles or pmd.idle_cycles for pmd in self.pmds)
+        return busy / frames if counted and frames > 0 else None
 
     @property
     def least_growth(self) -> int:
@@ -147,4 +178,21 @@ def _pmd_growth(now: PmdCounters, before: PmdCounters | None) -> PmdCounters:
         busy_cycles=now.busy_cycles - before.busy_cycles,
         idle_cycles=now.idle_cycles - before.idle_cycles,
         hits=growth(now.hits, before.hits),
+        stages=tuple(_stages_growth(now.stages, before.stages)),
     )
+
+
+def _stages_growth(
+    now: Iterable[StageCounters], before: Iterable[StageCounters]
+) -> Iterator[StageCounters]:
+    """Yield what was done in between; stages that did nothing are left out."""
+    earlier = {stage.name: stage for stage in before}
+    for stage in now:
+        then = earlier.get(stage.name, StageCounters(name=stage.name, calls=0, frames=0, cycles=0))
+        if stage.calls > then.calls:
+            yield StageCounters(
+                name=stage.name,
+                calls=stage.calls - then.calls,
+                frames=stage.frames - then.frames,
+                cycles=stage.cycles - then.cycles,
+            )

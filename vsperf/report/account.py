@@ -10,6 +10,7 @@ from vsperf.record.trial import Purpose, Trial
 from vsperf.report.page import Account, Branch, Stage, Table
 
 NOBODY = "not counted"
+NOTHING = "–"
 
 
 def account_of(result: SearchResult, trials: Sequence[Trial]) -> Account | None:
@@ -142,25 +143,30 @@ def _remark(trial: Trial) -> str:
 
 
 def account_table(trials: Sequence[Trial]) -> Table | None:
-    """Return the account of each trial that was counted; None where nobody counted."""
+    """Return the account of each trial that was counted; None where nobody counted.
+
+    How busy the switch was is left out of one that does not say it.
+    """
     rows = []
     for trial in trials:
         if trial.explained_frames is None:
             continue
         lost = [f"{human_count(count)} {name}" for name, count, _ in _dropped(trial)]
-        refused = sum(way.refused_frames or 0 for way in trial.directions)
+        refused = [way.refused_frames for way in trial.directions if way.refused_frames is not None]
         busy = trial.switch_busy
         rows.append(
             (
                 f"#{trial.index}",
                 human_fps(trial.load_fps),
                 human_count(trial.sent_frames),
-                human_count(refused),
+                human_count(sum(refused)) if refused else NOTHING,
                 human_count(sum(way.good_frames for way in trial.directions)),
                 ", ".join(lost) or "0",
                 human_count(trial.unexplained_frames or 0),
-                "–" if busy is None else f"{float(busy):.0%}",
+                NOTHING if busy is None else f"{float(busy):.0%}",
             )
         )
     names = ("trial", "load", "sent", "refused", "arrived", "dropped", "unexplained", "switch busy")
+    if rows and all(row[-1] == NOTHING for row in rows):
+        return Table(names[:-1], tuple(row[:-1] for row in rows))
     return Table(names, tuple(rows)) if rows else None

@@ -41,6 +41,7 @@ from vsperf.stats.columns import (
     load_columns,
     outcome_text,
     rate_columns,
+    switch_columns,
 )
 from vsperf.stats.remarks import legend
 from vsperf.stats.repeated import NAMES, repeat_rows
@@ -74,9 +75,10 @@ class Gathered:
     tops: list[tuple[str, Number]] = field(default_factory=list)
     """First and last answer, each with the name of its case."""
     criteria: list[Criterion] = field(default_factory=list)
-    first: CaseView | None = None
     titles: dict[str, str] = field(default_factory=dict)
     asked: dict[Fact, None] = field(default_factory=dict)
+    switches: dict[str, str] = field(default_factory=dict)
+    """Which there are, and the version that each told; empty where it told none."""
 
     def add(self, case: CaseView, row: CaseRow, part: CasePart) -> None:
         """Take in a case."""
@@ -87,8 +89,9 @@ class Gathered:
         self.criteria += criteria_of(case.record, part.short)
         self.titles.setdefault(case.testcase, part.title)
         self.asked |= dict.fromkeys(asked_of(case.planned.spec))
-        if self.first is None or (self.first.record is None and case.record is not None):
-            self.first = case
+        if (switch := told(lambda: case.planned.driver("vswitch"), None)) is not None:
+            version = switch_version(case.record.surroundings if case.record else None)
+            self.switches[switch] = self.switches.get(switch) or version
         if part.numbers:
             self.tops = [*self.tops[:1], (part.short, part.numbers[0])]
 
@@ -185,19 +188,17 @@ def _count(number: int, one: str, many: str) -> str:
 
 def _facts(runs: Sequence[RunView], gathered: Gathered) -> tuple[Fact, ...]:
     """Say what was measured on what."""
-    head, first = runs[0].header, gathered.first
-    around = first.record.surroundings if first is not None and first.record else None
+    head = runs[0].header
     asked: dict[str, list[str]] = {}
     for fact in gathered.asked:
         asked.setdefault(fact.name, []).append(fact.value)
-    version = switch_version(around)
-    device = ", ".join(asked.get("switch", ()))
+    switches = (f"{name} ({found})" if found else name for name, found in gathered.switches.items())
     frames = ", ".join(asked.get("frames", ()))
     measured = sum(row.record.measured_ns for row in gathered.rows if row.record is not None)
     took = human_seconds(measured / 1e9) + (" of the model's time" if head.simulated else "")
     trials = sum(row.record.trials for row in gathered.rows if row.record is not None)
     known = {
-        "switch": f"{device} ({version})" if version else device,
+        "switch": ", ".join(switches),
         "machines": ", ".join(asked.get("machines", ())),
         "generator": ", ".join(asked.get("generator", ())),
         "links": ", ".join(asked.get("links", ())),
@@ -257,7 +258,16 @@ def _columns(gathered: Gathered) -> list[Column]:
     bounds = [*block(goal_columns), *block(load_columns), *block(first_figures)]
     latency = latency_columns() if any(row.latency for row in rows) else []
     effort = [column for column in block(effort_columns) if column[0] != "compliance"]
-    return [case, *bounds, *block(hit_columns), *rates, *limit, *latency, *effort]
+    return [
+        case,
+        *block(switch_columns),
+        *bounds,
+        *block(hit_columns),
+        *rates,
+        *limit,
+        *latency,
+        *effort,
+    ]
 
 
 def _cells(columns: Sequence[Column], row: CaseRow) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from vsperf.results.comparison import Comparison, compare
 from vsperf.results.frames import case_table, second_table, trial_table
 from vsperf.results.grid import Grid
 from vsperf.results.grid_page import html_table, simulated_note
-from vsperf.results.sides import baseline_side, side
+from vsperf.results.sides import apart, baseline_side, side
 from vsperf.results.trend import Trend, trends
 from vsperf.results.trend_text import changes, trend_grid
 from vsperf.stats.answers import headlines
@@ -160,11 +160,18 @@ class Results:
         return second_table(self._views(runs))
 
     def compare(
-        self, *sides: str, baseline: str | None = None, anyway: bool = False, latency: bool = False
+        self,
+        *sides: str,
+        baseline: str | None = None,
+        by: str | None = None,
+        anyway: bool = False,
+        latency: bool = False,
     ) -> Compared:
-        """Compare sides as `vsperf compare` does."""
+        """Compare sides as `vsperf compare` does; `by="vswitch"` those that each switch makes."""
         first = [] if baseline is None else [baseline_side(self.folder, baseline)]
         every = [*first, *(side(self.folder, text) for text in sides)]
+        if by is not None and every:
+            every = list(apart(every, by))
         if len(every) < 2:
             raise UsageError(
                 "there is nothing to compare with", fix="name two sides, or a baseline"

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from vsperf.errors import UsageError
 from vsperf.record.run import Outcome
 from vsperf.results.sides import Side
 from vsperf.stats.difference import Change, Difference, difference_of
 from vsperf.stats.environment import (
+    OWN_FACTS,
     Contrast,
     case_facts,
     contrasts,
+    known_to_all,
     obstacle,
     run_facts,
     settings,
@@ -107,9 +109,13 @@ def compare(sides: Sequence[Side], *, anyway: bool = False, latency: bool = Fals
     Latency percentiles lie in trials, so they cost reading those.
     """
     simulated = _kind(sides)
-    labels = _in_common(sides)
-    groups = [_by_label(side.cases) for side in sides]
-    differing = together([*_around_runs(sides), *_around_cases(groups, labels)])
+    by = next((side.by for side in sides if side.by), "")
+    sides = [replace(side, by=by) for side in sides]
+    groups = [_by_label(side) for side in sides]
+    if by:
+        _refuse_mixed(sides, groups, by)
+    labels = _in_common(sides, groups)
+    differing = together([*_around_runs(sides), *_around_cases(groups, labels, by)])
     refused = [(obstacle(one, simulated=simulated), one) for one in differing]
     reasons = [f"{what}: {_told(sides, one)}" for what, one in refused if what is not None]
     if reasons and not anyway:
@@ -147,12 +153,26 @@ def _kind(sides: Sequence[Side]) -> bool:
     return next(iter(kinds))
 
 
-def _in_common(sides: Sequence[Side]) -> list[str]:
+def _refuse_mixed(
+    sides: Sequence[Side], groups: Sequence[dict[str, list[CaseView]]], by: str
+) -> None:
+    """Refuse a side in which one case stands for several drivers: they are no repeats."""
+    for side, group in zip(sides, groups, strict=True):
+        for label, cases in group.items():
+            found = dict.fromkeys(str(case.planned.driver(by)) for case in cases)
+            if len(found) > 1:
+                raise UsageError(
+                    f"{side.name} is compared as one {by}, and measured several",
+                    why=f"{label} was measured with {', '.join(found)}",
+                    fix=f"name one of them, such as {by}:{next(iter(found))}@{side.name}",
+                )
+
+
+def _in_common(sides: Sequence[Side], groups: Sequence[dict[str, list[CaseView]]]) -> list[str]:
     """Return the labels that all sides have, in the order of the base."""
-    known = [dict.fromkeys(case.label for case in side.cases) for side in sides]
-    common = [label for label in known[0] if all(label in other for other in known[1:])]
+    common = [label for label in groups[0] if all(label in other for other in groups[1:])]
     if not common:
-        shown = [", ".join(list(labels)[:3]) or "no case" for labels in known]
+        shown = [", ".join(list(labels)[:3]) or "no case" for labels in groups]
         raise UsageError(
             f"{' and '.join(side.name for side in sides)} have no case in common",
             why="; ".join(f"{s.name} has {text}" for s, text in zip(sides, shown, strict=True)),
@@ -161,10 +181,10 @@ def _in_common(sides: Sequence[Side]) -> list[str]:
     return common
 
 
-def _by_label(cases: Iterable[CaseView]) -> dict[str, list[CaseView]]:
+def _by_label(side: Side) -> dict[str, list[CaseView]]:
     found: dict[str, list[CaseView]] = {}
-    for case in cases:
-        found.setdefault(case.label, []).append(case)
+    for case in side.cases:
+        found.setdefault(side.label(case), []).append(case)
     return found
 
 
@@ -173,15 +193,27 @@ def _around_runs(sides: Sequence[Side]) -> Iterator[Contrast]:
 
 
 def _around_cases(
-    groups: Sequence[dict[str, list[CaseView]]], labels: Iterable[str]
+    groups: Sequence[dict[str, list[CaseView]]], labels: Iterable[str], by: str
 ) -> Iterator[Contrast]:
-    """Yield what differs in each case; settings are looked at where the ids say that any do."""
+    """Yield what differs in each case; settings are looked at where the ids say that any do.
+
+    Where drivers are what is compared, what one of them has and another kind does not know is no
+    difference between them.
+    """
     for label in labels:
         members = [group[label] for group in groups]
+        every = [case for cases in members for case in cases]
+        own = (by, *OWN_FACTS.get(by, ())) if _kinds(every, by) > 1 else ()
         around = [[case_facts(c.planned, c.start, c.record) for c in cases] for cases in members]
-        yield from contrasts(around, label)
-        if len({case.planned.id for cases in members for case in cases}) > 1:
-            yield from contrasts([[settings(c.planned) for c in cases] for cases in members], label)
+        yield from contrasts(known_to_all(around, own), label)
+        if len({case.planned.id for case in every}) > 1:
+            asked = [[settings(c.planned) for c in cases] for cases in members]
+            yield from contrasts(known_to_all(asked, own), label)
+
+
+def _kinds(cases: Sequence[CaseView], section: str) -> int:
+    found = (case.planned.spec.get(section) for case in cases)
+    return len({one.get("kind") for one in found if isinstance(one, dict)})
 
 
 def _told(sides: Sequence[Side], one: Contrast) -> str:

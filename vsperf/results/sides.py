@@ -1,19 +1,21 @@
-"""One side of a comparison: a run, or all runs with a label or a tag, taken together."""
+"""One side of a comparison: runs taken together, or what was measured there of one switch."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from vsperf.errors import UsageError
 from vsperf.record.labels import parse_label
+from vsperf.spec.document import ALTERNATIVES
 from vsperf.store.baselines import read_baseline
 from vsperf.store.folders import resolve
 from vsperf.store.index import Filter, Index
 from vsperf.store.view import CaseView, RunView, open_run
 
 TAG = "tag:"
+LATEST = "latest"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +26,45 @@ class Side:
     """As it was asked for, or the run's id."""
     runs: tuple[RunView, ...]
     cases: tuple[CaseView, ...]
+    by: str = ""
+    """The section that tells this side from others, such as `vswitch`; empty where it is runs."""
+
+    def label(self, case: CaseView) -> str:
+        """Return what a case has in common with its counterparts on other sides."""
+        return case.planned.label_without(self.by) if self.by else case.label
+
+    def of(self, section: str, name: str) -> Side:
+        """Return what there is in it of one driver."""
+        cases = [case for case in self.cases if case.planned.driver(section) == name]
+        kept = {case.run for case in cases}
+        runs = [run for run in self.runs if run.run in kept]
+        return replace(self, name=name, runs=tuple(runs), cases=tuple(cases), by=section)
+
+    def drivers(self, section: str) -> tuple[str, ...]:
+        """Return what the drivers of its cases are called, in the order of the cases."""
+        found = (case.planned.driver(section) for case in self.cases)
+        return tuple(dict.fromkeys(name for name in found if name is not None))
+
+
+def apart(sides: Sequence[Side], section: str) -> tuple[Side, ...]:
+    """Return a side for each driver that there is in some sides together."""
+    runs = {run.run: run for one in sides for run in one.runs}
+    cases = {(case.run, case.key): case for one in sides for case in one.cases}
+    every = Side(sides[0].name, tuple(runs.values()), tuple(cases.values()))
+    return tuple(every.of(section, name) for name in every.drivers(section))
 
 
 def side(results: Path, text: str) -> Side:
     """Return what a word of the command line stands for.
 
-    `tag:NAME` is all that was measured of testcases with a tag, `KEY=VALUE` all runs with a label;
-    anything else means a run as everywhere.
+    `tag:NAME` is all that was measured of testcases with a tag, `KEY=VALUE` all runs with a label,
+    `vswitch:NAME` what the latest run measured of a switch, `vswitch:NAME@SIDE` what another side
+    did; anything else means a run as everywhere.
     """
+    section, colon, rest = text.partition(":")
+    if colon and section in ALTERNATIVES:
+        name, _, where = rest.partition("@")
+        return _of_driver(side(results, where or LATEST), section, name)
     if text.startswith(TAG):
         return _found(results, text, Filter(tag=text.removeprefix(TAG)))
     if "=" in text and "/" not in text:
@@ -50,6 +83,17 @@ def side_of(name: str, folders: Sequence[Path], wanted: frozenset[str] | None = 
     runs = tuple(open_run(folder) for folder in folders)
     cases = (case for run in runs for case in run.cases())
     return Side(name, runs, tuple(c for c in cases if wanted is None or c.testcase in wanted))
+
+
+def _of_driver(whole: Side, section: str, name: str) -> Side:
+    found = whole.of(section, name)
+    if not found.cases:
+        known = ", ".join(whole.drivers(section)) or "none"
+        raise UsageError(
+            f"{whole.name} measured no {section} {name!r}",
+            fix=f"there are: {known}; of another run: {section}:NAME@RUN",
+        )
+    return found
 
 
 def _found(results: Path, text: str, wanted: Filter) -> Side:

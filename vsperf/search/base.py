@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from vsperf.record.limit import Limit
 from vsperf.record.result import SearchResult
 from vsperf.record.trial import Trial
 
@@ -96,6 +97,15 @@ class Loads:
     """Distinct flows per direction, where a method counts them."""
     virtual: bool = False
     """Whether no cable has that line rate, but a virtual link, of which it is nominal."""
+    switched: bool = True
+    """Whether a switch is between the ends; else nothing but these can lose a frame."""
+
+    @property
+    def blamed(self) -> tuple[Limit, str]:
+        """Who loses what was really offered, unless it is known to be somebody else."""
+        if self.switched:
+            return Limit.DUT, "the switch"
+        return Limit.GENERATOR, "the generator's own ports, with no switch between them,"
 
     @property
     def top(self) -> str:

@@ -76,7 +76,7 @@ def _limit(
 ) -> tuple[Limit, str]:
     by_switch = [trial for trial in lossy if failed_in_switch(trial, loss_ratio)]
     if by_switch:
-        return blame(by_switch, loss_ratio)
+        return _blame(loads, by_switch, loss_ratio)
     if lossy:
         worst = percent(max(trial.loss_ratio for trial in lossy))
         return Limit.GENERATOR, f"up to {worst} is missing, and the generator is short of it"
@@ -87,7 +87,7 @@ def _limit(
     return Limit.SETTING, "the load given passed"
 
 
-def blame(trials: Sequence[Trial], loss_ratio: Fraction) -> tuple[Limit, str]:
+def _blame(loads: Loads, trials: Sequence[Trial], loss_ratio: Fraction) -> tuple[Limit, str]:
     """Return whose loss it was in trials that lost more of what was offered than allowed."""
     worst = percent(max(trial.switch_loss_ratio for trial in trials))
     if (stalls := lost_in_stalls(trials, loss_ratio, trials)) is not None:
@@ -98,7 +98,8 @@ def blame(trials: Sequence[Trial], loss_ratio: Fraction) -> tuple[Limit, str]:
         return Limit.UNCOUNTED, nobody
     if (guest := lost_in_machines(trials)) is not None:
         return Limit.GUEST, f"up to {worst} of what was offered is missing; {guest}"
-    return Limit.DUT, f"the switch lost up to {worst} of what it was offered"
+    limit, who = loads.blamed
+    return limit, f"{who} lost up to {worst} of what it was offered"
 
 
 def _after_event(trials: Sequence[Trial]) -> tuple[Limit, str] | None:

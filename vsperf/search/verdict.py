@@ -153,13 +153,13 @@ def _lossy(question: Question, groups: Groups, bounds: Bounds, upper: int) -> tu
     if (nobody := counted_by_nobody(own)) is not None:
         return Limit.UNCOUNTED, nobody
     guest = lost_in_machines(own)
-    who = "the switch" if guest is None else "the machines"
+    limit, who = question.loads.blamed if guest is None else (Limit.GUEST, "the machines")
     reason = _lost(rule, groups[upper], at_minimum=bounds.lower is None, who=who)
     if guest is not None:
         reason += f"; {guest}"
     if question.unverified:
         reason += "; the time ended before that load could be tried again"
-    return Limit.DUT if guest is None else Limit.GUEST, reason
+    return limit, reason
 
 
 def _contradiction(question: Question, groups: Groups, bounds: Bounds, upper: int) -> str | None:

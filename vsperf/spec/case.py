@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Self
 
 from pydantic import Field, SerializeAsAny, model_validator
 
+from vsperf.printable import as_label
 from vsperf.spec.base import DriverSpec, Spec
 from vsperf.spec.expect import Expectation
 from vsperf.spec.method import MethodSpec
@@ -56,10 +56,43 @@ class CaseSpec(Spec):
         return asked or Modify()
 
     @property
+    def rewriting(self) -> str | None:
+        """The setting by which the switch changes frames; None where it leaves them as they are."""
+        if self.modify.anything:
+            return "vswitch.modify"
+        setting: str | None = getattr(self.vswitch, "rewriting", None)
+        return setting
+
+    def arriving(self, enters: str, leaves: str) -> dict[str, Any]:
+        """Return the headers that frames from one link have at another, as far as is known.
+
+        `modify` says so in the same words for all directions; a driver with words of its own knows
+        what becomes of each.
+        """
+        of_driver = getattr(self.vswitch, "arriving", None)
+        return {} if of_driver is None else of_driver(self, enters, leaves)
+
+    @property
     def filters(self) -> int:
         """Rules that forbid other frames; a driver that knows of none has none."""
         count: int = getattr(self.vswitch, "filters", 0)
         return count
+
+    @property
+    def switched(self) -> bool:
+        """Whether anything forwards between the links; a driver that does not say so does."""
+        forwards: bool = getattr(self.vswitch, "FORWARDS", True)
+        return forwards
+
+    @property
+    def capped(self) -> bool:
+        """Whether the generator's cap bounds what can be found.
+
+        It is measured on vhost-user ports, with a forwarder that looks at no frame in the switch's
+        place: this says nothing where the ports are others, or where that is the switch.
+        """
+        bounds: bool = getattr(self.vswitch, "CAPPED", True)
+        return bounds
 
     @property
     def longest_bytes(self) -> int:
@@ -168,4 +201,4 @@ class Case:
         for name, value in self.point.items():
             if name != "frame_size":
                 parts.append(f"{value}flows" if name == "flows" else value)
-        return re.sub(r"[^A-Za-z0-9._+-]", "_", "-".join(parts))
+        return as_label("-".join(parts))

@@ -21,13 +21,17 @@ Drivers = Mapping[str, Mapping[str, type[DriverSpec]]]
 """Section → kind → the settings of that driver."""
 
 DRIVER_SECTIONS = ("vswitch", "generator", "vnf", "search")
-SWEEPABLE = ("traffic.frame_size", "traffic.flows", "traffic.direction")
-"""Settings that may be lists; a testcase then has a case for each combination."""
+ALTERNATIVES = ("vswitch",)
+"""Sections that may be lists of drivers, each by its kind alone or with its settings."""
+SWEEPABLE = ("traffic.frame_size", "traffic.flows", "traffic.direction", *ALTERNATIVES)
+"""What may be a list; a testcase then has a case for each combination, the last changing first, so
+that what is compared is measured in turns."""
 SELECTION = "use"
 PRESET_HEADER = "preset"
 EXTENDS = "extends"
 TESTCASES = "testcases"
-METHODS = "methods"
+BY_KIND = {"methods": "search", "vswitches": "vswitch"}
+"""Sections of settings by kind → the section of a case that they are for."""
 
 
 class _QuantitiesAsText(DescribedSchema):
@@ -61,14 +65,16 @@ def document_model(drivers: Drivers) -> type[CaseSpec]:
 
 def _file_model(drivers: Drivers) -> type[CaseSpec]:
     """Return the model of a document with what only its files have."""
-    by_kind: dict[str, Any] = {
-        kind.replace("-", "_"): (settings | None, Field(None, alias=kind))
-        for kind, settings in drivers.get("search", {}).items()
-    }
-    methods = create_model("Methods", __base__=Spec, **by_kind)
     base = Field(None, description="Another testcase, whose values this one overrides.")
-    below = Field(None, description="What a method is asked where `search` says no more.")
-    own: dict[str, Any] = {EXTENDS: (str | None, base), METHODS: (methods | None, below)}
+    own: dict[str, Any] = {EXTENDS: (str | None, base)}
+    for name, section in BY_KIND.items():
+        by_kind: dict[str, Any] = {
+            kind.replace("-", "_"): (settings | None, Field(None, alias=kind))
+            for kind, settings in drivers.get(section, {}).items()
+        }
+        model = create_model(name.capitalize(), __base__=Spec, **by_kind)
+        about = f"What a kind is told where `{section}` says no more."
+        own[name] = (model | None, Field(None, description=about))
     return create_model("File", __base__=document_model(drivers), **own)
 
 
@@ -94,7 +100,10 @@ def document_schema(drivers: Drivers) -> dict[str, Any]:
     schema = _partial(model.model_json_schema(schema_generator=_QuantitiesAsText))
     properties = schema["properties"]
     for path in SWEEPABLE:
-        section, key = path.split(".")
+        section, _, key = path.partition(".")
+        if not key:
+            properties[path] = _driver_or_list(properties[path], schema["$defs"])
+            continue
         inner = schema["$defs"][properties[section]["$ref"].rsplit("/", 1)[1]]["properties"]
         single = inner[key]
         several = {"type": "array", "items": single, "minItems": 1, "uniqueItems": True}
@@ -129,6 +138,17 @@ def document_schema(drivers: Drivers) -> dict[str, Any]:
         "same sections",
         **{key: value for key, value in schema.items() if key not in ("title", "description")},
     }
+
+
+def _driver_or_list(single: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a driver, or of several: of each its kind, or its settings."""
+    refs = [one["$ref"] for one in single.get("anyOf", [single]) if "$ref" in one]
+    drivers = [definitions[ref.rsplit("/", 1)[1]] for ref in refs]
+    kind = {"enum": [driver["properties"]["kind"]["const"] for driver in drivers]}
+    name = {"type": "string", "description": "What its cases are called by."}
+    named = [{**driver, "properties": {**driver["properties"], "name": name}} for driver in drivers]
+    several = {"type": "array", "items": {"anyOf": [kind, *named]}, "minItems": 1}
+    return {"anyOf": [kind, single, several]}
 
 
 def _partial(schema: Any) -> Any:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from vsperf.errors import Problem
 from vsperf.quantity import UnitError
-from vsperf.spec.case import CaseSpec
-from vsperf.spec.document import SWEEPABLE
+from vsperf.spec.alternatives import named_items, same_names
+from vsperf.spec.case import Case, CaseSpec
+from vsperf.spec.document import ALTERNATIVES, SWEEPABLE
 from vsperf.spec.imix import Imix
 from vsperf.spec.suggest import quoted
 from vsperf.spec.tree import Listing, Node, Section, find, plain, put
@@ -17,13 +21,44 @@ MOST_CASES = 2000
 SIZES, REPLAY, IMIX = "traffic.frame_size", "traffic.replay", "traffic.imix"
 
 
-def axes(document: Section) -> tuple[dict[str, Listing], list[Problem]]:
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A list that makes several cases."""
+
+    listing: Listing
+    """As it was written, for messages."""
+    nodes: tuple[Node, ...]
+    """What takes the place of the list in each case."""
+    names: tuple[str, ...] | None = None
+    """What cases are called by; None where the value itself says it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """One document without lists."""
+
+    document: Section
+    named: dict[str, str]
+    """Of the lists whose items have names, by their paths: which one was chosen."""
+
+
+Axes = dict[str, Axis]
+
+
+def axes(document: Section) -> tuple[Axes, list[Problem]]:
     """Return the lists that make several cases, in the order of `SWEEPABLE`."""
-    found, problems = {}, []
+    found: Axes = {}
+    problems = []
     for path in SWEEPABLE:
         node = find(document, path)
         if isinstance(node, Listing):
-            found[path] = node
+            found[path] = Axis(node, node.items)
+            if path in ALTERNATIVES:
+                items = named_items(node)
+                found[path] = Axis(
+                    node, tuple(one.section for one in items), tuple(one.name for one in items)
+                )
+                problems += same_names(path, items)
             if not node.items:
                 fix = "write at least one value"
                 problems.append(
@@ -31,29 +66,29 @@ def axes(document: Section) -> tuple[dict[str, Listing], list[Problem]]:
                 )
     problems += _one_file_for_all_sizes(document, found)
     problems += _one_mix_for_all_sizes(document, found)
-    number = math.prod(len(axis.items) for axis in found.values())
+    number = math.prod(len(axis.nodes) for axis in found.values())
     if number > MOST_CASES:
-        largest = max(found.values(), key=lambda axis: len(axis.items))
+        largest = max(found.values(), key=lambda axis: len(axis.nodes))
         what = f"the lists make {number} cases, more than {MOST_CASES}"
-        problems.append(Problem(what, largest.mark.location, None, "split the testcase"))
+        problems.append(Problem(what, largest.listing.mark.location, None, "split the testcase"))
     return found, problems
 
 
-def _one_file_for_all_sizes(document: Section, found: dict[str, Listing]) -> list[Problem]:
+def _one_file_for_all_sizes(document: Section, found: Axes) -> list[Problem]:
     """Refuse a list of sizes for frames that have their own."""
     sizes = found.get(SIZES)
-    if sizes is None or len(sizes.items) < 2 or not isinstance(find(document, REPLAY), Section):
+    if sizes is None or len(sizes.nodes) < 2 or not isinstance(find(document, REPLAY), Section):
         return []
     what = f"`{SIZES}` is a list, but a file is replayed, whose frames have their own sizes"
-    why = f"each of the {len(sizes.items)} cases would send the same"
+    why = f"each of the {len(sizes.nodes)} cases would send the same"
     fix = "give one size: the mean of the file's, by which shares of a line rate are reckoned"
-    return [Problem(what, sizes.mark.location, why, fix)]
+    return [Problem(what, sizes.listing.mark.location, why, fix)]
 
 
-def _one_mix_for_all_sizes(document: Section, found: dict[str, Listing]) -> list[Problem]:
+def _one_mix_for_all_sizes(document: Section, found: Axes) -> list[Problem]:
     """Refuse a list of sizes for frames that are of several anyway."""
     sizes, mix = found.get(SIZES), find(document, IMIX)
-    if sizes is None or len(sizes.items) < 2 or mix is None or plain(mix) is None:
+    if sizes is None or len(sizes.nodes) < 2 or mix is None or plain(mix) is None:
         return []
     what = f"`{SIZES}` is a list, but `{IMIX}` has frames of several sizes in each case"
     why = f"it is written at {mix.mark.words}"
@@ -62,39 +97,61 @@ def _one_mix_for_all_sizes(document: Section, found: dict[str, Listing]) -> list
     except UnitError:
         return []  # the field itself says it
     fix = f"leave the sizes out, or give their mean: `--set {SIZES}={mean}`"
-    return [Problem(what, sizes.mark.location, why, fix)]
+    return [Problem(what, sizes.listing.mark.location, why, fix)]
 
 
-def points(document: Section, found: dict[str, Listing]) -> list[Section]:
+def points(document: Section, found: Axes) -> list[Chosen]:
     """Return one document for each combination."""
     documents = []
-    for choice in itertools.product(*(axis.items for axis in found.values())):
-        single = document
-        for path, node in zip(found, choice, strict=True):
-            single = put(single, path, node)
-        documents.append(single)
+    for places in itertools.product(*(range(len(axis.nodes)) for axis in found.values())):
+        single, named = document, {}
+        for (path, axis), place in zip(found.items(), places, strict=True):
+            single = put(single, path, axis.nodes[place])
+            if axis.names is not None:
+                named[path] = axis.names[place]
+        documents.append(Chosen(single, named))
     return documents
 
 
-def point_of(spec: CaseSpec, found: dict[str, Listing]) -> dict[str, str]:
-    """Return the swept values of a case in their canonical form."""
-    return {path.split(".")[1]: str(_value(spec, path)) for path in found}
+def point_of(spec: CaseSpec, found: Axes, named: dict[str, str]) -> dict[str, str]:
+    """Return the swept values of a case in their canonical form; a driver has its name."""
+    return {path.rpartition(".")[2]: named.get(path) or str(_value(spec, path)) for path in found}
 
 
 def _value(spec: CaseSpec, path: str) -> object:
-    section, key = path.split(".")
-    return getattr(getattr(spec, section), key)
+    return functools.reduce(getattr, path.split("."), spec)
 
 
-def repeated_values(specs: list[CaseSpec], found: dict[str, Listing]) -> list[Problem]:
-    """Note values that stand twice in a list, however they are written."""
+def in_turns(cases: Sequence[Case], repeat: int) -> Iterator[Case]:
+    """Yield the cases of a repetition, counted from 1: each other one has its drivers turned round.
+
+    Whoever came first would be the one that is measured a little earlier, in every repetition; so a
+    machine that slows down steadily would favour it.
+    """
+    for _, group in itertools.groupby(cases, _without_drivers):
+        members = list(group)
+        yield from members if repeat % 2 else reversed(members)
+
+
+def _without_drivers(case: Case) -> dict[str, str]:
+    return {name: value for name, value in case.point.items() if name not in ALTERNATIVES}
+
+
+def repeated_values(specs: list[CaseSpec], found: Axes) -> list[Problem]:
+    """Note values that stand twice in a list, however they are written.
+
+    Drivers are told apart by their names: who gives two to the same settings wants to see how far
+    apart two measurements of one thing lie.
+    """
     problems = []
     stride = len(specs)
     for path, axis in found.items():
         # Specs come in the order of the cross product: one value of this axis each `stride`.
-        stride //= len(axis.items)
+        stride //= len(axis.nodes)
         first: dict[str, Node] = {}
-        for index, item in enumerate(axis.items):
+        if axis.names is not None:
+            continue
+        for index, item in enumerate(axis.nodes):
             value = str(_value(specs[index * stride], path))
             if value in first:
                 before = first[value].mark

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from vsperf.errors import Location, Problem, SpecError
+from vsperf.spec.alternatives import merge_documents
+from vsperf.spec.by_kind import refuse_by_kind
 from vsperf.spec.document import EXTENDS, PRESET_HEADER, SELECTION, TESTCASES, Selection
 from vsperf.spec.lookup import Found, Library
 from vsperf.spec.options import set_layer
-from vsperf.spec.per_method import refuse_methods
 from vsperf.spec.preset import PresetHeader
 from vsperf.spec.select import is_path, may_hold, named_file
 from vsperf.spec.suggest import described, did_you_mean, listed, quoted
@@ -63,7 +64,7 @@ class LayerReader:
         layers: Layers = []
         for text in texts:
             try:
-                layers.append(refuse_methods(set_layer(text, written)))
+                layers.append(refuse_by_kind(set_layer(text, written)))
             except SpecError as error:
                 self.problems += error.problems
                 layers.append(None)
@@ -243,10 +244,10 @@ def together(layers: Layers) -> Section | None:
     So what it asks of a method whose kind its base leaves open is kept when it names the kind.
     """
     trees = [layer for layer in layers if layer]
-    return functools.reduce(merge_sections, trees).without(EXTENDS) if trees else None
+    return merge_documents(trees).without(EXTENDS) if trees else None
 
 
 def merged(layers: Layers) -> Section:
     """Return the document that the layers make together, without what is about layers."""
     trees = [layer.without(SELECTION, PRESET_HEADER) for layer in layers if layer]
-    return functools.reduce(merge_sections, trees)
+    return merge_documents(trees)

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from vsperf.errors import Location, Problem, SpecError
+from vsperf.spec.by_kind import with_settings_by_kind
 from vsperf.spec.case import Case, CaseSpec
 from vsperf.spec.document import Drivers, document_model, paths_of
-from vsperf.spec.expand import MOST_CASES, axes, point_of, points, repeated_values
+from vsperf.spec.expand import MOST_CASES, Axes, axes, in_turns, point_of, points, repeated_values
 from vsperf.spec.layers import LayerReader, Layers, merged, names, together
 from vsperf.spec.lookup import Found, Library
-from vsperf.spec.per_method import with_methods
 from vsperf.spec.rules import (
     case_problems,
     driver_problems,
@@ -103,7 +103,7 @@ def load(request: Request, library: Library, drivers: Drivers) -> Loaded:
         replace(case, repeat=repeat)
         for testcase in resolved
         for repeat in range(1, request.repeat + 1)
-        for case in testcase.cases
+        for case in in_turns(testcase.cases, repeat)
     )
     presets = dict.fromkeys(testcase.preset for testcase in resolved if testcase.preset)
     return Loaded(cases, ", ".join(presets), cases[0].spec.testbed.name, _simulated(cases))
@@ -216,10 +216,11 @@ class _Loader:
             self.problems += error.problems
             document, incomplete = document.without("topology"), True
         wrong_drivers = driver_problems(document, self.drivers)
-        self.problems += wrong_drivers.values()
-        document, wrong_methods = with_methods(document.without(*wrong_drivers), self.drivers)
-        self.problems += wrong_methods
-        incomplete = incomplete or bool(wrong_drivers) or bool(wrong_methods)
+        self.problems += [problem for found in wrong_drivers.values() for problem in found]
+        document = document.without(*wrong_drivers)
+        document, wrong_settings = with_settings_by_kind(document, self.drivers)
+        self.problems += wrong_settings
+        incomplete = incomplete or bool(wrong_drivers) or bool(wrong_settings)
         context = Context(self._paths, names(layers), incomplete)
         found, problems = axes(document)
         if problems:
@@ -228,14 +229,14 @@ class _Loader:
         return self._points(document, found, context, layers)
 
     def _points(
-        self, document: Section, found: dict[str, Listing], context: Context, layers: Layers
+        self, document: Section, found: Axes, context: Context, layers: Layers
     ) -> tuple[Case, ...]:
-        trees, specs, problems = points(document, found), [], []
-        for tree in trees:
-            spec, wrong = validate(tree, self._model, context)
+        chosen, specs, problems = points(document, found), [], []
+        for one in chosen:
+            spec, wrong = validate(one.document, self._model, context)
             if spec is not None:
                 specs.append(spec)
-                problems += case_problems(spec, tree)
+                problems += case_problems(spec, one.document)
             problems += wrong
             if len(problems) > MOST_CASES:
                 break
@@ -248,8 +249,8 @@ class _Loader:
             return ()
         sizes = tuple(dict.fromkeys(spec.traffic.frame_size.bytes for spec in specs))
         return tuple(
-            _case(spec, tree, point_of(spec, found), sizes)
-            for spec, tree in zip(specs, trees, strict=True)
+            _case(spec, one.document, point_of(spec, found, one.named), sizes)
+            for spec, one in zip(specs, chosen, strict=True)
         )
 
 

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from vsperf.errors import Problem
+from vsperf.spec.alternatives import item_problems
 from vsperf.spec.case import CaseSpec
-from vsperf.spec.document import DRIVER_SECTIONS, EXTENDS, PRESET_HEADER, TESTCASES, Drivers
+from vsperf.spec.document import (
+    ALTERNATIVES,
+    DRIVER_SECTIONS,
+    EXTENDS,
+    PRESET_HEADER,
+    TESTCASES,
+    Drivers,
+)
 from vsperf.spec.suggest import described, did_you_mean, listed, quoted
-from vsperf.spec.tree import Listing, Scalar, Section, find, plain
+from vsperf.spec.tree import Listing, Node, Scalar, Section, find, plain
 from vsperf.spec.wiring import forks
 from vsperf.unit import Unit
 from vsperf.units import Rate
@@ -29,28 +39,39 @@ def misplaced_sections(document: Section) -> dict[str, Problem]:
     return problems
 
 
-def driver_problems(document: Section, drivers: Drivers) -> dict[str, Problem]:
-    """Return, by section, what is wrong with the choice of a driver."""
-    problems = {}
+def driver_problems(document: Section, drivers: Drivers) -> dict[str, list[Problem]]:
+    """Return, by section, what is wrong with the choice of a driver, or of several."""
+    problems: dict[str, list[Problem]] = {}
     for section in DRIVER_SECTIONS:
         node = document.get(section)
-        kind = node.get("kind") if isinstance(node, Section) else None
         known = drivers.get(section, {})
-        if kind is None:
-            continue
-        value = plain(kind)
-        noun = "method" if section == "search" else "driver"
-        if not isinstance(kind, Scalar) or not isinstance(value, str):
-            what = f"`{section}.kind`: names a {noun}, and is {described(value)}"
-        elif value in known:
-            continue
+        if isinstance(node, Listing) and section in ALTERNATIVES:
+            wrong = item_problems(section, node)
+            wrong += [p for item in node.items if (p := _driver_problem(section, item, known))]
         else:
-            what = f"there is no {section} {noun} {quoted(value)}"
-        nothing = f"no {noun} of this kind is installed; `vsperf plugins` shows all of them"
-        fix = f"known {noun}s: {listed(known)}" if known else nothing
-        fix = did_you_mean(str(value), known, fix) or fix
-        problems[section] = Problem(what, kind.mark.location, None, fix)
+            problem = _driver_problem(section, node, known)
+            wrong = [problem] if problem is not None else []
+        if wrong:
+            problems[section] = wrong
     return problems
+
+
+def _driver_problem(section: str, node: Node | None, known: Collection[str]) -> Problem | None:
+    kind = node.get("kind") if isinstance(node, Section) else None
+    if kind is None:
+        return None
+    value = plain(kind)
+    noun = "method" if section == "search" else "driver"
+    if not isinstance(kind, Scalar) or not isinstance(value, str):
+        what = f"`{section}.kind`: names a {noun}, and is {described(value)}"
+    elif value in known:
+        return None
+    else:
+        what = f"there is no {section} {noun} {quoted(value)}"
+    nothing = f"no {noun} of this kind is installed; `vsperf plugins` shows all of them"
+    fix = f"known {noun}s: {listed(known)}" if known else nothing
+    fix = did_you_mean(str(value), known, fix) or fix
+    return Problem(what, kind.mark.location, None, fix)
 
 
 def case_problems(spec: CaseSpec, document: Section) -> list[Problem]:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from vsperf.errors import Problem
-from vsperf.spec.document import EXTENDS, METHODS, SELECTION
+from vsperf.spec.document import BY_KIND, EXTENDS, SELECTION
 from vsperf.spec.messages import refusal
 from vsperf.spec.shape import ANY_NAME, Shape, kinds, shape
 from vsperf.spec.suggest import did_you_mean, listed, nearest, quoted
@@ -36,7 +36,7 @@ class Context:
 
 
 NOTHING = Shape()
-ABOUT_LAYERS = (SELECTION, EXTENDS, METHODS)
+ABOUT_LAYERS = (SELECTION, EXTENDS, *BY_KIND)
 """Sections of a file that a resolved document has no more."""
 
 

@@ -31,6 +31,14 @@ def column_case(rows: Sequence[CaseRow]) -> Column:
     return ("case" if several or swept or repeated else "frame", cell)
 
 
+def switch_columns(rows: Sequence[CaseRow]) -> list[Column]:
+    """Say which switch a row is of, where there are several and names of cases do not tell it."""
+    named = all("vswitch" in row.planned.point for row in rows)
+    if named or len({row.planned.driver("vswitch") for row in rows}) < 2:
+        return []
+    return [("switch", lambda row: row.planned.driver("vswitch") or "–")]
+
+
 def goal_columns(rows: Sequence[CaseRow]) -> list[Column]:
     """Answer to each of the first goals."""
 
@@ -145,9 +153,9 @@ def hit_columns(rows: Sequence[CaseRow]) -> list[Column]:
         return []
 
     def cell(cache: str) -> Callable[[CaseRow], str]:
-        return lambda row: human_share(row.hits.get(cache, 0.0)) if row.hits else "–"
+        return lambda row: human_share(row.hits[cache]) if cache in row.hits else "–"
 
-    caches = dict.fromkeys(cache for row in rows for cache in row.hits)
+    caches = dict.fromkeys(cache for row in rows for cache, share in row.hits.items() if share > 0)
     return [(cache, cell(cache)) for cache in caches]
 
 

@@ -16,7 +16,7 @@ Facts = Mapping[str, str | None]
 PROSE = frozenset({"name", "title", "description", "tags", "expect"})
 """Sections of a specification that decide no number."""
 PASSING = frozenset({"checks", "id", "hugepages", "queues", "performance", "ports", "argv"})
-"""Facts that differ from run to run, whatever else does."""
+"""Facts that differ from run to run, whatever else does; settings of such names are none."""
 HARDWARE = (
     *("architecture", "cpu_model", "cpus", "cores", "caches", "nodes", "hypervisor"),
     *("product_name", "board_name", "nics"),
@@ -24,6 +24,8 @@ HARDWARE = (
 """What makes one machine another; a twin has another name and the same of all this."""
 OBSTACLES = {"traffic": "frames", "topology": "topologies", "testbed.links": "links"}
 """Settings without which numbers have nothing to do with each other."""
+OWN_FACTS = {"vswitch": ("switch",), "generator": ("generator",)}
+"""Section of a driver → under which names it tells of itself."""
 MACHINES = "machines"
 ORDER = (
     *("labels", "switch", "generator", "machines", "packages", "system.kernel", "system"),
@@ -80,7 +82,21 @@ def case_facts(
 
 def settings(planned: PlannedCase) -> dict[str, str | None]:
     """Return all settings of a case that decide numbers, by their dotted paths."""
-    return flat({k: v for k, v in planned.spec.items() if k not in PROSE})
+    return dict(_flat("", {k: v for k, v in planned.spec.items() if k not in PROSE}, frozenset()))
+
+
+def known_to_all(sides: Sequence[Sequence[Facts]], sections: Sequence[str]) -> list[list[Facts]]:
+    """Return the facts without what stands in these sections and is not known of every case."""
+
+    def own(name: str) -> bool:
+        return any(_within(name, section) for section in sections)
+
+    every = [facts for side in sides for facts in side]
+    kept = {name for name in every[0] if all(name in facts for facts in every)} if every else set()
+    return [
+        [{k: v for k, v in facts.items() if k in kept or not own(k)} for facts in side]
+        for side in sides
+    ]
 
 
 def contrasts(sides: Sequence[Sequence[Facts]], case: str | None = None) -> Iterator[Contrast]:
@@ -150,14 +166,16 @@ def flat(values: Mapping[str, object]) -> dict[str, str | None]:
     return dict(_flat("", values))
 
 
-def _flat(path: str, value: object) -> Iterator[tuple[str, str | None]]:
+def _flat(
+    path: str, value: object, passing: frozenset[str] = PASSING
+) -> Iterator[tuple[str, str | None]]:
     if isinstance(value, Mapping):
         for name, inner in value.items():
-            if name not in PASSING:
-                yield from _flat(f"{path}.{name}" if path else str(name), inner)
+            if name not in passing:
+                yield from _flat(f"{path}.{name}" if path else str(name), inner, passing)
     elif isinstance(value, list | tuple) and any(isinstance(one, Mapping) for one in value):
         for place, inner in enumerate(value):
-            yield from _flat(f"{path}.{place}", inner)
+            yield from _flat(f"{path}.{place}", inner, passing)
     elif isinstance(value, list | tuple):
         yield path, ", ".join(str(one) for one in value)
     else:

@@ -32,7 +32,7 @@ def legend(rows: Sequence[CaseRow], measured: Sequence[CaseRow], simulated: bool
     references = {row.middle_latency.reference for row in rows if row.middle_latency}
     if references:
         lines.append(f"latency at {', '.join(sorted(references))}, all directions together")
-    if flows_differ(rows):
+    if flows_differ(rows) and any(row.hits for row in rows):
         lines.append("caches of the switch: by which share of the lookups each was the answer")
     if simulated and measured:
         lines.append("time is that of the model")

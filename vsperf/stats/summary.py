@@ -225,7 +225,11 @@ def lossless_frames(record: CaseRecord | None, trials: Sequence[Trial]) -> dict[
 
 
 def hit_shares(trials: Sequence[Trial]) -> dict[str, float]:
-    """Return which cache of the switch answered which share of the lookups of a search."""
+    """Return which cache of the switch answered which share of the lookups of a search.
+
+    A cache that was asked and never knew is there with 0; one that the switch does not have, or
+    does not count, is not.
+    """
     totals: dict[str, int] = {}
     for trial in trials:
         if trial.switch is not None and trial.valid and trial.purpose is Purpose.SEARCH:
@@ -233,7 +237,7 @@ def hit_shares(trials: Sequence[Trial]) -> dict[str, float]:
                 for cache, hits in pmd.hits.items():
                     totals[cache] = totals.get(cache, 0) + hits
     lookups = sum(totals.values())
-    return {cache: hits / lookups for cache, hits in totals.items() if hits} if lookups else {}
+    return {cache: hits / lookups for cache, hits in totals.items()} if lookups else {}
 
 
 def flows_differ(rows: Sequence[CaseRow]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -25,7 +26,8 @@ from vsperf.results.compare_text import (
     summary,
 )
 from vsperf.results.comparison import Comparison, compare
-from vsperf.results.sides import baseline_side, side
+from vsperf.results.sides import Side, apart, baseline_side, side
+from vsperf.spec.document import ALTERNATIVES
 from vsperf.units import Ratio
 
 LIMIT = 50
@@ -38,9 +40,16 @@ FORMATS = ("table", "json", "md", "html")
     "  vsperf compare k7f3 latest\n"
     "  vsperf compare --baseline main latest --only-changed --fail-above 3%\n"
     "  vsperf compare revision=4f2c1ab revision=91be02d --format html -o change.html\n"
+    "  vsperf compare latest --by vswitch           # the switches of one run\n"
+    "  vsperf compare vswitch:vpp vswitch:ovs-dpdk@k7f3\n"
 )
 @click.argument("sides", nargs=-1, required=True, metavar="SIDE...", shell_complete=complete_run)
 @click.option("--baseline", metavar="NAME", help="Hold them against this baseline.")
+@click.option(
+    "--by",
+    type=click.Choice(ALTERNATIVES),
+    help="Compare what the SIDEs measured of each of these, all of them taken together.",
+)
 @click.option("--only-changed", is_flag=True, help="Leave out what did not change.")
 @click.option(
     "--limit",
@@ -68,6 +77,7 @@ FORMATS = ("table", "json", "md", "html")
 def command(
     sides: tuple[str, ...],
     baseline: str | None,
+    by: str | None,
     only_changed: bool,
     limit: int,
     latency: bool,
@@ -81,22 +91,15 @@ def command(
     """Say what differs around the SIDEs, and what changed from the first to each other one.
 
     A SIDE is a run (an id, its last letters, a path, `latest`), KEY=VALUE for all runs with that
-    label, or tag:NAME for all that was measured of testcases with that tag; several runs of one
-    side count as repeats. A change is shown where it is more than chance.
+    label, tag:NAME for all that was measured of testcases with that tag, or vswitch:NAME[@SIDE]
+    for one switch of the latest run, or of another side; several runs of one side count as
+    repeats. A change is shown where it is more than chance.
     """
     wanted = "json" if as_json else wanted
-    first = [] if baseline is None else [baseline_side(results, baseline)]
-    if len(first) + len(sides) < 2:
-        raise UsageError(
-            "there is nothing to compare with",
-            why="one side was given, and no --baseline",
-            fix=f"name another side, or `vsperf compare --baseline NAME {sides[0]}`",
-        )
-    if len(first) + len(sides) > MOST_SIDES:
+    every = _sides(results, sides, baseline, by)
+    if len(every) > MOST_SIDES:
         raise UsageError(f"no more than {MOST_SIDES} sides can be compared")
-    found = compare(
-        [*first, *(side(results, text) for text in sides)], anyway=anyway, latency=latency
-    )
+    found = compare(every, anyway=anyway, latency=latency)
     text = _text(found, wanted, only_changed)
     if text is not None:
         _write(text, output)
@@ -105,6 +108,39 @@ def command(
     else:
         _print(found, only_changed, limit)
     return _exit_code(found, fail_above, quiet=wanted != "table")
+
+
+def _sides(
+    results: Path, texts: Sequence[str], baseline: str | None, by: str | None
+) -> tuple[Side, ...]:
+    """Return what is to be compared, at least two sides."""
+    first = [] if baseline is None else [baseline_side(results, baseline)]
+    if by is not None:
+        return _taken_apart([side(results, text) for text in texts], by, baseline)
+    if len(first) + len(texts) < 2:
+        raise UsageError(
+            "there is nothing to compare with",
+            why="one side was given, and no --baseline",
+            fix=f"name another side, or `vsperf compare --baseline NAME {texts[0]}`",
+        )
+    return (*first, *(side(results, text) for text in texts))
+
+
+def _taken_apart(sides: Sequence[Side], by: str, baseline: str | None) -> tuple[Side, ...]:
+    if baseline is not None:
+        raise UsageError(
+            "--by and --baseline exclude each other",
+            why=f"with --by {by} the sides are what was measured of each {by}",
+            fix="leave one of them out",
+        )
+    found = apart(sides, by)
+    if len(found) < 2:
+        only = found[0].name if found else "none"
+        raise UsageError(
+            f"there is one {by} in {', '.join(one.name for one in sides)}: {only}",
+            fix=f"measure several in turns: `vsperf run … --{by} {only},OTHER`",
+        )
+    return found
 
 
 def _text(found: Comparison, wanted: str, only_changed: bool) -> str | None:

@@ -30,7 +30,7 @@ from vsperf.spec.loader import Request
     epilog="Examples:\n\n\b\n  vsperf plan phy2phy_tput\n"
     "  vsperf plan 'phy2phy_*' --preset rfc2544-strict\n"
     "  vsperf plan phy2phy_tput --set vswitch.pmd_cpus=2,3 --json\n"
-    "  vsperf plan pvp_tput --vnf process\n"
+    "  vsperf plan pvp_tput --vswitch testpmd --vnf process\n"
 )
 @selects_cases
 @results_option

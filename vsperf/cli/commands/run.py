@@ -39,6 +39,7 @@ from vsperf.units import Duration
     "  vsperf run phy2phy_tput --set traffic.frame_size=64B --repeat 5\n"
     "  vsperf run 'phy2phy_*' --preset standard --budget 2h\n"
     "  vsperf run phy2phy_tput --testbed sim\n"
+    "  vsperf run phy2phy_tput --vswitch ovs-dpdk,vpp --repeat 5   # two switches, in turns\n"
     "  vsperf run pvp_tput --vnf process            # no guest: a process forwards\n"
     "  vsperf run phy2phy_tput --mode trafficgen    # through a device that others deployed\n"
     "  vsperf run --resume latest\n"
@@ -56,7 +57,7 @@ from vsperf.units import Duration
     "labels",
     multiple=True,
     metavar="KEY=VALUE",
-    help="What to call the run, such as revision=4f2c1ab; stored with it. May be repeated.",
+    help="Stored with the run, such as revision=4f2c1ab; repeatable.",
 )
 @click.option("--keep", is_flag=True, help="Leave the deployment up after the last case.")
 @click.option(

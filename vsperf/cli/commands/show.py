@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +28,7 @@ from vsperf.errors import ExitCode, Location, StoreError, UsageError, VsperfErro
 from vsperf.human import human_fps, human_ns
 from vsperf.plugins import Plugins
 from vsperf.record.labels import labels_text
+from vsperf.spec.document import ALTERNATIVES
 from vsperf.spec.loader import Request
 from vsperf.spec.topology import Topology
 from vsperf.stats.answers import reasons
@@ -100,6 +101,11 @@ def command(
     return ExitCode.OK
 
 
+def _is_part(text: str | None, label: str, point: Mapping[str, str]) -> bool:
+    """Whether a word tells a case from its sisters, such as 64B or ovs-dpdk."""
+    return text in label.split("-") or text in point.values()
+
+
 def _print_seconds(results: Path, subject: str, wanted: str | None) -> None:
     """Print the seconds of a case; without its name that of the only one."""
     stored = read_run(resolve(results, subject))
@@ -127,7 +133,7 @@ def _show_testcase(request: Request, wanted: str | None, as_json: bool) -> None:
     plugins = Plugins.load()
     loaded = load(request, plugins)
     fitting = [case for case in loaded.cases if wanted in (None, case.key, case.id, case.label)]
-    fitting = fitting or [c for c in loaded.cases if wanted in c.label.split("-")]
+    fitting = fitting or [c for c in loaded.cases if _is_part(wanted, c.label, c.point)]
     if not fitting:
         labels = ", ".join(case.label for case in loaded.cases)
         raise UsageError(f"there is no case {wanted!r}", fix=f"choose one of: {labels}")
@@ -239,6 +245,10 @@ def print_run(stored: StoredRun) -> None:
     if header.labels:
         out.print(f"labels: {labels_text(header.labels)}", soft_wrap=True)
     print_summary(out, rows_of(stored), header.simulated)
+    for section in ALTERNATIVES:
+        if len({case.planned.point.get(section) for case in stored.cases}) > 1:
+            line = f"to compare: vsperf compare {stored.run} --by {section}"
+            out.print(line, style="dim", soft_wrap=True)
     if stored.state is RunState.INTERRUPTED:
         left = len(stored.unfinished())
         out.print(
@@ -255,7 +265,7 @@ def print_run(stored: StoredRun) -> None:
 
 def _pick(stored: StoredRun, text: str) -> StoredCase:
     exact = [c for c in stored.cases if text in (c.planned.key, c.planned.id, c.planned.label)]
-    fitting = exact or [c for c in stored.cases if text in c.planned.label.split("-")]
+    fitting = exact or [c for c in stored.cases if _is_part(text, c.planned.label, c.planned.point)]
     fitting = fitting or [c for c in stored.cases if text in c.planned.key]
     if len(fitting) == 1:
         return fitting[0]

@@ -29,11 +29,11 @@ KVM_API = 12
 
 
 def _tap(here: Surroundings) -> Answer:
-    """Look for what OVS makes the inner port of each bridge with, also in user space."""
+    """Look for what OVS makes the inner port of each bridge with, and the kernel's bridge all."""
     device = here.roots.dev / "net" / "tun"
     if device.exists():
         return ok(f"{device} is there")
-    return failure(f"no {device}: OVS cannot make a bridge", "modprobe tun")
+    return failure(f"no {device}: neither OVS nor the kernel makes a bridge", "modprobe tun")
 
 
 def _iommu(here: Surroundings) -> Answer:
@@ -108,7 +108,7 @@ def _vhost(here: Surroundings) -> Answer:
 
 
 CHECKS = (
-    Check("tap devices", Group.DEVICES, _tap, frozenset({"ovs-dpdk"})),
+    Check("tap devices", Group.DEVICES, _tap, frozenset({"ovs", "ovs-dpdk", "linux-bridge"})),
     Check("iommu", Group.DEVICES, _iommu, PCI),
     Check("vfio", Group.DEVICES, _vfio, PCI),
     Check("nics", Group.DEVICES, _nics, PCI),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-SWITCHES = frozenset({"ovs-dpdk", "vpp"})
+SWITCHES = frozenset({"ovs", "ovs-dpdk", "vpp", "testpmd", "linux-bridge"})
 GENERATORS = frozenset({"tgen", "testpmd"})
 GUESTS = frozenset({"qemu"})
 PCI = frozenset({"pci"})

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vsperf.errors import UsageError
+from vsperf.host.netns import path_of
 from vsperf.record.plan import Endpoint
 
-KINDS = ("vhost-user", "vhost-user-client", "vhost-user-backend", "vdev", "pci")
+KINDS = ("vhost-user", "vhost-user-client", "vhost-user-backend", "tap", "vdev", "pci")
 """Kinds of endpoints that tgen speaks to."""
 ORDINARY_MEMORY_MB = 512
 """Taken where there are no hugepages; pages that are not touched cost nothing."""
@@ -34,6 +35,8 @@ class Port:
     """The argument of --vdev that makes it, or of --allow that admits it."""
     pci: bool = False
     """Whether it is a device on the PCI bus."""
+    network: str = ""
+    """The network namespace that its device is in; that of the host where there is no name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,10 @@ def port_of(endpoint: Endpoint, number: int, options: Options) -> Port:
         case "vhost-user-backend":
             name = f"net_vhost{number}"  # the switch's part: a machine listens, tgen calls
             return Port(name, f"{name},iface={endpoint.address},queues={options.queues},client=1")
+        case "tap":
+            network, _, device = endpoint.address.rpartition("/")
+            name = f"net_tap{number}"
+            return Port(name, f"{name},iface={device}", network=network)
     raise UsageError(
         f"tgen cannot send to {endpoint.link}, which is a {endpoint.kind} port",
         why="it speaks " + ", ".join(KINDS),
@@ -102,8 +109,12 @@ def command_line(
         else ("--no-huge", "--no-shconf", "-m", str(_ordinary_mb(options)))
     )
     named = tuple(ports)
+    networks = {port.network for port in named} - {""}
+    if len(networks) > 1:
+        raise UsageError(f"tgen cannot be in the networks {', '.join(sorted(networks))} at once")
     bus = () if any(port.pci for port in named) else ("--no-pci",)
     return (
+        *(word for name in networks for word in ("nsenter", f"--net={path_of(name)}", "--")),
         binary,
         *bus,
         *memory,

@@ -1,8 +1,4 @@
-"""What a case makes of each machine, and testpmd's command line. Pure.
-
-Memory without names in a file system leaves nothing behind. One segment per file, since vhost-user
-takes few of them; without that the link never comes up.
-"""
+"""What a case makes of each machine, and testpmd's command line. Pure."""
 
 from __future__ import annotations
 
@@ -17,25 +13,9 @@ from vsperf.record.placeholder import Placeholder
 from vsperf.record.plan import Placement, Wire
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.wiring import nics
+from vsperf.testpmd.command import MEGABYTE, Rings, Testpmd
 from vsperf.vnfs.process.spec import ProcessSpec
 from vsperf.vnfs.settings import by_machine, deal_out, require_ways_told_apart
-
-PROGRAM = "dpdk-testpmd"
-MEGABYTE = 1 << 20
-USUAL_FRAME = 1518
-USUAL_BUFFER = 2176
-"""Data and headroom of a buffer that holds a usual frame, as testpmd makes it."""
-HEADROOM = 128
-LEAST_BUFFERS = 16_384
-CACHED_BUFFERS = 512
-"""Buffers that each thread may hold back."""
-OVERHEAD_BYTES = 256
-"""Of each buffer: what DPDK says of the frame, and the pool's own."""
-SPARE_MB = 64
-"""For all that is no buffer."""
-MEMORY_STEP_MB = 64
-STATISTICS_S = 86_400
-"""How often testpmd prints its counters. It must: otherwise it ends when it has no terminal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,19 +32,24 @@ class Machine:
     """Whether frames go back out of the card by which they came."""
 
     @property
-    def prefix(self) -> str:
-        """What DPDK calls it."""
-        return f"{Placeholder.NAME}-{self.name}"
-
-    @property
-    def telemetry(self) -> str:
-        """Its socket for questions."""
-        return f"{Placeholder.RUN}/dpdk/{self.prefix}/dpdk_telemetry.v2"
-
-    @property
-    def memory_mb(self) -> int:
-        """Memory that it is given."""
-        return self.spec.memory or _memory_mb(self.spec, len(self.wires), self.frame_bytes)
+    def testpmd(self) -> Testpmd:
+        """The program that stands in for it."""
+        spec = self.spec
+        writes = spec.forward in ("mac", "csum")
+        return Testpmd(
+            prefix=f"{Placeholder.NAME}-{self.name}",
+            cpus=self.cpus,
+            devices=tuple(_device(wire, spec) for wire in self.wires),
+            rings=_rings(spec, len(self.wires), self.frame_bytes),
+            forward=spec.forward,
+            loops=self.loops,
+            peers=tuple((wire.nic, wire.peer_mac) for wire in self.wires) if writes else (),
+            burst=spec.burst,
+            memory=spec.memory,
+            hugepages=spec.hugepages,
+            arguments=spec.arguments,
+            options=spec.testpmd_arguments,
+        )
 
 
 def needs_of(case: CaseSpec, spec: ProcessSpec) -> Needs:
@@ -74,7 +59,7 @@ def needs_of(case: CaseSpec, spec: ProcessSpec) -> Needs:
     pins = deal_out(spec.cpus, counts, "forwarding threads")
     cards = Counter(nic.machine for nic in nics(case.topology))
     memory = sum(
-        own.memory or _memory_mb(own, cards[name], case.traffic.longest.bytes)
+        own.memory or _rings(own, cards[name], case.traffic.longest.bytes).memory_mb
         for name, own in settings.items()
         if own.hugepages
     )
@@ -111,30 +96,11 @@ def machines_of(
 
 def command_line(program: str, machine: Machine) -> tuple[str, ...]:
     """Return the whole command line; one that calls the switch waits until that listens."""
-    spec = machine.spec
-    testpmd = (
-        program,
-        "--no-pci",
-        *_memory(machine),
-        f"--file-prefix={machine.prefix}",
-        f"--lcores={_lcores(machine.cpus)}",
-        *(f"--vdev={_device(wire, spec)}" for wire in machine.wires),
-        *spec.arguments,
-        "--",
-        *_options(machine),
-        *spec.testpmd_arguments,
-    )
+    testpmd = machine.testpmd.command_line(program)
     listening = tuple(wire.address for wire in machine.wires if wire.kind == "vhost-user")
     if not listening:
         return testpmd
     return (sys.executable, "-m", "vsperf.vnfs.process.waiting", *listening, "--", *testpmd)
-
-
-def _memory(machine: Machine) -> tuple[str, ...]:
-    amount = ("-m", str(machine.memory_mb))
-    if machine.spec.hugepages:
-        return ("--in-memory", "--single-file-segments", *amount)
-    return ("--no-huge", "--no-shconf", *amount)
 
 
 def _device(wire: Wire, spec: ProcessSpec) -> str:
@@ -160,49 +126,12 @@ def _device(wire: Wire, spec: ProcessSpec) -> str:
     return ",".join(words)
 
 
-def _options(machine: Machine) -> tuple[str, ...]:
-    spec = machine.spec
-    peers = tuple(f"--eth-peer={wire.nic},{wire.peer_mac}" for wire in machine.wires)
-    longer = machine.frame_bytes > USUAL_FRAME
-    frames = (
-        f"--max-pkt-len={machine.frame_bytes}",
-        f"--mbuf-size={_buffer_bytes(machine.frame_bytes)}",
+def _rings(spec: ProcessSpec, cards: int, frame_bytes: int) -> Rings:
+    return Rings(
+        ports=cards,
+        threads=spec.vcpu_count,
+        queues=spec.queues,
+        rx_descriptors=spec.rx_descriptors,
+        tx_descriptors=spec.tx_descriptors,
+        frame_bytes=frame_bytes,
     )
-    return (
-        "--auto-start",
-        f"--forward-mode={spec.forward}",
-        f"--port-topology={'loop' if machine.loops else 'paired'}",
-        f"--nb-cores={len(machine.cpus)}",
-        f"--rxq={spec.queues}",
-        f"--txq={spec.queues}",
-        f"--rxd={spec.rx_descriptors}",
-        f"--txd={spec.tx_descriptors}",
-        f"--burst={spec.burst}",
-        f"--total-num-mbufs={_buffers(spec, len(machine.wires))}",
-        *(frames if longer else ()),
-        *(peers if spec.forward in ("mac", "csum") else ()),
-        "--no-flush-rx",  # frames that come early are not thrown away
-        "--no-mlockall",
-        f"--stats-period={STATISTICS_S}",
-    )
-
-
-def _lcores(cpus: tuple[int, ...]) -> str:
-    """Return which thread runs where: lcore 0 is the main thread, the others forward."""
-    workers = (f"{number}@{cpu}" for number, cpu in enumerate(cpus, start=1))
-    return ",".join((f"0@{cpus[0]}", *workers))
-
-
-def _buffers(spec: ProcessSpec, cards: int) -> int:
-    rings = cards * spec.queues * (spec.rx_descriptors + spec.tx_descriptors)
-    return max(LEAST_BUFFERS, 2 * rings + spec.vcpu_count * CACHED_BUFFERS)
-
-
-def _buffer_bytes(frame_bytes: int) -> int:
-    return max(USUAL_BUFFER, -(-(frame_bytes + HEADROOM) // 64) * 64)
-
-
-def _memory_mb(spec: ProcessSpec, cards: int, frame_bytes: int) -> int:
-    taken = _buffers(spec, cards) * (_buffer_bytes(frame_bytes) + OVERHEAD_BYTES)
-    whole = -(-taken // MEGABYTE) + SPARE_MB
-    return -(-whole // MEMORY_STEP_MB) * MEMORY_STEP_MB

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import ClassVar
 
-from vsperf.errors import NotReadyError, UsageError
+from vsperf.errors import UsageError
 from vsperf.host.cpus import Needs
 from vsperf.host.workspace import LONGEST_NAME, Workspace, require_short
 from vsperf.record.plan import Placement, Step, Wire
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
+from vsperf.testpmd.command import PROGRAM
+from vsperf.testpmd.running import find_testpmd
 from vsperf.vnfs.group import Group
-from vsperf.vnfs.process.command import PROGRAM, Machine, command_line, machines_of, needs_of
+from vsperf.vnfs.process.command import Machine, command_line, machines_of, needs_of
 from vsperf.vnfs.process.machine import RunningMachine, started
 from vsperf.vnfs.process.spec import ProcessSpec
 
+PURPOSE = "it forwards in place of a machine"
 Start = Callable[[Machine, ExitStack], RunningMachine]
 """Starts a machine, and lets a stack end it."""
 
@@ -50,11 +52,7 @@ class Processes(Group[RunningMachine]):
             running.ask_to_end()
 
     def access(self) -> tuple[str, ...]:
-        found = []
-        for running in self.machines:
-            found.append(f"socat - UNIX-CONNECT:{running.telemetry},type=5")
-            found.append(f"tail -f {running.program.log}")
-        return tuple(found)
+        return tuple(line for running in self.machines for line in running.testpmd.access())
 
 
 class ProcessVnf:
@@ -74,7 +72,7 @@ class ProcessVnf:
         return tuple(_step(machine) for machine in machines)
 
     def require(self, case: CaseSpec) -> None:
-        _program()
+        find_testpmd(PURPOSE)
         machines = case.topology.machines
         require_short(f"dpdk/{LONGEST_NAME}-{machine}/dpdk_telemetry.v2" for machine in machines)
 
@@ -89,7 +87,7 @@ class ProcessVnf:
         placement: Placement,
         workspace: Workspace,
     ) -> Iterator[Processes]:
-        program = _program()
+        program = find_testpmd(PURPOSE)
 
         def start(machine: Machine, stack: ExitStack) -> RunningMachine:
             return stack.enter_context(started(machine, program, workspace))
@@ -111,17 +109,6 @@ def _step(machine: Machine) -> Step:
         f"CPU {cpus}",
         argv=command_line(PROGRAM, machine),
     )
-
-
-def _program() -> str:
-    program = shutil.which(PROGRAM)
-    if program is None:
-        raise NotReadyError(
-            f"the program {PROGRAM} is not installed",
-            why="it forwards in place of a machine",
-            fix="install the package dpdk",
-        )
-    return program
 
 
 def _spec_of(case: CaseSpec) -> ProcessSpec:

@@ -1,0 +1,26 @@
+"""No switch at all keeps the promises of all switch drivers, too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from vswitch_contract import ForwardingContract, real_case
+
+from vsperf.spec.case import CaseSpec
+from vsperf.vswitches.base import VSwitch
+from vsperf.vswitches.none import NoSwitch
+
+
+@pytest.mark.machine
+class TestNoSwitch(ForwardingContract):
+    restarts = changes_rules = False
+
+    @pytest.fixture
+    def driver(self, require: Callable[[str], None]) -> VSwitch:
+        require("tgen")
+        return NoSwitch()
+
+    @pytest.fixture
+    def case(self) -> CaseSpec:
+        return real_case(NoSwitch.Spec.model_validate({"kind": "none"}))

@@ -1,0 +1,40 @@
+"""testpmd as a switch keeps the promises of all switch drivers, with both kinds of port."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from vswitch_contract import ForwardingContract, real_case
+
+from vsperf.spec.case import CaseSpec
+from vsperf.vswitches.base import VSwitch
+from vsperf.vswitches.testpmd.driver import TestpmdSwitch
+
+
+@pytest.mark.machine
+class TestTestpmd(ForwardingContract):
+    changes_rules = False
+
+    @pytest.fixture
+    def driver(self, require: Callable[[str], None]) -> VSwitch:
+        require("dpdk-testpmd")
+        require("tgen")
+        return TestpmdSwitch()
+
+    @pytest.fixture
+    def case(self) -> CaseSpec:
+        return case_of("vhost-user-client")
+
+
+class TestTestpmdThatListens(TestTestpmd):
+    restarts = False
+
+    @pytest.fixture
+    def case(self) -> CaseSpec:
+        return case_of("vhost-user")
+
+
+def case_of(ports: str) -> CaseSpec:
+    settings = {"kind": "testpmd", "ports": ports, "hugepages": False}
+    return real_case(TestpmdSwitch.Spec.model_validate(settings))

@@ -1,0 +1,59 @@
+"""VPP keeps the promises of all switch drivers, with each kind of port and way of forwarding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
+
+import pytest
+from places import hugepages
+from vpp_cases import vpp_install
+from vswitch_contract import ForwardingContract, real_case
+
+from vsperf.spec.case import CaseSpec
+from vsperf.vswitches.base import VSwitch
+from vsperf.vswitches.vpp.driver import Vpp
+
+
+def case_with(settings: dict[str, Any]) -> CaseSpec:
+    return real_case(Vpp.Spec.model_validate({"kind": "vpp", "install": vpp_install(), **settings}))
+
+
+class VppContract(ForwardingContract):
+    @pytest.fixture
+    def driver(self, require: Callable[[str], None]) -> Iterator[VSwitch]:
+        for part in ("vpp", "tgen", "hugepages"):
+            require(part)
+        with hugepages():
+            yield Vpp()
+
+
+@pytest.mark.machine
+class TestVpp(VppContract):
+    """A cross-connect, which has no rules."""
+
+    changes_rules: ClassVar[bool] = False
+
+    @pytest.fixture(params=["vhost-user-client", "memif"])
+    def case(self, request: pytest.FixtureRequest) -> CaseSpec:
+        return case_with({"ports": request.param})
+
+
+@pytest.mark.machine
+class TestVppThatListens(VppContract):
+    """Its neighbours do not call again when it has been away."""
+
+    changes_rules: ClassVar[bool] = False
+
+    @pytest.fixture
+    def case(self) -> CaseSpec:
+        return case_with({"ports": "vhost-user"})
+
+
+@pytest.mark.machine
+class TestVppWithTables(VppContract):
+    """A bridge and a router, which have addresses and routes to change."""
+
+    @pytest.fixture(params=["bridge", "ip4"])
+    def case(self, request: pytest.FixtureRequest) -> CaseSpec:
+        return case_with({"forwarding": request.param})

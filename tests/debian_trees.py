@@ -1,0 +1,55 @@
+"""Trees of Debian's releases with OVS in them, made by debootstrap from this machine's mirror.
+
+They are kept in build/trees, so that a CI can cache them: each is as good as the day it was made.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+RELEASES = ("bookworm", "trixie")
+TREES = Path(__file__).parent.parent / "build" / "trees"
+PACKAGE = "openvswitch-switch-dpdk"
+TARGETS = ("apt-get", "indextargets", "--format", "$(REPO_URI)", "Origin: Debian")
+
+
+def mirror() -> str | None:
+    """Return where this machine gets Debian's packages from; None where it does not."""
+    if shutil.which(TARGETS[0]) is None:
+        return None
+    asked = [*TARGETS, "Created-By: Packages"]
+    said = subprocess.run(asked, text=True, capture_output=True, check=False).stdout
+    return next(iter(said.split()), None)
+
+
+def why_not() -> str | None:
+    """Return why there are no trees, and cannot be made."""
+    if os.geteuid() != 0:
+        return "only root can make or enter a tree"
+    if all((TREES / release).is_dir() for release in RELEASES):
+        return None
+    if shutil.which("debootstrap") is None:
+        return "the program debootstrap is not installed, and makes them"
+    return None if mirror() else "this machine gets no packages of Debian"
+
+
+def debian_tree(release: str) -> Path:
+    """Return the tree of a release, made if there is none; whole, or not there."""
+    tree, half = TREES / release, TREES / f"{release}.half"
+    if tree.is_dir():
+        return tree
+    TREES.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(half, ignore_errors=True)
+    argv = ["debootstrap", "--variant=minbase", f"--include={PACKAGE}", release, str(half)]
+    done = subprocess.run(
+        [*argv, *filter(None, [mirror()])], text=True, capture_output=True, check=False
+    )
+    last = "\n".join((done.stdout + done.stderr).splitlines()[-10:])
+    assert done.returncode == 0, f"debootstrap could not make {release}:\n{last}"
+    for package in (half / "var" / "cache" / "apt" / "archives").glob("*.deb"):
+        package.unlink()
+    half.rename(tree)
+    return tree

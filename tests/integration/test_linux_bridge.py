@@ -1,0 +1,201 @@
+"""The kernel's bridge, for real: it forwards, counts, learns, and leaves the host as it was."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from real_runs import Place, fixture_calibrations, fixture_place
+from switch_cases import deployed, real_case, started
+
+from vsperf.errors import ComponentError
+from vsperf.host.dead import dead_deployments
+from vsperf.host.netns import FOLDER, apart, within
+from vsperf.host.networks import private_network
+from vsperf.host.workspace import workspace
+from vsperf.record.run import Outcome
+from vsperf.record.trial import Purpose
+from vsperf.trafficgens.base import TrialRequest
+from vsperf.vswitches.linux_bridge.netlink import connected
+
+pytestmark = pytest.mark.machine
+__all__ = ["fixture_calibrations", "fixture_place"]
+
+HALF_A_SECOND = 500_000_000
+SLOWLY = TrialRequest(2000, HALF_A_SECOND)
+FASTER_THAN_ANY = TrialRequest(2_000_000, HALF_A_SECOND)
+KILLED = """
+import os, pathlib, signal, sys
+from vsperf.host.networks import private_network
+from vsperf.host.workspace import workspace
+with workspace("a run", pathlib.Path(sys.argv[1])) as place, private_network(place) as name:
+    print(name, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.fixture(autouse=True)
+def _needs(require: Callable[[str], None]) -> None:
+    for part in ("bridges", "tgen"):
+        require(part)
+
+
+@pytest.mark.parametrize("flows", ["learn", "l2"])
+def test_frames_go_through_both_ways_and_are_counted(flows: str) -> None:
+    with deployed(real_case("linux-bridge", {"flows": flows})) as (running, _):
+        running.generator.run(SLOWLY)  # by now each address is known
+        before = running.switch.counters()
+        counts = running.generator.run(SLOWLY)
+        after = running.switch.counters()
+        assert running.switch.failure() is None
+    assert before is not None and after is not None
+    assert [way.good_frames for way in counts.directions] == [1000, 1000]
+    growth = after.since(before)
+    assert [(port.link, port.received_frames, port.sent_frames) for port in growth.ports] == [
+        ("phy0", 1000, 1000),
+        ("phy1", 1000, 1000),
+    ]
+
+
+def test_every_frame_is_accounted_for_at_overload() -> None:
+    with deployed(real_case("linux-bridge")) as (running, _):
+        running.generator.run(SLOWLY)
+        before = running.switch.counters()
+        counts = running.generator.run(FASTER_THAN_ANY)
+        after = running.switch.counters()
+    assert before is not None and after is not None
+    sent = sum(way.sent_frames for way in counts.directions)
+    good = sum(way.good_frames for way in counts.directions)
+    assert sent - good == after.since(before).dropped_frames
+
+
+def test_the_longest_frames_get_through() -> None:
+    case = real_case("linux-bridge", traffic={"frame_size": "1518B"})
+    with deployed(case) as (running, _):
+        counts = running.generator.run(SLOWLY)
+    assert [way.good_frames for way in counts.directions] == [1000, 1000]
+
+
+def test_frames_pass_again_after_a_restart() -> None:
+    with deployed(real_case("linux-bridge", {"flows": "l2"})) as (running, _):
+        running.switch.restart(kill=True)
+        running.switch.await_ports(("phy0", "phy1"), 10)
+        counts = running.generator.run(SLOWLY)
+        assert running.switch.failure() is None
+    assert [way.good_frames for way in counts.directions] == [1000, 1000]
+
+
+def test_it_forgets_what_it_has_learned_and_knows_addresses_that_no_frame_has() -> None:
+    with deployed(real_case("linux-bridge")) as (running, place):
+        running.generator.run(SLOWLY)
+        assert "02:00:00:00:00:01" in known(place.name)
+        running.switch.forget_flows()
+        assert "02:00:00:00:00:01" not in known(place.name)
+        running.switch.change_rules(10_000)
+        assert known(place.name).count("06:00:00") == 10_000
+        counts = running.generator.run(SLOWLY)
+        running.switch.change_rules(-10_000)
+        assert "06:00:00" not in known(place.name)
+    assert [way.good_frames for way in counts.directions] == [1000, 1000]
+
+
+def known(network: str) -> str:
+    argv = ["bridge", "-netns", network, "fdb", "show"]
+    return subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+
+
+def test_a_bridge_that_somebody_removes_is_named() -> None:
+    with started(real_case("linux-bridge")) as (running, place):
+        with connected(place.name) as netlink:
+            netlink.remove("br0")
+        assert running.failure() == "the bridge br0 is gone"
+
+
+def test_a_tap_that_nobody_holds_is_named_when_its_time_is_over() -> None:
+    with (
+        started(real_case("linux-bridge")) as (running, _),
+        pytest.raises(ComponentError, match="port phy1 of the bridge did not come up"),
+    ):
+        running.await_ports(("phy1",), 0.3)
+
+
+def test_facts_and_access_name_its_network() -> None:
+    with started(real_case("linux-bridge")) as (running, place):
+        assert running.facts()["network"] == place.name
+        assert running.facts()["bridges"] == {"br0": ["phy0", "phy1"]}
+        for command in running.access():
+            assert subprocess.run(command.split(), capture_output=True, check=True).stdout
+
+
+def test_the_network_of_a_killed_run_is_removed_by_cleaning(tmp_path: Path) -> None:
+    root = tmp_path / "run"
+    argv = [sys.executable, "-c", KILLED, str(root)]
+    killed = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    name = killed.stdout.strip()
+    assert (FOLDER / name).exists()
+    (dead,) = dead_deployments((root,))
+    assert any(f"remove the network namespace {name}" in step for step in dead.steps())
+    assert dead.take_down() == ()
+    assert not (FOLDER / name).exists()
+
+
+def devices() -> list[str]:
+    with connected() as netlink:
+        return sorted(netlink.devices())
+
+
+def test_a_network_apart_has_none_of_the_hosts_devices_and_ends(tmp_path: Path) -> None:
+    outside = devices()
+    with workspace("a test of networks", tmp_path / "run") as place:
+        with private_network(place) as name:
+            assert within(name, devices) == ["lo"]
+            assert devices() == outside
+        assert not (FOLDER / name).exists()
+    assert apart(devices) == ["lo"]
+
+
+def test_a_run_measures_it_and_accounts_for_every_trial(place: Place) -> None:
+    ended = place(
+        "run",
+        "phy2phy_tput",
+        "--set=vswitch.kind=linux-bridge",
+        "--set=traffic.frame_size=64",
+        "--set=trial.warm_up=0s",
+        "--set=trial.drain=50ms",
+        "--set=trial.offered_tolerance=50%",
+        "--set=search={kind: fixed, loads: [2kfps, 20kfps], duration: 500ms, loss_ratio: 100%}",
+        "--set=latency=null",
+    )
+    assert ended.code == 0, ended.err
+    (case,) = place.records().cases
+    assert case.record is not None and case.record.outcome is Outcome.PASS
+    trials = [one for one in case.trials if one.valid and one.purpose is Purpose.SEARCH]
+    assert [trial.load_fps for trial in trials] == [2_000, 20_000]
+    assert all(trial.unexplained_frames == 0 for trial in trials)
+
+
+def test_frames_pass_a_guest_on_taps(place: Place, require: Callable[[str], None]) -> None:
+    require("guests")
+    ended = place(
+        "run",
+        "pvp_tput",
+        "--set=vswitch.kind=linux-bridge",
+        "--set=vnf.accelerator=tcg",
+        "--set=traffic.frame_size=64",
+        "--set=trial.warm_up=0s",
+        "--set=trial.drain=200ms",
+        "--set=trial.offered_tolerance=50%",
+        "--set=search={kind: fixed, loads: [2kfps], duration: 500ms, loss_ratio: 100%}",
+        "--set=latency=null",
+    )
+    assert ended.code == 0, ended.err
+    (case,) = place.records().cases
+    assert case.record is not None and case.record.outcome is Outcome.PASS
+    (trial,) = [one for one in case.trials if one.valid and one.purpose is Purpose.SEARCH]
+    assert all(way.good_frames > 0 for way in trial.directions)
+    assert all(nic.received_frames > 0 for machine in trial.machines for nic in machine.nics)

@@ -1,0 +1,161 @@
+"""The real OVS without DPDK: frames go through taps and cables, and accounts close."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from ovs_cases import PLACEMENT, deployed, plain_case
+from ovs_traffic import generator, send
+from real_runs import FIXED, Place, fixture_calibrations, fixture_place
+
+from vsperf.errors import NotReadyError
+from vsperf.trafficgens.tgen.byhand import Sending
+from vsperf.vswitches.ovs.plain.driver import Ovs
+
+pytestmark = pytest.mark.machine
+__all__ = ["fixture_calibrations", "fixture_place"]
+
+SLOWLY = Sending(rate_fps="5000", frames=5000)
+SECOND = 1_000_000_000
+
+
+@pytest.fixture(autouse=True)
+def _needs_ovs(require: Callable[[str], None]) -> Iterator[None]:
+    for part in ("ovs", "tgen"):
+        require(part)
+    yield
+    devices = {path.name for path in Path("/sys/class/net").iterdir()}
+    assert not {name for name in devices if name.startswith("vsp") or name == "ovs-netdev"}
+
+
+def test_frames_go_through_both_ways() -> None:
+    case = plain_case()
+    endpoints = Ovs().plan(case, PLACEMENT).endpoints
+    with deployed(case) as (running, place), generator(endpoints, running, place) as tgen:
+        before = running.counters()
+        assert send(tgen, SLOWLY) == (10_000, 10_000)
+        growth = running.counters().since(before)
+        assert running.failure() is None
+    assert [(port.name, port.link) for port in growth.ports] == [("phy0", "phy0"), ("phy1", "phy1")]
+    assert [port.received_frames for port in growth.ports] == [5000, 5000]
+    assert [port.sent_frames for port in growth.ports] == [5000, 5000]
+    assert growth.dropped_frames == 0
+
+
+def test_every_frame_is_accounted_for_at_overload() -> None:
+    case = plain_case()
+    endpoints = Ovs().plan(case, PLACEMENT).endpoints
+    with deployed(case) as (running, place), generator(endpoints, running, place) as tgen:
+        before = running.counters()
+        sent, received = send(tgen, Sending(duration_ns=SECOND))
+        growth = running.counters().since(before)
+    refused = sum(port.drops["rx dropped"] for port in growth.ports)
+    assert sum(port.received_frames for port in growth.ports) + refused == sent
+    assert growth.dropped_frames == sent - received
+
+
+@pytest.mark.parametrize("kind", ["network", "l3", "learn"])
+def test_rules_are_those_of_every_ovs(kind: str) -> None:
+    case = plain_case({"flows": kind}, traffic={"flows": 100})
+    endpoints = Ovs().plan(case, PLACEMENT).endpoints
+    with deployed(case) as (running, place), generator(endpoints, running, place) as tgen:
+        assert send(tgen, SLOWLY, flows=100) == (10_000, 10_000)
+
+
+def test_it_runs_where_it_was_placed() -> None:
+    with deployed(plain_case()) as (running, _):
+        daemon = running.daemons["ovs-vswitchd"].pid
+        assert os.sched_getaffinity(daemon) == {1}
+        facts = running.facts()
+    assert "openvswitch-switch/" in facts["daemon"]
+    assert facts["dpdk_version"] in (None, "none")
+
+
+@pytest.mark.parametrize("kill", [False, True])
+def test_it_forwards_again_after_a_restart(kill: bool) -> None:
+    case = plain_case()
+    endpoints = Ovs().plan(case, PLACEMENT).endpoints
+    with deployed(case) as (running, place), generator(endpoints, running, place) as tgen:
+        assert send(tgen, SLOWLY) == (10_000, 10_000)
+        running.restart(kill=kill)
+        assert send(tgen, SLOWLY) == (10_000, 10_000)
+
+
+def test_a_daemon_that_was_killed_is_named_and_leaves_no_device() -> None:
+    with deployed(plain_case()) as (running, _):
+        os.kill(running.daemons["ovs-vswitchd"].pid, signal.SIGKILL)
+        running.daemons["ovs-vswitchd"].wait(5)
+        assert (running.failure() or "").startswith("ovs-vswitchd was killed by SIGKILL")
+
+
+@pytest.fixture(name="cables")
+def fixture_cables() -> Iterator[None]:
+    """Two cables of the kernel, vscable0s to vscable0g and vscable1s to vscable1g."""
+    ends = [f"vscable{number}{end}" for number in (0, 1) for end in "sg"]
+    for switch, generator_end in zip(ends[::2], ends[1::2], strict=True):
+        ip("link", "add", switch, "type", "veth", "peer", "name", generator_end)
+    try:
+        for end in ends:
+            quiet = Path(f"/proc/sys/net/ipv6/conf/{end}/disable_ipv6")
+            if quiet.exists():
+                quiet.write_text("1")  # the kernel sends nothing of its own
+            ip("link", "set", end, "up")
+        yield
+    finally:
+        for switch in ends[::2]:
+            ip("link", "delete", switch)
+
+
+def ip(*words: str) -> None:
+    subprocess.run(["ip", *words], check=True)
+
+
+@pytest.mark.parametrize("prefix", ["", "afxdp:"])
+@pytest.mark.usefixtures("cables")
+def test_devices_of_the_kernel_can_be_ports(prefix: str) -> None:
+    links = {
+        f"phy{number}": {
+            "switch": f"{prefix}vscable{number}s",
+            "generator": f"net_af_packet{number},iface=vscable{number}g",
+        }
+        for number in (0, 1)
+    }
+    case = plain_case(links=links)
+    endpoints = Ovs().plan(case, PLACEMENT).endpoints
+    with deployed(case) as (running, place), generator(endpoints, running, place) as tgen:
+        before = running.counters()
+        sent, received = send(tgen, Sending(rate_fps="1000", frames=1000))
+        growth = running.counters().since(before)
+    assert sent == 2000
+    assert received > 0, "how many arrive is the kernel's affair"
+    assert [port.link for port in growth.ports] == ["phy0", "phy1"]
+    assert all(0 < port.received_frames <= 1000 for port in growth.ports)
+
+
+def test_the_kernels_datapath_is_refused_where_the_kernel_has_none() -> None:
+    if Path("/sys/module/openvswitch").exists():
+        pytest.skip("this kernel has one")
+    with pytest.raises(NotReadyError, match="datapath of Open vSwitch"):
+        Ovs().require(plain_case({"datapath": "kernel"}))
+
+
+def test_a_run_on_taps_ends_with_accounts_that_close(place: Place) -> None:
+    ended = place(*FIXED, "--set=vswitch.kind=ovs", "--set=search.loads=[5kfps,10kfps]")
+    assert ended.code == 0, ended.err
+    (case,) = place.records().cases
+    assert case.record is not None
+    assert "unexplained-loss" not in case.record.flags
+
+
+def test_a_run_that_was_killed_leaves_taps_that_clean_removes(place: Place) -> None:
+    run = place.start(*FIXED, "--set=vswitch.kind=ovs", "--set=search.loads=[5kfps]")
+    run.wait_for("TrialStarted", purpose="search")
+    run.process.kill()
+    run.end()
+    cleaned = place("clean")
+    assert (cleaned.code, place.traces()) == (0, [])

@@ -1,0 +1,161 @@
+"""testpmd in the place of a switch, for real: it forwards, counts, restarts, and ends well."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+
+import pytest
+from switch_cases import PVP, deployed, real_case, started
+
+from vsperf.engine.checks import check_headers
+from vsperf.errors import ComponentError
+from vsperf.record.switch import SwitchCounters
+from vsperf.record.trial import Purpose, Trial, TrialCounts
+from vsperf.trafficgens.base import TrialRequest
+
+pytestmark = pytest.mark.machine
+
+ORDINARY = {"hugepages": False}
+HALF_A_SECOND = 500_000_000
+SLOWLY = TrialRequest(2000, HALF_A_SECOND, headers=True)
+FASTER_THAN_ANY = TrialRequest(30_000_000, HALF_A_SECOND)
+
+
+@pytest.fixture(autouse=True)
+def _needs(require: Callable[[str], None]) -> None:
+    for part in ("tgen", "dpdk-testpmd"):
+        require(part)
+
+
+def as_trial(counts: TrialCounts, switch: SwitchCounters | None = None) -> Trial:
+    return Trial(
+        **dict(counts), index=1, purpose=Purpose.PATH_CHECK, load_fps=2000, switch=switch,
+        duration_ns=HALF_A_SECOND, started_at="2026-01-01T00:00:00.000+00:00",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("ports", ["vhost-user-client", "vhost-user"])
+def test_frames_go_through_both_ways_and_are_counted(ports: str) -> None:
+    with deployed(real_case("testpmd", {"ports": ports, **ORDINARY})) as (running, _):
+        before = running.switch.counters()
+        assert before is not None
+        counts = running.generator.run(SLOWLY)
+        after = running.switch.counters()
+        assert after is not None
+        assert running.switch.failure() is None
+    assert [way.good_frames for way in counts.directions] == [1000, 1000]
+    growth = after.since(before)
+    assert [(port.link, port.received_frames, port.sent_frames) for port in growth.ports] == [
+        ("phy0", 1000, 1000),
+        ("phy1", 1000, 1000),
+    ]
+    assert growth.pmds == (), "how busy it is, testpmd does not say; so it is not there, and not 0"
+
+
+def test_every_frame_is_accounted_for_at_overload() -> None:
+    with deployed(real_case("testpmd", ORDINARY)) as (running, _):
+        before = running.switch.counters()
+        counts = running.generator.run(FASTER_THAN_ANY)
+        after = running.switch.counters()
+    assert before is not None and after is not None
+    trial = as_trial(counts, after.since(before))
+    assert trial.unexplained_frames == 0
+    assert trial.sent_frames > 100_000
+
+
+def test_frames_pass_a_machine_and_every_port_counts_them() -> None:
+    with deployed(real_case("testpmd", ORDINARY, topology=PVP)) as (running, _):
+        before = running.switch.counters()
+        counts = running.generator.run(SLOWLY)
+        after = running.switch.counters()
+    assert before is not None and after is not None
+    assert [way.good_frames for way in counts.directions] == [1000, 1000]
+    growth = {port.name: port for port in after.since(before).ports}
+    assert set(growth) == {"phy0", "phy1", "vm1_0", "vm1_1"}
+    assert growth["vm1_0"].machine == "vm1"
+    assert all((one.received_frames, one.sent_frames) == (1000, 1000) for one in growth.values())
+
+
+def test_what_a_machine_has_no_room_for_is_counted_at_its_port() -> None:
+    case = real_case("testpmd", ORDINARY, topology=PVP)
+    generator = case.generator.model_copy(update={"in_flight": 0})
+    with deployed(case.model_copy(update={"generator": generator})) as (running, _):
+        machines = running.machines
+        assert machines is not None
+        before, inside = running.switch.counters(), machines.counters()
+        counts = running.generator.run(FASTER_THAN_ANY)
+        after, later = running.switch.counters(), machines.counters()
+    assert before is not None and after is not None
+    growth = after.since(before)
+    grown = tuple(now.since(then) for now, then in zip(later, inside, strict=True))
+    trial = as_trial(counts, growth).model_copy(update={"machines": grown})
+    assert trial.unexplained_frames == 0
+    assert growth.dropped_frames + sum(one.lost_frames or 0 for one in grown) > 0
+
+
+@pytest.mark.parametrize("mode", ["mac", "macswap", "5tswap"])
+def test_what_it_writes_into_frames_is_what_arrives(mode: str) -> None:
+    case = real_case("testpmd", {"forward": mode, **ORDINARY})
+    with deployed(case) as (running, _):
+        counts = running.generator.run(SLOWLY)
+    assert [way.good_frames for way in counts.directions] == [1000, 1000]
+    assert all(way.first_headers for way in counts.directions)
+    assert check_headers(case, as_trial(counts)) == ()
+
+
+@pytest.mark.parametrize("kill", [False, True])
+def test_frames_pass_again_after_a_restart(kill: bool) -> None:
+    with deployed(real_case("testpmd", ORDINARY)) as (running, _):
+        running.generator.run(SLOWLY)
+        running.switch.restart(kill=kill)
+        running.switch.await_ports(("phy0", "phy1"), 10)
+        counts = running.generator.run(SLOWLY)
+        assert running.switch.failure() is None
+    assert [way.good_frames for way in counts.directions] == [1000, 1000]
+
+
+def test_facts_say_what_it_is() -> None:
+    with deployed(real_case("testpmd", ORDINARY)) as (running, place):
+        facts = running.switch.facts()
+        assert all(str(place.folder) in command for command in running.switch.access())
+    assert facts["dpdk_version"].startswith("DPDK ")
+    assert [(port["place"], port["name"]) for port in facts["ports"]] == [
+        ("phy0", "net_vhost0"),
+        ("phy1", "net_vhost1"),
+    ]
+
+
+def test_one_that_was_killed_is_named() -> None:
+    with started(real_case("testpmd", ORDINARY)) as (running, _):
+        program = running.testpmd.program
+        os.kill(program.pid, signal.SIGKILL)
+        program.wait(5)
+        assert str(running.failure()).startswith("testpmd was killed by SIGKILL")
+        with pytest.raises(ComponentError, match="killed by SIGKILL"):
+            running.counters()
+
+
+def test_one_that_hangs_is_not_waited_for() -> None:
+    with started(real_case("testpmd", ORDINARY)) as (running, _):
+        os.kill(running.testpmd.program.pid, signal.SIGSTOP)
+        assert "is stopped" in str(running.failure())
+
+
+def test_a_port_that_nobody_is_at_is_named_when_its_time_is_over() -> None:
+    with (
+        started(real_case("testpmd", ORDINARY)) as (running, _),
+        pytest.raises(ComponentError, match="the link of phy1 is down"),
+    ):
+        running.await_ports(("phy1",), 0.3)
+
+
+def test_arguments_that_dpdk_does_not_know_are_shown_with_what_it_said() -> None:
+    links = {"phy0": {"switch": "net_nonsense0", "generator": "net_null0"}}
+    with (
+        pytest.raises(ComponentError) as caught,
+        started(real_case("testpmd", ORDINARY, links=links)),
+    ):
+        pass
+    assert "net_nonsense" in str(caught.value.problems[0].why)

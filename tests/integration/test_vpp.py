@@ -1,0 +1,236 @@
+"""The real VPP: it comes up, forwards, counts, says why it failed, and leaves nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ovs_traffic import generator, send
+from places import hugepages
+from vpp_cases import PLACEMENT, deployed, vpp_case
+
+from vsperf.errors import ComponentError, VsperfError
+from vsperf.host.workspace import Workspace
+from vsperf.spec.case import CaseSpec
+from vsperf.trafficgens.tgen.byhand import Sending
+from vsperf.trafficgens.tgen.process import Tgen
+from vsperf.vswitches.vpp.driver import Vpp
+from vsperf.vswitches.vpp.running import RunningVpp
+
+pytestmark = pytest.mark.machine
+
+SLOWLY = Sending(rate_fps="20000", frames=20_000)
+SECOND = 1_000_000_000
+LINKS = ("phy0", "phy1")
+PATIENCE_S = 20.0
+KINDS = ("vhost-user-client", "vhost-user", "memif")
+
+
+@pytest.fixture(autouse=True)
+def _needs_vpp(require: Callable[[str], None]) -> Iterator[None]:
+    for part in ("vpp", "hugepages", "tgen"):
+        require(part)
+    with hugepages():
+        yield
+
+
+@contextmanager
+def forwarding(case: CaseSpec, **options: Any) -> Iterator[tuple[RunningVpp, Workspace, Tgen]]:
+    """Bring VPP up, with tgen at its ports."""
+    endpoints = Vpp().plan(case, PLACEMENT).endpoints
+    with (
+        deployed(case) as (running, place),
+        generator(endpoints, running, place, ready=False, **options) as tgen,
+    ):
+        running.await_ports(LINKS, PATIENCE_S)
+        yield running, place, tgen
+
+
+@pytest.mark.parametrize("ports", KINDS)
+def test_frames_go_through_both_ways(ports: str) -> None:
+    with forwarding(vpp_case({"ports": ports})) as (running, _, tgen):
+        before = running.counters()
+        assert send(tgen, SLOWLY) == (40_000, 40_000)
+        growth = running.counters().since(before)
+        assert running.failure() is None
+    assert [(port.received_frames, port.sent_frames) for port in growth.ports] == [
+        (20_000, 20_000)
+    ] * 2
+    assert growth.dropped_frames == 0
+
+
+@pytest.mark.parametrize(
+    "switch",
+    [
+        {"forwarding": "bridge"},
+        {"forwarding": "bridge", "learn": False},
+        {"forwarding": "ip4"},
+        {"forwarding": "xconnect", "packed": True, "mergeable": False},
+        {"hugepages": False},
+    ],
+    ids=lambda switch: " ".join(f"{name}={value}" for name, value in switch.items()),
+)
+def test_frames_find_their_way(switch: dict[str, Any]) -> None:
+    with forwarding(vpp_case(switch)) as (running, _, tgen):
+        assert send(tgen, SLOWLY) == (40_000, 40_000)
+        assert running.failure() is None
+
+
+def test_long_frames_get_through() -> None:
+    with forwarding(vpp_case(traffic={"frame_size": "9018B"})) as (_, _, tgen):
+        assert send(tgen, SLOWLY, size=9018) == (40_000, 40_000)
+
+
+@pytest.mark.parametrize("ports", KINDS)
+def test_every_frame_is_accounted_for_at_overload(ports: str) -> None:
+    with forwarding(vpp_case({"ports": ports}), hugepages=True) as (running, _, tgen):
+        before = running.counters()
+        sent, received = send(tgen, Sending(duration_ns=SECOND))
+        growth = running.counters().since(before)
+    assert sum(port.received_frames for port in growth.ports) == sent
+    assert sum(port.sent_frames for port in growth.ports) == received
+    assert growth.dropped_frames == sent - received
+
+
+def test_the_worker_is_busy_with_frames_and_idle_without() -> None:
+    with forwarding(vpp_case()) as (running, _, tgen):
+        before = running.counters()
+        between = running.counters()
+        send(tgen, Sending(rate_fps="500000", frames=500_000))
+        after = running.counters()
+    (idle,), (busy,) = between.since(before).pmds, after.since(between).pmds
+    assert (idle.cpu, idle.frames, idle.busy_cycles) == (1, 0, 0)
+    assert idle.idle_cycles > 0
+    assert busy.frames == 1_000_000
+    assert busy.busy_cycles > 0
+
+
+def test_a_bridge_says_what_it_learned_and_forgets_it_when_told() -> None:
+    with forwarding(vpp_case({"forwarding": "bridge"})) as (running, _, tgen):
+        send(tgen, SLOWLY)
+        addresses = running.counters().addresses
+        assert addresses is not None
+        assert (addresses.known, addresses.learned) == (2, 2)
+        running.forget_flows()
+        addresses = running.counters().addresses
+        assert addresses is not None and addresses.known == 0
+
+
+def test_routes_come_and_go_beside_the_traffic() -> None:
+    with forwarding(vpp_case({"forwarding": "ip4", "routes": 10_000})) as (running, _, tgen):
+        assert send(tgen, SLOWLY) == (40_000, 40_000)
+        running.change_rules(1_000)
+        assert send(tgen, SLOWLY) == (40_000, 40_000)
+        running.change_rules(-1)
+        assert send(tgen, SLOWLY) == (40_000, 40_000)
+
+
+def test_a_cross_connect_has_no_routes_to_change() -> None:
+    with deployed(vpp_case()) as (running, _), pytest.raises(VsperfError, match="no rules"):
+        running.change_rules(10)
+
+
+@pytest.mark.parametrize("kill", [False, True], ids=["asked", "killed"])
+@pytest.mark.parametrize("ports", ["vhost-user-client"])
+def test_it_forwards_again_after_a_restart(ports: str, kill: bool) -> None:
+    with forwarding(vpp_case({"ports": ports})) as (running, _, tgen):
+        first = running.daemon.pid
+        running.restart(kill=kill)
+        running.await_ports(LINKS, PATIENCE_S)
+        assert running.daemon.pid != first
+        assert send(tgen, SLOWLY) == (40_000, 40_000)
+
+
+def test_the_other_end_of_a_port_may_come_anew() -> None:
+    case = vpp_case()
+    endpoints = Vpp().plan(case, PLACEMENT).endpoints
+    with deployed(case) as (running, place):
+        for _ in range(2):
+            with generator(endpoints, running, place, ready=False) as tgen:
+                running.await_ports(LINKS, PATIENCE_S)
+                assert send(tgen, SLOWLY) == (40_000, 40_000)
+
+
+def test_a_vpp_that_was_killed_is_named() -> None:
+    with deployed(vpp_case()) as (running, _):
+        os.kill(running.daemon.pid, signal.SIGKILL)
+        running.daemon.wait(5)
+        failure = running.failure()
+    assert failure is not None and failure.startswith("vpp was killed by SIGKILL")
+
+
+def test_a_vpp_that_hangs_is_not_waited_for() -> None:
+    with deployed(vpp_case()) as (running, _):
+        running.api.patience_s = 0.2
+        os.kill(running.daemon.pid, signal.SIGSTOP)
+        failure = running.failure()
+        os.kill(running.daemon.pid, signal.SIGCONT)
+    assert failure is not None
+    assert failure.startswith("vpp does not answer") or "is stopped" in failure
+
+
+def test_a_port_that_nobody_is_at_is_not_waited_for_without_end() -> None:
+    with (
+        deployed(vpp_case()) as (running, _),
+        pytest.raises(ComponentError, match=r"port phy0, phy1 of the switch did not come up"),
+    ):
+        running.await_ports(LINKS, 0.5)
+
+
+def test_its_sockets_are_private_and_in_its_folder() -> None:
+    with deployed(vpp_case({"ports": "vhost-user"})) as (running, _):
+        sockets = [path for path in running.folder.iterdir() if path.is_socket()]
+        modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in sockets}
+    assert modes == dict.fromkeys(
+        ["api.sock", "cli.sock", "stats.sock", "phy0.sock", "phy1.sock"], 0o600
+    )
+
+
+def test_nothing_of_it_is_outside_after_a_kill() -> None:
+    def shared() -> set[str]:
+        return {path.name for path in Path("/dev/shm").iterdir()}
+
+    before = shared()
+    with deployed(vpp_case()) as (running, _):
+        os.kill(running.daemon.pid, signal.SIGKILL)
+        running.daemon.wait(5)
+    assert shared() == before
+    assert not Path("/run/vpp").exists()
+
+
+def test_a_second_instance_runs_beside_the_first() -> None:
+    case = vpp_case()
+    with deployed(case) as (first, _), deployed(case) as (second, _):
+        assert (first.failure(), second.failure()) == (None, None)
+        assert first.folder != second.folder
+
+
+def test_facts_say_what_it_is_and_what_was_agreed_on() -> None:
+    with forwarding(vpp_case()) as (running, _, _tgen):
+        facts = running.facts()
+    assert facts["build"]["version"]
+    assert len(facts["daemon_sha256"]) == 64
+    assert facts["buffers"] == 16_384
+    assert [thread["cpu"] for thread in facts["threads"]] == [0, 1]
+    first = facts["ports"][0]
+    assert (first["name"], first["up"], first["listens"]) == ("phy0", True, False)
+    assert "version_1" in first["features"] and first["memory_regions"] > 0
+    assert {(one["port"], one["worker"], one["mode"]) for one in facts["queues"]} == {
+        ("phy0", 1, "polling"),
+        ("phy1", 1, "polling"),
+    }
+
+
+def test_too_few_hugepages_are_refused_with_the_line_of_the_log() -> None:
+    with (
+        pytest.raises(VsperfError, match="VPP did not start") as caught,
+        deployed(vpp_case({"buffers": 4_194_304})),
+    ):
+        pass
+    assert "hugepages" in str(caught.value.problems[0].fix)

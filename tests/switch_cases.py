@@ -1,0 +1,91 @@
+"""Cases with any switch between two virtual links, for tests that need no YAML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from places import PLACEMENT
+from simulated_cases import simulated_case
+
+from vsperf.deploy.deployment import Deployment, deploy, prepare
+from vsperf.deploy.planner import Drivers, make_plan
+from vsperf.host.cpus import Cpu, CpuTopology
+from vsperf.host.workspace import Workspace, workspace
+from vsperf.plugins import Plugins
+from vsperf.record.plan import Placement
+from vsperf.spec.case import CaseSpec
+from vsperf.trafficgens.tgen.driver import TgenGenerator
+from vsperf.vnfs.process.driver import ProcessVnf
+from vsperf.vswitches.base import VSwitch
+
+PVP = {"name": "pvp", "paths": [["phy0", "vm1", "phy1"]]}
+PVVP = {"name": "pvvp", "paths": [["phy0", "vm1", "vm2", "phy1"]]}
+PVPV = {"name": "pvpv", "paths": [["phy0", "vm1", "phy1"], ["phy0", "vm2", "phy1"]]}
+V2V = {"name": "v2v", "paths": [["vm1", "vm2"]]}
+TWO_CPUS = CpuTopology((Cpu(0), Cpu(1, core=1)))
+
+
+def switch_case(
+    kind: str,
+    switch: Mapping[str, Any] | None = None,
+    links: Mapping[str, Mapping[str, str]] | None = None,
+    **sections: Any,
+) -> CaseSpec:
+    """Return a case with a switch of a kind; `links` says more about links of the testbed."""
+    vswitch = driver_of(kind).Spec.model_validate({"kind": kind, **(switch or {})})
+    names = dict.fromkeys(["phy0", "phy1", *(links or {})])
+    testbed = {
+        "name": "local",
+        "links": {name: {"speed": "10G", **(links or {}).get(name, {})} for name in names},
+    }
+    return simulated_case(**{"vswitch": vswitch, "testbed": testbed, **sections})
+
+
+def real_case(kind: str, switch: Mapping[str, Any] | None = None, **sections: Any) -> CaseSpec:
+    """Return a case for real parts, on a machine that other tests use at the same time.
+
+    Sending may take long, and no more is on its way than has room in a ring that nobody empties.
+    Machines are processes.
+    """
+    generator = TgenGenerator.Spec.model_validate(
+        {"kind": "tgen", "grace": "400ms", "in_flight": 128, "hugepages": False}
+    )
+    if "topology" in sections:
+        vnf = {"kind": "process", "hugepages": False}
+        sections = {"vnf": ProcessVnf.Spec.model_validate(vnf), **sections}
+    case = switch_case(kind, switch, **sections)
+    policy = {"offered_tolerance": "1%", "stretch_tolerance": "100%", "drain": "200ms"}
+    trial = case.trial.model_validate(case.trial.model_dump() | policy)
+    return case.model_copy(update={"generator": generator, "trial": trial})
+
+
+def driver_of(kind: str) -> VSwitch:
+    """Return the driver of a switch, found as a run finds it."""
+    found: VSwitch = Plugins.load().driver("vswitch", kind)
+    return found
+
+
+@contextmanager
+def deployed(case: CaseSpec) -> Iterator[tuple[Deployment, Workspace]]:
+    """Deploy a case as a run does, and see that nothing is left of it."""
+    drivers = Drivers.of(case, Plugins.load())
+    plan = make_plan(case, drivers, TWO_CPUS)
+    with workspace("a test of switches") as place:
+        with ExitStack() as stack:
+            prepare(case, plan, place, stack)
+            yield deploy(case, plan, drivers, place, stack), place
+        place.require_nothing_left()
+
+
+@contextmanager
+def started(case: CaseSpec, placement: Placement = PLACEMENT) -> Iterator[tuple[Any, Workspace]]:
+    """Bring the switch up alone, in a workspace of its own."""
+    driver = driver_of(case.vswitch.kind)
+    plan = driver.plan(case, placement)
+    with (
+        workspace("a test of a switch") as place,
+        driver.start(case, plan, placement, place) as running,
+    ):
+        yield running, place

@@ -1,0 +1,264 @@
+"""A list of switches makes a case for each, and what is said of a kind holds for that kind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from config_world import CHECKOUT, DRIVERS, library, loaded, problems, write
+
+from vsperf.spec.alternatives import named_items
+from vsperf.spec.case import Case
+from vsperf.spec.loader import Request, Shorthand, load
+from vsperf.spec.tree import Listing, Source
+from vsperf.spec.yaml import parse
+
+START = "name: mine\ntopology: p2p\ntraffic: {frame_size: 64}\n"
+TWO = "vswitch: [sim, {kind: other, cpus: '3'}]\n"
+
+
+def cases(folder: Path, vswitch: str, *sets: str, **more: object) -> tuple[Case, ...]:
+    request = Request(("mine",), testbed="sim", sets=sets, **more)  # type: ignore[arg-type]
+    return loaded(folder, START + vswitch, request).cases
+
+
+def of_switch(found: Sequence[Case], key: str) -> list[object]:
+    return [case.spec.vswitch.model_dump(mode="json").get(key) for case in found]
+
+
+def names(text: str) -> list[str]:
+    """Return what the items of a list are called; each of them is a mapping."""
+    node = parse(text, Source("list", "list"))
+    assert isinstance(node, Listing)
+    return [one.name for one in named_items(node)]
+
+
+def wrong(folder: Path, vswitch: str, *sets: str) -> list[str]:
+    write(folder, {"testcases/mine.yaml": START + vswitch})
+    request = Request(("mine",), testbed="sim", sets=sets)
+    return [problem.what for problem in problems(library(folder, folder), request)]
+
+
+class TestCases:
+    def test_each_item_is_a_case_that_is_called_by_its_kind(self, tmp_path: Path) -> None:
+        found = cases(tmp_path, TWO)
+        assert [case.label for case in found] == ["mine-64B-sim", "mine-64B-other"]
+        assert [case.point for case in found] == [{"vswitch": "sim"}, {"vswitch": "other"}]
+        assert of_switch(found, "kind") == ["sim", "other"]
+        assert of_switch(found, "cpus") == [None, "3"]
+
+    def test_with_other_lists_the_switch_changes_first(self, tmp_path: Path) -> None:
+        text = START.replace("64", "[64, 128]") + TWO
+        assert [case.label for case in loaded(tmp_path, text).cases] == [
+            "mine-64B-sim", "mine-64B-other", "mine-128B-sim", "mine-128B-other",
+        ]  # fmt: skip
+
+    def test_repeats_take_turns_and_turn_round_so_that_a_drift_favours_none(
+        self, tmp_path: Path
+    ) -> None:
+        found = cases(tmp_path, TWO, repeat=4)
+        order = [case.point["vswitch"] for case in found]
+        assert order == ["sim", "other", "other", "sim"] * 2
+        places = {name: [at for at, one in enumerate(order) if one == name] for name in order}
+        assert sum(places["sim"]) == sum(places["other"])  # as early as late, on the whole
+        assert len({case.key for case in found}) == 8
+
+    def test_only_the_switches_turn_round(self, tmp_path: Path) -> None:
+        text = START.replace("64", "[64, 128]") + TWO
+        request = Request(("mine",), testbed="sim", repeat=2)
+        assert [case.label for case in loaded(tmp_path, text, request).cases[4:]] == [
+            "mine-64B-other", "mine-64B-sim", "mine-128B-other", "mine-128B-sim",
+        ]  # fmt: skip
+
+    def test_a_list_of_one_is_a_list_and_a_word_is_a_kind(self, tmp_path: Path) -> None:
+        (one,) = cases(tmp_path, "vswitch: [sim]\n")
+        assert (one.label, one.point) == ("mine-64B-sim", {"vswitch": "sim"})
+        (word,) = cases(tmp_path, "vswitch: sim\n")
+        assert (word.label, word.point) == ("mine-64B", {})
+
+    def test_a_value_says_where_it_was_written(self, tmp_path: Path) -> None:
+        first, other = cases(tmp_path, TWO)
+        assert other.origins["vswitch.cpus"] == "mine.yaml:4"
+        assert first.origins["vswitch.kind"] == "mine.yaml:4"
+        (chosen,) = cases(tmp_path, TWO, "vswitch.kind=other")
+        assert chosen.origins["vswitch.kind"] == "--set vswitch.kind=other"
+
+
+class TestLayers:
+    def test_what_a_testbed_says_of_a_kind_holds_for_that_kind(self, tmp_path: Path) -> None:
+        bed = (CHECKOUT / "conf/testbeds/sim.yaml").read_text()
+        bed = bed.replace("name: sim", "name: bench")
+        bed = bed.replace("vswitch: {kind: sim}", "vswitch: {kind: sim, seed: 7}")
+        files = {"conf/testbeds/bench.yaml": bed, "testcases/mine.yaml": START + TWO}
+        place = write(tmp_path, files)
+        found = load(Request(("mine",), testbed="bench"), library(place, place), DRIVERS).cases
+        assert of_switch(found, "seed") == [7, None]
+
+    def test_a_setting_without_a_kind_is_for_all(self, tmp_path: Path) -> None:
+        two = "vswitch: [{kind: sim, name: a}, {kind: sim, name: b, seed: 5}]\n"
+        found = cases(tmp_path, two, "vswitch.flows=l2")
+        assert of_switch(found, "flows") == ["l2", "l2"]
+        assert of_switch(found, "seed") == [1, 5]
+
+    def test_a_list_above_takes_what_lies_below_of_its_kinds(self, tmp_path: Path) -> None:
+        found = cases(tmp_path, "vswitch: {kind: other, cpus: '2'}\n", "vswitch=[other,sim]")
+        assert of_switch(found, "kind") == ["other", "sim"]
+        assert of_switch(found, "cpus") == ["2", None]
+
+    def test_a_kind_above_a_list_chooses_from_it(self, tmp_path: Path) -> None:
+        (found,) = cases(tmp_path, TWO, "vswitch.kind=other")
+        assert (found.label, of_switch([found], "cpus")) == ("mine-64B", ["3"])
+
+    def test_two_of_the_chosen_kind_both_stay(self, tmp_path: Path) -> None:
+        three = "vswitch: [{kind: sim, name: a}, {kind: sim, name: b, seed: 2}, {kind: other}]\n"
+        found = cases(tmp_path, three, "vswitch.kind=sim")
+        assert [case.point["vswitch"] for case in found] == ["a", "b"]
+
+    def test_a_base_may_hold_the_list(self, tmp_path: Path) -> None:
+        write(tmp_path, {"testcases/base.yaml": START.replace("mine", "base") + TWO})
+        found = loaded(tmp_path, "name: mine\nextends: base\n").cases
+        assert [case.label for case in found] == ["mine-64B-sim", "mine-64B-other"]
+
+    def test_settings_of_a_base_that_name_no_kind_reach_a_list(self, tmp_path: Path) -> None:
+        base = START.replace("mine", "base") + "vswitch: {seed: 4}\n"
+        write(tmp_path, {"testcases/base.yaml": base})
+        text = "name: mine\nextends: base\nvswitch: [sim, {kind: sim, flows: l2}]\n"
+        assert of_switch(loaded(tmp_path, text).cases, "seed") == [4, 4]
+
+
+class TestOption:
+    """`--vswitch a,b`, which stands below the testcase and above it."""
+
+    def option(self, setting: str) -> tuple[Shorthand, ...]:
+        return (Shorthand("--vswitch …", setting, keeps=True),)
+
+    def test_what_the_testcase_sets_for_whichever_switch_stays(self, tmp_path: Path) -> None:
+        option = self.option("vswitch.kind=sim")
+        (found,) = cases(tmp_path, "vswitch: {seed: 9}\n", shorthands=option)
+        assert of_switch([found], "seed") == [9]
+
+    def test_what_it_sets_for_one_kind_stays_with_that_kind(self, tmp_path: Path) -> None:
+        option = self.option("vswitch=[other, sim]")
+        found = cases(tmp_path, "vswitch: {kind: other, cpus: '5'}\n", shorthands=option)
+        assert of_switch(found, "kind") == ["other", "sim"]
+        assert of_switch(found, "cpus") == ["5", None]
+
+    def test_settings_of_a_kind_that_is_not_chosen_are_dropped(self, tmp_path: Path) -> None:
+        option = self.option("vswitch.kind=sim")
+        (found,) = cases(tmp_path, "vswitch: {kind: other, cpus: '5'}\n", shorthands=option)
+        assert (of_switch([found], "kind"), of_switch([found], "cpus")) == (["sim"], [None])
+
+    def test_it_chooses_from_a_list_with_its_settings(self, tmp_path: Path) -> None:
+        (found,) = cases(tmp_path, TWO, shorthands=self.option("vswitch.kind=other"))
+        assert of_switch([found], "cpus") == ["3"]
+
+
+class TestByKind:
+    """`vswitches:`, which says for each kind what holds wherever it is used."""
+
+    def found(self, folder: Path, own: str, told: str) -> tuple[Case, ...]:
+        write(folder, {"bed.yaml": f"vswitches: {told}\n"})
+        request = Request(("mine",), testbed="sim", conf=(Path("bed.yaml"),))
+        return loaded(folder, START + own, request).cases
+
+    def test_a_switch_that_is_chosen_finds_what_is_said_of_it(self, tmp_path: Path) -> None:
+        told = "{other: {cpus: '6'}, sim: {seed: 3}}"
+        assert of_switch(self.found(tmp_path, "vswitch: [sim, other]\n", told), "cpus") == [
+            None, "6",
+        ]  # fmt: skip
+        (alone,) = self.found(tmp_path, "vswitch: {kind: other}\n", told)
+        assert of_switch([alone], "cpus") == ["6"]
+        assert alone.origins["vswitch.cpus"] == "bed.yaml:1"
+
+    def test_what_the_case_says_itself_wins(self, tmp_path: Path) -> None:
+        found = self.found(tmp_path, TWO, "{other: {cpus: '6'}}")
+        assert of_switch(found, "cpus") == [None, "3"]
+
+    def test_it_gives_no_item_another_name(self, tmp_path: Path) -> None:
+        own = "vswitch: [{kind: sim}, {kind: sim, flows: l2}]\n"
+        found = self.found(tmp_path, own, "{sim: {seed: 8}}")
+        assert [case.point["vswitch"] for case in found] == ["sim", "sim-flows-l2"]
+        assert of_switch(found, "seed") == [8, 8]
+
+    @pytest.mark.parametrize(
+        ("told", "what"),
+        [
+            ("{othr: {}}", "there is no switch 'othr'"),
+            ("{sim: {sed: 1}}", "'sed' is not known in `vswitches.sim`"),
+            ("{sim: [1]}", "`vswitches.sim` holds settings of the switch, and is a list"),
+            ("[sim]", "`vswitches` holds settings by the kind of a switch, and is a list"),
+        ],
+    )
+    def test_a_mistake_in_it_is_named(self, tmp_path: Path, told: str, what: str) -> None:
+        assert wrong(tmp_path, f"vswitches: {told}\n") == [what]
+
+    def test_options_cannot_say_it(self, tmp_path: Path) -> None:
+        found = wrong(tmp_path, "", "vswitches.sim.seed=2")
+        assert found == ["`vswitches` stands in files only, below all that `vswitch` says"]
+
+
+class TestNames:
+    def test_items_of_one_kind_are_called_by_what_differs(self) -> None:
+        assert names("[{kind: sim}, {kind: sim, seed: 2}]") == ["sim", "sim-seed-2"]
+        assert names("[{kind: a, smc: true}, {kind: a, smc: false}, {kind: b, smc: true}]") == [
+            "a-smc-true", "a-smc-false", "b",
+        ]  # fmt: skip
+
+    def test_a_folder_is_called_by_its_last_part(self) -> None:
+        found = names("[{kind: ovs}, {kind: ovs, root: /srv/trees/trixie/}]")
+        assert found == ["ovs", "ovs-trixie"]
+
+    def test_what_all_have_in_common_is_in_no_name(self) -> None:
+        assert names("[{kind: a, root: /x, n: 1}, {kind: a, root: /x, n: 2}]") == ["a-n-1", "a-n-2"]
+
+    def test_a_name_of_ones_own_wins_and_becomes_part_of_the_label(self, tmp_path: Path) -> None:
+        two = "vswitch: [{kind: sim, name: old}, {kind: sim, name: new, seed: 2}]\n"
+        assert [case.label for case in cases(tmp_path, two)] == ["mine-64B-old", "mine-64B-new"]
+
+    def test_the_same_switch_under_two_names_shows_how_far_nothing_lies_apart(
+        self, tmp_path: Path
+    ) -> None:
+        found = cases(tmp_path, "vswitch: [{kind: sim, name: a}, {kind: sim, name: b}]\n")
+        assert len({case.id for case in found}) == 2
+        assert found[0].spec == found[1].spec
+
+
+class TestMistakes:
+    @pytest.mark.parametrize(
+        ("vswitch", "what"),
+        [
+            ("[]", "is an empty list"),
+            ("[sim, sim]", "holds 'sim' twice"),
+            ("[sim, {kind: sim}]", "holds 'sim' twice"),
+            ("[sim, 5]", "is a kind or its settings, and is the number 5"),
+            ("[sim, null]", "is a kind or its settings, and is empty"),
+            ("[sim, [sim]]", "is a kind or its settings, and is a list"),
+            ("[sim, simm]", "there is no vswitch driver 'simm'"),
+            ("[sim, {kind: sim, seeed: 1}]", "'seeed' is not known in `vswitch`"),
+            ("[sim, {kind: sim, name: 'a b'}]", "an item that is called 'a b'"),
+            ("[{kind: sim, name: x}, {kind: sim, name: x, seed: 2}]", "would be called 'x'"),
+            ("{kind: sim, name: x}", "'name' is not known in `vswitch`"),
+        ],
+    )
+    def test_a_mistake_is_named(self, tmp_path: Path, vswitch: str, what: str) -> None:
+        found = wrong(tmp_path, f"vswitch: {vswitch}\n")
+        assert [one for one in found if what in one], found
+
+    def test_an_item_without_a_kind_is_of_the_testbeds(self, tmp_path: Path) -> None:
+        two = "vswitch: [{kind: sim, name: a}, {seed: 3}]\n"
+        assert of_switch(cases(tmp_path, two), "seed") == [1, 3]
+
+    def test_where_no_layer_names_a_kind_each_item_has_to(self, tmp_path: Path) -> None:
+        bed = (CHECKOUT / "conf/testbeds/sim.yaml").read_text()
+        bed = bed.replace("name: sim", "name: bench").replace("vswitch: {kind: sim}\n", "")
+        two = START + "vswitch: [sim, {seed: 3}]\n"
+        place = write(tmp_path, {"conf/testbeds/bench.yaml": bed, "testcases/mine.yaml": two})
+        found = problems(library(place, place), Request(("mine",), testbed="bench"))
+        assert [one.what for one in found] == [
+            "an item of `vswitch` does not say of what kind it is"
+        ]
+
+    def test_two_folders_of_one_name_need_names(self, tmp_path: Path) -> None:
+        two = "vswitch: [{kind: sim, root: /a/x}, {kind: sim, root: /b/x}]\n"
+        assert [one for one in wrong(tmp_path, two) if "would be called 'sim-x'" in one]

@@ -1,0 +1,291 @@
+"""testpmd as a switch: which ports it joins, its command line, what it writes, what it refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from bench_models import method
+from places import PLACEMENT
+from pydantic import ValidationError
+from switch_cases import PVP, PVPV, PVVP, V2V, driver_of, switch_case
+
+from vsperf.engine.headers import expected, worth_a_look
+from vsperf.errors import UsageError
+from vsperf.record.placeholder import shown
+from vsperf.record.plan import Placement
+from vsperf.spec.case import CaseSpec
+from vsperf.testpmd.command import Rings
+from vsperf.vnfs.process.driver import ProcessVnf
+from vsperf.vswitches.testpmd.driver import TestpmdSwitch
+
+RING0 = "net_ring0"
+SPLIT = {"name": "split", "paths": [["phy0", "vm1", "phy1"], ["phy2", "vm2", "phy3"]]}
+FOUR_LINKS: dict[str, dict[str, str]] = {"phy2": {}, "phy3": {}}
+
+
+def pairs_case(switch: dict[str, Any] | None = None, **sections: Any) -> CaseSpec:
+    return switch_case("testpmd", switch, **sections)
+
+
+def command_line(case: CaseSpec, placement: Placement = PLACEMENT) -> list[str]:
+    (step,) = TestpmdSwitch().plan(case, placement).steps
+    assert step.argv is not None
+    return [shown(word) for word in step.argv]
+
+
+def devices(case: CaseSpec) -> list[str]:
+    words = command_line(case)
+    return [word.partition("=")[2] for word in words if word.startswith(("--vdev", "--allow"))]
+
+
+def refusal(case: CaseSpec, placement: Placement = PLACEMENT) -> UsageError:
+    with pytest.raises(UsageError) as caught:
+        TestpmdSwitch().plan(case, placement)
+    assert caught.value.problems[0].fix
+    return caught.value
+
+
+def test_it_is_found_by_its_kind() -> None:
+    assert isinstance(driver_of("testpmd"), TestpmdSwitch)
+
+
+def test_the_whole_command_line() -> None:
+    assert command_line(pairs_case()) == [
+        "dpdk-testpmd",
+        "--no-pci",
+        "--in-memory",
+        "--single-file-segments",
+        "-m",
+        "128",
+        "--file-prefix=NAME-testpmd",
+        "--lcores=0@0,1@1",
+        "--vdev=net_vhost0,iface=RUN/phy0.sock,queues=1,client=1",
+        "--vdev=net_vhost1,iface=RUN/phy1.sock,queues=1,client=1",
+        "--",
+        "--auto-start",
+        "--forward-mode=io",
+        "--port-topology=paired",
+        "--nb-cores=1",
+        "--rxq=1",
+        "--txq=1",
+        "--rxd=512",
+        "--txd=512",
+        "--burst=32",
+        "--total-num-mbufs=16384",
+        "--disable-link-check",
+        "--no-flush-rx",
+        "--no-mlockall",
+        "--stats-period=86400",
+    ]
+
+
+@pytest.mark.parametrize("role", ["vhost-user-client", "vhost-user"])
+def test_endpoints_and_wires_are_of_the_role_that_was_chosen(role: str) -> None:
+    plan = TestpmdSwitch().plan(pairs_case({"ports": role}, topology=PVP), PLACEMENT)
+    assert [(end.link, end.kind, shown(end.address)) for end in plan.endpoints] == [
+        ("phy0", role, "RUN/phy0.sock"),
+        ("phy1", role, "RUN/phy1.sock"),
+    ]
+    assert [(wire.machine, wire.nic, wire.kind, shown(wire.address)) for wire in plan.wires] == [
+        ("vm1", 0, role, "RUN/vm1_0.sock"),
+        ("vm1", 1, role, "RUN/vm1_1.sock"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("topology", "links", "order"),
+    [
+        (PVP, None, ["phy0", "vm1_0", "phy1", "vm1_1"]),
+        (PVVP, None, ["phy0", "vm1_0", "phy1", "vm2_1", "vm1_1", "vm2_0"]),
+        (V2V, None, ["vm1_1", "vm2_0"]),
+        (
+            SPLIT,
+            FOUR_LINKS,
+            ["phy0", "vm1_0", "phy1", "vm1_1", "phy2", "vm2_0", "phy3", "vm2_1"],
+        ),
+    ],
+)
+def test_ports_stand_beside_the_ones_that_their_frames_go_to(
+    topology: dict[str, Any], links: dict[str, dict[str, str]] | None, order: list[str]
+) -> None:
+    case = pairs_case(topology=topology, links=links)
+    found = [device.partition("iface=RUN/")[2].partition(".sock")[0] for device in devices(case)]
+    assert found == order
+
+
+@pytest.mark.parametrize("topology", [PVPV, {**PVP, "nics": 1}])
+def test_a_port_whose_frames_go_several_ways_is_refused_by_name(topology: dict[str, Any]) -> None:
+    error = refusal(pairs_case(topology=topology))
+    assert "testpmd joins ports in pairs" in str(error)
+    assert "frames from" in str(error)
+
+
+def test_threads_run_where_they_were_placed() -> None:
+    placement = Placement(cpus={"pmd": (2, 5), "switch main": (3,)})
+    words = command_line(pairs_case({"pmds": 2}), placement)
+    assert {"--lcores=0@3,1@2,2@5", "--nb-cores=2"} <= set(words)
+
+
+def test_needs_are_a_cpu_for_each_thread_one_that_sleeps_and_the_memory_of_the_buffers() -> None:
+    pmd, main = TestpmdSwitch().needs(pairs_case({"pmd_cpus": "2-3", "main_cpu": 1})).cpus
+    assert (pmd.role, pmd.count, pmd.busy, pmd.pinned) == ("pmd", 2, True, (2, 3))
+    assert (main.role, main.count, main.busy, main.pinned) == ("switch main", 1, False, (1,))
+    assert TestpmdSwitch().needs(pairs_case()).hugepage_bytes == 128 << 20
+    assert TestpmdSwitch().needs(pairs_case({"hugepages": False})).hugepage_bytes == 0
+    assert TestpmdSwitch().needs(pairs_case({"memory": 300})).hugepage_bytes == 300 << 20
+
+
+def test_without_hugepages_the_plan_says_so_and_memory_is_ordinary() -> None:
+    case = pairs_case({"hugepages": False})
+    (step,) = TestpmdSwitch().plan(case, PLACEMENT).steps
+    assert "WITHOUT HUGEPAGES" in step.action
+    assert "--no-huge" in command_line(case)
+
+
+def test_cycles_are_counted_where_they_are_asked_for() -> None:
+    assert "--record-core-cycles" not in command_line(pairs_case())
+    assert "--record-core-cycles" in command_line(pairs_case({"cycles": True}))
+
+
+def test_a_long_frame_fits_into_one_buffer() -> None:
+    words = command_line(pairs_case(traffic={"frame_size": "9018B"}))
+    assert {"--max-pkt-len=9018", "--mbuf-size=9152"} <= set(words)
+    assert Rings(ports=2, threads=1, frame_bytes=9018).memory_mb > Rings(2, 1).memory_mb
+
+
+def test_pins_and_count_have_to_agree() -> None:
+    with pytest.raises(ValidationError, match="pmd_cpus names 2 CPUs"):
+        pairs_case({"pmds": 1, "pmd_cpus": "1-2"})
+
+
+def test_more_threads_than_queues_are_refused() -> None:
+    assert "3 forwarding threads" in str(refusal(pairs_case({"pmds": 3})))
+
+
+def test_queues_that_the_other_end_does_not_have_are_refused_by_the_setting() -> None:
+    assert "generator.queues is 1" in str(refusal(pairs_case({"rxqs": 2})))
+    vnf = ProcessVnf.Spec.model_validate({"kind": "process", "queues": 2})
+    assert "vnf.queues is 2" in str(refusal(pairs_case(topology=PVP, vnf=vnf)))
+
+
+def test_a_device_of_dpdk_is_handed_on_and_the_generators_end_is_that_of_the_testbed() -> None:
+    links = {"phy0": {"switch": f"{RING0},x=1", "generator": "net_null7"}}
+    case = pairs_case(links=links)
+    assert devices(case)[0] == f"{RING0},x=1"
+    first, second = TestpmdSwitch().plan(case, PLACEMENT).endpoints
+    assert (first.kind, first.address, second.kind) == ("vdev", "net_null7", "vhost-user-client")
+
+
+def test_cards_come_in_the_order_in_which_dpdk_finds_them() -> None:
+    links = {
+        "phy0": {"switch": "0000:AF:00.0", "generator": "0000:5e:00.0"},
+        "phy1": {"switch": "0000:18:00.0", "generator": "0000:5e:00.1"},
+    }
+    case = pairs_case(links=links)
+    assert devices(case) == ["0000:18:00.0", "0000:AF:00.0"]
+    assert "--no-pci" not in command_line(case)
+
+
+def test_cards_with_machines_behind_are_refused_as_nobody_could_say_which_port_is_which() -> None:
+    links = {"phy0": {"switch": "0000:af:00.0", "generator": "0000:5e:00.0"}}
+    assert "phy0 is a network card" in str(refusal(pairs_case(links=links, topology=PVP)))
+
+
+def test_a_device_of_the_kernel_is_refused_with_the_way_to_take_it() -> None:
+    error = refusal(pairs_case(links={"phy0": {"switch": "eth1", "generator": "net_null0"}}))
+    assert "net_af_packet0,iface=eth1" in str(error.problems[0].why)
+
+
+FORGETTING = {"flow_setup", "learning", "caching", "churn"}
+
+
+@pytest.mark.parametrize("name", sorted(FORGETTING))
+def test_what_takes_flows_or_rules_is_refused_before_anything_starts(name: str) -> None:
+    more = {"rules_per_second": [10], "throughput_duration": "1s", "throughput_sum": "1s"}
+    asked = method(name, **(more if name == "churn" else {}))
+    case = pairs_case(search=asked.model_dump(mode="json"))
+    assert "testpmd cannot be" in str(refusal(case))
+
+
+def test_a_restart_needs_a_switch_that_calls() -> None:
+    search = method("reset").model_dump(mode="json")
+    assert TestpmdSwitch().plan(pairs_case(search=search), PLACEMENT).endpoints
+    error = refusal(pairs_case({"ports": "vhost-user"}, search=search))
+    assert "ports=vhost-user-client" in str(error.problems[0].fix)
+
+
+def test_frames_that_are_left_alone_are_not_looked_at() -> None:
+    assert not worth_a_look(pairs_case())
+    assert expected(pairs_case(), "phy0 to phy1") == {}
+
+
+@pytest.mark.parametrize("mode", ["mac", "macswap", "5tswap"])
+def test_what_rewrites_frames_is_looked_for_where_they_arrive(mode: str) -> None:
+    case = pairs_case({"forward": mode})
+    assert worth_a_look(case)
+    assert case.rewriting == f"vswitch.forward={mode}"
+    assert f"--forward-mode={mode}" in command_line(case)
+
+
+def test_the_next_hop_of_each_link_is_the_generator_there() -> None:
+    case = pairs_case({"forward": "mac"})
+    peers = [word for word in command_line(case) if word.startswith("--eth-peer")]
+    assert peers == ["--eth-peer=0,02:00:00:00:00:01", "--eth-peer=1,02:01:00:00:00:01"]
+    assert expected(case, "phy1 to phy0") == {
+        "destination_mac": "02:00:00:00:00:01",
+        "source_mac": "56:48:4f:53:54:00",
+    }
+
+
+def test_swapped_addresses_are_those_that_were_sent_the_other_way_round() -> None:
+    assert expected(pairs_case({"forward": "macswap"}), "phy0 to phy1") == {
+        "source_mac": "02:01:00:00:00:01",
+        "destination_mac": "02:00:00:00:00:01",
+    }
+    found = expected(pairs_case({"forward": "5tswap"}), "phy0 to phy1")
+    assert found == {
+        "source_mac": "02:01:00:00:00:01",
+        "destination_mac": "02:00:00:00:00:01",
+        "source_ip": "198.19.0.1",
+        "destination_ip": "198.18.0.1",
+        "source_port": 7,
+        "destination_port": 49184,
+    }
+
+
+@pytest.mark.parametrize(
+    ("traffic", "unknown"),
+    [
+        ({"flows": 100}, {"destination_ip"}),
+        ({"flows": 100, "vary": "mac"}, {"destination_mac"}),
+        ({"flows": 100, "vary": "port"}, {"destination_port"}),
+        (
+            {"frame_size": "128B", "mpls": [16]},
+            {"source_ip", "destination_ip", "source_port", "destination_port"},
+        ),
+    ],
+)
+def test_what_differs_from_flow_to_flow_is_not_asked_of_each_frame(
+    traffic: dict[str, Any], unknown: set[str]
+) -> None:
+    case = pairs_case({"forward": "5tswap"}, traffic=traffic)
+    plain = expected(pairs_case({"forward": "5tswap"}), "phy0 to phy1")
+    found = case.arriving("phy0", "phy1")
+    assert set(plain) - set(found) == unknown
+
+
+@pytest.mark.parametrize(
+    ("sections", "what"),
+    [
+        ({"topology": PVP}, "vm1 in between"),
+        ({"traffic": {"destination": "broadcast"}}, "more than one station"),
+        ({"traffic": {"broadcasts": "1%"}}, "more than one station"),
+    ],
+)
+def test_rewriting_of_which_nobody_could_tell_whether_it_was_done_is_refused(
+    sections: dict[str, Any], what: str
+) -> None:
+    error = refusal(pairs_case({"forward": "macswap"}, **sections))
+    assert "vswitch.forward=macswap" in str(error)
+    assert what in str(error)

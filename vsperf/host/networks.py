@@ -1,0 +1,28 @@
+"""A network of a deployment's own, apart from the host's: made with a promise to remove it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from vsperf.errors import NotReadyError
+from vsperf.host.netns import FOLDER, make_namespace
+from vsperf.host.undo import RemoveNetwork
+from vsperf.host.workspace import Workspace
+
+
+@contextmanager
+def private_network(workspace: Workspace) -> Iterator[str]:
+    """Give the name of a network namespace, for the time of the context: the deployment's own."""
+    name = workspace.name
+    with workspace.undoing(RemoveNetwork(name=name)):
+        try:
+            make_namespace(name)
+        except OSError as error:
+            raise NotReadyError(
+                f"cannot make a network namespace in {FOLDER}",
+                why=error.strerror or str(error),
+                fix="run vsperf with sudo; in a container, with the rights to mount and to "
+                "administer networks",
+            ) from error
+        yield name

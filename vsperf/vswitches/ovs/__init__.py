@@ -1,0 +1,1 @@
+"""Open vSwitch: a private instance, beside any other."""

@@ -1,0 +1,1 @@
+"""The driver of Open vSwitch without DPDK: on taps, packet sockets or AF_XDP."""

@@ -1,0 +1,99 @@
+"""The ports of an OVS without DPDK: taps, devices of the kernel, AF_XDP. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from vsperf.errors import UsageError
+from vsperf.host.tuntap import LONGEST_NAME
+from vsperf.record.placeholder import Placeholder
+from vsperf.record.plan import Endpoint, Wire
+from vsperf.spec.case import CaseSpec
+from vsperf.spec.wiring import Nic
+from vsperf.vswitches.base import wire_of
+from vsperf.vswitches.ovs.layout import (
+    AFXDP,
+    LARGEST_USUAL_MTU,
+    RING_FRAMES,
+    SwitchPort,
+    mtu_request,
+)
+from vsperf.vswitches.ovs.plain.spec import OvsSpec
+from vsperf.vswitches.ports import device_endpoint, places_of, tap_name
+
+DEVICE = re.compile(rf"[^\s/:,]{{1,{LONGEST_NAME}}}")
+"""What a device of the kernel can be called, as far as OVS is concerned."""
+
+
+def ports_of(case: CaseSpec, spec: OvsSpec) -> tuple[SwitchPort, ...]:
+    """Return the ports, in the order of their numbers."""
+    mtu = mtu_request(case, spec.mtu)
+    found = []
+    for number, place in enumerate(places_of(case.topology), start=1):
+        if place.nic is not None:
+            found.append(_machine_port(place.nic, number, mtu))
+            continue
+        device = case.testbed.links[place.name].switch
+        if device is None:
+            found.append(_tap_port(place.name, number, mtu))
+        else:
+            found.append(_device_port(place.name, number, device, mtu))
+    return tuple(found)
+
+
+def endpoints_of(case: CaseSpec, ports: tuple[SwitchPort, ...]) -> tuple[Endpoint, ...]:
+    """Return where the generator finds each port.
+
+    By the kernel's queues, a frame that a full tap refuses is dropped at once, and the tap counts
+    it; around them it would be kept, and leave in the next trial.
+    """
+    found = []
+    for number, port in enumerate(port for port in ports if port.link is not None):
+        if port.type == "tap":
+            socket = f"net_af_packet{number},iface={port.device}"
+            address = f"{socket},qdisc_bypass=0,framecnt={RING_FRAMES}"
+            found.append(Endpoint(link=str(port.link), kind="vdev", address=address))
+        else:
+            found.append(device_endpoint(case, str(port.link)))
+    return tuple(found)
+
+
+def wires_of(ports: tuple[SwitchPort, ...]) -> tuple[Wire, ...]:
+    """Return what each card of a machine is plugged into."""
+    return tuple(
+        wire_of(port.nic, "tap", port.tap) for port in ports if port.nic is not None and port.tap
+    )
+
+
+def _tap_port(link: str, number: int, mtu: int | None) -> SwitchPort:
+    """Return a tap that the switch holds: what is sent on its device comes to the switch."""
+    if mtu is not None and mtu > LARGEST_USUAL_MTU:
+        raise UsageError(
+            f"packets of {mtu} bytes do not pass the tap of link {link}",
+            why="DPDK's net_af_packet, by which the generator sends on it, takes "
+            f"{LARGEST_USUAL_MTU} bytes",
+            fix="take shorter frames, or vswitch.kind=ovs-dpdk",
+        )
+    tap = f"{Placeholder.TAP}-0-{number}"
+    return SwitchPort(link, number, link, "tap", device=tap, tap=tap)
+
+
+def _machine_port(nic: Nic, number: int, mtu: int | None) -> SwitchPort:
+    """Return the tap of a card, which the machine holds and the switch opens as a device."""
+    tap = tap_name(nic)
+    return SwitchPort(
+        nic.port, number, None, "system", mtu_request=mtu, nic=nic, device=tap, tap=tap
+    )
+
+
+def _device_port(link: str, number: int, device: str, mtu: int | None) -> SwitchPort:
+    name = device.removeprefix(AFXDP)
+    if DEVICE.fullmatch(name):
+        type_ = "afxdp" if device.startswith(AFXDP) else "system"
+        return SwitchPort(link, number, link, type_, mtu_request=mtu, device=name)
+    raise UsageError(
+        f"testbed link {link} names {device!r} as the switch's device, which OVS without DPDK "
+        "cannot take",
+        why="a device is one of the kernel (eth1), or that by AF_XDP (afxdp:eth1)",
+        fix=f"mend testbed.links.{link}.switch, or leave it out for a tap",
+    )

@@ -1,0 +1,154 @@
+"""Which programs of OVS are used: those of one install, found by path. Facts on the binary."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from vsperf.errors import NotReadyError
+from vsperf.host.tree import Tree
+from vsperf.record.placeholder import Placeholder
+
+DISTRIBUTION = Path("/usr")
+HERE = Tree()
+"""The machine itself."""
+WITH_DPDK = ("lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk", "sbin/ovs-vswitchd-dpdk")
+EITHER = ("sbin/ovs-vswitchd", "local/sbin/ovs-vswitchd")
+WITHOUT_DPDK = ("lib/openvswitch-switch/ovs-vswitchd",)
+"""Where a daemon may be below an install; the one that may be either has to say that it has DPDK,
+where that is wanted."""
+ANSWER_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Programs:
+    """The programs of one install, by their paths in the tree that they are run in."""
+
+    daemon: Path
+    database_server: Path
+    database_tool: Path
+    openflow: Path
+    appctl: Path
+    schema: Path
+    tree: Tree = HERE
+    dpdk: bool = True
+    """Whether the daemon has to have DPDK."""
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """All of them, and the schema."""
+        daemons = (self.daemon, self.database_server, self.database_tool)
+        return (*daemons, self.openflow, self.appctl, self.schema)
+
+    @property
+    def schema_file(self) -> Path:
+        """Where the schema can be read from outside of the tree."""
+        return self.tree.path(self.schema)
+
+    def command(
+        self,
+        program: Path,
+        *arguments: str,
+        folder: str = str(Placeholder.RUN),
+        devices: Sequence[str] = (),
+    ) -> tuple[str, ...]:
+        """Return how one of them is run, with the deployment's folder; `devices` are of /dev."""
+        argv = (str(program), *arguments)
+        return self.tree.command(argv, folders=(folder,), devices=devices)
+
+
+def planned_programs(install: str | None, tree: Tree = HERE, *, dpdk: bool = True) -> Programs:
+    """Return what a plan calls the programs, which need not be there yet. Reads names only."""
+    root = DISTRIBUTION if install is None else Path(install)
+
+    def found(*names: str) -> Path:
+        return _existing(tree, root, names)
+
+    return Programs(
+        daemon=found(*(WITH_DPDK if dpdk else WITHOUT_DPDK), *EITHER),
+        database_server=found("sbin/ovsdb-server", "local/sbin/ovsdb-server"),
+        database_tool=found("bin/ovsdb-tool", "local/bin/ovsdb-tool"),
+        openflow=found("bin/ovs-ofctl", "local/bin/ovs-ofctl"),
+        appctl=found("bin/ovs-appctl", "local/bin/ovs-appctl"),
+        schema=found(
+            "share/openvswitch/vswitch.ovsschema", "local/share/openvswitch/vswitch.ovsschema"
+        ),
+        tree=tree,
+        dpdk=dpdk,
+    )
+
+
+def find_programs(install: str | None, tree: Tree = HERE, *, dpdk: bool = True) -> Programs:
+    """Return the programs; raise `NotReadyError` for the first that cannot be used."""
+    programs = planned_programs(install, tree, dpdk=dpdk)
+    tree.require()
+    wanted = (programs.daemon, programs.database_server, programs.database_tool, programs.openflow)
+    for program in wanted:
+        if not tree.runs(program):
+            raise NotReadyError(
+                f"{program}{_within(tree)} is not there, or is no program that can be run",
+                why=f"OVS{' with DPDK' if dpdk else ''} is not installed"
+                if install is None
+                else f"vswitch.install names {install}",
+                fix=_packages(programs),
+            )
+        tree.require_program(program)
+    if not programs.schema_file.is_file():
+        raise NotReadyError(
+            f"the schema of the database, {programs.schema}{_within(tree)}, is not there"
+        )
+    if "DPDK" not in version_text(programs, programs.daemon) and dpdk:
+        raise NotReadyError(
+            f"{programs.daemon}{_within(tree)} was built without DPDK",
+            why="it does not name DPDK when asked for its version",
+            fix=_packages(programs),
+        )
+    return programs
+
+
+def version_text(programs: Programs, program: Path) -> str:
+    """Return what one of the programs says of its version."""
+    argv = programs.tree.command((str(program), "--version"))
+    told = f"{program}{_within(programs.tree)} does not tell its version"
+    try:
+        done = subprocess.run(  # noqa: S603 - a program that the user chose
+            argv,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=ANSWER_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise NotReadyError(told, why=str(error)) from error
+    if done.returncode != 0:
+        words = done.stderr.strip().splitlines()
+        raise NotReadyError(told, why=words[-1] if words else f"exit code {done.returncode}")
+    return done.stdout.strip()
+
+
+def digest(program: Path) -> str:
+    """Return the SHA-256 of a program, which tells builds of one version apart."""
+    return hashlib.sha256(program.read_bytes()).hexdigest()
+
+
+def _existing(tree: Tree, root: Path, names: Iterable[str]) -> Path:
+    """Return the first that exists, or the first at all."""
+    candidates = [root / name for name in names]
+    return next((path for path in candidates if tree.path(path).exists()), candidates[0])
+
+
+def _within(tree: Tree) -> str:
+    return "" if tree.root is None else f" of the tree {tree.root}"
+
+
+def _packages(programs: Programs) -> str:
+    package = "openvswitch-switch-dpdk" if programs.dpdk else "openvswitch-switch"
+    root = programs.tree.root
+    where, within = ("", "") if root is None else (f"chroot {root} ", " in it")
+    return (
+        f"{where}apt-get install {package}, or name another install{within}: vswitch.install=PATH"
+    )

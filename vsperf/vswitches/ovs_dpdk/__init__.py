@@ -1,1 +1,0 @@
-"""OVS-DPDK: a private instance of Open vSwitch with its userspace datapath."""

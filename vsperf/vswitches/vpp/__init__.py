@@ -1,0 +1,1 @@
+"""VPP, the packet processor of FD.io, as a private instance."""

@@ -1,0 +1,98 @@
+"""The driver: an instance of VPP of its own for each case, and nothing left of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import ClassVar
+
+from vsperf.errors import NotReadyError, UsageError
+from vsperf.host.cpus import CpuNeed, Needs
+from vsperf.host.doctor.finding import Check
+from vsperf.host.workspace import LONGEST_SOCKET_PATH, Workspace
+from vsperf.record.plan import Placement
+from vsperf.spec.base import DriverSpec
+from vsperf.spec.case import CaseSpec
+from vsperf.vswitches.base import SwitchPlan
+from vsperf.vswitches.vpp import layout
+from vsperf.vswitches.vpp.bringup import instance
+from vsperf.vswitches.vpp.doctor import CHECKS
+from vsperf.vswitches.vpp.layout import ports_of
+from vsperf.vswitches.vpp.plan import Design, switch_plan
+from vsperf.vswitches.vpp.programs import find_programs, planned_programs
+from vsperf.vswitches.vpp.running import RunningVpp
+from vsperf.vswitches.vpp.spec import VppSpec
+from vsperf.vswitches.vpp.startup import MAIN_ROLE, WORKER_ROLE, hugepage_bytes
+
+
+class Vpp:
+    """Deploys VPP."""
+
+    kind: ClassVar[str] = "vpp"
+    summary: ClassVar[str] = "VPP of FD.io, a private instance beside any other"
+    Spec: ClassVar[type[DriverSpec]] = VppSpec
+    checks: ClassVar[tuple[Check, ...]] = CHECKS
+
+    def needs(self, case: CaseSpec) -> Needs:
+        spec = _spec_of(case)
+        workers = None if spec.worker_cpus is None else spec.worker_cpus.cpus
+        main = None if spec.main_cpu is None else (spec.main_cpu,)
+        return Needs(
+            cpus=(
+                CpuNeed(WORKER_ROLE, spec.worker_count, pinned=workers),
+                CpuNeed(MAIN_ROLE, 1, busy=False, pinned=main),
+            ),
+            hugepage_bytes=hugepage_bytes(spec, ports_of(case, spec)),
+        )
+
+    def plan(self, case: CaseSpec, placement: Placement) -> SwitchPlan:
+        spec = _spec_of(case)
+        return switch_plan(Design(case, spec, placement), planned_programs(spec.install))
+
+    def require(self, case: CaseSpec) -> None:
+        find_programs(_spec_of(case).install)
+
+    def start(
+        self, case: CaseSpec, plan: SwitchPlan, placement: Placement, workspace: Workspace
+    ) -> AbstractContextManager[RunningVpp]:
+        return _started(Design(case, _spec_of(case), placement), workspace)
+
+
+@contextmanager
+def _started(design: Design, workspace: Workspace) -> Iterator[RunningVpp]:
+    programs = find_programs(design.spec.install)
+    check(design, workspace)
+    with instance(design, programs, workspace) as running:
+        try:
+            yield running
+        finally:
+            running.stopped = True
+
+
+def check(design: Design, workspace: Workspace, user: int | None = None) -> None:
+    """Raise `NotReadyError` for the first thing that cannot work; `user` stands in for the own."""
+    if (os.geteuid() if user is None else user) != 0:
+        raise NotReadyError(
+            "VPP needs root",
+            why="it takes hugepages, pins threads, and reads where memory is",
+            fix="run vsperf with sudo",
+        )
+    own = [port.endpoint for port in design.ports if port.kind in ("vhost", "memif")]
+    for text in (*layout.SOCKETS, *own):
+        path = workspace.fill(text)
+        if (length := len(os.fsencode(path))) > LONGEST_SOCKET_PATH:
+            raise NotReadyError(
+                f"the path of a socket is too long: {path}",
+                why=f"it has {length} bytes, and the kernel takes {LONGEST_SOCKET_PATH}",
+                fix="give the link a shorter name, or let runs live in a folder with a short path",
+            )
+
+
+def _spec_of(case: CaseSpec) -> VppSpec:
+    if not isinstance(case.vswitch, VppSpec):
+        raise UsageError(
+            f"VPP was given settings of kind {case.vswitch.kind!r}",
+            fix="--set vswitch.kind=vpp",
+        )
+    return case.vswitch

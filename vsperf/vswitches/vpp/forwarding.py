@@ -1,0 +1,162 @@
+"""The calls by which VPP is told where frames go: cross-connects, bridges, routes. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vsperf.errors import UsageError
+from vsperf.spec.case import CaseSpec
+from vsperf.spec.topology import Topology
+from vsperf.spec.wiring import passes
+from vsperf.vswitches.forwarding import groups, partners
+from vsperf.vswitches.vpp.calls import Call, InterfaceOf
+from vsperf.vswitches.vpp.layout import SwitchPort, addressed_to
+from vsperf.vswitches.vpp.routes import check_routes, idle_routes, routing
+from vsperf.vswitches.vpp.spec import VppSpec
+
+LEARN = 0x1
+"""The bit of a bridge that learns, as the API has it."""
+LEARN_LIMIT = 4_194_304
+"""Addresses that a bridge may learn."""
+IDLE_MAC = 0x02_F0_00_00_00_00
+"""Addresses from here on are no test frame's."""
+NEVER = 0
+"""Minutes after which a bridge forgets an address: a trial must not depend on it."""
+
+
+def forwarding(case: CaseSpec, spec: VppSpec, ports: tuple[SwitchPort, ...]) -> Iterator[Call]:
+    """Yield the calls after which frames find their way; ports are there by then."""
+    match spec.forwarding:
+        case "xconnect":
+            yield from _cross_connects(case.topology)
+        case "bridge":
+            yield from _bridges(case, spec)
+        case "ip4" | "ip6":
+            check_routes(case, spec)
+            yield from routing(case, spec, ports)
+
+
+def idle(
+    case: CaseSpec, spec: VppSpec, ports: tuple[SwitchPort, ...], numbers: range, *, add: bool
+) -> Iterator[Call]:
+    """Yield the calls that add routes or addresses that no test frame is for, or take them out."""
+    if not numbers:
+        return
+    if spec.forwarding == "xconnect":
+        raise UsageError(
+            "a cross-connect has no rules that could be changed",
+            why="VPP looks at no frame then",
+            fix="--set vswitch.forwarding=ip4, or bridge",
+        )
+    if spec.forwarding == "bridge":
+        for bridge, members in enumerate(groups(case.topology), start=1):
+            for number in numbers:
+                yield _address(bridge, _mac(IDLE_MAC + number), members[0], add=add)
+    else:
+        yield from idle_routes(spec, ports, numbers, add=add)
+
+
+def forgetting(case: CaseSpec, spec: VppSpec) -> Iterator[Call]:
+    """Yield the calls after which a bridge knows no address that it learned."""
+    if spec.learns:
+        for bridge, _ in enumerate(groups(case.topology), start=1):
+            yield Call("l2fib_flush_bd", {"bd_id": bridge})
+
+
+def _cross_connects(topology: Topology) -> Iterator[Call]:
+    joined = partners(
+        topology,
+        "a cross-connect of VPP",
+        "--set vswitch.forwarding=bridge and vswitch.learn=false, or another topology",
+    )
+    for enters, leaves in joined.items():
+        fields = {"rx_sw_if_index": InterfaceOf(enters), "tx_sw_if_index": InterfaceOf(leaves)}
+        yield Call("sw_interface_set_l2_xconnect", {**fields, "enable": True})
+
+
+def _bridges(case: CaseSpec, spec: VppSpec) -> Iterator[Call]:
+    """Yield a bridge for each group of ports that frames pass between, so none goes round."""
+    for number, members in enumerate(groups(case.topology), start=1):
+        if spec.learn:
+            _check_learning(case.topology, members)
+        yield Call(
+            "bridge_domain_add_del_v2",
+            {
+                "bd_id": number,
+                "flood": True,
+                "uu_flood": spec.learn,
+                "forward": True,
+                "learn": spec.learn,
+                "mac_age": NEVER,
+                "is_add": True,
+            },
+        )
+        if spec.learn:
+            yield Call(
+                "bridge_domain_set_learn_limit", {"bd_id": number, "learn_limit": LEARN_LIMIT}
+            )
+        for name in members:
+            fields = {"rx_sw_if_index": InterfaceOf(name), "bd_id": number, "enable": True}
+            yield Call("sw_interface_set_l2_bridge", fields)
+        if not spec.learn:
+            yield from _told(case, number, members)
+
+
+def _told(case: CaseSpec, bridge: int, members: tuple[str, ...]) -> Iterator[Call]:
+    """Yield the addresses of a bridge that does not learn."""
+    _check_addresses(case)
+    known: dict[str, str] = {}
+    for way in passes(case.topology):
+        if way.enters not in members:
+            continue
+        mac = addressed_to(case.topology, way)
+        if known.setdefault(mac, way.leaves) != way.leaves:
+            raise UsageError(
+                f"a bridge would have to send frames for {mac} to {known[mac]} and to {way.leaves}",
+                why=f"in topology {case.topology.name} it depends on where they came in",
+                fix="--set vswitch.forwarding=ip4, or --set topology.nics=2",
+            )
+    for mac, leaves in known.items():
+        yield _address(bridge, mac, leaves, add=True)
+
+
+def _address(bridge: int, mac: str, leaves: str, *, add: bool) -> Call:
+    return Call(
+        "l2fib_add_del",
+        {
+            "mac": mac,
+            "bd_id": bridge,
+            "sw_if_index": InterfaceOf(leaves),
+            "is_add": add,
+            "static_mac": True,
+        },
+    )
+
+
+def _check_learning(topology: Topology, members: tuple[str, ...]) -> None:
+    if len(members) > 2:
+        raise UsageError(
+            f"a bridge that learns would join {', '.join(members)} in topology {topology.name}",
+            why="a frame for an address that it does not know leaves by all of them, and the "
+            "same addresses come from several machines",
+            fix="--set vswitch.learn=false, or --set topology=p2p",
+        )
+
+
+def _check_addresses(case: CaseSpec) -> None:
+    if case.traffic.replay is not None:
+        raise UsageError(
+            "a bridge that does not learn has to know for whom frames are",
+            why="whom those of a file are for nobody knows",
+            fix="--set vswitch.learn=true, or --set vswitch.forwarding=xconnect",
+        )
+    if case.topology.dispatch == "udp" and len(case.topology.paths) > 1:
+        raise UsageError(
+            "a bridge does not see UDP ports, by which parallel paths are told apart",
+            why="it looks at MAC addresses only",
+            fix="--set topology.dispatch=mac",
+        )
+
+
+def _mac(number: int) -> str:
+    return number.to_bytes(6).hex(":")

@@ -1,0 +1,179 @@
+"""A VPP that forwards: whether it still does, what it counts, and what it is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vsperf.errors import ComponentError, DiedError
+from vsperf.host.process import Managed
+from vsperf.record.switch import SwitchCounters
+from vsperf.vswitches.vpp.api import Api, ApiError
+from vsperf.vswitches.vpp.counters import address_counts, switch_counters
+from vsperf.vswitches.vpp.facts import facts
+from vsperf.vswitches.vpp.forwarding import LEARN_LIMIT, forgetting
+from vsperf.vswitches.vpp.layout import SwitchPort
+from vsperf.vswitches.vpp.plan import Design
+from vsperf.vswitches.vpp.programs import Programs
+from vsperf.vswitches.vpp.reading import Reading, reading
+from vsperf.vswitches.vpp.segment import Segment
+from vsperf.vswitches.vpp.work import Meter
+
+SWITCH = "vpp"
+POLL_S = 0.02
+LINK_UP = 2
+"""The flag of an interface whose other end is there."""
+WAKE_S = 0.25
+"""A VPP that calls tries every 3 s; it is woken earlier where somebody listens by now."""
+BEAT_S = 3.0
+"""Patience with the next copy of the counters of nodes."""
+
+
+@dataclass
+class RunningVpp:
+    """An instance with its ports and ways in place."""
+
+    folder: Path
+    programs: Programs
+    design: Design
+    daemon: Managed
+    api: Api
+    segment: Segment
+    interfaces: Mapping[str, int]
+    """Numbers of the interfaces, by port."""
+    meter: Meter
+    start_again: Callable[[RunningVpp, bool], None]
+    """Ends the daemon, kindly or by SIGKILL, and starts it anew."""
+    write_routes: Callable[[range, bool], None]
+    """Adds routes that no frame is for, or takes them out."""
+    wake: Callable[[], None]
+    """Has VPP call those again who did not answer."""
+    read_refused: Callable[[], Mapping[str, int]] = dict
+    """Asks the kernel how many frames were dropped because a tap was full, by port."""
+    look: Callable[[], None] = lambda: None
+    """Raises when a part of the deployment has ended."""
+    stopped: bool = False
+    _changed: int = 0
+    """How many routes come and go beside the traffic, by now."""
+
+    @property
+    def ports(self) -> tuple[SwitchPort, ...]:
+        """The ports of the switch."""
+        return self.design.ports
+
+    def failure(self) -> str | None:
+        if self.stopped:
+            return "the switch was stopped"
+        if self.daemon.poll() is not None:
+            return f"{SWITCH} {self.daemon.obituary()}"
+        try:
+            self.api.ping()
+        except ApiError as error:
+            if self.daemon.poll() is not None:
+                return f"{SWITCH} {self.daemon.obituary()}"
+            return f"{SWITCH} does not answer: {error.with_why}"
+        return None
+
+    def counters(self) -> SwitchCounters:
+        """Return all counters as they stand.
+
+        Those of ports are where the workers count. Those of nodes are copied by the main thread
+        now and then, so a copy is waited for that knows of all frames: none are on their way when
+        this is asked.
+        """
+        if not self.meter.empty_poll:
+            self._learn_what_polling_takes()
+        found = self._settled(self.meter.knows_all)
+        workers = self.meter.add(found)
+        refused = self.read_refused()
+        counters = switch_counters(self.ports, self.interfaces, found, workers, refused)
+        if not self.design.spec.learns:
+            return counters
+        known = sum(
+            len(self.api.dump("l2_fib_table_dump", {"bd_id": one})) for one in self._bridges
+        )
+        addresses = address_counts(known, LEARN_LIMIT, found)
+        return counters.model_copy(update={"addresses": addresses})
+
+    def _settled(self, enough: Callable[[Reading], bool]) -> Reading:
+        """Return what is read when it is enough, or after the counters of nodes were copied."""
+        deadline = time.monotonic() + BEAT_S
+        first = found = self.segment.read(reading)
+        while not enough(found) and time.monotonic() < deadline:
+            if found.beats != first.beats:
+                break
+            time.sleep(POLL_S)  # between two looks at a condition, never instead of one
+            found = self.segment.read(reading)
+        return found
+
+    @property
+    def _bridges(self) -> tuple[int, ...]:
+        calls = forgetting(self.design.case, self.design.spec)
+        return tuple(call.fields["bd_id"] for call in calls)
+
+    def waiting_for(self) -> tuple[str, ...]:
+        """Return the ports whose other end is not there yet."""
+        up = {
+            entry.sw_if_index
+            for entry in self.api.dump("sw_interface_dump", {"sw_if_index": 0xFFFFFFFF})
+            if int(entry.flags) & LINK_UP
+        }
+        return tuple(port.name for port in self.ports if self.interfaces[port.name] not in up)
+
+    def await_ports(self, places: tuple[str, ...], patience_s: float) -> None:
+        began = woken = time.monotonic()
+        while waiting := [name for name in self.waiting_for() if name in places]:
+            now = time.monotonic()
+            if (reason := self.failure()) is not None:
+                raise DiedError("the switch failed while it took up its ports", why=reason)
+            self.look()
+            if now > began + patience_s:
+                raise ComponentError(
+                    f"port {', '.join(waiting)} of the switch did not come up within "
+                    f"{patience_s:g} s",
+                    why="nobody is at its other end, or the switch could not take it up",
+                )
+            if now > woken + WAKE_S and self._are_listened_for(waiting):
+                self.wake()
+                woken = now
+            time.sleep(POLL_S)  # between two looks at a condition, never instead of one
+
+    def _are_listened_for(self, waiting: list[str]) -> bool:
+        """Whether somebody is there by now that VPP has to call."""
+        return any(
+            (self.folder / f"{port.name}.sock").is_socket()
+            for port in self.ports
+            if port.name in waiting and port.kind == "vhost" and not port.listens
+        )
+
+    def _learn_what_polling_takes(self) -> None:
+        """See what a poll in vain takes, before the first trial: ports are up, and nobody sends."""
+        before = self._settled(lambda found: False)
+        self.meter.learn(before, self._settled(lambda found: False))
+
+    def facts(self) -> dict[str, Any]:
+        return facts(self.design, self.programs, self.api, self.interfaces)
+
+    def restart(self, *, kill: bool) -> None:
+        self.start_again(self, kill)
+
+    def forget_flows(self) -> None:
+        """Have a bridge forget what it learned. VPP keeps nothing else: it looks at each frame."""
+        for call in forgetting(self.design.case, self.design.spec):
+            self.api.call(call.message, call.fields)
+
+    def change_rules(self, count: int) -> None:
+        first = self.design.spec.routes
+        if count < 0:
+            self.write_routes(range(first, first + self._changed), False)
+            self._changed = 0
+            return
+        self.write_routes(range(first + self._changed, first + self._changed + count), True)
+        self._changed += count
+
+    def access(self) -> tuple[str, ...]:
+        ask = f"{self.programs.daemon.with_name('vppctl')} -s {self.folder / 'cli.sock'}"
+        return (f"{ask} show interface", f"{ask} show runtime", f"{ask} show errors")
