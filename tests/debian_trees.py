@@ -13,6 +13,8 @@ from pathlib import Path
 RELEASES = ("bookworm", "trixie")
 TREES = Path(__file__).parent.parent / "build" / "trees"
 PACKAGE = "openvswitch-switch-dpdk"
+PACKAGES = f"{PACKAGE},librte-meta-mempool,librte-meta-bus"
+"""OVS, and DPDK's plugins without which it makes no buffers and knows no devices."""
 TARGETS = ("apt-get", "indextargets", "--format", "$(REPO_URI)", "Origin: Debian")
 
 
@@ -43,7 +45,7 @@ def debian_tree(release: str) -> Path:
         return tree
     TREES.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(half, ignore_errors=True)
-    argv = ["debootstrap", "--variant=minbase", f"--include={PACKAGE}", release, str(half)]
+    argv = ["debootstrap", "--variant=minbase", f"--include={PACKAGES}", release, str(half)]
     done = subprocess.run(
         [*argv, *filter(None, [mirror()])], text=True, capture_output=True, check=False
     )

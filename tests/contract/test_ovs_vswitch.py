@@ -25,10 +25,6 @@ class TestOvsDpdk(ForwardingContract):
         with hugepages():
             yield OvsDpdk()
 
-    def is_found_again(self, case: CaseSpec) -> bool:
-        assert isinstance(case.vswitch, OvsDpdkSpec)
-        return case.vswitch.ports == "vhost-user-client"
-
     @pytest.fixture(params=["vhost-user-client", "vhost-user"])
     def case(self, request: pytest.FixtureRequest) -> CaseSpec:
         return real_case(OvsDpdkSpec.model_validate({"kind": "ovs-dpdk", "ports": request.param}))

@@ -13,6 +13,7 @@ from vswitch_contract import ForwardingContract, real_case
 from vsperf.spec.case import CaseSpec
 from vsperf.vswitches.base import VSwitch
 from vsperf.vswitches.vpp.driver import Vpp
+from vsperf.vswitches.vpp.spec import VppSpec
 
 
 def case_with(settings: dict[str, Any]) -> CaseSpec:
@@ -27,6 +28,10 @@ class VppContract(ForwardingContract):
         with hugepages():
             yield Vpp()
 
+    def is_found_again(self, case: CaseSpec) -> bool:
+        assert isinstance(case.vswitch, VppSpec)
+        return case.vswitch.ports != "vhost-user"
+
 
 @pytest.mark.machine
 class TestVpp(VppContract):
@@ -34,20 +39,9 @@ class TestVpp(VppContract):
 
     changes_rules: ClassVar[bool] = False
 
-    @pytest.fixture(params=["vhost-user-client", "memif"])
+    @pytest.fixture(params=["vhost-user-client", "vhost-user", "memif"])
     def case(self, request: pytest.FixtureRequest) -> CaseSpec:
         return case_with({"ports": request.param})
-
-
-@pytest.mark.machine
-class TestVppThatListens(VppContract):
-    """Its neighbours do not call again when it has been away."""
-
-    changes_rules: ClassVar[bool] = False
-
-    @pytest.fixture
-    def case(self) -> CaseSpec:
-        return case_with({"ports": "vhost-user"})
 
 
 @pytest.mark.machine

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 import pytest
 from real_runs import FIXED, Place, fixture_calibrations, fixture_place
@@ -32,6 +33,31 @@ def test_two_switches_take_turns_and_are_compared(place: Place) -> None:
     found = json.loads(compared.out)
     assert [side["name"] for side in found["sides"]] == ["pages", "ordinary"]
     assert {one["name"] for one in found["environment"]} >= {"vswitch.hugepages"}
+
+
+def test_two_kinds_are_compared_by_what_both_of_them_have(
+    place: Place, require: Callable[[str], None]
+) -> None:
+    require("dpdk-testpmd")
+    ended = place(*FIXED, "--vswitch=ovs-dpdk,testpmd")
+    stored = place.records()
+    assert [case.planned.label for case in stored.cases] == [
+        "phy2phy_smoke-64B-ovs-dpdk", "phy2phy_smoke-64B-testpmd",
+    ]  # fmt: skip
+    for case in stored.cases:
+        assert case.record is not None, ended.err
+        assert case.record.outcome in (Outcome.PASS, Outcome.INVALID), ended.said
+    assert "to compare: vsperf compare" in ended.out
+    compared = place("compare", "latest", "--by", "vswitch", "--json")
+    assert compared.code == 0, compared.err
+    told = {one["name"]: one["values"] for one in json.loads(compared.out)["environment"]}
+    assert told["vswitch.kind"] == [["ovs-dpdk"], ["testpmd"]]
+    own = [name for name in told if name.startswith(("vswitch.", "switch."))]
+    settings = stored.cases[1].planned.spec["vswitch"]
+    assert {name.split(".")[1] for name in own if name.startswith("vswitch.")} <= set(settings)
+    shown = place("show", "latest", "testpmd")
+    assert "answered by" not in shown.out  # it has no caches
+    assert "answered by" in place("show", "latest", "ovs-dpdk").out
 
 
 def test_a_switch_that_is_not_there_is_missed_before_any_other_is_started(place: Place) -> None:

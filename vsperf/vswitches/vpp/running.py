@@ -84,7 +84,7 @@ class RunningVpp:
         now and then, so a copy is waited for that knows of all frames: none are on their way when
         this is asked.
         """
-        if not self.meter.empty_poll:
+        if not self.meter.looked:
             self._learn_what_polling_takes()
         found = self._settled(self.meter.knows_all)
         workers = self.meter.add(found)

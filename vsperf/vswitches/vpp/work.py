@@ -45,12 +45,15 @@ class Meter:
     """Of the interfaces whose frames count."""
     empty_poll: dict[int, float] = field(default_factory=dict)
     """Cycles of a poll that finds nothing, by worker."""
+    looked: bool = False
+    """Whether that was looked at; once is enough, also where nothing was seen."""
     _last: dict[int, Spent] = field(default_factory=dict)
     _busy: dict[int, int] = field(default_factory=dict)
     _idle: dict[int, int] = field(default_factory=dict)
 
     def learn(self, before: Reading, after: Reading) -> None:
         """Learn from two readings, between which no frame came, what a poll in vain takes."""
+        self.looked = True
         for worker in self._workers():
             then, now = self._spent(before, worker), self._spent(after, worker)
             if now.frames == then.frames and now.polls > then.polls:
