@@ -115,6 +115,10 @@ def test_by_af_xdp_threads_poll_and_the_others_are_elsewhere() -> None:
     assert not any("pmd-cpu-mask" in line for line in lines("settings"))
 
 
+def test_a_cap_of_other_ports_bounds_nothing() -> None:
+    assert not plain_case().capped
+
+
 def test_nothing_is_said_to_dpdk() -> None:
     settings = lines("settings", switch={"flows": "l3"}, traffic={"flows": 500_000})
     assert not any("dpdk" in line for line in settings)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 from pydantic import model_validator
 
@@ -12,6 +12,9 @@ from vsperf.vswitches.ovs.spec import OvsSettings
 
 class OvsSpec(OvsSettings):
     """Settings of Open vSwitch without DPDK: its ports are devices of the kernel."""
+
+    CAPPED: ClassVar[bool] = False
+    """The generator's cap is one of vhost-user ports, and these are devices of the kernel."""
 
     kind: Literal["ovs"]
     datapath: Literal["userspace", "kernel"] = "userspace"
