@@ -38,6 +38,6 @@ class TestOvs(ForwardingContract):
         require("tgen")
         return Ovs()
 
-    @pytest.fixture
-    def case(self) -> CaseSpec:
-        return real_case(Ovs.Spec.model_validate({"kind": "ovs"}))
+    @pytest.fixture(params=["tap", "packet"])
+    def case(self, request: pytest.FixtureRequest) -> CaseSpec:
+        return real_case(Ovs.Spec.model_validate({"kind": "ovs", "ports": request.param}))

@@ -13,7 +13,6 @@ from vswitch_contract import ForwardingContract, real_case
 from vsperf.spec.case import CaseSpec
 from vsperf.vswitches.base import VSwitch
 from vsperf.vswitches.vpp.driver import Vpp
-from vsperf.vswitches.vpp.spec import VppSpec
 
 
 def case_with(settings: dict[str, Any]) -> CaseSpec:
@@ -27,10 +26,6 @@ class VppContract(ForwardingContract):
             require(part)
         with hugepages():
             yield Vpp()
-
-    def is_found_again(self, case: CaseSpec) -> bool:
-        assert isinstance(case.vswitch, VppSpec)
-        return case.vswitch.ports != "vhost-user"
 
 
 @pytest.mark.machine

@@ -52,6 +52,27 @@ class OtherSwitch(DriverSpec):
     cpus: CpuSet
 
 
+class OvsDpdkSwitch(DriverSpec):
+    """As far as testcases of the project name its settings."""
+
+    kind: Literal["ovs-dpdk"]
+    flows: Rules = "port"
+
+
+class OvsSwitch(DriverSpec):
+    """As far as testcases of the project name its settings."""
+
+    kind: Literal["ovs"]
+    flows: Rules = "port"
+
+
+class VppSwitch(DriverSpec):
+    """As far as testcases of the project name its settings."""
+
+    kind: Literal["vpp"]
+    forwarding: str = "xconnect"
+
+
 class Generator(DriverSpec):
     """The only generator."""
 
@@ -75,7 +96,13 @@ class NoGuest(DriverSpec):
 
 
 DRIVERS: Drivers = {
-    "vswitch": {"sim": Switch, "other": OtherSwitch},
+    "vswitch": {
+        "sim": Switch,
+        "other": OtherSwitch,
+        "ovs-dpdk": OvsDpdkSwitch,
+        "ovs": OvsSwitch,
+        "vpp": VppSwitch,
+    },
     "generator": {"sim": Generator},
     "vnf": {"loop": Guest, "sim": NoGuest},
     "search": METHODS,

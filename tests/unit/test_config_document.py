@@ -68,12 +68,12 @@ def test_the_schema_accepts_a_part_of_a_document(document: Any) -> None:
         {"topology": {"name": "pvp", "machines": 1}},
         {"search": {"kind": "mrl"}},
         {"search": {"kind": "fixed", "width": "1%"}},
-        {"vswitch": {"kind": "vpp"}},
-        {"vswitch": "vpp"},
-        {"vswitches": {"vpp": {}}},
+        {"vswitch": {"kind": "xpp"}},
+        {"vswitch": "xpp"},
+        {"vswitches": {"xpp": {}}},
         {"vswitches": {"sim": {"cpus": "1"}}},
         {"vswitch": []},
-        {"vswitch": ["sim", "vpp"]},
+        {"vswitch": ["sim", "xpp"]},
         {"vswitch": ["sim", {"kind": "sim", "cpus": "1"}]},
         {"vswitch": {"kind": "sim", "name": "twin"}},
         {"generator": ["sim", "sim"]},
@@ -121,6 +121,7 @@ def test_every_listed_path_is_known_to_the_loader(tmp_path: Path, path: str) -> 
     # A setting of another kind is known where that kind is chosen.
     kinds = {
         "cpus": "vswitch.kind=other",
+        "forwarding": "vswitch.kind=vpp",
         "probability": "vswitch.behaviour.kind=lossy",
         "queues": "vnf.kind=loop",
     }

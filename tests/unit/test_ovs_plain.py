@@ -28,6 +28,7 @@ CABLES = {
     "phy0": {"switch": "eth0", "generator": "net_af_packet0,iface=eth1"},
     "phy1": {"switch": "eth2", "generator": "net_af_packet1,iface=eth3"},
 }
+KERNEL_WITH_TAPS = {"datapath": "kernel", "ports": "tap"}
 BY_XDP = {name: {**ends, "switch": f"afxdp:{ends['switch']}"} for name, ends in CABLES.items()}
 
 
@@ -47,22 +48,22 @@ def start(**case: Any) -> tuple[str, ...]:
 def test_links_are_taps_that_are_there_before_the_switch_and_that_it_holds() -> None:
     actions = [step.action for step in planned().steps]
     assert actions[:3] == [
+        "make the tap TAP-0-0, silent and up",
         "make the tap TAP-0-1, silent and up",
-        "make the tap TAP-0-2, silent and up",
         "make a database of its own",
     ]
     assert lines("ports") == [
         "bridge vsperf-br datapath_type=netdev fail_mode=secure",
-        "port 1 TAP-0-1 type=tap",
-        "port 2 TAP-0-2 type=tap",
+        "port 1 TAP-0-0 type=tap",
+        "port 2 TAP-0-1 type=tap",
     ]
 
 
 def test_the_generator_sends_on_the_taps_by_the_kernels_queues_which_count_what_they_drop() -> None:
     found = [(one.link, one.kind, shown(one.address)) for one in planned().endpoints]
     assert found == [
-        ("phy0", "vdev", "net_af_packet0,iface=TAP-0-1,qdisc_bypass=0,framecnt=2048"),
-        ("phy1", "vdev", "net_af_packet1,iface=TAP-0-2,qdisc_bypass=0,framecnt=2048"),
+        ("phy0", "vdev", "net_af_packet0,iface=TAP-0-0,qdisc_bypass=0,framecnt=2048"),
+        ("phy1", "vdev", "net_af_packet1,iface=TAP-0-1,qdisc_bypass=0,framecnt=2048"),
     ]
 
 
@@ -114,6 +115,10 @@ def test_by_af_xdp_threads_poll_and_the_others_are_elsewhere() -> None:
     assert not any("pmd-cpu-mask" in line for line in lines("settings"))
 
 
+def test_a_cap_of_other_ports_bounds_nothing() -> None:
+    assert not plain_case().capped
+
+
 def test_nothing_is_said_to_dpdk() -> None:
     settings = lines("settings", switch={"flows": "l3"}, traffic={"flows": 500_000})
     assert not any("dpdk" in line for line in settings)
@@ -153,12 +158,36 @@ def test_what_a_packet_socket_had_no_room_for_was_lost_on_the_way_in() -> None:
 
 
 def test_the_kernel_forwards_if_it_is_asked_to() -> None:
-    kernel: dict[str, Any] = {"switch": {"datapath": "kernel"}, "links": CABLES}
+    kernel: dict[str, Any] = {"switch": {"datapath": "kernel"}}
     assert lines("ports", **kernel)[0].startswith("bridge vsperf-br datapath_type=system")
     assert any("has the kernel forward" in step.action for step in planned(**kernel).steps)
     assert not any("emc" in line for line in lines("settings", **kernel))
-    roles = [need.role for need in Ovs().needs(plain_case({"datapath": "kernel"}, CABLES)).cpus]
+    roles = [need.role for need in Ovs().needs(plain_case({"datapath": "kernel"})).cpus]
     assert roles == ["switch main"]
+
+
+@pytest.mark.parametrize("switch", [{"datapath": "kernel"}, {"ports": "packet"}])
+def test_what_the_switch_opens_is_in_a_network_of_its_own(switch: dict[str, Any]) -> None:
+    actions = [step.action for step in planned(switch=switch).steps]
+    assert actions[:2] == [
+        "make the network namespace NAME",
+        "make the tap TAP-0-0 in it, silent and up",
+    ]
+    assert start(switch=switch)[:2] == ("nsenter", "--net=/run/netns/NAME")
+    assert lines("ports", switch=switch)[1:] == [
+        "port 1 TAP-0-0 type=system",
+        "port 2 TAP-0-1 type=system",
+    ]
+    found = [(one.kind, shown(one.address)) for one in planned(switch=switch).endpoints]
+    assert found == [("tap", "NAME/TAP-0-0"), ("tap", "NAME/TAP-0-1")]
+
+
+@pytest.mark.parametrize("switch", [{"datapath": "kernel"}, {"ports": "packet"}])
+def test_what_is_in_the_network_of_the_host_is_out_of_its_reach(switch: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="cannot reach phy0"):
+        planned(switch=switch, links=CABLES)
+    with pytest.raises(UsageError, match="cannot reach vm1_0"):
+        planned(switch=switch, topology={"name": "pvp", "paths": PVP}, vnf=qemu_spec())
 
 
 def test_a_kernel_without_the_datapath_is_refused_with_the_reason(tmp_path: Path) -> None:
@@ -175,7 +204,9 @@ def test_a_kernel_without_the_datapath_is_refused_with_the_reason(tmp_path: Path
     require_datapath(Roots(tmp_path))
 
 
-@pytest.mark.parametrize("wrong", [{"datapath": "dpdk"}, {"pmds": 2}, {"hugepages": True}])
-def test_settings_that_only_dpdk_has_are_refused(wrong: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "wrong", [{"datapath": "dpdk"}, {"pmds": 2}, {"hugepages": True}, KERNEL_WITH_TAPS]
+)
+def test_settings_that_cannot_be_meant_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         OvsSpec.model_validate({"kind": "ovs", **wrong})

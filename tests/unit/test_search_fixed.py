@@ -113,6 +113,23 @@ def test_an_outage_needs_frames_in_both_directions_afterwards() -> None:
     assert load.outages_ns == (None,) * 3
 
 
+@pytest.mark.parametrize(("receiving_ns", "back"), [(9 * NANOSECONDS, True), (10**9, False)])
+def test_a_short_outage_in_a_long_event_is_one_where_frames_came_later(
+    receiving_ns: int, back: bool
+) -> None:
+    """A program that is asked to end may forward for most of the event."""
+    plain, short_ns = away(300_000_000), 300_000_000
+
+    def measure(load_fps: int, duration_ns: int) -> Trial:
+        trial = plain(load_fps, duration_ns)
+        more = {"receiving_ns": receiving_ns}
+        ways = tuple(way.model_copy(update=more) for way in trial.directions)
+        return trial.model_copy(update={"directions": ways})
+
+    load, *_ = _run(probe_of(measure), event="restart-switch").loads
+    assert load.outages_ns == (short_ns if back else None,) * 3
+
+
 def away(silence_ns: int | None) -> Measure:
     """Lose a tenth of the frames while the switch is restarted for one second."""
     plain = switch(10**6)

@@ -241,8 +241,11 @@ class Trial(TrialCounts):
         if self.event is None or not silences or any(silence is None for silence in silences):
             return None
         known = [silence for silence in silences if silence is not None]
-        # Where frames never came back, the longest silence is one of before.
-        came_back = 2 * min(known) >= self.event.ended_ns - self.event.began_ns
+        # Where frames never came back, the longest silence is one of before. A program that is
+        # asked to end may forward for most of the event; what came after it says that it is back.
+        ended_ns = self.event.ended_ns
+        came_later = all((way.receiving_ns or 0) > ended_ns for way in self.directions)
+        came_back = came_later or 2 * min(known) >= ended_ns - self.event.began_ns
         return max(known) if came_back else None
 
     @property

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from vsperf.errors import ComponentError, DiedError, NotReadyError
+from vsperf.host.netns import within
 from vsperf.host.packet_sockets import drops_of
 from vsperf.host.process import Managed, end, managed
-from vsperf.host.taps import tap
 from vsperf.host.tuntap import is_there, refused_frames
 from vsperf.host.undo import BRIDGE_DEVICES, RemoveTap
 from vsperf.host.workspace import Workspace
@@ -25,6 +25,7 @@ from vsperf.vswitches.ovs.control import ask
 from vsperf.vswitches.ovs.counters import Unseen
 from vsperf.vswitches.ovs.database import Database, Interface, connected
 from vsperf.vswitches.ovs.diagnosis import not_started, port_problems
+from vsperf.vswitches.ovs.links import make_taps
 from vsperf.vswitches.ovs.parse import Matched, matched, thread_statistics
 from vsperf.vswitches.ovs.plan import Design
 from vsperf.vswitches.ovs.programs import Programs
@@ -47,6 +48,8 @@ class Instance:
     programs: Programs
     workspace: Workspace
     daemons: dict[str, Managed] = field(default_factory=dict)
+    network: str | None = None
+    """The name of its network, if that has one."""
 
     def path(self, text: str) -> Path:
         """Return a path of the plan, filled in."""
@@ -138,9 +141,7 @@ def instance(design: Design, programs: Programs, workspace: Workspace) -> Iterat
     """Bring the switch up with its ports and rules; leaving the context takes it down."""
     made = Instance(design, programs, workspace)
     with ExitStack() as stack:
-        for name in design.taps:
-            label = workspace.fill(name)
-            stack.enter_context(tap(label, workspace, mtu=design.mtu, several_queues=False))
+        made.network = make_taps(design, workspace, stack)
         _promise_bridge_devices(made, stack)
         made.run(design.create_database(programs), DAEMON_S)
         _start_database(made, stack)
@@ -247,7 +248,10 @@ def _unseen(made: Instance) -> Unseen:
     taps = {port.name: port.tap for port in made.ports if port.tap and port.machine}
     refused = {name: refused_frames(tap) for name, tap in taps.items()}
     devices = {port.device: port.name for port in made.ports if port.type == "system"}
-    missed = drops_of(made.daemons[SWITCH].pid) if devices else {}
+    ask_kernel = partial(drops_of, made.daemons[SWITCH].pid)
+    missed = {}
+    if devices:
+        missed = within(made.network, ask_kernel) if made.network else ask_kernel()
     return Unseen(
         {name: count for name, count in refused.items() if count is not None},
         {devices[device]: count for device, count in missed.items() if device in devices},

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
+from vsperf.host.netns import path_of
 from vsperf.host.threads import Polling
+from vsperf.record.placeholder import Placeholder
 from vsperf.record.plan import Endpoint, Placement, Step, Wire
 from vsperf.spec.case import CaseSpec
 from vsperf.vswitches.base import SwitchPlan
@@ -82,6 +84,18 @@ class Design(ABC):
         return not self.host_ports
 
     @property
+    def apart(self) -> bool:
+        """Whether that network has a name, and the taps of links are in it."""
+        return False
+
+    @property
+    def network(self) -> tuple[str, ...]:
+        """What stands before the daemon to put it into its network."""
+        if self.apart:
+            return ("nsenter", f"--net={path_of(str(Placeholder.NAME))}")
+        return OWN_NETWORK if self.own_network else ()
+
+    @property
     def polling_cpus(self) -> tuple[int, ...]:
         """CPUs on which a thread of OVS's own polls; they are looked for when it is there."""
         return self.placement.of(PMD_ROLE)
@@ -144,7 +158,7 @@ class Design(ABC):
     def switch(self, programs: Programs) -> tuple[str, ...]:
         """Return the command that runs the switch."""
         return (
-            *(OWN_NETWORK if self.own_network else ()),
+            *self.network,
             *self.pinned,
             *programs.command(
                 programs.daemon,
@@ -204,9 +218,11 @@ class Design(ABC):
 def switch_plan(design: Design, programs: Programs) -> SwitchPlan:
     """Return all steps, and where the ports will be."""
     settings = tuple(f"{name}={value}" for name, value in design.other_config.items())
+    where = " in it" if design.apart else ""
     bridge = f"bridge {layout.BRIDGE} datapath_type={design.datapath} fail_mode=secure"
     steps: tuple[Step, ...] = (
-        *(_step(f"make the tap {tap}, silent and up") for tap in design.taps),
+        *([_step(f"make the network namespace {Placeholder.NAME}")] if design.apart else []),
+        *(_step(f"make the tap {tap}{where}, silent and up") for tap in design.taps),
         _step("make a database of its own", design.create_database(programs)),
         _step("serve it", design.serve_database(programs)),
         _step("write the settings that are read at the start", lines=settings),

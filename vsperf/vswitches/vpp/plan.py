@@ -83,8 +83,9 @@ def switch_plan(design: Design, programs: Programs) -> SwitchPlan:
     )
     if routes := design.spec.routes:
         first = _lines(islice(design.idle(design.standing, add=True), SHOWN))
+        what = "addresses" if design.spec.forwarding == "bridge" else "routes"
         more = (f"… and so on, {routes} for each table",) if routes > SHOWN else ()
-        steps = (*steps, _step(f"add {routes} that no frame is for", lines=(*first, *more)))
+        steps = (*steps, _step(f"add {routes} {what} that no frame is for", lines=(*first, *more)))
     endpoints = layout.endpoints_of(design.case, design.spec, design.ports)
     return SwitchPlan(steps, endpoints, layout.wires_of(design.ports))
 

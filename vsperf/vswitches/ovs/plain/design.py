@@ -41,7 +41,11 @@ class PlainDesign(Design):
 
     @property
     def host_ports(self) -> tuple[SwitchPort, ...]:
-        return self.ports
+        return () if self.spec.apart else self.ports
+
+    @property
+    def apart(self) -> bool:
+        return self.spec.apart
 
     @property
     def taps(self) -> tuple[str, ...]:

@@ -19,8 +19,10 @@ from vsperf.vswitches.ovs.layout import (
     mtu_request,
 )
 from vsperf.vswitches.ovs.plain.spec import OvsSpec
-from vsperf.vswitches.ports import device_endpoint, places_of, tap_name
+from vsperf.vswitches.ports import Place, device_endpoint, places_of, tap_endpoint, tap_name, tap_of
 
+NETWORK = str(Placeholder.NAME)
+"""A network of the deployment's own is called like it."""
 DEVICE = re.compile(rf"[^\s/:,]{{1,{LONGEST_NAME}}}")
 """What a device of the kernel can be called, as far as OVS is concerned."""
 
@@ -30,14 +32,16 @@ def ports_of(case: CaseSpec, spec: OvsSpec) -> tuple[SwitchPort, ...]:
     mtu = mtu_request(case, spec.mtu)
     found = []
     for number, place in enumerate(places_of(case.topology), start=1):
+        device = None if place.nic else case.testbed.links[place.name].switch
+        if spec.apart and (place.nic or device):
+            raise _out_of_reach(place, spec)
         if place.nic is not None:
             found.append(_machine_port(place.nic, number, mtu))
-            continue
-        device = case.testbed.links[place.name].switch
-        if device is None:
-            found.append(_tap_port(place.name, number, mtu))
-        else:
+        elif device is not None:
             found.append(_device_port(place.name, number, device, mtu))
+        else:
+            tap = tap_of(place, case.topology)
+            found.append(_tap_port(place.name, number, tap, mtu, apart=spec.apart))
     return tuple(found)
 
 
@@ -49,7 +53,10 @@ def endpoints_of(case: CaseSpec, ports: tuple[SwitchPort, ...]) -> tuple[Endpoin
     """
     found = []
     for number, port in enumerate(port for port in ports if port.link is not None):
-        if port.type == "tap":
+        if port.tap is not None and port.type == "system":
+            place = Place(str(port.link))
+            found.append(tap_endpoint(place, port.tap, NETWORK))
+        elif port.type == "tap":
             socket = f"net_af_packet{number},iface={port.device}"
             address = f"{socket},qdisc_bypass=0,framecnt={RING_FRAMES}"
             found.append(Endpoint(link=str(port.link), kind="vdev", address=address))
@@ -65,17 +72,27 @@ def wires_of(ports: tuple[SwitchPort, ...]) -> tuple[Wire, ...]:
     )
 
 
-def _tap_port(link: str, number: int, mtu: int | None) -> SwitchPort:
-    """Return a tap that the switch holds: what is sent on its device comes to the switch."""
-    if mtu is not None and mtu > LARGEST_USUAL_MTU:
+def _tap_port(link: str, number: int, tap: str, mtu: int | None, *, apart: bool) -> SwitchPort:
+    """Return a tap: what is sent on its device comes to who holds it, and the other way round."""
+    if not apart and mtu is not None and mtu > LARGEST_USUAL_MTU:
         raise UsageError(
             f"packets of {mtu} bytes do not pass the tap of link {link}",
             why="DPDK's net_af_packet, by which the generator sends on it, takes "
             f"{LARGEST_USUAL_MTU} bytes",
-            fix="take shorter frames, or vswitch.kind=ovs-dpdk",
+            fix="take shorter frames, or vswitch.ports=packet",
         )
-    tap = f"{Placeholder.TAP}-0-{number}"
-    return SwitchPort(link, number, link, "tap", device=tap, tap=tap)
+    return SwitchPort(link, number, link, "system" if apart else "tap", device=tap, tap=tap)
+
+
+def _out_of_reach(place: Place, spec: OvsSpec) -> UsageError:
+    how = "vswitch.datapath=kernel" if spec.datapath == "kernel" else "vswitch.ports=packet"
+    return UsageError(
+        f"{how} cannot reach {place.name}, which is in the network of the host",
+        why="the switch is in a network of its own then, with the taps of the links, so that "
+        "nothing of it is left there",
+        fix="take a topology without machines and links without devices, such as p2p on the "
+        "testbed local; or vswitch.ports=tap",
+    )
 
 
 def _machine_port(nic: Nic, number: int, mtu: int | None) -> SwitchPort:
