@@ -167,7 +167,7 @@ PARTS: dict[str, Callable[[], str | None]] = {
     "debian-trees": debian_trees.why_not,
 }
 """What tests may require: a name, and a probe that says why it is missing, or None."""
-UNPACKAGED = frozenset({"vpp", "debian-trees"})
+UNPACKAGED = frozenset({"vpp"})
 """Parts that have to be built or fetched from elsewhere, so that no machine just has them."""
 
 Require = Callable[[str], None]
