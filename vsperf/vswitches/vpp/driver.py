@@ -30,7 +30,7 @@ class Vpp:
     """Deploys VPP."""
 
     kind: ClassVar[str] = "vpp"
-    summary: ClassVar[str] = "VPP of FD.io, a private instance beside any other"
+    summary: ClassVar[str] = "VPP of FD.io, a private instance beside any other; not yet run"
     Spec: ClassVar[type[DriverSpec]] = VppSpec
     checks: ClassVar[tuple[Check, ...]] = CHECKS
 
