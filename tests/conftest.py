@@ -162,6 +162,7 @@ PARTS: dict[str, Callable[[], str | None]] = {
     "bridges": _bridges,
     "taps": _taps,
     "xdp": lambda: None,  # only a port that is opened can tell
+    "pip": lambda: None if find_spec("pip") else "pip is not installed",
     "setuptools": lambda: None if find_spec("setuptools") else "setuptools is not installed",
     "tgen-programs": tgen_programs.why_not,
     "debian-trees": debian_trees.why_not,

@@ -14,6 +14,8 @@ from vsperf.vswitches.linux_bridge.driver import LinuxBridge
 
 @pytest.mark.machine
 class TestLinuxBridge(ForwardingContract):
+    runs_programs = False
+
     @pytest.fixture
     def driver(self, require: Callable[[str], None]) -> VSwitch:
         require("bridges")

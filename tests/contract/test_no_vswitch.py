@@ -14,7 +14,7 @@ from vsperf.vswitches.none import NoSwitch
 
 @pytest.mark.machine
 class TestNoSwitch(ForwardingContract):
-    restarts = changes_rules = False
+    restarts = changes_rules = runs_programs = False
 
     @pytest.fixture
     def driver(self, require: Callable[[str], None]) -> VSwitch:

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -141,9 +142,9 @@ def test_devices_of_the_kernel_can_be_ports(prefix: str) -> None:
 
 
 def test_the_kernels_datapath_is_refused_where_the_kernel_has_none() -> None:
-    if Path("/sys/module/openvswitch").exists():
-        pytest.skip("this kernel has one")
-    with pytest.raises(NotReadyError, match="datapath of Open vSwitch"):
+    has_one = Path("/sys/module/openvswitch").exists()
+    refused = pytest.raises(NotReadyError, match="datapath of Open vSwitch")
+    with nullcontext() if has_one else refused:
         Ovs().require(plain_case({"datapath": "kernel"}))
 
 

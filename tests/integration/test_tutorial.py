@@ -19,7 +19,6 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -148,10 +147,8 @@ def test_the_tutorial_measures_the_real_switch(require: Require, tmp_path: Path)
 def test_the_page_on_switches_builds_one_that_keeps_the_contract(
     require: Require, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for part in ("tgen", "dpdk-testpmd", "hugepages", "setuptools"):
+    for part in ("tgen", "dpdk-testpmd", "hugepages", "setuptools", "pip"):
         require(part)
-    if find_spec("pip") is None:
-        pytest.skip("there is no pip to install the page's package with")
     bear_a_busy_machine(tmp_path)
     # Beside vsperf, but not into the environment of these tests.
     packages = tmp_path / "packages"
