@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import astuple
 from pathlib import Path
 
 import pytest
@@ -120,7 +119,7 @@ def forgetful(folder: Path) -> Path:
     """Return an installation of OVS that drops every action but `output`."""
     install = folder / "ovs"
     ours, theirs = planned_programs(str(install)), planned_programs(None)
-    for copy, original in zip(astuple(ours), astuple(theirs), strict=True):
+    for copy, original in zip(ours.paths, theirs.paths, strict=True):
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(original, copy)
     ours.openflow.write_text(
