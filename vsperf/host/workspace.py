@@ -274,6 +274,18 @@ def require_short(sockets: Iterable[str], root: Path | None = None) -> None:
             )
 
 
+def require_fitting(sockets: Iterable[str], made: Workspace) -> None:
+    """Raise `NotReadyError` when a socket's path, as a plan has it, is too long in a workspace."""
+    for socket in sockets:
+        path = made.fill(socket)
+        if (length := len(os.fsencode(path))) > LONGEST_SOCKET_PATH:
+            raise NotReadyError(
+                f"the path of a socket is too long: {path}",
+                why=f"it has {length} bytes, and the kernel takes {LONGEST_SOCKET_PATH}",
+                fix="give the link a shorter name, or let runs live in a folder with a short path",
+            )
+
+
 def _make(purpose: str, root: Path, roots: Roots | None) -> Workspace:
     owner = Owner.this_process(purpose)
     folder = root / f"{NAMESPACE}-{os.getpid()}-{secrets.token_hex(3)}"

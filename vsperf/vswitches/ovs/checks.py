@@ -7,7 +7,7 @@ import os
 from vsperf.errors import NotReadyError
 from vsperf.host.tuntap import is_there
 from vsperf.host.undo import BRIDGE_DEVICES
-from vsperf.host.workspace import LONGEST_SOCKET_PATH, Workspace
+from vsperf.host.workspace import Workspace, require_fitting
 from vsperf.record.placeholder import Placeholder
 from vsperf.vswitches.ovs import layout
 from vsperf.vswitches.ovs.layout import SwitchPort
@@ -22,15 +22,7 @@ def check(design: Design, workspace: Workspace, user: int | None = None) -> None
             why="it locks hugepages, pins threads, and makes network devices",
             fix="run vsperf with sudo",
         )
-    for socket in sockets(design.ports):
-        path = workspace.fill(socket)
-        length = len(os.fsencode(path))
-        if length > LONGEST_SOCKET_PATH:
-            raise NotReadyError(
-                f"the path of a socket is too long: {path}",
-                why=f"it has {length} bytes, and the kernel takes {LONGEST_SOCKET_PATH}",
-                fix="give the link a shorter name, or let runs live in a folder with a short path",
-            )
+    require_fitting(sockets(design.ports), workspace)
 
 
 def require_network(design: Design) -> None:

@@ -10,7 +10,7 @@ from typing import ClassVar
 from vsperf.errors import NotReadyError, UsageError
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.doctor.finding import Check
-from vsperf.host.workspace import LONGEST_SOCKET_PATH, Workspace
+from vsperf.host.workspace import Workspace, require_fitting
 from vsperf.record.plan import Placement
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
@@ -79,14 +79,7 @@ def check(design: Design, workspace: Workspace, user: int | None = None) -> None
             fix="run vsperf with sudo",
         )
     own = [port.endpoint for port in design.ports if port.kind in ("vhost", "memif")]
-    for text in (*layout.SOCKETS, *own):
-        path = workspace.fill(text)
-        if (length := len(os.fsencode(path))) > LONGEST_SOCKET_PATH:
-            raise NotReadyError(
-                f"the path of a socket is too long: {path}",
-                why=f"it has {length} bytes, and the kernel takes {LONGEST_SOCKET_PATH}",
-                fix="give the link a shorter name, or let runs live in a folder with a short path",
-            )
+    require_fitting((*layout.SOCKETS, *own), workspace)
 
 
 def _spec_of(case: CaseSpec) -> VppSpec:
