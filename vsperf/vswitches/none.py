@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from vsperf.errors import UsageError
 from vsperf.host.cpus import Needs
@@ -22,6 +22,7 @@ from vsperf.record.plan import Endpoint, Placement, Step
 from vsperf.record.switch import SwitchCounters
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
+from vsperf.spec.rings import PowerOfTwo
 from vsperf.vswitches.base import SwitchPlan
 from vsperf.vswitches.forwarding import partners
 
@@ -39,15 +40,8 @@ class NoSwitchSpec(DriverSpec):
     """What is found is the cap."""
 
     kind: Literal["none"]
-    ring: Annotated[int, Field(ge=64, le=16384)] = 1024
+    ring: Annotated[int, Field(ge=64, le=16384), PowerOfTwo] = 1024
     """Slots of the ring between two ports, for each direction; a power of two."""
-
-    @field_validator("ring")
-    @classmethod
-    def _rings_are_powers_of_two(cls, ring: int) -> int:
-        if ring & (ring - 1):
-            raise ValueError(f"{ring} is no power of two, such as 256, 512 or 1024")
-        return ring
 
 
 @dataclass

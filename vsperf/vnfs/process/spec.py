@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
+from vsperf.spec.rings import PowerOfTwo
 from vsperf.units import CpuSet, Duration
 from vsperf.vnfs.settings import MachinesSpec
 
@@ -39,7 +40,7 @@ class ProcessSpec(MachinesSpec):
     """Send descriptors that testpmd asks for; the ring has to have as many."""
     burst: Annotated[int, Field(ge=1, le=512)] = 32
     """Most frames that testpmd handles at once."""
-    rx_ring: Annotated[int, Field(ge=64, le=32768)] = 1024
+    rx_ring: Annotated[int, Field(ge=64, le=32768), PowerOfTwo] = 1024
     """Size of both virtio rings of a queue pair, a power of two."""
     packed: bool = False
     """Use the packed layout of virtio rings."""
@@ -60,13 +61,6 @@ class ProcessSpec(MachinesSpec):
                 f"a process forwards with testpmd only; {app!r} needs a guest, which kind qemu has"
             )
         return app
-
-    @field_validator("rx_ring")
-    @classmethod
-    def _rings_are_powers_of_two(cls, ring: int) -> int:
-        if ring & (ring - 1):
-            raise ValueError(f"{ring} is no power of two, such as 256, 512 or 1024")
-        return ring
 
     @property
     def vcpu_count(self) -> int:

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
+from vsperf.spec.rings import PowerOfTwo
 from vsperf.units import CpuSet, Duration
 from vsperf.vnfs.settings import MachinesSpec, own_settings
 
@@ -16,7 +17,7 @@ PAGE_MB = 2
 FOR_TESTPMD = ("forward", "rx_descriptors", "tx_descriptors", "burst", "testpmd_arguments")
 """Settings that nothing but testpmd reads, and that only the agent can pass on to it."""
 Word = Annotated[str, Field(min_length=1)]
-Ring = Annotated[int, Field(ge=256, le=1024)]
+Ring = Annotated[int, Field(ge=256, le=1024), PowerOfTwo]
 Descriptors = Annotated[int, Field(ge=32, le=32768)]
 
 
@@ -98,13 +99,6 @@ class QemuSpec(MachinesSpec):
                 raise ValueError(f"{device!r} is no PCI address, such as 0000:03:00.1")
             found.append(address)
         return tuple(found)
-
-    @field_validator("rx_ring", "tx_ring")
-    @classmethod
-    def _rings_are_powers_of_two(cls, ring: int) -> int:
-        if ring & (ring - 1):
-            raise ValueError(f"{ring} is no power of two, such as 256, 512 or 1024")
-        return ring
 
     @model_validator(mode="after")
     def _settings_agree(self) -> Self:
