@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
 from vsperf.units import CpuSet
+from vsperf.vswitches.pins import require_as_many
 from vsperf.vswitches.ports import VhostRole
 from vsperf.vswitches.testpmd.headers import arriving
 
@@ -56,10 +57,7 @@ class TestpmdSpec(DriverSpec):
 
     @model_validator(mode="after")
     def _pins_agree(self) -> Self:
-        if self.pmd_cpus is not None and "pmds" in self.model_fields_set:
-            pinned = len(self.pmd_cpus)
-            if self.pmds != pinned:
-                raise ValueError(f"pmds is {self.pmds}, but pmd_cpus names {pinned} CPUs")
+        require_as_many(self, "pmds", "pmd_cpus")
         return self
 
     @property

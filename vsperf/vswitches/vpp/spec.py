@@ -10,6 +10,7 @@ from vsperf.spec.base import DriverSpec
 from vsperf.spec.flows import TTL, link_mac
 from vsperf.units import CpuSet
 from vsperf.vswitches.base import Filters, Rules
+from vsperf.vswitches.pins import require_as_many
 
 if TYPE_CHECKING:
     from vsperf.spec.case import CaseSpec
@@ -87,12 +88,8 @@ class VppSpec(DriverSpec):
 
     @model_validator(mode="after")
     def _pins_agree(self) -> Self:
-        if self.worker_cpus is None:
-            return self
-        pinned = len(self.worker_cpus)
-        if "workers" in self.model_fields_set and self.workers != pinned:
-            raise ValueError(f"workers is {self.workers}, but worker_cpus names {pinned} CPUs")
-        if self.main_cpu is not None and self.main_cpu in self.worker_cpus.cpus:
+        require_as_many(self, "workers", "worker_cpus")
+        if self.worker_cpus is not None and self.main_cpu in self.worker_cpus.cpus:
             raise ValueError(f"main_cpu and worker_cpus both name CPU {self.main_cpu}")
         return self
 

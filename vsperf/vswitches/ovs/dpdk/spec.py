@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from vsperf.units import CpuSet
 from vsperf.vswitches.ovs.spec import OvsSettings
+from vsperf.vswitches.pins import require_as_many
 
 Affinity = Annotated[str, Field(pattern=r"^\d{1,4}:\d{1,4}(,\d{1,4}:\d{1,4})*$")]
 
@@ -48,10 +49,7 @@ class OvsDpdkSpec(OvsSettings):
 
     @model_validator(mode="after")
     def _pins_agree(self) -> Self:
-        if self.pmd_cpus is not None and "pmds" in self.model_fields_set:
-            pinned = len(self.pmd_cpus)
-            if self.pmds != pinned:
-                raise ValueError(f"pmds is {self.pmds}, but pmd_cpus names {pinned} CPUs")
+        require_as_many(self, "pmds", "pmd_cpus")
         if self.pmd_cpus is not None and self.main_cpus is not None:
             both = sorted(set(self.pmd_cpus) & set(self.main_cpus))
             if both and len(set(self.pmd_cpus) | set(self.main_cpus)) > 1:
