@@ -91,6 +91,19 @@ class Managed:
         return self.process.poll() is not None
 
 
+def log_of(name: str, workspace: Workspace) -> Path:
+    """Return where a program of a deployment writes."""
+    return workspace.folder / f"{name}.log"
+
+
+def written(name: str, workspace: Workspace) -> str:
+    """Return what a program of a deployment has written so far, also where it never came up."""
+    try:
+        return log_of(name, workspace).read_text(errors="replace")
+    except OSError:
+        return ""
+
+
 @contextmanager
 def managed(  # noqa: PLR0913 - named arguments, each of its own
     argv: Sequence[str],
@@ -110,7 +123,7 @@ def managed(  # noqa: PLR0913 - named arguments, each of its own
     of its threads are to be watched around trials.
     """
     mark = f"{workspace.name}/{name}"
-    log = workspace.folder / f"{name}.log"
+    log = log_of(name, workspace)
     workspace.refill_patience()
     with workspace.undoing(EndMarked(mark=mark)):
         process = _start(argv, log, {**os.environ, **(environment or {}), MARK: mark})

@@ -15,7 +15,7 @@ from pathlib import Path
 from vsperf.errors import ComponentError, DiedError, NotReadyError
 from vsperf.host.netns import within
 from vsperf.host.packet_sockets import drops_of
-from vsperf.host.process import Managed, end, managed
+from vsperf.host.process import Managed, end, managed, written
 from vsperf.host.tuntap import is_there, refused_frames
 from vsperf.host.undo import BRIDGE_DEVICES, RemoveTap
 from vsperf.host.workspace import Workspace
@@ -81,10 +81,7 @@ class Instance:
     @property
     def log(self) -> str:
         """What the switch has written so far."""
-        try:
-            return (self.workspace.folder / f"{SWITCH}.log").read_text(errors="replace")
-        except OSError:
-            return ""
+        return written(SWITCH, self.workspace)
 
     def start(
         self, name: str, argv: tuple[str, ...], ready: Path, *leave: str

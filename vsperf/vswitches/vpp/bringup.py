@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from vsperf.errors import ComponentError, DiedError
-from vsperf.host.process import Managed, end, managed
+from vsperf.host.process import Managed, end, managed, written
 from vsperf.host.threads import Polling
 from vsperf.host.tuntap import refused_frames
 from vsperf.host.undo import SHARED_MEMORY, SweepSharedMemory
@@ -52,10 +52,7 @@ class Instance:
     @property
     def log(self) -> str:
         """What the switch has written so far."""
-        try:
-            return (self.workspace.folder / f"{SWITCH}.log").read_text(errors="replace")
-        except OSError:
-            return ""
+        return written(SWITCH, self.workspace)
 
     def started(self) -> tuple[Managed, Api, Segment]:
         """Start the daemon and connect to it."""
