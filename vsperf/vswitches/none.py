@@ -22,6 +22,7 @@ from vsperf.record.plan import Endpoint, Placement, Step
 from vsperf.record.switch import SwitchCounters
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
+from vsperf.spec.method import GIVEN_OTHER_RULES, RESTARTED
 from vsperf.spec.rings import PowerOfTwo
 from vsperf.vswitches.base import SwitchPlan
 from vsperf.vswitches.forwarding import partners
@@ -64,13 +65,13 @@ class RunningNone:
         return {"joined_by": self.joined}
 
     def restart(self, *, kill: bool) -> None:
-        raise _nothing_there("restarted")
+        raise _nothing_there(RESTARTED)
 
     def forget_flows(self) -> None:
         """Do nothing: nobody is there who knows a flow."""
 
     def change_rules(self, count: int) -> None:
-        raise _nothing_there("given other rules")
+        raise _nothing_there(GIVEN_OTHER_RULES)
 
     def access(self) -> tuple[str, ...]:
         return ()
