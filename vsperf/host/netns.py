@@ -8,7 +8,6 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
@@ -85,6 +84,8 @@ def apart(action: Callable[[], Found]) -> Found:
 
 
 def _in_a_thread(action: Callable[[], Found]) -> Found:
+    from concurrent.futures import ThreadPoolExecutor  # large, and most runs enter none
+
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(action).result()
 
