@@ -44,7 +44,7 @@ def told(story: Story, count: int | None = None, *, cut: bool = False) -> Slots:
         for index, (away, silent, lost) in enumerate(story)
     ]
     happened = [any(one) for one in story]
-    return Slots(
+    return Slots.of(
         width_ns=WIDTH_NS,
         count=count,
         sent_frames=_sums(slot.sent_frames for slot in every),
@@ -109,14 +109,14 @@ def in_slots(
     lost[-1] += own_loss
     happened = {n for n in range(count) if away[n] or lost[n]}
     noted = sorted({n + by for n in happened for by in (-1, 0, 1)} & set(range(count)))
-    slots = Slots(
+    slots = Slots.of(
         width_ns=WIDTH_NS,
         count=count,
         sent_frames=(intended,),
         received_frames=(intended - sum(lost),),
         refused_frames=(0,),
         noted=tuple(
-            Slot.model_construct(
+            Slot(
                 index=n,
                 sent_frames=(sent[n],),
                 received_frames=(sent[n] - lost[n],),

@@ -228,7 +228,7 @@ def stalled(stalls: int) -> CaseView:
              away_ns=1_000 + number, silent_ns=0)
         for number in range(stalls)
     )  # fmt: skip
-    slots = Slots(
+    slots = Slots.of(
         width_ns=1_000, count=stalls, sent_frames=(9 * stalls,), received_frames=(9 * stalls,),
         refused_frames=(0,), noted=noted,
     )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from random import Random
 
@@ -30,6 +31,7 @@ from vsperf.record.clean import (
     in_clean_time,
     kept_silent,
 )
+from vsperf.record.slots import SlotColumns
 from vsperf.record.trial import GeneratorActivity, Trial
 
 
@@ -117,14 +119,13 @@ def refusing(short: dict[int, int], away: tuple[int, ...] = ()) -> Trial:
         due = RATE - (LOAD_FPS * gone // 10**9 if slot.away else 0)
         sent = (due - short.get(slot.index, 0),) * 2
         full = (max(0, short.get(slot.index, 0)),) * 2
-        changes = {"sent_frames": sent, "received_frames": sent, "refused_frames": full}
-        noted.append(slot.model_copy(update=changes))
+        noted.append(replace(slot, sent_frames=sent, received_frames=sent, refused_frames=full))
     changes = {
         f"{what}_frames": (sum(getattr(slot, f"{what}_frames")[0] for slot in noted),) * 2
         for what in ("sent", "received", "refused")
     }
     sent = changes["sent_frames"]
-    slots = slots.model_copy(update={"noted": tuple(noted), **changes})
+    slots = slots.model_copy(update={"columns": SlotColumns.of(noted, 2), **changes})
     unsent = sum(short.values())
     trial = trial_of(slots, unsent=unsent, refused=unsent)
     # What was due while the generator was away is due later: the schedule stands still.
@@ -266,17 +267,18 @@ def test_a_direction_with_less_load_has_clean_time_as_well() -> None:
     whole = trial_of(told([CALM, CALM, AWAY, LOSSY, CALM, CALM, CALM, CALM]))
     assert whole.slots is not None
     noted = [
-        slot.model_copy(
-            update={"sent_frames": (slot.sent_frames[0], slot.sent_frames[1] // 2),
-                    "received_frames": (slot.received_frames[0], slot.received_frames[1] // 2)}
+        replace(
+            slot,
+            sent_frames=(slot.sent_frames[0], slot.sent_frames[1] // 2),
+            received_frames=(slot.received_frames[0], slot.received_frames[1] // 2),
         )
         for slot in whole.slots.noted
-    ]  # fmt: skip
+    ]
     halved = {
         name: (getattr(whole.slots, name)[0], getattr(whole.slots, name)[1] // 2)
         for name in ("sent_frames", "received_frames")
     }
-    slots = whole.slots.model_copy(update={"noted": tuple(noted), **halved})
+    slots = whole.slots.model_copy(update={"columns": SlotColumns.of(noted, 2), **halved})
     forward, reverse = whole.directions
     half = {
         name: getattr(reverse, name) // 2
@@ -289,3 +291,22 @@ def test_a_direction_with_less_load_has_clean_time_as_well() -> None:
     assert left.directions[0] == same.directions[0]
     assert left.directions[1].intended_frames == same.directions[1].intended_frames // 2
     assert left.lost_frames == same.lost_frames
+
+
+def test_slots_are_stored_as_columns_and_seen_as_rows() -> None:
+    slots = told([CALM, AWAY, LOSSY, SILENT])
+    assert [slot.index for slot in slots.noted] == list(slots.columns.index) == [0, 1, 2, 3]
+    assert slots.columns.away_ns == (0, GAP_NS, 0, 0)
+    assert slots.columns.received_frames == ((RATE, RATE, RATE - 7, RATE), (RATE,) * 4)
+
+
+def test_columns_that_differ_in_length_are_no_slots() -> None:
+    columns = told([CALM, AWAY, LOSSY]).columns
+    with pytest.raises(ValueError, match="different lengths"):
+        SlotColumns(**{**dict(columns), "away_ns": columns.away_ns[1:]})
+
+
+def test_a_trial_in_which_nothing_happened_stores_no_slot() -> None:
+    slots = told([CALM] * 4)
+    assert slots.noted == ()
+    assert SlotColumns.model_validate_json(slots.columns.model_dump_json()) == slots.columns

@@ -28,7 +28,7 @@ def warm_up(carried: Callable[[int], float], *, stalled: bool = False, cut: bool
         for index in range(COUNT)
         if carried(index) < 1
     )
-    slots = Slots(
+    slots = Slots.of(
         width_ns=WIDTH_NS,
         count=COUNT,
         sent_frames=(RATE * COUNT,) * 2,

@@ -144,14 +144,14 @@ def slots_of(lanes: Sequence[Lane], stalls: Sequence[Stall], duration_ns: int) -
         else sorted({index + by for index in happened for by in (-1, 0, 1)} & set(range(count)))
     )
     sent = [{index: even_share(lane.sent, index, count) for index in noted} for lane in lanes]
-    return Slots(
+    return Slots.of(
         width_ns=SLOT_NS,
         count=count,
         sent_frames=tuple(lane.sent for lane in lanes),
         received_frames=tuple(lane.received for lane in lanes),
         refused_frames=tuple(lane.refused for lane in lanes),
-        noted=tuple(
-            Slot.model_construct(
+        noted=[
+            Slot(
                 index=index,
                 sent_frames=tuple(sums[index] for sums in sent),
                 received_frames=tuple(
@@ -163,5 +163,5 @@ def slots_of(lanes: Sequence[Lane], stalls: Sequence[Stall], duration_ns: int) -
                 silent_ns=silent[index],
             )
             for index in noted
-        ),
+        ],
     )

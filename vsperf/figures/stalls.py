@@ -51,12 +51,10 @@ def gather(view: CaseView) -> tuple[Stalls, ...]:
         ends_ns = max(ends_ns, at + trial.elapsed_ns)
         looked = looked or trial.slots is not None or trial.generator is not None
         if trial.slots is not None:
-            width = trial.slots.width_ns
-            noted = trial.slots.noted
-            found[AWAY] += [(at + one.index * width, one.away_ns) for one in noted if one.away]
-            found[SILENT] += [
-                (at + one.index * width, one.silent_ns) for one in noted if one.silent
-            ]
+            width, noted = trial.slots.width_ns, trial.slots.columns
+            for kind, lengths in ((AWAY, noted.away_ns), (SILENT, noted.silent_ns)):
+                stalls = zip(noted.index, lengths, strict=True)
+                found[kind] += [(at + index * width, ns) for index, ns in stalls if ns > 0]
         elif trial.generator is not None and trial.generator.longest_gap_ns > 0:
             found[GAP].append((at + trial.elapsed_ns / 2, trial.generator.longest_gap_ns))
         if trial.event is not None:

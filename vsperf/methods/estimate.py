@@ -267,7 +267,7 @@ def _presumed_slots(way: Direction, by_itself: int, duration_ns: int) -> Slots:
         lost = even_share(by_itself, index, SLOTS)
         if index == DISTURBED_SLOT:
             lost += way.lost_frames - by_itself
-        return Slot.model_construct(
+        return Slot(
             index=index,
             sent_frames=(sent,),
             received_frames=(sent - lost,),
@@ -276,12 +276,12 @@ def _presumed_slots(way: Direction, by_itself: int, duration_ns: int) -> Slots:
             silent_ns=0,
         )
 
-    return Slots.model_construct(
+    return Slots.of(
         width_ns=duration_ns // SLOTS,
         count=SLOTS,
         sent_frames=(way.sent_frames,),
         received_frames=(way.received_frames,),
         refused_frames=(0,),
-        noted=tuple(slot(index) for index in range(SLOTS)),
+        noted=[slot(index) for index in range(SLOTS)],
         cut=False,
     )

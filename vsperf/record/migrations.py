@@ -120,6 +120,21 @@ def _without_stages(line: dict[str, Any]) -> dict[str, Any]:
     return {**line, kind: {**part, "switch": {**switch, "pmds": pmds, "reasons": {}}}}
 
 
+def _with_slots_in_rows(line: dict[str, Any]) -> dict[str, Any]:
+    """Lift version 8, in which each slot of a trial had its numbers by name."""
+    if line.get("type") != "trial" or (slots := line["trial"].get("slots")) is None:
+        return line
+    kept = dict(slots)
+    noted = kept.pop("noted")
+    columns: dict[str, Any] = {
+        name: [slot[name] for slot in noted] for name in ("index", "away_ns", "silent_ns")
+    }
+    for name in ("sent_frames", "received_frames", "refused_frames"):
+        ways = range(len(slots[name]))
+        columns[name] = [[slot[name][way] for slot in noted] for way in ways]
+    return {**line, "trial": {**line["trial"], "slots": {**kept, "columns": columns}}}
+
+
 MIGRATIONS: Mapping[int, Step] = MappingProxyType(
     {
         1: _without_surroundings,
@@ -129,6 +144,7 @@ MIGRATIONS: Mapping[int, Step] = MappingProxyType(
         5: _without_methods,
         6: _without_labels,
         7: _without_stages,
+        8: _with_slots_in_rows,
     }
 )
 """Version → the step that leaves it."""
@@ -180,7 +196,7 @@ def migrate(
     for step in range(version, current):
         try:
             lifted = migrations[step](lifted)
-        except (AttributeError, KeyError, TypeError) as error:
+        except (AttributeError, IndexError, KeyError, TypeError) as error:
             raise ValueError(f"the line lacks what lines of version {step} have") from error
     if lifted.get("type") == "run":
         lifted = {**lifted, "schema_version": current}

@@ -26,11 +26,11 @@ def slots_of(result: Mapping[str, Any]) -> Slots | None:
     """Return the slots in a trial's result; None if it has none."""
     if (found := result.get("slots")) is None:
         return None
-    return Slots(
+    return Slots.of(
         width_ns=found["slot_ns"],
         count=found["count"],
         **_frames(found["totals"]),
-        noted=tuple(
+        noted=[
             Slot(
                 index=slot["slot"],
                 **_frames(slot),
@@ -38,7 +38,7 @@ def slots_of(result: Mapping[str, Any]) -> Slots | None:
                 silent_ns=slot["silent_ns"],
             )
             for slot in found["noted"]
-        ),
+        ],
     )
 
 
