@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from typing import Any
 
 from places import PLACEMENT
@@ -20,6 +21,7 @@ from vsperf.trafficgens.tgen.driver import TgenGenerator
 from vsperf.vnfs.process.driver import ProcessVnf
 from vsperf.vswitches.base import VSwitch
 
+P2P = {"name": "p2p", "paths": [["phy0", "phy1"]]}
 PVP = {"name": "pvp", "paths": [["phy0", "vm1", "phy1"]]}
 PVVP = {"name": "pvvp", "paths": [["phy0", "vm1", "vm2", "phy1"]]}
 PVPV = {"name": "pvpv", "paths": [["phy0", "vm1", "phy1"], ["phy0", "vm2", "phy1"]]}
@@ -63,14 +65,20 @@ def real_case(kind: str, switch: Mapping[str, Any] | None = None, **sections: An
 
 def driver_of(kind: str) -> VSwitch:
     """Return the driver of a switch, found as a run finds it."""
-    found: VSwitch = Plugins.load().driver("vswitch", kind)
+    found: VSwitch = plugins().driver("vswitch", kind)
     return found
+
+
+@cache
+def plugins() -> Plugins:
+    """Return the drivers of this installation, which are looked for once."""
+    return Plugins.load()
 
 
 @contextmanager
 def deployed(case: CaseSpec) -> Iterator[tuple[Deployment, Workspace]]:
     """Deploy a case as a run does, and see that nothing is left of it."""
-    drivers = Drivers.of(case, Plugins.load())
+    drivers = Drivers.of(case, plugins())
     plan = make_plan(case, drivers, TWO_CPUS)
     with workspace("a test of switches") as place:
         with ExitStack() as stack:

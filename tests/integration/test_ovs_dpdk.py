@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ovs_cases import PLACEMENT, deployed, ovs_case
+from ovs_cases import deployed, ovs_case
 from ovs_traffic import generator, send, wait_until
-from places import hugepages
+from places import PLACEMENT, hugepages
 
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.workspace import workspace

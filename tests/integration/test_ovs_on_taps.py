@@ -10,8 +10,9 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
-from ovs_cases import PLACEMENT, deployed, plain_case
+from ovs_cases import deployed, plain_case
 from ovs_traffic import generator, send
+from places import PLACEMENT
 from real_runs import FIXED, Place, fixture_calibrations, fixture_place
 
 from vsperf.errors import NotReadyError

@@ -12,6 +12,7 @@ import pytest
 from ovs_cases import ovs_case
 from ovs_traffic import wait_until
 from places import hugepages
+from switch_cases import PVP, V2V
 
 from vsperf.deploy.deployment import Deployment, deploy, prepare
 from vsperf.deploy.planner import Drivers, make_plan
@@ -37,8 +38,6 @@ pytestmark = pytest.mark.machine
 PLACEMENT = Placement(cpus={"vm1": (1,), "generator": (0,)})
 TWO_CPUS = CpuTopology((Cpu(0), Cpu(1, core=1)))
 SLOWLY = Sending(rate_fps="2000", frames=2000)
-PVP = {"name": "pvp", "paths": [["phy0", "vm1", "phy1"]]}
-V2V = {"name": "v2v", "paths": [["vm1", "vm2"]]}
 
 
 @pytest.fixture(autouse=True)

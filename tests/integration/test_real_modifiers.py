@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 from conftest import Require
-from ovs_cases import PLACEMENT, deployed, ovs_case
+from ovs_cases import deployed, ovs_case
 from ovs_traffic import WAYS, generator
-from places import hugepages
+from places import PLACEMENT, hugepages
 from real_runs import FIXED, Place, fixture_calibrations, fixture_place
 
 from vsperf.errors import ComponentError

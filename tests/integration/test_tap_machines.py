@@ -11,7 +11,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
-from ovs_cases import PLACEMENT, ovs_case
+from ovs_cases import ovs_case
+from places import PLACEMENT
 from real_runs import Place, fixture_calibrations, fixture_place
 
 from vsperf.errors import NotReadyError

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 from ovs_traffic import generator, send
-from places import hugepages
-from vpp_cases import PLACEMENT, deployed, vpp_case
+from places import PLACEMENT, hugepages
+from vpp_cases import deployed, vpp_case
 
 from vsperf.errors import ComponentError, VsperfError
 from vsperf.host.workspace import Workspace

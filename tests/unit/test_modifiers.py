@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 from config_world import CHECKOUT, DRIVERS, library, write
-from ovs_cases import PLACEMENT, ovs_case
+from ovs_cases import ovs_case
+from places import PLACEMENT
 from pydantic import ValidationError
 from search_models import case_of, spec_of
 from simulated_cases import simulated_case, trials
+from switch_cases import PVP
 
 from vsperf.errors import ComponentError, SpecError, UsageError
 from vsperf.methods.base import method_of
@@ -36,8 +38,6 @@ from vsperf.vswitches.ovs.rules import rule_count, rules
 from vsperf.vswitches.ovs.running import RunningOvs
 from vsperf.vswitches.sim import SimulatedSwitchSpec
 
-PVPV = {"name": "pvpv", "paths": [["phy0", "vm1", "phy1"], ["phy0", "vm2", "phy1"]]}
-PVP = {"name": "pvp", "paths": [["phy0", "vm1", "phy1"]]}
 IPV6 = {"frame_size": "128B", "layer3": "ipv6"}
 GOLDEN = CHECKOUT / "tests" / "golden" / "ovs"
 

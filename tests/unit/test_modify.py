@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 from config_world import DRIVERS, library, write
-from ovs_cases import PLACEMENT, ovs_case
+from ovs_cases import ovs_case
+from places import PLACEMENT
 from pydantic import ValidationError
 from simulated_cases import session, simulated_case, trials
+from switch_cases import PVP
 
 from vsperf.engine.checks import check_headers
 from vsperf.engine.headers import expected, worth_a_look
@@ -33,7 +35,6 @@ from vsperf.vswitches.sim import SimulatedSwitch, SimulatedSwitchSpec
 MAC = "02:00:00:00:07:07"
 TAGGED = {"frame_size": "128B", "vlans": [100]}
 QINQ = {"frame_size": "128B", "vlans": [5, 6]}
-PVP = {"name": "pvp", "paths": [["phy0", "vm1", "phy1"]]}
 
 
 def made(modify: dict[str, Any], switch: dict[str, Any] | None = None, **more: Any) -> list[str]:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ovs_cases import PLACEMENT, plain_case
+from ovs_cases import plain_case
+from places import PLACEMENT
 from pydantic import ValidationError
 from qemu_cases import PVP, qemu_spec
 

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ovs_cases import PLACEMENT, ovs_case
+from ovs_cases import ovs_case
+from places import PLACEMENT
 from pydantic import ValidationError
 
 from vsperf.errors import NotReadyError, UsageError

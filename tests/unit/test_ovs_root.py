@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ovs_cases import PLACEMENT, ovs_case
+from ovs_cases import ovs_case
+from places import PLACEMENT
 
 from vsperf.errors import NotReadyError
 from vsperf.host.tree import Tree
@@ -18,7 +19,7 @@ DAEMON = "usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk"
 
 
 def planned(root: Path, links: dict[str, Any] | None = None, **switch: Any) -> list[Step]:
-    case = ovs_case({"root": str(root), "flows": "learn", **switch}, links)
+    case = ovs_case({"root": str(root), "flows": "learn", **switch}, links=links)
     return [step for step in OvsDpdk().plan(case, PLACEMENT).steps if step.argv]
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 from simulated_cases import simulated_case
+from switch_cases import PVP, PVVP
 from wires import wires_of
 
 from vsperf.errors import UsageError
@@ -24,8 +25,6 @@ from vsperf.vnfs.process.driver import ProcessVnf
 from vsperf.vnfs.process.spec import ProcessSpec
 from vsperf.vnfs.settings import by_machine
 
-PVP = {"name": "pvp", "paths": [["phy0", "vm1", "phy1"]]}
-PVVP = {"name": "pvvp", "paths": [["phy0", "vm1", "vm2", "phy1"]]}
 PLACEMENT = Placement(cpus={"vm1": (2,), "vm2": (3, 4)})
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from vpp_cases import PVP, vpp_case
+from switch_cases import PVP
+from vpp_cases import vpp_case
 
 from vsperf.record.switch import SwitchCounters
 from vsperf.vswitches.vpp.counters import address_counts, switch_counters

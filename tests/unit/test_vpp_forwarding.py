@@ -6,7 +6,9 @@ import re
 from typing import Any
 
 import pytest
-from vpp_cases import P2P, PLACEMENT, PVP, PVPV, PVVP, V2V, vpp_case
+from places import PLACEMENT
+from switch_cases import P2P, PVP, PVPV, PVVP, V2V
+from vpp_cases import vpp_case
 
 from vsperf.errors import UsageError
 from vsperf.vswitches.vpp.driver import Vpp

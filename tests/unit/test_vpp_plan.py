@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from places import PLACEMENT
 from pydantic import ValidationError
-from vpp_cases import P2P, PLACEMENT, PVP, vpp_case
+from switch_cases import P2P, PVP
+from vpp_cases import vpp_case
 
 from vsperf.errors import NotReadyError, UsageError
 from vsperf.record.placeholder import shown
