@@ -1,8 +1,9 @@
-"""A tgen in a network namespace of its own, with a cable whose ends only it speaks on."""
+"""Cables of the kernel: for a tgen in a network namespace of its own, and beside real devices."""
 
 from __future__ import annotations
 
 import shlex
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -46,3 +47,25 @@ def tgen_apart(
         patch.setenv("VSPERF_TGEN", str(outer))
         with at_hand(devices, replace(options)) as tgen:
             yield tgen
+
+
+@pytest.fixture(name="cables")
+def fixture_cables() -> Iterator[None]:
+    """Two cables of the kernel, vscable0s to vscable0g and vscable1s to vscable1g."""
+    ends = [f"vscable{number}{end}" for number in (0, 1) for end in "sg"]
+    for switch, generator_end in zip(ends[::2], ends[1::2], strict=True):
+        ip("link", "add", switch, "type", "veth", "peer", "name", generator_end)
+    try:
+        for end in ends:
+            quiet = Path(f"/proc/sys/net/ipv6/conf/{end}/disable_ipv6")
+            if quiet.exists():
+                quiet.write_text("1")  # the kernel sends nothing of its own
+            ip("link", "set", end, "up")
+        yield
+    finally:
+        for switch in ends[::2]:
+            ip("link", "delete", switch)
+
+
+def ip(*words: str) -> None:
+    subprocess.run(["ip", *words], check=True)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
 from vsperf.host.workspace import Workspace
 from vsperf.record.plan import Endpoint
+from vsperf.record.switch import SwitchCounters
 from vsperf.trafficgens.tgen import byhand
 from vsperf.trafficgens.tgen.byhand import Sending, Stream
 from vsperf.trafficgens.tgen.command import Options, port_of
 from vsperf.trafficgens.tgen.process import Tgen
+from vsperf.trafficgens.tgen.traffic import Way
+from vsperf.units import NANOSECONDS
 
 WAYS = byhand.ways_between(2, "both")
 
@@ -21,6 +24,12 @@ class WaitsForPorts(Protocol):
     """A running switch that says which of its ports do not forward yet."""
 
     def waiting_for(self) -> tuple[str, ...]: ...
+
+
+class Counts(Protocol):
+    """A running switch that counts."""
+
+    def counters(self) -> SwitchCounters: ...
 
 
 @contextmanager
@@ -54,8 +63,20 @@ def wait_until(condition: Callable[[], bool], patience_s: float = 10.0) -> None:
         time.sleep(0.01)
 
 
-def send(tgen: Tgen, sending: Sending, **stream: Any) -> tuple[int, int]:
+def send(
+    tgen: Tgen, sending: Sending, ways: Sequence[Way] = WAYS, **stream: Any
+) -> tuple[int, int]:
     """Send both ways; return the frames sent and the frames that came back, all intact."""
-    result = byhand.trial(tgen, WAYS, Stream(**stream), sending, lambda event: None)
+    result = byhand.trial(tgen, ways, Stream(**stream), sending, lambda event: None)
     streams = result["streams"]
     return sum(s["sent"] for s in streams), sum(s["received"] for s in streams)
+
+
+def accounts_close_at_overload(tgen: Tgen, running: Counts) -> None:
+    """See that a switch names each frame that it lost of as many as tgen can send."""
+    before = running.counters()
+    sent, received = send(tgen, Sending(duration_ns=NANOSECONDS))
+    growth = running.counters().since(before)
+    assert sum(port.received_frames for port in growth.ports) == sent
+    assert sum(port.sent_frames for port in growth.ports) == received
+    assert growth.dropped_frames == sent - received

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cable import fixture_cables
 from ovs_cases import deployed, ovs_case
-from ovs_traffic import generator, send, wait_until
+from ovs_traffic import accounts_close_at_overload, generator, send, wait_until
 from places import PLACEMENT, hugepages
 
 from vsperf.errors import ComponentError, NotReadyError
@@ -24,6 +24,7 @@ from vsperf.vswitches.ovs.dpdk.driver import OvsDpdk
 from vsperf.vswitches.ovs.programs import digest, planned_programs
 
 pytestmark = pytest.mark.machine
+__all__ = ["fixture_cables"]
 
 SLOWLY = Sending(rate_fps="20000", frames=20_000)
 SECOND = 1_000_000_000
@@ -105,12 +106,7 @@ def test_every_frame_is_accounted_for_at_overload(require: Callable[[str], None]
         deployed(case) as (running, place),
         generator(endpoints, running, place, hugepages=True) as tgen,
     ):
-        before = running.counters()
-        sent, received = send(tgen, Sending(duration_ns=SECOND))
-        growth = running.counters().since(before)
-    assert sum(port.received_frames for port in growth.ports) == sent
-    assert sum(port.sent_frames for port in growth.ports) == received
-    assert growth.dropped_frames == sent - received
+        accounts_close_at_overload(tgen, running)
 
 
 def test_facts_say_what_was_negotiated(require: Callable[[str], None]) -> None:
@@ -231,28 +227,6 @@ def test_a_device_of_dpdk_can_be_a_port() -> None:
         (interface,) = (port for port in running.facts()["ports"] if port["name"] == "phy0")
         assert interface["number"] == 1
         assert interface["status"]["driver_name"] == "net_null"
-
-
-@pytest.fixture(name="cables")
-def fixture_cables() -> Iterator[None]:
-    """Two cables of the kernel, vscable0s to vscable0g and vscable1s to vscable1g."""
-    ends = [f"vscable{number}{end}" for number in (0, 1) for end in "sg"]
-    for switch, generator_end in zip(ends[::2], ends[1::2], strict=True):
-        ip("link", "add", switch, "type", "veth", "peer", "name", generator_end)
-    try:
-        for end in ends:
-            quiet = Path(f"/proc/sys/net/ipv6/conf/{end}/disable_ipv6")
-            if quiet.exists():
-                quiet.write_text("1")  # the kernel sends nothing of its own
-            ip("link", "set", end, "up")
-        yield
-    finally:
-        for switch in ends[::2]:
-            ip("link", "delete", switch)
-
-
-def ip(*words: str) -> None:
-    subprocess.run(["ip", *words], check=True)
 
 
 @pytest.mark.parametrize("device", ["net_af_packet{0},iface=vscable{0}s", "afxdp:vscable{0}s"])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from cable import fixture_cables
 from ovs_cases import deployed, plain_case
 from ovs_traffic import generator, send
 from places import PLACEMENT
@@ -22,7 +22,7 @@ from vsperf.trafficgens.tgen.byhand import Sending
 from vsperf.vswitches.ovs.plain.driver import Ovs
 
 pytestmark = pytest.mark.machine
-__all__ = ["fixture_calibrations", "fixture_place"]
+__all__ = ["fixture_cables", "fixture_calibrations", "fixture_place"]
 
 SLOWLY = Sending(rate_fps="5000", frames=5000)
 SECOND = 1_000_000_000
@@ -96,28 +96,6 @@ def test_a_daemon_that_was_killed_is_named_and_leaves_no_device() -> None:
         os.kill(running.daemons["ovs-vswitchd"].pid, signal.SIGKILL)
         running.daemons["ovs-vswitchd"].wait(5)
         assert (running.failure() or "").startswith("ovs-vswitchd was killed by SIGKILL")
-
-
-@pytest.fixture(name="cables")
-def fixture_cables() -> Iterator[None]:
-    """Two cables of the kernel, vscable0s to vscable0g and vscable1s to vscable1g."""
-    ends = [f"vscable{number}{end}" for number in (0, 1) for end in "sg"]
-    for switch, generator_end in zip(ends[::2], ends[1::2], strict=True):
-        ip("link", "add", switch, "type", "veth", "peer", "name", generator_end)
-    try:
-        for end in ends:
-            quiet = Path(f"/proc/sys/net/ipv6/conf/{end}/disable_ipv6")
-            if quiet.exists():
-                quiet.write_text("1")  # the kernel sends nothing of its own
-            ip("link", "set", end, "up")
-        yield
-    finally:
-        for switch in ends[::2]:
-            ip("link", "delete", switch)
-
-
-def ip(*words: str) -> None:
-    subprocess.run(["ip", *words], check=True)
 
 
 @pytest.mark.parametrize("prefix", ["", "afxdp:"])

@@ -5,28 +5,27 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
+import ovs_traffic
 import pytest
+import switch_cases
 from ovs_cases import ovs_case
 from ovs_traffic import wait_until
 from places import hugepages
 from switch_cases import PVP, V2V
 
-from vsperf.deploy.deployment import Deployment, deploy, prepare
-from vsperf.deploy.planner import Drivers, make_plan
+from vsperf.deploy.deployment import Deployment
 from vsperf.errors import ComponentError
-from vsperf.host.cpus import Cpu, CpuTopology
 from vsperf.host.workspace import Workspace, workspace
-from vsperf.plugins import Plugins
 from vsperf.record.placeholder import Placeholder
 from vsperf.record.plan import Endpoint, Placement, Wire
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.wiring import nic_mac
 from vsperf.trafficgens.base import TrialRequest
 from vsperf.trafficgens.tgen import byhand
-from vsperf.trafficgens.tgen.byhand import Sending, Stream
+from vsperf.trafficgens.tgen.byhand import Sending
 from vsperf.trafficgens.tgen.command import Options, port_of
 from vsperf.trafficgens.tgen.driver import TgenGenerator
 from vsperf.trafficgens.tgen.process import Tgen
@@ -36,7 +35,6 @@ from vsperf.vswitches.ovs.running import RunningOvs
 pytestmark = pytest.mark.machine
 
 PLACEMENT = Placement(cpus={"vm1": (1,), "generator": (0,)})
-TWO_CPUS = CpuTopology((Cpu(0), Cpu(1, core=1)))
 SLOWLY = Sending(rate_fps="2000", frames=2000)
 
 
@@ -105,28 +103,17 @@ def backend(place: Workspace, cards: int = 2, **options: Any) -> Iterator[Tgen]:
 
 def send(tgen: Tgen, cards: int = 2, sending: Sending = SLOWLY, **stream: Any) -> tuple[int, int]:
     """Send both ways; return the frames sent and the frames that came back, all intact."""
-    ways = byhand.ways_between(cards, "both")
-    result = byhand.trial(tgen, ways, Stream(**stream), sending, lambda event: None)
-    return (
-        sum(stream["sent"] for stream in result["streams"]),
-        sum(stream["received"] for stream in result["streams"]),
-    )
+    return ovs_traffic.send(tgen, sending, byhand.ways_between(cards, "both"), **stream)
 
 
 @contextmanager
 def deployed(case: CaseSpec) -> Iterator[Deployment]:
-    """Deploy a case as a run does."""
-    drivers = Drivers.of(case, Plugins.load())
-    plan = make_plan(case, drivers, TWO_CPUS)
-    with workspace("a test of processes") as place:
-        with ExitStack() as stack:
-            prepare(case, plan, place, stack)
-            running = deploy(case, plan, drivers, place, stack)
-            assert isinstance(running.switch, RunningOvs)
-            switch = running.switch
-            wait_until(lambda: not switch.waiting_for())
-            yield running
-        place.require_nothing_left()
+    """Deploy a case as a run does, and wait until the switch has its ports."""
+    with switch_cases.deployed(case) as (running, _):
+        assert isinstance(running.switch, RunningOvs)
+        switch = running.switch
+        wait_until(lambda: not switch.waiting_for())
+        yield running
 
 
 SETTINGS: dict[str, dict[str, Any]] = {
