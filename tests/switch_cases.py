@@ -12,14 +12,14 @@ from simulated_cases import simulated_case
 
 from vsperf.deploy.deployment import Deployment, deploy, prepare
 from vsperf.deploy.planner import Drivers, make_plan
-from vsperf.host.cpus import Cpu, CpuTopology
-from vsperf.host.workspace import Workspace, workspace
+from vsperf.host.cpus import Cpu, CpuTopology, Needs
+from vsperf.host.workspace import Nowhere, Workspace, workspace
 from vsperf.plugins import Plugins
 from vsperf.record.plan import Placement
 from vsperf.spec.case import CaseSpec
 from vsperf.trafficgens.tgen.driver import TgenGenerator
 from vsperf.vnfs.process.driver import ProcessVnf
-from vsperf.vswitches.base import VSwitch
+from vsperf.vswitches.base import RunningSwitch, VSwitch
 
 P2P = {"name": "p2p", "paths": [["phy0", "phy1"]]}
 PVP = {"name": "pvp", "paths": [["phy0", "vm1", "phy1"]]}
@@ -97,3 +97,15 @@ def started(case: CaseSpec, placement: Placement = PLACEMENT) -> Iterator[tuple[
         driver.start(case, plan, placement, place) as running,
     ):
         yield running, place
+
+
+def ran_nothing(driver: VSwitch, case: CaseSpec) -> RunningSwitch:
+    """See that a driver asks for nothing, starts nothing and counts nothing; return what ended."""
+    plan = driver.plan(case, Placement())
+    assert driver.needs(case) == Needs()
+    assert [step.argv for step in plan.steps] == [None]
+    with driver.start(case, plan, Placement(), Nowhere()) as running:
+        assert running.failure() is None
+        assert running.counters() is None
+        assert running.access() == ()
+    return running

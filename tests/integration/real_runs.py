@@ -23,6 +23,8 @@ import pytest
 
 from vsperf.host.hugepages import read_pools
 from vsperf.host.procfs import MARK, marked_below, start_ticks
+from vsperf.record.run import Outcome
+from vsperf.record.trial import Purpose, Trial
 from vsperf.store.folders import LATEST
 from vsperf.store.reader import StoredRun, read_run
 
@@ -205,6 +207,27 @@ class Place:
             run.process.wait()
         if self.traces():
             self("clean")
+
+
+def trials_at(place: Place, loads: str, *words: str) -> list[Trial]:
+    """Run one case briefly at some loads, and return the trials of them that are believed.
+
+    A trial that a busy machine spoiled is repeated.
+    """
+    ended = place(
+        "run",
+        *words,
+        "--set=traffic.frame_size=64",
+        "--set=trial.warm_up=0s",
+        "--set=trial.drain=200ms",
+        "--set=trial.offered_tolerance=50%",
+        f"--set=search={{kind: fixed, loads: [{loads}], duration: 500ms, loss_ratio: 100%}}",
+        "--set=latency=null",
+    )
+    assert ended.code == 0, ended.err
+    (case,) = place.records().cases
+    assert case.record is not None and case.record.outcome is Outcome.PASS
+    return [one for one in case.trials if one.valid and one.purpose is Purpose.SEARCH]
 
 
 def hugepages() -> dict[Path, int]:

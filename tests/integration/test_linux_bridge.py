@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from real_runs import Place, fixture_calibrations, fixture_place
+from real_runs import Place, fixture_calibrations, fixture_place, trials_at
 from switch_cases import deployed, real_case, started
 
 from vsperf.errors import ComponentError
@@ -17,8 +17,6 @@ from vsperf.host.dead import dead_deployments
 from vsperf.host.netns import FOLDER, apart, within
 from vsperf.host.networks import private_network
 from vsperf.host.workspace import workspace
-from vsperf.record.run import Outcome
-from vsperf.record.trial import Purpose
 from vsperf.trafficgens.base import TrialRequest
 from vsperf.vswitches.linux_bridge.netlink import connected
 
@@ -160,42 +158,14 @@ def test_a_network_apart_has_none_of_the_hosts_devices_and_ends(tmp_path: Path) 
 
 
 def test_a_run_measures_it_and_accounts_for_every_trial(place: Place) -> None:
-    ended = place(
-        "run",
-        "phy2phy_tput",
-        "--set=vswitch.kind=linux-bridge",
-        "--set=traffic.frame_size=64",
-        "--set=trial.warm_up=0s",
-        "--set=trial.drain=50ms",
-        "--set=trial.offered_tolerance=50%",
-        "--set=search={kind: fixed, loads: [2kfps, 20kfps], duration: 500ms, loss_ratio: 100%}",
-        "--set=latency=null",
-    )
-    assert ended.code == 0, ended.err
-    (case,) = place.records().cases
-    assert case.record is not None and case.record.outcome is Outcome.PASS
-    trials = [one for one in case.trials if one.valid and one.purpose is Purpose.SEARCH]
+    trials = trials_at(place, "2kfps, 20kfps", "phy2phy_tput", "--set=vswitch.kind=linux-bridge")
     assert [trial.load_fps for trial in trials] == [2_000, 20_000]
     assert all(trial.unexplained_frames == 0 for trial in trials)
 
 
 def test_frames_pass_a_guest_on_taps(place: Place, require: Callable[[str], None]) -> None:
     require("guests")
-    ended = place(
-        "run",
-        "pvp_tput",
-        "--set=vswitch.kind=linux-bridge",
-        "--set=vnf.accelerator=tcg",
-        "--set=traffic.frame_size=64",
-        "--set=trial.warm_up=0s",
-        "--set=trial.drain=200ms",
-        "--set=trial.offered_tolerance=50%",
-        "--set=search={kind: fixed, loads: [2kfps], duration: 500ms, loss_ratio: 100%}",
-        "--set=latency=null",
-    )
-    assert ended.code == 0, ended.err
-    (case,) = place.records().cases
-    assert case.record is not None and case.record.outcome is Outcome.PASS
-    (trial,) = [one for one in case.trials if one.valid and one.purpose is Purpose.SEARCH]
+    settings = ("--set=vswitch.kind=linux-bridge", "--set=vnf.accelerator=tcg")
+    (trial,) = trials_at(place, "2kfps", "pvp_tput", *settings)
     assert all(way.good_frames > 0 for way in trial.directions)
     assert all(nic.received_frames > 0 for machine in trial.machines for nic in machine.nics)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from ovs_cases import ovs_case
 from places import PLACEMENT
-from real_runs import Place, fixture_calibrations, fixture_place
+from real_runs import Place, fixture_calibrations, fixture_place, trials_at
 
 from vsperf.errors import NotReadyError
 from vsperf.host.dead import dead_deployments
@@ -23,8 +23,6 @@ from vsperf.host.undo import BRIDGE_DEVICES
 from vsperf.host.workspace import Workspace, workspace
 from vsperf.record.flags import Flag
 from vsperf.record.placeholder import Placeholder
-from vsperf.record.run import Outcome
-from vsperf.record.trial import Purpose
 from vsperf.vswitches.ovs.dpdk.driver import OvsDpdk
 from vsperf.vswitches.ovs.running import SWITCH
 
@@ -137,24 +135,8 @@ def test_frames_pass_both_ways_through_a_guest_on_taps_and_are_accounted_for(
 ) -> None:
     """At a load that the guest bears, and at one where its taps may run full."""
     require("guests")
-    ended = place(
-        "run",
-        "pvp_tput",
-        "--set=vswitch.machine_ports=tap",
-        "--set=vnf.accelerator=tcg",
-        "--set=traffic.frame_size=64",
-        "--set=trial.warm_up=0s",
-        "--set=trial.drain=200ms",
-        "--set=trial.offered_tolerance=50%",
-        "--set=search={kind: fixed, loads: [2kfps, 50kfps], duration: 500ms, loss_ratio: 100%}",
-        "--set=latency=null",
-    )
-    assert ended.code == 0, ended.err
-    (case,) = place.records().cases
-    assert case.record is not None and case.record.outcome is Outcome.PASS
-    # A trial that a busy machine spoiled is repeated; the one that is believed counts.
-    searched = [trial for trial in case.trials if trial.purpose is Purpose.SEARCH]
-    trials = [trial for trial in searched if trial.valid]
+    settings = ("--set=vswitch.machine_ports=tap", "--set=vnf.accelerator=tcg")
+    trials = trials_at(place, "2kfps, 50kfps", "pvp_tput", *settings)
     assert [trial.load_fps for trial in trials] == [2_000, 50_000]
     for trial in trials:
         unexplained = trial.unexplained_frames

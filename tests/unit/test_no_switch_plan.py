@@ -12,15 +12,12 @@ from places import PLACEMENT
 from pydantic import ValidationError
 from search_models import LOADS, lossy, trial, way
 from simulated_cases import simulated_case
-from switch_cases import PVP, driver_of, switch_case
+from switch_cases import PVP, driver_of, ran_nothing, switch_case
 
 from vsperf.errors import UsageError
-from vsperf.host.cpus import Needs
-from vsperf.host.workspace import Nowhere
 from vsperf.methods.base import loads_of
 from vsperf.record.limit import Limit
 from vsperf.record.placeholder import shown
-from vsperf.record.plan import Placement
 from vsperf.search.classify import DurationRule
 from vsperf.search.fixed import load_result
 from vsperf.search.verdict import Question, answer
@@ -71,15 +68,7 @@ def test_a_ring_is_a_power_of_two() -> None:
 
 
 def test_nothing_is_needed_deployed_or_counted() -> None:
-    driver, case = NoSwitch(), none_case()
-    plan = driver.plan(case, Placement())
-    assert driver.needs(case) == Needs()
-    assert [step.argv for step in plan.steps] == [None]
-    with driver.start(case, plan, Placement(), Nowhere()) as running:
-        assert running.failure() is None
-        assert running.counters() is None
-        assert running.access() == ()
-    assert running.failure()
+    assert ran_nothing(NoSwitch(), none_case()).failure()
 
 
 def test_machines_cannot_be_plugged_into_nothing() -> None:
