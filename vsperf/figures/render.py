@@ -67,24 +67,21 @@ def _painted(drawing: Drawing, form: str, facecolor: str = "white") -> bytes:
     out = io.BytesIO()
     with mpl.rc_context(style), any_letters():
         figure = compose(drawing)
+        figure.set_facecolor(facecolor)
+        if form == "svg":
+            from vsperf.figures.svg import painted
+
+            return painted(figure).encode()
         _canvas(figure, form)
-        metadata = {"Date": None} if form == "svg" else {"CreationDate": None}
-        figure.savefig(
-            out,
-            format=form,
-            dpi=RESOLUTION,
-            facecolor=facecolor,
-            metadata={"Software": "vsperf"} if form == "png" else metadata,
-        )
+        metadata = {"Software": "vsperf"} if form == "png" else {"CreationDate": None}
+        figure.savefig(out, format=form, dpi=RESOLUTION, facecolor="auto", metadata=metadata)
     return out.getvalue()
 
 
 def _canvas(figure: Any, form: str) -> None:
     """Give a figure the canvas that its format needs; no windows, no state of pyplot."""
-    if form == "svg":
-        from matplotlib.backends.backend_svg import FigureCanvasSVG as Canvas
-    elif form == "pdf":
-        from matplotlib.backends.backend_pdf import FigureCanvasPdf as Canvas  # type: ignore[assignment]
+    if form == "pdf":
+        from matplotlib.backends.backend_pdf import FigureCanvasPdf as Canvas
     else:
         from matplotlib.backends.backend_agg import FigureCanvasAgg as Canvas  # type: ignore[assignment]
     Canvas(figure)

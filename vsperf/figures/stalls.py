@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import compress
 
 from vsperf.figures.drawing import Axis, Drawing, Layer, Look, Panel, Point, Points, Scale, Spans
 from vsperf.figures.evidence import Evidence, caption, evidence_of_trials
@@ -53,8 +54,8 @@ def gather(view: CaseView) -> tuple[Stalls, ...]:
         if trial.slots is not None:
             width, noted = trial.slots.width_ns, trial.slots.columns
             for kind, lengths in ((AWAY, noted.away_ns), (SILENT, noted.silent_ns)):
-                stalls = zip(noted.index, lengths, strict=True)
-                found[kind] += [(at + index * width, ns) for index, ns in stalls if ns > 0]
+                stalls = compress(zip(noted.index, lengths, strict=True), lengths)
+                found[kind] += [(at + index * width, ns) for index, ns in stalls]
         elif trial.generator is not None and trial.generator.longest_gap_ns > 0:
             found[GAP].append((at + trial.elapsed_ns / 2, trial.generator.longest_gap_ns))
         if trial.event is not None:

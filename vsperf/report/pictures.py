@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from vsperf.figures.catalog import all_plots
@@ -37,11 +38,12 @@ class Pictures:
         self._single = single
         self._interactive = interactive
         self._own: tuple[Picture, ...] = ()
+        self._taken = Taken()
 
     def gather(self, view: CaseView) -> None:
         """Keep the few numbers of a case that figures of all cases need."""
         for plot in self._of_all:
-            self._gathered[plot.name] += plot.gather(view)
+            self._gathered[plot.name] += self._taken.of(plot, view)
         if self._single:
             self._own = self._drawn_of(view)
 
@@ -58,7 +60,7 @@ class Pictures:
         loads = {one.load_fps for one in view.trials if one.purpose is Purpose.LATENCY}
         said = (SAID_BY_NUMBERS,) if len(loads) <= FEW_LOADS else ()
         plots = [plot for plot in self._of_case if plot.name not in said]
-        found = [self._drawn(plot, plot.gather(view)) for plot in plots]
+        found = [self._drawn(plot, self._taken.of(plot, view)) for plot in plots]
         return tuple(picture for picture in found if picture is not None)
 
     def _drawn(self, plot: Plot, samples: Any) -> Picture | None:
@@ -77,6 +79,22 @@ class Pictures:
 
 def _order(plot: Plot) -> tuple[int, str]:
     return (FIRST.index(plot.name) if plot.name in FIRST else len(FIRST), plot.name)
+
+
+class Taken:
+    """What was taken from a case, until there is another: several plots draw the same numbers."""
+
+    def __init__(self) -> None:
+        self._view: CaseView | None = None
+        self._found: dict[Any, Sequence[Any]] = {}
+
+    def of(self, plot: Plot, view: CaseView) -> Sequence[Any]:
+        """Return what a plot takes from a case."""
+        if view is not self._view:
+            self._view, self._found = view, {}
+        if plot.gather not in self._found:
+            self._found[plot.gather] = plot.gather(view)
+        return self._found[plot.gather]
 
 
 class NoPictures:
