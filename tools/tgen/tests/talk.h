@@ -117,4 +117,25 @@ integer(json_t *object, const char *key)
 	return json_integer_value(json_object_get(object, key));
 }
 
+/* End a trial that was not waited for. */
+static inline void
+stop(struct talk *talk)
+{
+	result_of(talk, "{\"id\":1,\"verb\":\"stop\"}");
+	session_tick(talk->session, 0);
+}
+
+/* The first stream in an answer that is waited for. */
+static inline json_t *
+first_stream(struct talk *talk, const char *request)
+{
+	forget(talk);
+	say(talk, request);
+	say(talk, "\n");
+	while (talk->lines == 0)
+		session_tick(talk->session, 0);
+	return json_array_get(json_object_get(json_object_get(talk->line[0], "result"),
+		"streams"), 0);
+}
+
 #endif /* TGEN_TESTS_TALK_H */

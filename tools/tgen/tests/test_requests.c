@@ -2,7 +2,7 @@
  * Copyright(c) 2026 The vsperf authors
  */
 
-/* What a request may say, and what is said when it is wrong. */
+/* What a request may say of streams and hosts, and what is said when it is wrong. */
 
 #include "talk.h"
 
@@ -234,35 +234,6 @@ test_what_the_engine_refuses_is_handed_on(void **state)
 }
 
 static void
-test_rates_are_exact_to_a_thousandth(void **state)
-{
-	struct talk *talk = *state;
-	const struct trial_request *request = &talk->session->pending.request;
-
-	result_of(talk, CONFIGURE);
-	result_of(talk, "{\"id\":1,\"verb\":\"trial\",\"rate_fps\":14880952.381,"
-		"\"duration_ns\":3000000000,\"wait\":false}");
-	assert_int_equal(request->rate_mfps[0], 14880952381);
-	assert_int_equal(request->frames[1], 44642857);
-	result_of(talk, "{\"id\":1,\"verb\":\"stop\"}");
-	session_tick(talk->session, 0);
-	assert_refused(talk, "{\"id\":1,\"verb\":\"trial\",\"frames\":1,\"rate_fps\":1.0001}",
-		"bad-value", "rate_fps");
-	assert_refused(talk, "{\"id\":1,\"verb\":\"trial\",\"frames\":1,\"rate_fps\":-1}",
-		"out-of-range", "rate_fps");
-	assert_refused(talk, "{\"id\":1,\"verb\":\"trial\",\"frames\":1,\"rate_fps\":1e300}",
-		"out-of-range", "rate_fps");
-	assert_refused(talk, "{\"id\":1,\"verb\":\"trial\",\"frames\":[1]}", "out-of-range",
-		"frames");
-	assert_refused(talk, "{\"id\":1,\"verb\":\"trial\",\"frames\":1.5}", "wrong-type",
-		"frames");
-	assert_refused(talk, "{\"id\":1,\"verb\":\"trial\",\"frames\":[1,true]}", "wrong-type",
-		"frames[1]");
-	assert_refused(talk, "{\"id\":1,\"verb\":\"trial\"}", "missing-key", "");
-	assert_refused(talk, "{\"id\":1,\"verb\":\"trial\",\"frames\":0}", "out-of-range", "");
-}
-
-static void
 test_hosts_of_a_responder(void **state)
 {
 	static const struct {
@@ -293,105 +264,6 @@ test_hosts_of_a_responder(void **state)
 	assert_int_equal(session_patience(talk->session), -1);
 }
 
-static void
-test_bursts_are_counted_one_by_one_and_all_together(void **state)
-{
-	struct talk *talk = *state;
-	const struct trial_request *request = &talk->session->pending.request;
-
-	result_of(talk, CONFIGURE);
-	result_of(talk, "{\"id\":1,\"verb\":\"burst\",\"frames\":[100,7],\"bursts\":5,"
-		"\"gap_ns\":1000000,\"wait\":false}");
-	assert_int_equal(request->train[0], 100);
-	assert_int_equal(request->train[1], 7);
-	assert_int_equal(request->frames[0], 500);
-	assert_int_equal(request->frames[1], 35);
-	assert_int_equal(request->gap_ns, 1000000);
-	result_of(talk, "{\"id\":1,\"verb\":\"stop\"}");
-	session_tick(talk->session, 0);
-	result_of(talk, "{\"id\":1,\"verb\":\"burst\",\"frames\":100,\"wait\":false}");
-	assert_int_equal(request->train[0], 0);
-	assert_int_equal(request->frames[0], 100);
-	result_of(talk, "{\"id\":1,\"verb\":\"stop\"}");
-	session_tick(talk->session, 0);
-	assert_refused(talk, "{\"id\":1,\"verb\":\"burst\",\"frames\":1,\"bursts\":2}",
-		"missing-key", "gap_ns");
-	assert_refused(talk, "{\"id\":1,\"verb\":\"burst\",\"frames\":1,\"gap_ns\":2}",
-		"bad-value", "gap_ns");
-	assert_refused(talk, "{\"id\":1,\"verb\":\"burst\",\"frames\":1,\"bursts\":0}",
-		"out-of-range", "bursts");
-	assert_refused(talk, "{\"id\":1,\"verb\":\"burst\",\"frames\":1,\"bursts\":61,"
-		"\"gap_ns\":1000000000}", "out-of-range", "timeout_ns");
-	assert_refused(talk, "{\"id\":1,\"verb\":\"burst\",\"frames\":281474976710654,"
-		"\"bursts\":2,\"gap_ns\":1}", "out-of-range", "frames");
-}
-
-static void
-test_a_file_is_sent_once_for_a_time_or_at_a_rate(void **state)
-{
-	struct talk *talk = *state;
-	const struct trial_request *request = &talk->session->pending.request;
-	static const struct {
-		const char *keys;
-		json_int_t frames;
-	} trials[] = {
-		/* Three frames, and again, a microsecond apart. */
-		{ "", 3 }, { ",\"rhythm\":\"file\"", 3 }, { ",\"frames\":7", 7 },
-		{ ",\"duration_ns\":7001,\"rhythm\":\"file\"", 8 },
-		{ ",\"duration_ns\":7000,\"rhythm\":\"file\"", 7 },
-		{ ",\"duration_ns\":7000,\"rhythm\":\"file\",\"rate_fps\":2000000", 14 },
-		{ ",\"duration_ns\":7000,\"grace_ns\":9000,\"rate_fps\":1000000", 7 },
-	};
-	json_t *file;
-	size_t i;
-	char line[200];
-
-	file = json_array_get(json_object_get(result_of(talk, "{\"id\":1,\"verb\":\"configure\","
-		"\"streams\":[{\"transmit_port\":1,\"replay\":\"/x.pcap\"}]}"), "replays"), 0);
-	assert_int_equal(integer(file, "stream"), 0);
-	assert_int_equal(integer(file, "frames"), 3);
-	assert_int_equal(integer(file, "unmarked"), 1);
-	assert_int_equal(integer(file, "longest"), 64);
-	for (i = 0; i < sizeof(trials) / sizeof(trials[0]); i++) {
-		snprintf(line, sizeof(line), "{\"id\":1,\"verb\":\"trial\",\"wait\":false%s}",
-			trials[i].keys);
-		result_of(talk, line);
-		assert_int_equal(request->frames[0], trials[i].frames);
-		result_of(talk, "{\"id\":1,\"verb\":\"stop\"}");
-		session_tick(talk->session, 0);
-	}
-	assert_int_equal(request->duration_ns, 16000);
-	assert_refused(talk, "{\"id\":1,\"verb\":\"trial\",\"rhythm\":\"swing\"}", "bad-value",
-		"rhythm");
-	assert_refused(talk, "{\"id\":1,\"verb\":\"trial\",\"rhythm\":\"file\","
-		"\"rate_fps\":0.5}", "out-of-range", "rhythm");
-	result_of(talk, CONFIGURE);
-	assert_refused(talk, "{\"id\":1,\"verb\":\"trial\"}", "missing-key", "");
-	assert_refused(talk, "{\"id\":1,\"verb\":\"trial\",\"frames\":1,\"rhythm\":\"file\"}",
-		"bad-value", "rhythm");
-}
-
-static void
-test_what_a_file_is_sent_of_is_counted_apart(void **state)
-{
-	struct talk *talk = *state;
-	json_t *stream;
-
-	result_of(talk, "{\"id\":1,\"verb\":\"configure\",\"streams\":"
-		"[{\"replay\":\"/x.pcap\"}]}");
-	forget(talk);
-	say(talk, "{\"id\":1,\"verb\":\"trial\",\"frames\":9}\n");
-	while (talk->lines == 0)
-		session_tick(talk->session, 0);
-	stream = json_array_get(json_object_get(json_object_get(talk->line[0], "result"),
-		"streams"), 0);
-	assert_int_equal(integer(stream, "sent"), 9);
-	assert_int_equal(integer(stream, "unmarked"), 3);
-	assert_int_equal(integer(stream, "unmarked_received"), 3);
-	assert_int_equal(integer(stream, "distinct"), 6);
-	assert_int_equal(integer(stream, "lost"), 0);
-}
-
 int
 main(void)
 {
@@ -403,11 +275,7 @@ main(void)
 		TEST(test_all_of_a_stream_can_be_said),
 		TEST(test_all_of_a_tunnel_can_be_said),
 		TEST(test_what_the_engine_refuses_is_handed_on),
-		TEST(test_rates_are_exact_to_a_thousandth),
 		TEST(test_hosts_of_a_responder),
-		TEST(test_a_file_is_sent_once_for_a_time_or_at_a_rate),
-		TEST(test_what_a_file_is_sent_of_is_counted_apart),
-		TEST(test_bursts_are_counted_one_by_one_and_all_together),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -182,12 +182,7 @@ test_a_probe_says_where_frames_came_in(void **state)
 	json_t *stream;
 
 	result_of(talk, CONFIGURE);
-	forget(talk);
-	say(talk, "{\"id\":3,\"verb\":\"probe\",\"frames\":5}\n");
-	while (talk->lines == 0)
-		session_tick(talk->session, 0);
-	stream = json_array_get(json_object_get(json_object_get(talk->line[0], "result"),
-		"streams"), 0);
+	stream = first_stream(talk, "{\"id\":3,\"verb\":\"probe\",\"frames\":5}");
 	assert_int_equal(integer(json_object_get(stream, "arrived"), "1"), 5);
 }
 

@@ -2,30 +2,69 @@
  * Copyright(c) 2026 The vsperf authors
  */
 
-/* What a request for a trial may say beside rate and duration, and what its answer tells of that. */
+/* What a request for a trial may say, and what its answer tells of that. */
 
 #include "talk.h"
 
 #define TRIAL(inner) "{\"id\":1,\"verb\":\"trial\",\"wait\":false," inner "}"
 
 static void
-stop(struct talk *talk)
+test_rates_are_exact_to_a_thousandth(void **state)
 {
-	result_of(talk, "{\"id\":1,\"verb\":\"stop\"}");
-	session_tick(talk->session, 0);
+	struct talk *talk = *state;
+	const struct trial_request *request = &talk->session->pending.request;
+
+	result_of(talk, CONFIGURE);
+	result_of(talk, "{\"id\":1,\"verb\":\"trial\",\"rate_fps\":14880952.381,"
+		"\"duration_ns\":3000000000,\"wait\":false}");
+	assert_int_equal(request->rate_mfps[0], 14880952381);
+	assert_int_equal(request->frames[1], 44642857);
+	stop(talk);
+	assert_refused(talk, "{\"id\":1,\"verb\":\"trial\",\"frames\":1,\"rate_fps\":1.0001}",
+		"bad-value", "rate_fps");
+	assert_refused(talk, "{\"id\":1,\"verb\":\"trial\",\"frames\":1,\"rate_fps\":-1}",
+		"out-of-range", "rate_fps");
+	assert_refused(talk, "{\"id\":1,\"verb\":\"trial\",\"frames\":1,\"rate_fps\":1e300}",
+		"out-of-range", "rate_fps");
+	assert_refused(talk, "{\"id\":1,\"verb\":\"trial\",\"frames\":[1]}", "out-of-range",
+		"frames");
+	assert_refused(talk, "{\"id\":1,\"verb\":\"trial\",\"frames\":1.5}", "wrong-type",
+		"frames");
+	assert_refused(talk, "{\"id\":1,\"verb\":\"trial\",\"frames\":[1,true]}", "wrong-type",
+		"frames[1]");
+	assert_refused(talk, "{\"id\":1,\"verb\":\"trial\"}", "missing-key", "");
+	assert_refused(talk, "{\"id\":1,\"verb\":\"trial\",\"frames\":0}", "out-of-range", "");
 }
 
-/* The first stream in the answer to a trial. */
-static json_t *
-first_stream(struct talk *talk, const char *request)
+static void
+test_bursts_are_counted_one_by_one_and_all_together(void **state)
 {
-	forget(talk);
-	say(talk, request);
-	say(talk, "\n");
-	while (talk->lines == 0)
-		session_tick(talk->session, 0);
-	return json_array_get(json_object_get(json_object_get(talk->line[0], "result"),
-		"streams"), 0);
+	struct talk *talk = *state;
+	const struct trial_request *request = &talk->session->pending.request;
+
+	result_of(talk, CONFIGURE);
+	result_of(talk, "{\"id\":1,\"verb\":\"burst\",\"frames\":[100,7],\"bursts\":5,"
+		"\"gap_ns\":1000000,\"wait\":false}");
+	assert_int_equal(request->train[0], 100);
+	assert_int_equal(request->train[1], 7);
+	assert_int_equal(request->frames[0], 500);
+	assert_int_equal(request->frames[1], 35);
+	assert_int_equal(request->gap_ns, 1000000);
+	stop(talk);
+	result_of(talk, "{\"id\":1,\"verb\":\"burst\",\"frames\":100,\"wait\":false}");
+	assert_int_equal(request->train[0], 0);
+	assert_int_equal(request->frames[0], 100);
+	stop(talk);
+	assert_refused(talk, "{\"id\":1,\"verb\":\"burst\",\"frames\":1,\"bursts\":2}",
+		"missing-key", "gap_ns");
+	assert_refused(talk, "{\"id\":1,\"verb\":\"burst\",\"frames\":1,\"gap_ns\":2}",
+		"bad-value", "gap_ns");
+	assert_refused(talk, "{\"id\":1,\"verb\":\"burst\",\"frames\":1,\"bursts\":0}",
+		"out-of-range", "bursts");
+	assert_refused(talk, "{\"id\":1,\"verb\":\"burst\",\"frames\":1,\"bursts\":61,"
+		"\"gap_ns\":1000000000}", "out-of-range", "timeout_ns");
+	assert_refused(talk, "{\"id\":1,\"verb\":\"burst\",\"frames\":281474976710654,"
+		"\"bursts\":2,\"gap_ns\":1}", "out-of-range", "frames");
 }
 
 static void
@@ -214,6 +253,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(test_rates_are_exact_to_a_thousandth),
+		TEST(test_bursts_are_counted_one_by_one_and_all_together),
 		TEST(test_steps_add_up_to_a_trial),
 		TEST(test_steps_that_are_none_are_refused),
 		TEST(test_a_frame_that_is_due_at_the_last_moment_of_a_step_is_in_it),
