@@ -4,76 +4,26 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 import pytest
-from click.testing import CliRunner
-from record_samples import case_record, case_start, header, planned, run_end, trial_line
+from compared_runs import MACHINE, of, run
+from record_samples import case_record, case_start, header, planned
 from stored_runs import store
 
-from vsperf.cli.main import cli
 from vsperf.errors import UsageError
-from vsperf.figures.catalog import drawings
-from vsperf.figures.groups import Traits, groups_of, traits_of
-from vsperf.record.limit import Limit
-from vsperf.record.result import GoalResult, SearchResult
-from vsperf.record.run import Line, Outcome, RunHeader
+from vsperf.record.run import Outcome
 from vsperf.results.compare_data import comparison_data
 from vsperf.results.compare_page import html_page, markdown
 from vsperf.results.compare_text import change_grids, notes
 from vsperf.results.comparison import Comparison, compare
-from vsperf.results.sides import Side, apart, baseline_side, side
+from vsperf.results.sides import Side, baseline_side, side
 from vsperf.stats.difference import Change, Means
 from vsperf.store.baselines import set_baseline
-from vsperf.store.view import find_runs, views
 
-MACHINE = {"machine": {"cpu_model": "Xeon", "cpus": 2}, "system": {"kernel": "6.1"}}
 GOLDEN = Path(__file__).parents[1] / "golden" / "records"
-
-
-def found(lower: int, upper: int | None = None) -> SearchResult:
-    goal = GoalResult(
-        goal="ndr",
-        loss_ratio="0",
-        lower_fps=lower,
-        upper_fps=lower + lower // 100 if upper is None else upper,
-        throughput_fps=lower,
-        limit=Limit.DUT,
-        reason="loss grew with load",
-    )
-    return SearchResult(goals=(goal,))
-
-
-def run(
-    results: Path,
-    name: str,
-    rates: dict[int, list[int]],
-    spec: dict[str, Any] | None = None,
-    **head: Any,
-) -> str:
-    """Store a run: for each case its number and what its repeats found."""
-    run_id = f"2026-11-20-phy2phy_tput-{name}"
-    cases, lines = [], list[Line]()
-    for number, repeats in rates.items():
-        for repeat, rate in enumerate(repeats, start=1):
-            case = planned(number, repeat=repeat)
-            changed = {**case.spec, **(spec or {})}
-            ident = case.id if spec is None else f"{case.id}-{crc32(json.dumps(spec).encode()):x}"
-            key = ident if repeat == 1 else f"{ident}.{repeat}"
-            cases.append(case.model_copy(update={"key": key, "id": ident, "spec": changed}))
-            lines += [case_start(key), trial_line(key), case_record(key, result=found(rate))]
-    values = {"environment": MACHINE, **head}
-    made: RunHeader = header(run_id, **values).model_copy(update={"cases": tuple(cases)})
-    store(results, run_id, [made, *lines, run_end()])
-    return name
-
-
-def of(results: Path, *names: str, **how: Any) -> Comparison:
-    return compare([side(results, name) for name in names], **how)
 
 
 class TestChanges:
@@ -130,128 +80,6 @@ class TestChanges:
         run(tmp_path, "bbbb", {1: [1000_000]}, spec={"name": "phy2phy_tput", "tags": ["other"]})
         assert [one.run[-4:] for one in side(tmp_path, "tag:other").cases] == ["bbbb"]
         assert [one.run[-4:] for one in side(tmp_path, "tag:smoke").cases] == ["aaaa"]
-
-
-class TestSwitches:
-    """One run of several switches ends in a comparison of them."""
-
-    def run(self, results: Path, letters: str = "aaaa") -> None:
-        """Store a run of two switches in turns, five times: the second one is faster."""
-        cases, lines = [], list[Line]()
-        for repeat in range(1, 6):
-            for number, size in ((1, "64B"), (2, "128B")):
-                for name, kind, rate in (("ovs-dpdk", "ovs-dpdk", 1000), ("vpp", "vpp", 1100)):
-                    label = f"phy2phy_tput-{size}-{name}"
-                    own = {"emc": True} if kind == "ovs-dpdk" else {"workers": 1}
-                    key = label if repeat == 1 else f"{label}.{repeat}"
-                    case = planned(
-                        number,
-                        repeat=repeat,
-                        key=key,
-                        id=label,
-                        label=label,
-                        point={"frame_size": size, "vswitch": name},
-                    )
-                    switch = {"kind": kind, "flows": "port", "root": None, **own}
-                    cases.append(case.model_copy(update={"spec": {**case.spec, "vswitch": switch}}))
-                    record = case_record(key, result=found(1000 * rate + repeat))
-                    lines += [case_start(key), trial_line(key), record]
-        run_id = f"2026-11-20-phy2phy_tput-{letters}"
-        made = header(run_id, environment=MACHINE).model_copy(update={"cases": tuple(cases)})
-        store(results, run_id, [made, *lines, run_end()])
-
-    def test_each_switch_of_a_run_is_a_side(self, tmp_path: Path) -> None:
-        self.run(tmp_path)
-        sides = apart([side(tmp_path, "aaaa")], "vswitch")
-        assert [one.name for one in sides] == ["ovs-dpdk", "vpp"]
-        compared = compare(sides)
-        assert {row.label for row in compared.rows} == {"phy2phy_tput-64B", "phy2phy_tput-128B"}
-        for row in compared.rows:
-            (difference,) = row.differences
-            assert difference is not None
-            assert (difference.change, difference.means) == (Change.UP, Means.RANKS)
-            assert difference.share == pytest.approx(0.1, abs=0.01)
-
-    def test_another_switch_is_no_obstacle(self, tmp_path: Path) -> None:
-        self.run(tmp_path)
-        assert compare(apart([side(tmp_path, "aaaa")], "vswitch")).obstacles == ()
-
-    def test_what_only_one_kind_has_is_no_difference_between_them(self, tmp_path: Path) -> None:
-        self.run(tmp_path)
-        compared = compare(apart([side(tmp_path, "aaaa")], "vswitch"))
-        assert [(one.name, one.values) for one in compared.contrasts] == [
-            ("vswitch.kind", (("ovs-dpdk",), ("vpp",)))
-        ]
-
-    def test_a_side_can_be_one_switch_of_the_latest_run_or_of_another(self, tmp_path: Path) -> None:
-        self.run(tmp_path)
-        (tmp_path / "latest").symlink_to("2026-11-20-phy2phy_tput-aaaa")
-        first, second = (side(tmp_path, f"vswitch:{name}") for name in ("vpp", "ovs-dpdk@aaaa"))
-        assert (first.name, second.name) == ("vpp", "ovs-dpdk")
-        assert {row.worse(1) for row in compare([first, second]).rows} == {True}
-
-    def test_a_switch_that_was_not_measured_is_refused_with_those_that_were(
-        self, tmp_path: Path
-    ) -> None:
-        self.run(tmp_path)
-        with pytest.raises(UsageError, match="measured no vswitch 'bridge'") as caught:
-            side(tmp_path, "vswitch:bridge@aaaa")
-        assert "ovs-dpdk, vpp" in str(caught.value.problems[0].fix)
-
-    def test_a_run_of_one_switch_stands_beside_one_of_a_list(self, tmp_path: Path) -> None:
-        self.run(tmp_path)
-        spec = {"vswitch": {"kind": "vpp", "flows": "port", "root": None, "workers": 1}}
-        run(tmp_path, "bbbb", {1: [1_200_000], 2: [1_200_000]}, spec=spec)
-        compared = compare([side(tmp_path, "vswitch:vpp@aaaa"), side(tmp_path, "bbbb")])
-        assert {row.label for row in compared.rows} == {"phy2phy_tput-64B", "phy2phy_tput-128B"}
-
-    def test_a_run_of_several_is_no_side_beside_one_of_them(self, tmp_path: Path) -> None:
-        self.run(tmp_path)
-        with pytest.raises(UsageError, match="measured several") as caught:
-            compare([side(tmp_path, "vswitch:vpp@aaaa"), side(tmp_path, "aaaa")])
-        assert "vswitch:ovs-dpdk@2026-11-20-phy2phy_tput-aaaa" in str(caught.value.problems[0].fix)
-
-    def test_switches_of_several_runs_are_taken_together(self, tmp_path: Path) -> None:
-        self.run(tmp_path)
-        self.run(tmp_path, "bbbb")
-        sides = apart([side(tmp_path, "aaaa"), side(tmp_path, "bbbb")], "vswitch")
-        assert [len(one.cases) for one in sides] == [20, 20]
-
-    def test_the_command_compares_the_switches_of_a_run(self, tmp_path: Path) -> None:
-        self.run(tmp_path)
-        argv = ["compare", "aaaa", "--by", "vswitch", "--results", str(tmp_path), "--json"]
-        shown = CliRunner().invoke(cli, argv, catch_exceptions=False)
-        assert shown.exit_code == 0
-        assert [one["name"] for one in json.loads(shown.output)["sides"]] == ["ovs-dpdk", "vpp"]
-
-    def test_one_switch_alone_has_nothing_to_be_compared_with(self, tmp_path: Path) -> None:
-        run(tmp_path, "aaaa", {1: [1000]}, spec={"vswitch": {"kind": "sim"}})
-        argv = ["compare", "aaaa", "--by", "vswitch", "--results", str(tmp_path)]
-        with pytest.raises(UsageError, match="there is one vswitch"):
-            CliRunner().invoke(cli, argv, catch_exceptions=False)
-
-    def test_the_ratios_of_one_run_are_those_of_its_switches(self, tmp_path: Path) -> None:
-        self.run(tmp_path)
-        runs = find_runs(tmp_path, ["aaaa"])
-        ((_, drawing),) = drawings((case for one in runs for case in views(one)), ["ratios"])
-        assert drawing.title == "Change from the first switch, number by number"
-        names = [layer.name for layer in drawing.panels[0].layers]
-        assert names == ["no change", "vpp"]
-
-    def test_lines_of_a_figure_are_called_by_the_switch(self, tmp_path: Path) -> None:
-        self.run(tmp_path)
-        cases = [case for one in find_runs(tmp_path, ["aaaa"]) for case in views(one)]
-        assert {dict(traits_of(case))["switch"] for case in cases} == {"ovs-dpdk", "vpp"}
-        for by in ("switch", "vswitch"):
-            samples = [Sampled(traits_of(case)) for case in cases]
-            assert [one.name for one in groups_of(samples, by=[by])] == ["ovs-dpdk", "vpp"]
-
-
-@dataclass(frozen=True)
-class Sampled:
-    """What a plot keeps of a case, as far as lines are concerned."""
-
-    traits: Traits
 
 
 class TestWhatDiffers:

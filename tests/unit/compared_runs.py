@@ -1,0 +1,60 @@
+"""Runs laid down to be put side by side: what each of their cases found."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+from record_samples import case_record, case_start, header, planned, run_end, trial_line
+from stored_runs import store
+
+from vsperf.record.limit import Limit
+from vsperf.record.result import GoalResult, SearchResult
+from vsperf.record.run import Line, RunHeader
+from vsperf.results.comparison import Comparison, compare
+from vsperf.results.sides import side
+
+MACHINE = {"machine": {"cpu_model": "Xeon", "cpus": 2}, "system": {"kernel": "6.1"}}
+
+
+def found(lower: int, upper: int | None = None) -> SearchResult:
+    goal = GoalResult(
+        goal="ndr",
+        loss_ratio="0",
+        lower_fps=lower,
+        upper_fps=lower + lower // 100 if upper is None else upper,
+        throughput_fps=lower,
+        limit=Limit.DUT,
+        reason="loss grew with load",
+    )
+    return SearchResult(goals=(goal,))
+
+
+def run(
+    results: Path,
+    name: str,
+    rates: dict[int, list[int]],
+    spec: dict[str, Any] | None = None,
+    **head: Any,
+) -> str:
+    """Store a run: for each case its number and what its repeats found."""
+    run_id = f"2026-11-20-phy2phy_tput-{name}"
+    cases, lines = [], list[Line]()
+    for number, repeats in rates.items():
+        for repeat, rate in enumerate(repeats, start=1):
+            case = planned(number, repeat=repeat)
+            changed = {**case.spec, **(spec or {})}
+            ident = case.id if spec is None else f"{case.id}-{crc32(json.dumps(spec).encode()):x}"
+            key = ident if repeat == 1 else f"{ident}.{repeat}"
+            cases.append(case.model_copy(update={"key": key, "id": ident, "spec": changed}))
+            lines += [case_start(key), trial_line(key), case_record(key, result=found(rate))]
+    values = {"environment": MACHINE, **head}
+    made: RunHeader = header(run_id, **values).model_copy(update={"cases": tuple(cases)})
+    store(results, run_id, [made, *lines, run_end()])
+    return name
+
+
+def of(results: Path, *names: str, **how: Any) -> Comparison:
+    return compare([side(results, name) for name in names], **how)
