@@ -380,6 +380,14 @@ def test_a_damaged_ledger_is_told_and_nothing_is_changed_before_somebody_looked(
     assert (world.total, world.ledger.exists()) == (7, False)
 
 
+def test_a_folder_of_others_in_the_place_of_the_ledgers_is_refused_by_name(world: World) -> None:
+    world.ledger.parent.mkdir()
+    world.ledger.parent.chmod(0o777)
+    with pytest.raises(NotReadyError, match=f"{world.ledger.parent} cannot be trusted"):
+        world.begin("a", 20)
+    assert (world.total, world.ledger.exists()) == (7, False)
+
+
 def test_a_ledger_of_an_earlier_boot_says_nothing(world: World) -> None:
     world.ledger.parent.mkdir()
     Ledger(boot="another", added=5).write(world.ledger, world.pool)

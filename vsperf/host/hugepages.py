@@ -17,7 +17,7 @@ from pathlib import Path
 from vsperf.errors import NotReadyError
 from vsperf.host.claims import Ledger, release
 from vsperf.host.pages import Pool
-from vsperf.host.places import make_root, usual_folders
+from vsperf.host.places import make_root, require_own, usual_folders
 from vsperf.host.undo import ReturnHugepages
 from vsperf.host.workspace import ATTEMPTS, LeftBehindError, Workspace
 
@@ -47,8 +47,12 @@ class Machine:
         return self.written(pool).available(pool)
 
     def written(self, pool: Pool) -> Ledger:
-        """Return the ledger of a pool; raises `LeftBehindError` where it cannot be read."""
+        """Return the ledger of a pool; raises `LeftBehindError` where it cannot be read.
+
+        A folder of others in its place holds none, and is refused as it is for a deployment.
+        """
         path = self.ledger(pool)
+        require_own(path.parent)
         try:
             return Ledger.of(path, pool)
         except OSError as error:

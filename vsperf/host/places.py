@@ -67,6 +67,17 @@ def make_root(root: Path) -> None:
             raise _cannot_be_trusted(root, error) from error
 
 
+def require_own(root: Path) -> None:
+    """Raise `NotReadyError` where others have put their folder in the place of one of this user."""
+    try:
+        with trusted.opened(root):
+            pass
+    except FileNotFoundError:
+        return
+    except trusted.DistrustedError as error:
+        raise _cannot_be_trusted(root, error) from error
+
+
 def trusted_folders() -> tuple[Path, ...]:
     """Return the runtime folders that are there and that nobody else can have made.
 
