@@ -259,3 +259,13 @@ def test_a_load_far_above_the_others_does_not_press_them_onto_each_other() -> No
     trials = (tried(1, 5_000_000, 400_000), *(tried(n, 30_000 + 100 * n) for n in range(2, 9)))
     far = drawn("loss", case("64B", result=SearchResult(goals=()), trials=trials))
     assert [one.panels[0].x.scale for one in (near, far)] == [Scale.LINEAR, Scale.LOG]
+
+
+def test_a_search_that_began_far_above_its_answer_is_drawn_on_a_logarithmic_axis() -> None:
+    loads = [4_000_000, *[32_000 + 10 * step for step in range(9)]]
+    trials = tuple(tried(number, load) for number, load in enumerate(loads, start=1))
+    near = tuple(tried(number, load) for number, load in enumerate(loads[1:], start=1))
+    scales = [
+        drawn("search", case("64B", trials=made)).panels[0].y.scale for made in (trials, near)
+    ]
+    assert scales == [Scale.LOG, Scale.LINEAR]

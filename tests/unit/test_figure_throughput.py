@@ -6,7 +6,7 @@ import pytest
 from figure_cases import RING, case, goal
 
 from vsperf.figures.catalog import drawings
-from vsperf.figures.drawing import Drawing, Line, Look, Point
+from vsperf.figures.drawing import Drawing, Line, Look, Point, Points
 from vsperf.figures.plot import Options
 from vsperf.record.flags import Flag
 from vsperf.record.host import Calibration, Surroundings
@@ -63,16 +63,17 @@ def test_cables_have_a_line_rate_and_virtual_links_have_none() -> None:
     assert lines(virtual, Look.CEILING) == {}
 
 
-def test_the_cap_of_the_generator_is_a_ceiling() -> None:
+def test_the_cap_of_the_generator_is_a_ceiling_over_each_size_and_no_line_between() -> None:
     calibration = Calibration(
         frame_size=64, cap_fps=9_000_000, method="mirror", measured_at="", cpus=(1, 2)
     )
     around = Surroundings(calibration=calibration)
     found = drawn(*both(8_000_000, 8_080_000, surroundings=around))
-    assert lines(found, Look.CEILING)["cap of the generator, ovs-dpdk"] == (
-        Point(64, 9_000_000),
-        Point(128, 9_000_000),
-    )
+    assert "what the generator does without a switch" not in lines(found, Look.CEILING)
+    (cap,) = [one for one in found.layers if isinstance(one, Points)]
+    assert cap.name == "what the generator does without a switch"
+    assert cap.look is Look.CEILING
+    assert cap.points == (Point(64, 9_000_000), Point(128, 9_000_000))
 
 
 def test_what_is_not_to_be_believed_is_left_out_and_said() -> None:

@@ -90,5 +90,5 @@ def test_without_trials_there_is_no_account() -> None:
 def test_of_a_trial_without_loss_nothing_is_said_to_be_missing() -> None:
     account = account_of(NOTHING, [trial()])
     assert account is not None
-    assert account.sums == "2,000,000 sent = 2,000,000 arrived; none is missing"
+    assert account.sums == "2,000,000 sent = 2,000,000 arrived; none of these is missing"
     assert account.remark == ""

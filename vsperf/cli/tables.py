@@ -95,12 +95,11 @@ def _blocks(rows: Sequence[CaseRow], width: int) -> list[list[Shown]]:
     switch, hits = switch_columns(rows), hit_columns(rows)
     rates = rate_columns(rows) if any(row.rates_fps for row in rows) else []
     if width >= WIDE:
-        unsaid = [] if rates else [limit_column()]
         effort = [*latency_columns(), *effort_columns(rows)]
-        return [[case, *switch, *bounds, *hits, *rates, *unsaid, *effort, _outcome()]]
+        return [[case, *switch, *bounds, *hits, *rates, limit_column(), *effort, _outcome()]]
     return [
         [case, *switch, *bounds, limit_column(), _outcome()],
-        *([[case, *(column for column in rates if column[0] != "limit")]] if rates else []),
+        *([[case, *rates]] if rates else []),
         [case, *latency_columns(), *effort_columns(rows)],
         *([[case, *hits]] if hits else []),
     ]

@@ -30,6 +30,8 @@ class Latency:
     reference: str
     """What the load is a share of, such as `50% of ndr`."""
     load_fps: int
+    lost_frames: int
+    """In these trials: where there are any, these are the latencies of those that arrived."""
     durations_ns: tuple[int, ...]
     """Of the trials."""
     frames: int
@@ -110,6 +112,7 @@ def _latency(reference: str, load_fps: int, trials: Sequence[Trial]) -> Latency 
     return Latency(
         reference=reference,
         load_fps=load_fps,
+        lost_frames=sum(one.lost_frames for one in trials),
         durations_ns=tuple(one.duration_ns for one in trials),
         frames=whole.count,
         minimum_ns=float(whole.minimum_ns),

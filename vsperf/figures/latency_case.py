@@ -63,7 +63,8 @@ def _nines(farthest: float) -> Iterator[Tick]:
 
 def _load(one: Latency) -> str:
     rate = human_fps(one.load_fps)
-    return f"{one.reference}, {rate}" if one.reference else rate
+    lossy = ", frames lost" if one.lost_frames else ""
+    return f"{one.reference}, {rate}{lossy}" if one.reference else f"{rate}{lossy}"
 
 
 def draw_loads(samples: Sequence[Case], options: Options) -> Drawing | None:

@@ -30,6 +30,8 @@ class Found:
     size: float
     size_name: str
     reference: str
+    lossy: bool
+    """Whether frames were lost at that load."""
     values_ns: tuple[tuple[str, float], ...]
     """By what they are called; what too few frames were there for is not there."""
     evidence: Evidence
@@ -45,6 +47,7 @@ def _found(cases: Sequence[Case]) -> Iterator[Found]:
                 case.size or 0.0,
                 case.size_name,
                 reference,
+                one.lost_frames > 0,
                 tuple(_values(one)),
                 replace(case.evidence, trials=len(one.durations_ns)),
             )
@@ -78,12 +81,25 @@ def draw(cases: Sequence[Case], options: Options) -> Drawing | None:
             [one.evidence for one in shown if one.reference == references[0]],
             f"The same again for each of {len(references)} loads." if len(references) > 1 else "",
             "Latencies of both directions together.",
+            _lossy(shown),
             f"{more} more loads are not drawn." if more > 0 else "",
             fewer,
         ),
         panels=tuple(_panel(one, groups, wanted, axis) for one in references[:MOST_PANELS]),
         simulated=any(one.evidence.simulated for one in shown),
     )
+
+
+def _lossy(shown: Sequence[Found]) -> str:
+    """Say where frames were lost: latency is of those that arrived."""
+    places: dict[str, list[str]] = {}
+    for one in shown:
+        if one.lossy:
+            places.setdefault(one.reference, []).append(one.size_name)
+    if not places:
+        return ""
+    said = (f"{where} ({', '.join(dict.fromkeys(sizes))})" for where, sizes in places.items())
+    return f"Frames were lost at {', '.join(said)}: there it is the latency of the others."
 
 
 def _panel(reference: str, groups: Sequence[Group], wanted: Sequence[str], y: Axis) -> Panel:

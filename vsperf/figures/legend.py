@@ -7,7 +7,7 @@ from typing import Any
 
 from vsperf.figures import theme
 from vsperf.figures.drawing import Bars, Intervals, Layer, Line, Look, Panel, Points, Spans
-from vsperf.figures.paint import LOOKS, color_of, name_of, number_of, simulated_only
+from vsperf.figures.paint import BAR_OVER, LOOKS, color_of, name_of, number_of, simulated_only
 from vsperf.figures.text import width
 
 SAMPLE = 22.0
@@ -73,6 +73,8 @@ def sample(entry: Entry) -> tuple[str, dict[str, Any]]:
         style |= {"linestyle": theme.DASHES[dash], "linewidth": 1.0 if ceiling else 1.6}
         marked = layer.markers and not ceiling
         style["marker"] = theme.marker(entry.number) if marked else "None"
+    elif isinstance(layer, Points) and layer.look is Look.CEILING:
+        style |= BAR_OVER
     elif isinstance(layer, Points | Intervals):
         looks = LOOKS.get(layer.look)
         style["marker"] = looks[1] if looks else theme.marker(entry.number)

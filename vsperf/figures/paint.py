@@ -33,6 +33,8 @@ LOOKS = {
     Look.NEUTRAL: (theme.SERIES[0], "d"),
     Look.DOUBTED: (theme.MUTED, "v"),
 }
+BAR_OVER = {"marker": "_", "markersize": 18, "markeredgewidth": 1.6, "zorder": 2}
+"""A ceiling that is known at places only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +207,9 @@ def _points(canvas: Canvas, layer: Points, color: str, number: int) -> None:
     xs, ys = _placed(canvas, layer.points)
     shape = LOOKS[layer.look][1] if layer.look in LOOKS else theme.marker(number)
     hollow = layer.look in (Look.PUBLISHED, Look.DOUBTED)
+    if layer.look is Look.CEILING:
+        canvas.axes.plot(xs, ys, linestyle="none", color=color, **BAR_OVER)
+        return
     canvas.axes.errorbar(
         xs,
         ys,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator, Sequence
 
-from vsperf.figures.drawing import Drawing, Layer, Line, Look, Panel, Point
+from vsperf.figures.drawing import Drawing, Layer, Line, Look, Panel, Point, Points
 from vsperf.figures.evidence import caption
 from vsperf.figures.groups import Group, groups_of, most_of
 from vsperf.figures.plot import Options, Plot, Scope
@@ -59,8 +59,12 @@ def _size(one: Rate) -> float:
     return one.size
 
 
-def _ceilings(groups: Sequence[Group], sizes: Sequence[float]) -> Iterator[Line]:
-    """Yield the line rate once, and the cap of each generator that differs from the others."""
+def _ceilings(groups: Sequence[Group], sizes: Sequence[float]) -> Iterator[Line | Points]:
+    """Yield the line rate once, and the cap of each generator that differs from the others.
+
+    A cap is measured for each frame size, and says nothing of those between: so it is a bar over
+    each, and no line.
+    """
     every = [one for group in groups for one in group.samples]
     speeds = {one.link_bps for one in every if one.link_bps is not None}
     for bps in sorted(speeds):
@@ -77,8 +81,9 @@ def _ceilings(groups: Sequence[Group], sizes: Sequence[float]) -> Iterator[Line]
             continue
         drawn.append(caps)
         points = tuple(Point(size, cap) for size, cap in sorted(caps.items()))
-        name = f"cap of the generator, {group.name}"
-        yield Line(name, points, Look.CEILING, color=number, dash=1)
+        of = f", {group.name}" if len(groups) > 1 else ""
+        name = f"what the generator does without a switch{of}"
+        yield Points(name, points, Look.CEILING, color=number if len(groups) > 1 else None)
 
 
 def _same(caps: dict[float, float], other: dict[float, float]) -> bool:
@@ -90,7 +95,7 @@ def _same(caps: dict[float, float], other: dict[float, float]) -> bool:
 
 PLOT = Plot(
     name="throughput",
-    title="frames per second against frame size, below line rate and cap of the generator",
+    title="frames per second against frame size, below the line rate and what the generator does",
     scope=Scope.CASES,
     gather=gather,
     draw=draw,

@@ -74,7 +74,7 @@ def draw_search(samples: Sequence[Search], options: Options) -> Drawing | None:
         panels=(
             Panel(
                 x=Axis("trial of the case, in the order they were made"),
-                y=Axis("load per direction", "fps", Scale.LINEAR, from_zero=True),
+                y=_loads(case),
                 layers=tuple(layers),
             ),
         ),

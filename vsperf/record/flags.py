@@ -257,10 +257,10 @@ class Flag(enum.StrEnum):
     CHANGED_SINCE = (
         "changed-since",
         Severity.SUSPECT,
-        "At the end of the search a bound no longer stood: three trials in a row at the lower one "
-        "failed, or at the upper one passed. The switch or its machine changed while it was "
-        "measured (a clock, a cache, overload before), so the interval is that of no one moment. "
-        "Longer trials and a longer warm-up help, if it comes to rest at all.",
+        "The answer changed while it was measured: at the end of the search, three trials in a row "
+        "failed at the load that had passed, or passed at the one that had failed. The switch or "
+        "its machine was not the same (a clock, a cache, overload before), so the interval is that "
+        "of no one moment. Longer trials and a longer warm-up help, if it comes to rest at all.",
     )
     STILL_WARMING = (
         "still-warming",
@@ -285,7 +285,7 @@ class Flag(enum.StrEnum):
         "unstable",
         Severity.SUSPECT,
         "Equal trials at one load disagreed: some passed, some failed. A load counts as passed "
-        "when enough of its trials do (`exceed_ratio` of a goal says how many may fail), so the "
+        "when enough of its trials do (the setting `exceed_ratio` says how many may fail), so the "
         "lower bound is no promise for the next trial. `--repeat` shows how far answers lie apart.",
     )
     OUT_OF_BUDGET = (

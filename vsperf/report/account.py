@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from vsperf.human import human_count, human_fps, human_share
 from vsperf.record.result import SearchResult
-from vsperf.record.trial import Purpose, Trial
+from vsperf.record.trial import Trial
 from vsperf.report.page import Account, Branch, Stage, Table
+from vsperf.report.telling import telling
 
 NOBODY = "not counted"
 NOTHING = "–"
@@ -15,10 +16,10 @@ NOTHING = "–"
 
 def account_of(result: SearchResult, trials: Sequence[Trial]) -> Account | None:
     """Return the account of the trial that says most; None where no trial counted a frame."""
-    found = _telling(result, trials)
+    found = telling(result, trials)
     if found is None:
         return None
-    trial, chosen = found
+    trial = found.trial
     due, sent = trial.intended_frames, trial.sent_frames
     arrived = sum(way.good_frames for way in trial.directions)
     unsent = list(_unsent(trial))
@@ -29,26 +30,7 @@ def account_of(result: SearchResult, trials: Sequence[Trial]) -> Account | None:
         _stage("arrived", arrived, due, []),
     )
     remark = _remark(trial) if lost else ""
-    return Account(trial.index, chosen, stages, _sums(sent, arrived, lost), remark)
-
-
-def _telling(result: SearchResult, trials: Sequence[Trial]) -> tuple[Trial, str] | None:
-    """Choose the trial that ended the search; else one with loss; else the one at most load."""
-    usable = [one for one in trials if one.valid and one.intended_frames > 0]
-    made = [one for one in usable if one.purpose is Purpose.SEARCH]
-    upper = result.goals[0].upper_fps if result.goals else None
-    lossy = [one for one in made if one.lost_frames > 0]
-    ending = [one for one in lossy if one.load_fps == upper]
-    if ending:
-        goal = result.goals[0].goal
-        return ending[-1], f"at {human_fps(ending[-1].load_fps)}, where {goal} ends"
-    if lossy:
-        least = min(lossy, key=lambda one: one.load_fps)
-        return least, f"at {human_fps(least.load_fps)}, the lowest load that lost frames"
-    if made or usable:
-        most = max(made or usable, key=lambda one: one.load_fps)
-        return most, f"at {human_fps(most.load_fps)}, the highest load; no frame was lost"
-    return None
+    return Account(trial.index, found.why, stages, _sums(sent, arrived, lost), remark)
 
 
 def _stage(name: str, frames: int, due: int, lost: Sequence[tuple[str, int, str]]) -> Stage:
@@ -120,7 +102,9 @@ def _dropped(trial: Trial) -> Iterator[tuple[str, int, str]]:
 def _sums(sent: int, arrived: int, lost: Sequence[tuple[str, int, str]]) -> str:
     """Write the account as an equation."""
     if not lost:
-        return f"{human_count(sent)} sent = {human_count(arrived)} arrived; none is missing"
+        return (
+            f"{human_count(sent)} sent = {human_count(arrived)} arrived; none of these is missing"
+        )
     dropped = sum(count for name, count, _ in lost if name not in (NOBODY, "unexplained"))
     rest = sum(count for name, count, _ in lost if name in (NOBODY, "unexplained"))
     named = f" + {human_count(dropped)} dropped by a named counter"

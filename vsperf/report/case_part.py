@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from vsperf.record.meaning import LIMITED_BY
 from vsperf.record.result import SearchResult
 from vsperf.record.run import Outcome
 from vsperf.report.account import account_of, account_table
 from vsperf.report.doubts import Concerns, criteria_of, standing_of
 from vsperf.report.environment import Found, found_of
 from vsperf.report.numbers import asked_of, curve_tables, latency_table, numbers_of
-from vsperf.report.page import CasePart
+from vsperf.report.page import CasePart, Doubt, Number
 from vsperf.report.pictures import NoPictures, Pictures
 from vsperf.report.plan import Plans
 from vsperf.report.topology import drawn
@@ -21,6 +23,10 @@ from vsperf.stats.summary import CaseRow
 from vsperf.store.reader import RunState
 from vsperf.store.view import CaseView, RunView
 
+HEADLINES = 2
+"""Numbers that stand in the line of a case."""
+SUSPECT = 3
+"""Weight of the doubts from which on a number has a reservation."""
 UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
@@ -43,6 +49,8 @@ class Teller:
 
     pictures: Pictures | NoPictures
     compact: bool
+    folded: bool = False
+    """Whether cases are lines that open."""
     common: str = ""
     """What the labels of all cases begin with; left out where one case stands among others."""
     concerns: Concerns = field(default_factory=Concerns)
@@ -62,17 +70,21 @@ class Teller:
         like, like_name = self.found.like(around, anchor, label)
         plan = case.start.plan if case.start is not None else None
         full = not self.compact
+        numbers = numbers_of(row, trials)
+        doubts = self.concerns.add(row, label)
         return CasePart(
             anchor=anchor,
             label=label_of(case),
             short=label,
+            folded=self.folded,
+            line=_line(numbers, result, doubts),
             title=str(spec.get("title") or case.testcase),
             outcome=outcome_text(row),
             reason=record.reason if record is not None else "",
             simulated=case.simulated,
             state=_state(run, case),
             asked=asked_of(spec),
-            numbers=numbers_of(row, trials),
+            numbers=numbers,
             criteria=criteria_of(record),
             latency=latency_table(row),
             curves=curve_tables(row) if full else (),
@@ -84,11 +96,21 @@ class Teller:
             found=around if not like else (),
             found_like=like,
             found_like_name=like_name,
-            doubts=self.concerns.add(row, label),
+            doubts=doubts,
             standings=tuple(standing_of(one) for one in record.compliance) if record else (),
             trials=trials_table(trials) if full else None,
             trials_hint=f"vsperf show {case.run} {case.key}",
         )
+
+
+def _line(numbers: Sequence[Number], result: SearchResult, doubts: Sequence[Doubt]) -> str:
+    """Say in a line what a case came to."""
+    said = [f"{number.name} {number.value}" for number in numbers[:HEADLINES]]
+    said += [f"limited by {LIMITED_BY[limit]}" for limit in result.limits[:1]]
+    grave = sum(doubt.weight <= SUSPECT for doubt in doubts)
+    if grave:
+        said.append(f"{grave} {'doubt' if grave == 1 else 'doubts'}")
+    return " · ".join(said)
 
 
 def _state(run: RunView, case: CaseView) -> tuple[str, ...]:

@@ -10,12 +10,11 @@ from dataclasses import dataclass, field
 
 from vsperf.record.flags import Flag, Severity
 from vsperf.record.limit import Limit
-from vsperf.record.meaning import LEVELS, LIMITS, OUTCOMES, SEVERITIES, STANDARDS
+from vsperf.record.meaning import LEVELS, LIMITED_BY, LIMITS, OUTCOMES, SEVERITIES, STANDARDS
 from vsperf.record.result import Compliance, Level
 from vsperf.record.run import CaseRecord, Outcome
 from vsperf.report.page import Concern, Criterion, Doubt, Standing
 from vsperf.stats.columns import LEVEL_MARKS
-from vsperf.stats.remarks import unclean
 from vsperf.stats.summary import CaseRow
 
 FLAG_WEIGHTS = {Severity.INVALID: 2, Severity.SUSPECT: 3, Severity.NOTE: 7}
@@ -33,8 +32,7 @@ def doubts_of(row: CaseRow) -> tuple[Doubt, ...]:
         return ()
     found = [*_ending(row.record), *_limited(row.record)]
     found += [_flagged(flag) for flag in row.record.flags]
-    said = (*row.record.warnings, *unclean(row))
-    found += [Doubt(4, "warning", _begin(text), text) for text in said]
+    found += [Doubt(4, "warning", _begin(text), text) for text in row.record.warnings]
     return tuple(sorted(dict.fromkeys(found), key=lambda doubt: doubt.weight))
 
 
@@ -52,7 +50,9 @@ def _ending(record: CaseRecord) -> Iterator[Doubt]:
 def _limited(record: CaseRecord) -> Iterator[Doubt]:
     if record.limit in NOT_THE_SWITCH:
         limit = Limit(record.limit)
-        title = f"The result is limited by: {limit.value}"
+        title = f"Limited by {LIMITED_BY[limit]}, and not by the switch"
+        if limit is Limit.UNKNOWN:
+            title = "What limited the result cannot be told"
         yield Doubt(3, "limit", title, LIMITS[limit], limit.value)
 
 

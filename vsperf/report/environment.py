@@ -39,6 +39,16 @@ def machine_text(header: RunHeader) -> str:
     return ", ".join(str(word) for word in known if word)
 
 
+def short_machine(header: RunHeader) -> str:
+    """Name the machine in a few words; a model stands on none."""
+    machine = _part(header.environment, "machine")
+    if header.simulated or not machine.get("cpus"):
+        return ""
+    kind = "a virtual machine" if machine.get("hypervisor") else "a machine"
+    model = f" ({machine['cpu_model']})" if machine.get("cpu_model") else ""
+    return f"{kind} with {machine['cpus']} CPUs{model}"
+
+
 def _part(environment: dict[str, Any], name: str) -> dict[str, Any]:
     part = environment.get(name)
     return part if isinstance(part, dict) else {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -13,13 +14,16 @@ from vsperf.record.meaning import LIMITED_BY, LIMITS, TIMES
 from vsperf.record.result import GoalResult, LoadResult
 from vsperf.record.trial import Purpose, Trial
 from vsperf.report.page import Fact, Number, Table, told
+from vsperf.report.telling import ending_of
 from vsperf.stats.answers import another, interval, loss_text, share_text
-from vsperf.stats.summary import PERCENTILES, CaseRow
+from vsperf.stats.summary import LOSSY, PERCENTILES, CaseRow
 
 LOSS = (
     "The loss of a trial is that of its worse direction: (frames that were due − distinct, intact "
     "frames that arrived) ÷ frames that were due. What was not sent counts as lost."
 )
+TELLING = (Limit.DUT, Limit.GUEST, Limit.UNCOUNTED)
+"""With these the reason of a goal tells of one trial."""
 NAMED = 12
 """So many trials are named one by one."""
 
@@ -34,11 +38,12 @@ def numbers_of(row: CaseRow, trials: Sequence[Trial]) -> tuple[Number, ...]:
 
 def _goal(row: CaseRow, goal: GoalResult, trials: Sequence[Trial]) -> Number:
     limit = Fraction(goal.loss_ratio)
-    allowed = "no loss" if limit == 0 else f"≤ {loss_text(goal.loss_ratio)} loss"
-    seen = _seen(_made(goal.lower_fps, trials), limit)
+    kept = _kept(_made(goal.lower_fps, trials), limit)
+    allowed = "without loss" if limit == 0 else f"with {loss_text(goal.loss_ratio)} loss or less"
+    passed = "highest load" if kept is None or kept.whole else "highest load that mostly passed"
     facts = [
         _limited(goal.limit),
-        *([Fact("trials at the lower bound", seen)] if seen else []),
+        *([Fact("trials at the lower bound", kept.text)] if kept and kept.whole else []),
         *(_rates(row, goal.lower_fps) if goal.lower_fps is not None else ()),
     ]
     how = [
@@ -49,33 +54,61 @@ def _goal(row: CaseRow, goal: GoalResult, trials: Sequence[Trial]) -> Number:
         *(_formulas(row, goal.lower_fps) if goal.lower_fps is not None else ()),
         f"Limited by {goal.limit.value}: {LIMITS[goal.limit]}",
     ]
-    clean = another(goal)
-    if clean is not None and goal.clean is not None:
+    if goal.clean is not None:
         share = share_text(Fraction(goal.clean.share))
-        facts.append(Fact(f"in clean time ({share})", f"{interval(clean)}: {clean.reason}"))
-        how.append(f"Clean time: {TIMES['clean']}")
-    steady = seen is None or seen.startswith("all ")
-    meaning = (
-        f"highest load with {allowed}, per direction"
-        if steady
-        else f"highest load that passed ({allowed}), per direction: of its trials {seen}"
-    )
+        facts += _clean(goal, share)
+        how.append(f"Clean time ({share} of it all): {TIMES['clean']}")
+    ending = ending_of(goal, trials) if goal.limit in TELLING else None
     return Number(
-        goal.goal.upper(), meaning, interval(goal), _sentence(goal), tuple(facts), tuple(how)
+        goal.goal.upper(),
+        f"{passed} {allowed}, per direction",
+        interval(goal),
+        " ".join([_sentence(goal), *([f"That is trial #{ending.index}."] if ending else [])]),
+        tuple(facts),
+        tuple(how),
+        "" if kept is None or kept.whole else f"Of the trials at {kept.load}, {kept.text}.",
     )
 
 
-def _seen(made: Sequence[Trial], limit: Fraction) -> str | None:
-    """Say how many of the trials at a load kept to what a goal allows: a search asks for most."""
-    valid = [one for one in made if one.valid]
-    if not valid:
+def _clean(goal: GoalResult, share: str) -> Iterator[Fact]:
+    """Say what the answer from clean time is, where it is another one, or why there is none."""
+    clean = another(goal)
+    if clean is not None:
+        yield Fact(f"in clean time ({share})", f"{interval(clean)}: {clean.reason}")
+    elif goal.clean is not None and goal.clean.limit is None:
+        yield Fact("in clean time", f"no answer: {goal.clean.reason}")
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """How many of the trials at a load kept to what a goal allows: a search asks for most."""
+
+    load: str
+    within: int
+    trials: int
+    allowed: Fraction
+    worst: Fraction
+
+    @property
+    def whole(self) -> bool:
+        """Whether all of them did."""
+        return self.within == self.trials
+
+    @property
+    def text(self) -> str:
+        """The same in words."""
+        what = "none" if self.allowed == 0 else f"no more than {loss_text(self.allowed)}"
+        if self.whole:
+            return f"all {self.trials} lost {what}" if self.trials > 1 else f"the one lost {what}"
+        return f"{self.within} of {self.trials} lost {what}, the worst lost {loss_text(self.worst)}"
+
+
+def _kept(made: Sequence[Trial], allowed: Fraction) -> Kept | None:
+    losses = [one.loss_ratio for one in made if one.valid]
+    if not losses:
         return None
-    within = sum(one.loss_ratio <= limit for one in valid)
-    what = "lost none" if limit == 0 else f"lost no more than {loss_text(limit)}"
-    if within == len(valid):
-        return f"all {len(valid)} {what}" if len(valid) > 1 else f"all of one {what}"
-    worst = loss_text(max(one.loss_ratio for one in valid))
-    return f"{within} of {len(valid)} {what}, the worst lost {worst}"
+    within = sum(loss <= allowed for loss in losses)
+    return Kept(human_fps(made[0].load_fps), within, len(losses), allowed, max(losses))
 
 
 def _made(fps: int | None, trials: Sequence[Trial]) -> list[Trial]:
@@ -213,7 +246,7 @@ def latency_table(row: CaseRow) -> Table | None:
     """Return latency percentiles at each load; None where none were measured."""
     if not row.latency:
         return None
-    names = ("at", "load", *(f"p{percent:g}" for percent in PERCENTILES), "lost frames")
+    names = ("at", "load", *(f"p{percent:g}" for percent in PERCENTILES), "frames lost")
     return Table(
         names,
         tuple(
@@ -221,7 +254,7 @@ def latency_table(row: CaseRow) -> Table | None:
                 one.reference,
                 human_fps(one.load_fps),
                 *(human_ns(one.percentiles_ns[percent]) for percent in PERCENTILES),
-                human_count(one.lost_frames),
+                f"{human_count(one.lost_frames)}: {LOSSY}" if one.lost_frames else "none",
             )
             for one in row.latency
         ),
@@ -276,7 +309,7 @@ def _links(spec: dict[str, Any]) -> str | None:
     virtual = [one.get("virtual") for one in _part(testbed, "links").values()]
     if testbed.get("simulated") or not virtual or not all(virtual):
         return None
-    return "virtual: memory that generator and switch share, no network card"
+    return "virtual, without a network card"
 
 
 def _part(spec: dict[str, Any], name: str) -> dict[str, Any]:

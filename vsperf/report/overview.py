@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import shlex
-from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from vsperf import __version__
 from vsperf.human import human_seconds
-from vsperf.record.flags import Flag, Severity
+from vsperf.record.limit import Limit
+from vsperf.record.meaning import LIMITED_BY
 from vsperf.record.run import Outcome
+from vsperf.report.brief import brief_of
 from vsperf.report.case_part import Teller
-from vsperf.report.doubts import WORDS, criteria_of
-from vsperf.report.environment import groups_of, machine_text, switch_version
+from vsperf.report.doubts import criteria_of
+from vsperf.report.environment import groups_of, machine_text, short_machine, switch_version
+from vsperf.report.glossary import glossary_of
 from vsperf.report.numbers import asked_of
 from vsperf.report.page import (
     CasePart,
@@ -26,9 +28,9 @@ from vsperf.report.page import (
     Row,
     RunPart,
     Table,
-    Verdict,
     told,
 )
+from vsperf.report.verdict import verdict_of
 from vsperf.stats.columns import (
     Column,
     column_case,
@@ -37,7 +39,6 @@ from vsperf.stats.columns import (
     goal_columns,
     hit_columns,
     latency_columns,
-    limit_column,
     load_columns,
     outcome_text,
     rate_columns,
@@ -57,9 +58,8 @@ TONES = {
     Outcome.SKIP: "open",
     Outcome.ABORTED: "open",
 }
-GRAVEST = (Outcome.ERROR, Outcome.INVALID, Outcome.FAIL, Outcome.ABORTED, Outcome.SKIP)
-FUNCTIONAL = (Flag.SHARED_CPU, Flag.EMULATED)
-"""With these a result says nothing of speed."""
+IN_DETAILS = ("clean", "compliance")
+"""Columns of what each case says itself."""
 HEADLINES = 2
 """Cases whose first answer stands in large letters: the first and the last one."""
 
@@ -101,16 +101,29 @@ def overview_of(runs: Sequence[RunView], gathered: Gathered, teller: Teller) -> 
     columns = _columns(gathered)
     simulated = any(run.simulated for run in runs)
     names = list(gathered.titles)
+    facts = _facts(runs, gathered)
+    concerns = (*_standing(runs, simulated), *teller.concerns.all())
+    standings = teller.concerns.standings()
+    shown = tuple(name for name, _ in columns)
     return Overview(
         title=_title(gathered, runs),
         subtitle=", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else ""),
         simulated=simulated,
         verdict=verdict_of(runs, gathered.rows, gathered.criteria),
+        brief=brief_of(
+            {**{fact.name: fact.value for fact in facts}, "machine": short_machine(runs[0].header)},
+            [fact.value for fact in gathered.asked if fact.name == "frames"],
+            gathered.rows,
+            concerns,
+            standings,
+            simulated=simulated,
+        ),
         answers=tuple(_answer(label, number) for label, number in gathered.tops[:HEADLINES]),
-        facts=_facts(runs, gathered),
-        concerns=(*_standing(runs, simulated), *teller.concerns.all()),
+        facts=facts,
+        concerns=concerns,
         criteria=tuple(gathered.criteria),
-        names=tuple(name for name, _ in columns),
+        names=shown,
+        words=glossary_of((*shown, "outcome")),
         rows=tuple(
             Row(anchor, _cells(columns, row), outcome_text(row), _tone(row))
             for anchor, row in zip(gathered.anchors, gathered.rows, strict=True)
@@ -119,7 +132,7 @@ def overview_of(runs: Sequence[RunView], gathered: Gathered, teller: Teller) -> 
         repeats=_repeats(gathered.rows),
         pictures=teller.pictures.of_all(),
         runs=tuple(_run(number, run) for number, run in enumerate(runs, start=1)),
-        standings=teller.concerns.standings(),
+        standings=standings,
         vsperf=__version__,
         compact=teller.compact,
     )
@@ -135,55 +148,7 @@ def _title(gathered: Gathered, runs: Sequence[RunView]) -> str:
 
 def _answer(label: str, number: Number) -> Number:
     name = f"{label}: {number.name}"
-    return Number(name, number.meaning, number.value, number.plain, number.facts)
-
-
-def verdict_of(
-    runs: Sequence[RunView], rows: Sequence[CaseRow], criteria: Sequence[Criterion]
-) -> Verdict:
-    """Say in a word and a sentence how it came out."""
-    outcomes = Counter(row.record.outcome for row in rows if row.record is not None)
-    told_of = sum(outcomes.values())
-    parts = [f"{told_of} of {len(rows)} cases have a result"]
-    parts += [f"{outcomes[one]} {one.value}" for one in Outcome if outcomes[one] and told_of > 1]
-    words = Counter(one.word for one in criteria)
-    if criteria:
-        said = [f"{words[word]} {word.lower()}" for word in WORDS.values() if words[word]]
-        parts.append(f"{_count(len(criteria), 'criterion', 'criteria')}: {', '.join(said)}")
-    else:
-        parts.append("no target was set (`expect:`), so nobody says whether that is enough")
-    text = f"{'; '.join(parts)}."
-    states = {run.state for run in runs}
-    grave = next((one for one in GRAVEST if outcomes[one]), None)
-    if grave in (Outcome.ERROR, Outcome.INVALID, Outcome.FAIL):
-        return Verdict(grave.value, "bad", text)
-    if RunState.RUNNING in states:
-        return Verdict("STILL RUNNING", "open", text)
-    if RunState.INTERRUPTED in states or told_of < len(rows) or grave is Outcome.ABORTED:
-        return Verdict("INCOMPLETE", "open", text)
-    if grave is Outcome.SKIP:
-        return Verdict("SKIPPED" if outcomes[grave] == told_of else "PARTLY SKIPPED", "open", text)
-    word = "PASS" if criteria else "MEASURED"
-    doubted = [row for row in rows if _doubted(row)]
-    if not doubted:
-        return Verdict(word, "good", text)
-    of = "each case" if len(doubted) == len(rows) else f"{len(doubted)} of {len(rows)} cases"
-    if all(_functional(row) for row in rows):
-        text += " FUNCTIONAL ONLY: it shows that frames pass, and says nothing of how fast."
-    return Verdict(f"{word}, WITH DOUBTS", "doubt", f"{text} Doubts: {of}, see below.")
-
-
-def _doubted(row: CaseRow) -> bool:
-    flags = row.record.flags if row.record is not None else ()
-    return any(flag.severity is not Severity.NOTE for flag in flags)
-
-
-def _functional(row: CaseRow) -> bool:
-    return row.record is not None and any(flag in FUNCTIONAL for flag in row.record.flags)
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
+    return replace(number, name=name)
 
 
 def _facts(runs: Sequence[RunView], gathered: Gathered) -> tuple[Fact, ...]:
@@ -254,20 +219,27 @@ def _columns(gathered: Gathered) -> list[Column]:
 
     case = told(lambda: column_case(rows), ("case", lambda row: row.planned.label))
     rates = block(rate_columns) if told(lambda: any(row.rates_fps for row in rows), True) else []
-    limit = [] if rates else [limit_column()]
-    bounds = [*block(goal_columns), *block(load_columns), *block(first_figures)]
+    goals = told(lambda: goal_columns(rows, clean=False), nothing)
+    bounds = [*goals, *block(load_columns), *block(first_figures)]
     latency = latency_columns() if any(row.latency for row in rows) else []
-    effort = [column for column in block(effort_columns) if column[0] != "compliance"]
+    effort = [column for column in block(effort_columns) if column[0] not in IN_DETAILS]
     return [
         case,
         *block(switch_columns),
         *bounds,
         *block(hit_columns),
         *rates,
-        *limit,
+        ("limited by", _limited_by),
         *latency,
         *effort,
     ]
+
+
+def _limited_by(row: CaseRow) -> str:
+    """Say in words what limited the answers of a case."""
+    record = row.record.limit if row.record is not None else None
+    limits = row.result.limits or ((Limit(record),) if record else ())
+    return "\n".join(dict.fromkeys(LIMITED_BY[one].removeprefix("the ") for one in limits)) or "–"
 
 
 def _cells(columns: Sequence[Column], row: CaseRow) -> tuple[str, ...]:
@@ -280,7 +252,7 @@ def _tone(row: CaseRow) -> str:
 
 def _legend(rows: Sequence[CaseRow], simulated: bool) -> list[str]:
     measured = [row for row in rows if row.record is not None]
-    return legend(rows, measured, simulated)
+    return legend(rows, measured, simulated, clean=False)
 
 
 def _repeats(rows: Sequence[CaseRow]) -> Table | None:

@@ -50,6 +50,8 @@ class Number:
     facts: tuple[Fact, ...] = ()
     how: tuple[str, ...] = ()
     """How it was computed, in steps."""
+    remark: str = ""
+    """What has to be read with the value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +215,9 @@ class CasePart:
     label: str
     short: str
     """The label without what all cases of the report have in common."""
+    folded: bool
+    line: str
+    """What it came to, for where it is folded."""
     title: str
     outcome: str
     reason: str
@@ -252,6 +257,18 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
+class Brief:
+    """A question, and its answer in a line."""
+
+    question: str
+    answer: str
+    anchor: str
+    """Where the page says more on it; empty where it does not."""
+    more: str
+    """What is there."""
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
     """One case in the table of results."""
 
@@ -280,12 +297,16 @@ class Overview:
     subtitle: str
     simulated: bool
     verdict: Verdict
+    brief: tuple[Brief, ...]
+    """What to know before anything else."""
     answers: tuple[Number, ...]
     facts: tuple[Fact, ...]
     concerns: tuple[Concern, ...]
     criteria: tuple[Criterion, ...]
     names: tuple[str, ...]
     """Columns of the table of results."""
+    words: tuple[Fact, ...]
+    """What the words of the page mean, those of columns first."""
     rows: tuple[Row, ...]
     legend: tuple[str, ...]
     repeats: Table | None

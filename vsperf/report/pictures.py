@@ -14,10 +14,11 @@ from vsperf.report.interactive import plots_of
 from vsperf.report.page import Picture
 from vsperf.store.view import CaseView
 
-FIRST = ("throughput", "intervals", "latency", "search", "seconds", "loss", "percentiles")
+FIRST = ("throughput", "latency", "search", "seconds", "loss", "percentiles")
 """Names of what is looked for first; the headline chart is the first one that says something."""
-ELSEWHERE = ("topology",)
-"""Plots of what a page says in words of its own."""
+ELSEWHERE = ("topology", "intervals")
+"""Plots of what a page says in words of its own: in its table intervals can be read, and in a plot
+they are hardly wider than its lines."""
 SAID_BY_NUMBERS = "latency-load"
 """A plot that says no more than the table above it where there are few loads."""
 FEW_LOADS = 3

@@ -9,8 +9,9 @@ from vsperf.human import human_fps
 from vsperf.record.chain import Way
 from vsperf.record.plan import Placement, Plan
 from vsperf.record.result import SearchResult
-from vsperf.record.trial import Direction, Purpose, Trial
+from vsperf.record.trial import Direction, Trial
 from vsperf.report.page import Drawn, Fact, Lane, Place, told
+from vsperf.report.telling import telling
 from vsperf.spec.topology import Topology
 from vsperf.stats.ways import ways_of
 from vsperf.units import NANOSECONDS
@@ -38,9 +39,10 @@ def _drawn(
     links = spec["testbed"].get("links", {})
     ways = ways_of(topology)
     lanes = tuple(Lane(tuple(parts.along(way, links))) for way in ways[::2])
-    trial, why = _telling(result, trials)
-    rates = tuple(_rate(way, trial) for way in trial.directions) if trial is not None else ()
-    return Drawn(topology.name, lanes, rates, why, tuple(parts.others()), tuple(placement.notes))
+    found = telling(result, trials)
+    rates = tuple(_rate(way, found.trial) for way in found.trial.directions) if found else ()
+    name = found.name if found else ""
+    return Drawn(topology.name, lanes, rates, name, tuple(parts.others()), tuple(placement.notes))
 
 
 class _Parts:
@@ -106,20 +108,6 @@ def _link(name: str, links: dict[str, Any]) -> Place:
     if link.get("virtual"):
         return Place("link", name, ("virtual",))
     return Place("link", name, (str(link["speed"]),) if "speed" in link else ())
-
-
-def _telling(result: SearchResult, trials: Sequence[Trial]) -> tuple[Trial | None, str]:
-    """Choose the trial at the lower bound, or at the load that was given."""
-    made = [one for one in trials if one.valid and one.purpose is Purpose.SEARCH]
-    if result.goals:
-        lower, goal = result.goals[0].lower_fps, result.goals[0].goal
-        at = [one for one in made if one.load_fps == lower]
-        if at:
-            return at[-1], f"trial #{at[-1].index}, at the lower bound of {goal}"
-        return None, ""
-    if made:
-        return made[-1], f"trial #{made[-1].index}, at {human_fps(made[-1].load_fps)}"
-    return None, ""
 
 
 def _rate(way: Direction, trial: Trial) -> str:

@@ -25,6 +25,9 @@ MANY = 50
 """Beyond so many cases each is told in brief, and figures are drawn of all of them only, from what
 their records say without trials."""
 
+FEW = 3
+"""Beyond so many cases each is a line that opens."""
+
 Progress = Callable[[int, int], None]
 
 
@@ -60,7 +63,7 @@ def _write(
     total = sum(len(run.header.cases) for run in runs)
     names = {name_of(case) for run in runs for case in run.header.cases}
     common = f"{next(iter(names))}-" if len(names) == 1 else ""
-    teller = Teller(pictures, total > MANY, common)
+    teller = Teller(pictures, total > MANY, total > FEW, common)
     gathered, done = Gathered(), 0
     telling = environment.get_template(f"case.{form}")
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="backslashreplace") as spool:

@@ -8,10 +8,12 @@ from fractions import Fraction
 from vsperf.human import human_fps, human_ns, human_seconds, human_share
 from vsperf.record.figure import heading
 from vsperf.record.result import Level
-from vsperf.stats.answers import another, answers, loss_text, share_text
+from vsperf.stats.answers import another, answers, interval, loss_text, share_text
 from vsperf.stats.summary import PERCENTILES, CaseRow, flows_differ
 
 Column = tuple[str, Callable[[CaseRow], str]]
+LOSSY_MARK = "*"
+"""Behind a latency that was measured while frames were lost."""
 LEVEL_MARKS = {Level.UNCONDITIONAL: "✓", Level.CONDITIONAL: "(✓)", Level.NOT: "✗"}
 MOST_GOALS = 3
 """So many goals stand side by side; more of them get a table of their own."""
@@ -39,13 +41,15 @@ def switch_columns(rows: Sequence[CaseRow]) -> list[Column]:
     return [("switch", lambda row: row.planned.driver("vswitch") or "–")]
 
 
-def goal_columns(rows: Sequence[CaseRow]) -> list[Column]:
-    """Answer to each of the first goals."""
+def goal_columns(rows: Sequence[CaseRow], *, clean: bool = True) -> list[Column]:
+    """Answer to each of the first goals; with the one from clean time below it, if wanted."""
 
     def cell(name: str) -> Callable[[CaseRow], str]:
         def found(row: CaseRow) -> str:
             goal = next((goal for goal in row.goals if goal.goal == name), None)
-            return "–" if goal is None else "\n".join(answers(goal))
+            if goal is None:
+                return "–"
+            return "\n".join(answers(goal)) if clean else interval(goal)
 
         return found
 
@@ -90,7 +94,7 @@ def _away(row: CaseRow) -> str:
 
 
 def rate_columns(rows: Sequence[CaseRow]) -> list[Column]:
-    """Say what the rates are as a share of the line rate and in bits, and what limited them."""
+    """Say what the rates are as a share of the line rate and in bits."""
     line: list[Column] = [
         ("% line", lambda row: _lines(share_text(row.line_share(fps)) for fps in row.rates_fps))
     ]
@@ -98,7 +102,6 @@ def rate_columns(rows: Sequence[CaseRow]) -> list[Column]:
         *([] if all(row.virtual for row in rows) else line),
         ("Gbit/s L1", lambda row: _lines(_gigabits(row.bps(fps, 1)) for fps in row.rates_fps)),
         ("L2", lambda row: _lines(_gigabits(row.bps(fps, 2)) for fps in row.rates_fps)),
-        limit_column(),
     ]
 
 
@@ -119,12 +122,15 @@ def limit_column() -> Column:
 
 
 def latency_columns() -> list[Column]:
-    """Latency at the middle one of its loads."""
+    """Latency at the middle one of its loads; marked where frames were lost there."""
 
     def cell(percent: float) -> Callable[[CaseRow], str]:
         def found(row: CaseRow) -> str:
             middle = row.middle_latency
-            return "–" if middle is None else human_ns(middle.percentiles_ns[percent])
+            if middle is None:
+                return "–"
+            mark = LOSSY_MARK if middle.lost_frames else ""
+            return f"{human_ns(middle.percentiles_ns[percent])}{mark}"
 
         return found
 

@@ -6,12 +6,15 @@ from collections.abc import Sequence
 
 from vsperf.human import human_count
 from vsperf.record.result import Compliance, Standard
+from vsperf.stats.columns import LOSSY_MARK
 from vsperf.stats.repeats import unlikely_above
-from vsperf.stats.summary import CaseRow, flows_differ
+from vsperf.stats.summary import LOSSY, CaseRow, flows_differ
 
 
-def legend(rows: Sequence[CaseRow], measured: Sequence[CaseRow], simulated: bool) -> list[str]:
-    """Say what the numbers of a table mean."""
+def legend(
+    rows: Sequence[CaseRow], measured: Sequence[CaseRow], simulated: bool, *, clean: bool = True
+) -> list[str]:
+    """Say what the numbers of a table mean, those from clean time among them or not."""
     lines = []
     if any(row.goals for row in rows):
         lines.append(
@@ -19,7 +22,7 @@ def legend(rows: Sequence[CaseRow], measured: Sequence[CaseRow], simulated: bool
         )
     elif measured:
         lines.append("rates per direction")
-    if any(goal.clean is not None for row in rows for goal in row.goals):
+    if clean and any(goal.clean is not None for row in rows for goal in row.goals):
         lines.append("clean: only the time in which nothing kept generator or switch from running")
     frames = [count for row in measured for count in row.lossless.values()]
     if frames and (share := unlikely_above(min(frames))) is not None:
@@ -32,6 +35,8 @@ def legend(rows: Sequence[CaseRow], measured: Sequence[CaseRow], simulated: bool
     references = {row.middle_latency.reference for row in rows if row.middle_latency}
     if references:
         lines.append(f"latency at {', '.join(sorted(references))}, all directions together")
+    if any(row.middle_latency.lost_frames for row in rows if row.middle_latency):
+        lines.append(f"{LOSSY_MARK} frames were lost at that load: {LOSSY}")
     if flows_differ(rows) and any(row.hits for row in rows):
         lines.append("caches of the switch: by which share of the lookups each was the answer")
     if simulated and measured:

@@ -18,6 +18,8 @@ from vsperf.spec.traffic import size_of
 from vsperf.units import FrameSize, LinkSpeed
 
 PERCENTILES = (50.0, 99.0, 99.9)
+LOSSY = "latency is of those that arrived"
+"""Where frames were lost at the load that latency was measured at: lost ones may have been late."""
 
 
 @dataclass(frozen=True, slots=True)

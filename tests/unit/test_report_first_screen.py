@@ -1,0 +1,146 @@
+"""What somebody reads first: three questions, numbers of one trial, and lines that open."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from record_samples import case_record, case_start, goal_result, header, run_end, trial
+from report_pages import html_of, overview_of, whole_case
+from stored_runs import RUN, finished, store
+
+from vsperf.record.flags import Flag
+from vsperf.record.histogram import encode
+from vsperf.record.limit import Limit
+from vsperf.record.result import CleanResult, Compliance, Level, SearchResult, Standard
+from vsperf.record.run import Line, RunHeader, TrialLine
+from vsperf.record.trial import Purpose
+from vsperf.report.telling import telling
+from vsperf.report.write import FEW
+
+
+def whole(cases: int = 1, **changes: object) -> RunHeader:
+    planned = tuple(whole_case(number) for number in range(1, cases + 1))
+    return header().model_copy(update={"cases": planned, "simulated": False, **changes})
+
+
+def brief_of(folder: Path) -> dict[str, str]:
+    return {one.question: one.answer for one in overview_of([folder]).brief}
+
+
+def ended(head: RunHeader, **changes: object) -> list[Line]:
+    found: list[Line] = [head]
+    for planned in head.cases:
+        made = TrialLine(case=planned.key, trial=trial(1, load_fps=8_000_000))
+        found += [case_start(planned.key), made, case_record(planned.key, **changes)]
+    return [*found, run_end()]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, "Yes: nothing speaks against them."),
+        (
+            {"flags": (Flag.UNSTABLE,)},
+            "With reservations: in each case there is a doubt: equal trials at one load disagreed: "
+            "some passed, some failed.",
+        ),
+        (
+            {"limit": Limit.GENERATOR},
+            "With reservations: in each case the number is a lower limit only, since it was not "
+            "the switch that set it.",
+        ),
+        (
+            {"flags": (Flag.EMULATED,)},
+            "No, not as a speed: they show that frames pass, and nothing of how fast.",
+        ),
+    ],
+)
+def test_whether_numbers_can_be_trusted_is_said_in_a_line(
+    tmp_path: Path, changes: dict[str, object], said: str
+) -> None:
+    folder = store(tmp_path, RUN, ended(whole(2), **changes))
+    assert brief_of(folder)["Can it be trusted?"] == said
+
+
+def test_numbers_of_a_model_are_not_to_be_trusted(tmp_path: Path) -> None:
+    folder = store(tmp_path, RUN, ended(whole(simulated=True)))
+    assert brief_of(folder)["Can it be trusted?"].startswith("No, not as numbers of a switch")
+
+
+def test_a_standard_is_met_as_far_as_by_the_case_that_meets_it_least(tmp_path: Path) -> None:
+    head = whole(2)
+    lines = ended(head)
+    for place, level in ((3, Level.UNCONDITIONAL), (6, Level.NOT)):
+        record = lines[place]
+        met = Compliance(standard=Standard.RFC9971, level=Level.UNCONDITIONAL)
+        mixed = Compliance(standard=Standard.RFC2544, level=level)
+        lines[place] = record.model_copy(update={"compliance": (met, mixed)})
+    said = brief_of(store(tmp_path, RUN, lines))["By which standard?"]
+    assert said == "It complies with RFC 9971; does not comply with RFC 2544."
+
+
+def test_the_sentence_the_account_and_the_drawing_tell_of_one_trial() -> None:
+    made = [
+        trial(1, load_fps=8_000_000),
+        trial(2, lost=900_000, load_fps=8_040_000),
+        trial(3, lost=7, load_fps=8_040_000),
+        trial(4, lost=5_000, load_fps=8_040_000),
+        trial(5, lost=1, load_fps=8_040_000, purpose=Purpose.LATENCY),
+    ]
+    found = telling(SearchResult(goals=(goal_result(),)), made)
+    assert found is not None
+    assert found.name == "trial #3, at 8.040 Mfps, where ndr ends"
+
+
+def test_a_card_names_the_trial_that_its_sentence_is_of(tmp_path: Path) -> None:
+    head = whole()
+    key = head.cases[0].key
+    made = (trial(1, load_fps=8_000_000), trial(2, lost=7, load_fps=8_040_000))
+    lines: list[Line] = [head, case_start(key)]
+    lines += [TrialLine(case=key, trial=one) for one in made]
+    folder = store(tmp_path, RUN, [*lines, case_record(key), run_end()])
+    assert overview_of([folder]).answers[0].plain.endswith("That is trial #2.")
+    assert "trial #2, at 8.040 Mfps, where ndr ends" in html_of(folder)
+
+
+def test_clean_time_stands_beside_the_number_and_not_in_the_table(tmp_path: Path) -> None:
+    goal = goal_result()
+    clean = CleanResult(share="1/4", reason="only 25% of the time was clean")
+    result = SearchResult(goals=(goal.model_copy(update={"clean": clean}),))
+    folder = store(tmp_path, RUN, ended(whole(2), result=result))
+    page = overview_of([folder])
+    assert "clean" not in " ".join((*page.names, *page.legend, *page.rows[0].cells))
+    assert not any("clean" in concern.doubt.title for concern in page.concerns)
+    assert "no answer: only 25% of the time was clean" in html_of(folder)
+
+
+@pytest.mark.parametrize(("cases", "folded"), [(1, False), (FEW, False), (FEW + 1, True)])
+def test_many_cases_are_lines_that_open(tmp_path: Path, cases: int, folded: bool) -> None:
+    text = html_of(store(tmp_path, RUN, finished(whole(cases))))
+    assert text.count('<details class="whole">') == (cases if folded else 0)
+    assert text.count("NDR 8.000 … 8.040 Mfps · limited by the switch") == cases
+
+
+def test_words_of_the_table_are_explained(tmp_path: Path) -> None:
+    page = overview_of([store(tmp_path, RUN, finished(whole(2)))])
+    known = {word.name for word in page.words}
+    assert {"NDR", "limited by", "outcome", "load"} <= known
+
+
+@pytest.mark.parametrize(("lost", "mark"), [(0, ""), (7, "*")])
+def test_latency_at_a_load_that_lost_frames_is_marked(tmp_path: Path, lost: int, mark: str) -> None:
+    head = whole()
+    key = head.cases[0].key
+    ways = trial(2, lost=lost).directions
+    timed = [way.model_copy(update={"latency_histogram": encode([5_000] * 9)}) for way in ways]
+    latency = trial(2, directions=tuple(timed), purpose=Purpose.LATENCY, reference="50% of ndr")
+    lines: list[Line] = [head, case_start(key)]
+    lines += [TrialLine(case=key, trial=one) for one in (trial(1, load_fps=8_000_000), latency)]
+    folder = store(tmp_path, RUN, [*lines, case_record(key), run_end()])
+    page = overview_of([folder])
+    cells = dict(zip(page.names, page.rows[0].cells, strict=True))
+    assert cells["p50"].endswith("µs" + mark)
+    assert ("* frames were lost at that load" in " ".join(page.legend)) is bool(lost)
+    assert ("7: latency is of those that arrived" in html_of(folder)) is bool(lost)
+    assert ("50% of ndr, 1.000 Mfps, frames lost" in html_of(folder)) is bool(lost)

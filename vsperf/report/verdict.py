@@ -1,0 +1,113 @@
+"""How runs came out: the verdict in a word, and whether their numbers can be trusted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from vsperf.record.flags import Flag, Severity
+from vsperf.record.run import Outcome
+from vsperf.report.doubts import NOT_THE_SWITCH, WORDS
+from vsperf.report.page import Concern, Criterion, Verdict
+from vsperf.stats.summary import CaseRow
+from vsperf.store.reader import RunState
+from vsperf.store.view import RunView
+
+GRAVEST = (Outcome.ERROR, Outcome.INVALID, Outcome.FAIL, Outcome.ABORTED, Outcome.SKIP)
+WITHOUT_NUMBER = (Outcome.ERROR, Outcome.INVALID)
+FUNCTIONAL = (Flag.SHARED_CPU, Flag.EMULATED)
+"""With these a result says nothing of speed."""
+
+
+def verdict_of(
+    runs: Sequence[RunView], rows: Sequence[CaseRow], criteria: Sequence[Criterion]
+) -> Verdict:
+    """Say in a word and a sentence how it came out."""
+    outcomes = Counter(row.record.outcome for row in rows if row.record is not None)
+    told_of = sum(outcomes.values())
+    text = f"{'; '.join(_parts(outcomes, len(rows), criteria))}."
+    states = {run.state for run in runs}
+    grave = next((one for one in GRAVEST if outcomes[one]), None)
+    if grave in (Outcome.ERROR, Outcome.INVALID, Outcome.FAIL):
+        return Verdict(grave.value, "bad", text)
+    if RunState.RUNNING in states:
+        return Verdict("STILL RUNNING", "open", text)
+    if RunState.INTERRUPTED in states or told_of < len(rows) or grave is Outcome.ABORTED:
+        return Verdict("INCOMPLETE", "open", text)
+    if grave is Outcome.SKIP:
+        return Verdict("SKIPPED" if outcomes[grave] == told_of else "PARTLY SKIPPED", "open", text)
+    word = "PASS" if criteria else "MEASURED"
+    doubted = sum(_doubted(row) for row in rows)
+    if not doubted:
+        return Verdict(word, "good", text)
+    if all(_functional(row) for row in rows):
+        text += " FUNCTIONAL ONLY: it shows that frames pass, and says nothing of how fast."
+    of = _of(doubted, len(rows))
+    return Verdict(f"{word}, WITH DOUBTS", "doubt", f"{text} Doubts: {of}, see below.")
+
+
+def _parts(outcomes: Counter[Outcome], cases: int, criteria: Sequence[Criterion]) -> list[str]:
+    told_of = sum(outcomes.values())
+    parts = [f"{told_of} of {cases} cases have a result"]
+    if criteria or set(outcomes) - {Outcome.PASS}:  # without a target there is nothing to pass
+        parts += [f"{outcomes[one]} {one.value}" for one in Outcome if outcomes[one] and cases > 1]
+    if not criteria:
+        return [*parts, "no target was set (`expect:`), so nobody says whether that is enough"]
+    words = Counter(one.word for one in criteria)
+    said = [f"{words[word]} {word.lower()}" for word in WORDS.values() if words[word]]
+    noun = "criterion" if len(criteria) == 1 else "criteria"
+    return [*parts, f"{len(criteria)} {noun}: {', '.join(said)}"]
+
+
+def trust_of(rows: Sequence[CaseRow], concerns: Sequence[Concern], *, simulated: bool) -> str:
+    """Say whether the numbers can be trusted; yes or no comes first."""
+    measured = [row for row in rows if row.record is not None]
+    lost = sum(row.record.outcome in WITHOUT_NUMBER for row in measured if row.record is not None)
+    if simulated:
+        return "No, not as numbers of a switch: a model made them."
+    if not measured or lost == len(measured):
+        return "There is no number that could be."
+    if all(_functional(row) for row in measured):
+        return "No, not as a speed: they show that frames pass, and nothing of how fast."
+    said = []
+    if lost:
+        said.append(f"{_of(lost, len(rows))} {_ended(measured)}, without a number")
+    doubted = sum(_doubted(row) for row in measured)
+    if doubted:
+        why = next((one for one in concerns if one.doubt.word == Severity.SUSPECT.value), None)
+        because = f": {_small(why.doubt.title)}{_in(why)}" if why else ""
+        said.append(f"in {_of(doubted, len(rows))} there is a doubt{because}")
+    others = sum(row.record.limit in NOT_THE_SWITCH for row in measured if row.record is not None)
+    if others:
+        least = "is a lower limit only, since it was not the switch that set it"
+        said.append(f"in {_of(others, len(rows))} the number {least}")
+    if not said:
+        return "Yes: nothing speaks against them."
+    first = "Partly" if lost else "With reservations"
+    return f"{first}: {'; '.join(said)}."
+
+
+def _ended(rows: Sequence[CaseRow]) -> str:
+    found = {row.record.outcome for row in rows if row.record is not None}
+    return " or ".join(f"ended {one.value}" for one in WITHOUT_NUMBER if one in found)
+
+
+def _small(title: str) -> str:
+    return f"{title[:1].lower()}{title[1:]}"
+
+
+def _in(concern: Concern) -> str:
+    return f" ({concern.cases})" if concern.cases else ""
+
+
+def _of(some: int, cases: int) -> str:
+    return "each case" if some == cases else f"{some} of {cases} cases"
+
+
+def _doubted(row: CaseRow) -> bool:
+    flags = row.record.flags if row.record is not None else ()
+    return any(flag.severity is not Severity.NOTE for flag in flags)
+
+
+def _functional(row: CaseRow) -> bool:
+    return row.record is not None and any(flag in FUNCTIONAL for flag in row.record.flags)
