@@ -145,6 +145,14 @@ def test_cycles_never_count_backwards() -> None:
     assert second.idle_cycles >= first.idle_cycles >= 0
 
 
+def test_a_worker_whose_nodes_found_more_frames_than_came_is_left_out_once() -> None:
+    made = meter()
+    made.add(worked(100, 1_000, 10, (50_000, 0, 0), known=100))
+    assert made.add(worked(200, 9_000, 20, (500_000, 9_000, 9_000), known=300)) == ()
+    (worker,) = made.add(worked(300, 9_100, 30, (510_000, 9_900, 9_900), known=400))
+    assert (worker.frames, worker.busy_cycles) == (300, 10_000 - 90 * 50 + 2 * 900)
+
+
 def test_without_knowing_what_polling_takes_nothing_is_said() -> None:
     made = Meter(cpus=(3,), indices=(1,))
     assert made.add(worked(100, 1_000, 10, (90_000, 9_000, 9_000))) == ()

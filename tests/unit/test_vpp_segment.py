@@ -49,6 +49,16 @@ def test_errors_are_places_in_one_vector_and_summed_over_threads() -> None:
     assert found == {"ip4-input/ip4 ttl <= 1": 7}
 
 
+def test_a_number_is_read_anew_where_nothing_moved() -> None:
+    written = WrittenSegment()
+    written.number("/sys/boottime", 1)
+    written.number("/sys/heartbeat", 3)
+    segment = Segment(written.memory)
+    assert segment.read(lambda segment: segment.number("/sys/heartbeat")) == 3
+    written.change_number(1, 4)
+    assert segment.read(lambda segment: segment.number("/sys/heartbeat")) == 4
+
+
 def test_what_is_added_later_is_found() -> None:
     written = WrittenSegment()
     segment = Segment(written.memory)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from vsperf.errors import ComponentError, DiedError
+from vsperf.host.eventfds import ring
 from vsperf.host.process import Managed, end, managed, written
 from vsperf.host.threads import Polling
 from vsperf.host.tuntap import refused_frames
@@ -163,6 +164,7 @@ def instance(design: Design, programs: Programs, workspace: Workspace) -> Iterat
                 running.api, design.idle(numbers, add=add), many=True
             ),
             wake=lambda: made.wake(running.api),
+            kick=lambda: ring(running.daemon.pid),
             read_refused=made.refused,
             look=made.look,
         )

@@ -10,6 +10,7 @@ from typing import ClassVar
 from vsperf.errors import NotReadyError, UsageError
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.doctor.finding import Check
+from vsperf.host.hugepages import read_pools
 from vsperf.host.workspace import Workspace, require_fitting
 from vsperf.record.plan import Placement
 from vsperf.spec.base import DriverSpec
@@ -17,6 +18,7 @@ from vsperf.spec.case import CaseSpec
 from vsperf.vswitches.base import SwitchPlan
 from vsperf.vswitches.vpp import layout
 from vsperf.vswitches.vpp.bringup import instance
+from vsperf.vswitches.vpp.diagnosis import MEMORY_FIX
 from vsperf.vswitches.vpp.doctor import CHECKS
 from vsperf.vswitches.vpp.layout import ports_of
 from vsperf.vswitches.vpp.plan import Design, switch_plan
@@ -30,7 +32,7 @@ class Vpp:
     """Deploys VPP."""
 
     kind: ClassVar[str] = "vpp"
-    summary: ClassVar[str] = "VPP of FD.io, a private instance beside any other; not yet run"
+    summary: ClassVar[str] = "VPP of FD.io, a private instance beside any other"
     Spec: ClassVar[type[DriverSpec]] = VppSpec
     checks: ClassVar[tuple[Check, ...]] = CHECKS
 
@@ -63,6 +65,7 @@ class Vpp:
 def _started(design: Design, workspace: Workspace) -> Iterator[RunningVpp]:
     programs = find_programs(design.spec.install)
     check(design, workspace)
+    check_hugepages(design)
     with instance(design, programs, workspace) as running:
         try:
             yield running
@@ -80,6 +83,22 @@ def check(design: Design, workspace: Workspace, user: int | None = None) -> None
         )
     own = [port.endpoint for port in design.ports if port.kind in ("vhost", "memif")]
     require_fitting((*layout.SOCKETS, *own), workspace)
+
+
+def check_hugepages(design: Design) -> None:
+    """Refuse too few: VPP would take more from the machine itself, and never give them back."""
+    roles = (WORKER_ROLE, MAIN_ROLE)
+    nodes = {node for role in roles for node in design.placement.nodes.get(role, (0,))}
+    needed = hugepage_bytes(design.spec, design.ports)
+    for node in sorted(nodes):
+        pools = [pool for pool in read_pools() if pool.node == node]
+        most = max((pool.free * pool.page_bytes for pool in pools), default=0)
+        if most < needed:
+            raise NotReadyError(
+                f"there are too few free hugepages on node {node} for the buffers of VPP",
+                why=f"{needed >> 20} MB are needed, and {most >> 20} MB are free",
+                fix=MEMORY_FIX,
+            )
 
 
 def _spec_of(case: CaseSpec) -> VppSpec:

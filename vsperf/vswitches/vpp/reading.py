@@ -55,6 +55,11 @@ def reading(segment: Segment) -> Reading:
     )
 
 
+def beats_between(first: Reading, later: Reading) -> int:
+    """Return how often the counters of nodes have been copied in between."""
+    return (later.beats or 0) - (first.beats or 0)
+
+
 def total(vector: Vector, index: int) -> int | None:
     """Return a counter over all threads; None where VPP has none of that index."""
     found = [thread[index] for thread in vector if index < len(thread)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from vsperf.vswitches.vpp.forwarding import LEARN_LIMIT, forgetting
 from vsperf.vswitches.vpp.layout import SwitchPort
 from vsperf.vswitches.vpp.plan import Design
 from vsperf.vswitches.vpp.programs import Programs
-from vsperf.vswitches.vpp.reading import Reading, reading
+from vsperf.vswitches.vpp.reading import Reading, beats_between, reading
 from vsperf.vswitches.vpp.segment import Segment
 from vsperf.vswitches.vpp.work import Meter
 
@@ -26,6 +26,10 @@ SWITCH = "vpp"
 POLL_S = 0.02
 LINK_UP = 2
 """The flag of an interface whose other end is there."""
+UP_AGAIN_S = 5.0
+"""Patience with the neighbours of a VPP that was started anew; who is slower comes later."""
+FORGOTTEN_S = 5.0
+"""Patience with a bridge that goes through its table for what it shall forget."""
 WAKE_S = 0.25
 """A VPP that calls tries every 3 s; it is woken earlier where somebody listens by now."""
 BEAT_S = 3.0
@@ -51,6 +55,8 @@ class RunningVpp:
     """Adds routes that no frame is for, or takes them out."""
     wake: Callable[[], None]
     """Has VPP call those again who did not answer."""
+    kick: Callable[[], object]
+    """Tells VPP in place of its neighbours that there are rings to look at."""
     read_refused: Callable[[], Mapping[str, int]] = dict
     """Asks the kernel how many frames were dropped because a tap was full, by port."""
     look: Callable[[], None] = lambda: None
@@ -92,27 +98,28 @@ class RunningVpp:
         counters = switch_counters(self.ports, self.interfaces, found, workers, refused)
         if not self.design.spec.learns:
             return counters
-        known = sum(
-            len(self.api.dump("l2_fib_table_dump", {"bd_id": one})) for one in self._bridges
-        )
-        addresses = address_counts(known, LEARN_LIMIT, found)
+        addresses = address_counts(len(self._addresses()), LEARN_LIMIT, found)
         return counters.model_copy(update={"addresses": addresses})
 
     def _settled(self, enough: Callable[[Reading], bool]) -> Reading:
-        """Return what is read when it is enough, or after the counters of nodes were copied."""
+        """Return what is read when it is enough, or when the next copy will not know more."""
         deadline = time.monotonic() + BEAT_S
         first = found = self.segment.read(reading)
         while not enough(found) and time.monotonic() < deadline:
-            if found.beats != first.beats:
+            if beats_between(first, found) > 1:  # the first of them may have begun before
                 break
             time.sleep(POLL_S)  # between two looks at a condition, never instead of one
             found = self.segment.read(reading)
         return found
 
-    @property
-    def _bridges(self) -> tuple[int, ...]:
-        calls = forgetting(self.design.case, self.design.spec)
-        return tuple(call.fields["bd_id"] for call in calls)
+    def _addresses(self) -> tuple[Any, ...]:
+        """Return what bridges that learn know."""
+        bridges = (call.fields for call in forgetting(self.design.case, self.design.spec))
+        return tuple(
+            entry
+            for one in bridges
+            for entry in self.api.dump("l2_fib_table_dump", {"bd_id": one["bd_id"]})
+        )
 
     def waiting_for(self) -> tuple[str, ...]:
         """Return the ports whose other end is not there yet."""
@@ -136,12 +143,14 @@ class RunningVpp:
                     f"{patience_s:g} s",
                     why="nobody is at its other end, or the switch could not take it up",
                 )
-            if now > woken + WAKE_S and self._are_listened_for(waiting):
-                self.wake()
-                woken = now
+            if self._are_listened_for(waiting):
+                self.kick()
+                if now > woken + WAKE_S:
+                    self.wake()
+                    woken = now
             time.sleep(POLL_S)  # between two looks at a condition, never instead of one
 
-    def _are_listened_for(self, waiting: list[str]) -> bool:
+    def _are_listened_for(self, waiting: Iterable[str]) -> bool:
         """Whether somebody is there by now that VPP has to call."""
         return any(
             (self.folder / f"{port.name}.sock").is_socket()
@@ -151,19 +160,40 @@ class RunningVpp:
 
     def _learn_what_polling_takes(self) -> None:
         """See what a poll in vain takes, before the first trial: ports are up, and nobody sends."""
-        before = self._settled(lambda found: False)
-        self.meter.learn(before, self._settled(lambda found: False))
+        first = self._settled(lambda found: False)
+        later = self._settled(lambda found: beats_between(first, found) > 0)
+        self.meter.learn(first, later)
 
     def facts(self) -> dict[str, Any]:
         return facts(self.design, self.programs, self.api, self.interfaces)
 
     def restart(self, *, kill: bool) -> None:
+        """Restart VPP, and see to it that neighbours whom it called are at its ports again.
+
+        VPP looks at a ring when it was kicked once. DPDK's virtio-user kicks when its port is
+        started, and not when the switch calls again; QEMU does both times.
+        """
+        before = {port.name for port in self.ports} - set(self.waiting_for())
         self.start_again(self, kill)
+        deadline = time.monotonic() + UP_AGAIN_S
+        while time.monotonic() < deadline and self._are_listened_for(
+            before.intersection(self.waiting_for())
+        ):
+            self.kick()
+            time.sleep(POLL_S)  # between two looks at a condition, never instead of one
 
     def forget_flows(self) -> None:
         """Have a bridge forget what it learned. VPP keeps nothing else: it looks at each frame."""
         for call in forgetting(self.design.case, self.design.spec):
             self.api.call(call.message, call.fields)
+        deadline = time.monotonic() + FORGOTTEN_S
+        while any(not one.static_mac for one in self._addresses()):
+            if time.monotonic() > deadline:
+                raise ComponentError(
+                    f"a bridge of VPP did not forget its addresses within {FORGOTTEN_S:g} s",
+                    why="frames still come, or its main thread is busy",
+                )
+            time.sleep(POLL_S)  # between two looks at a condition, never instead of one
 
     def change_rules(self, count: int) -> None:
         first = self.design.spec.routes

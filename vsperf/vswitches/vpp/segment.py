@@ -83,9 +83,17 @@ class Segment:
         return tuple(self._text(at) for at in self._numbers(self._of(name, NAMES)))
 
     def number(self, name: str) -> int | None:
-        """Return a single number, if it is there."""
-        kind, value = self.directory.get(name, (EMPTY, 0))
-        return value if kind in (SCALAR, GAUGE) else None
+        """Return a single number, if it is there.
+
+        It stands in the directory itself, of which only the layout is kept from one reading to the
+        next; so it is read anew.
+        """
+        kind, _ = self.directory.get(name, (EMPTY, 0))
+        if kind not in (SCALAR, GAUGE):
+            return None
+        start = self._place(HEAD.unpack_from(self.memory)[4])
+        number = next(at for at, (known, _, _) in enumerate(self._entries) if known == name)
+        return int(ENTRY.unpack_from(self.memory, start + number * ENTRY.size)[1])
 
     def errors(self) -> dict[str, int]:
         """Return what nodes count by node and reason, such as `ip4-input/ttl expired`.

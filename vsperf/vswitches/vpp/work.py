@@ -71,17 +71,21 @@ class Meter:
     def add(self, found: Reading) -> tuple[PmdCounters, ...]:
         """Take a reading in, and return what is known of each worker by now.
 
-        Nothing is returned of a worker of which it is not known what a poll in vain takes.
+        Nothing is returned of a worker of which it is not known what a poll in vain takes, or whose
+        counters are known to be wrong this time.
         """
+        sound = []
         for worker in self._workers():
             now = self._spent(found, worker)
             then = self._last.get(worker, now)
-            busy = self._busy_between(then, now, self.empty_poll.get(worker, 0.0))
-            idle = max(0, now.clocks - then.clocks - busy)
-            self._busy[worker] = self._busy.get(worker, 0) + busy
-            self._idle[worker] = self._idle.get(worker, 0) + idle
+            if not counted_twice(then, now):
+                sound.append(worker)
+                busy = self._busy_between(then, now, self.empty_poll.get(worker, 0.0))
+                idle = max(0, now.clocks - then.clocks - busy)
+                self._busy[worker] = self._busy.get(worker, 0) + busy
+                self._idle[worker] = self._idle.get(worker, 0) + idle
             self._last[worker] = now
-        return tuple(self._counters(found))
+        return tuple(self._counters(found, sound))
 
     def _busy_between(self, then: Spent, now: Spent, empty_poll: float) -> int:
         """Return the cycles that went into frames: all, but those of polls in vain."""
@@ -92,14 +96,14 @@ class Meter:
             return 0
         return others + max(0, polling - round(in_vain * empty_poll))
 
-    def _counters(self, found: Reading) -> Iterable[PmdCounters]:
-        for worker in self._workers():
+    def _counters(self, found: Reading, sound: Iterable[int]) -> Iterable[PmdCounters]:
+        for worker in sound:
             if worker in self.empty_poll:
                 yield PmdCounters(
                     cpu=self.cpus[worker - 1],
                     frames=self._spent(found, worker).frames,
-                    busy_cycles=self._busy[worker],
-                    idle_cycles=self._idle[worker],
+                    busy_cycles=self._busy.get(worker, 0),
+                    idle_cycles=self._idle.get(worker, 0),
                     stages=tuple(stages(found, worker)),
                 )
 
@@ -119,6 +123,16 @@ class Meter:
             finds=sum(of_thread(found.calls, thread, at) for at in takers),
             found=sum(of_thread(found.vectors, thread, at) for at in polling),
         )
+
+
+def counted_twice(then: Spent, now: Spent) -> bool:
+    """Whether nodes that poll have found more frames than came to the ports.
+
+    VPP takes over what a node has counted while its worker goes on counting. In a short loop the
+    worker's next sum brings back what was taken: frames, calls and cycles since the copy before are
+    there twice. Of frames it is known how many came, as nobody copies those of ports.
+    """
+    return now.found - then.found > now.frames - then.frames
 
 
 def stages(found: Reading, thread: int) -> Iterable[StageCounters]:
