@@ -12,7 +12,14 @@ from stored_runs import RUN, finished, store
 from vsperf.record.flags import Flag
 from vsperf.record.histogram import encode
 from vsperf.record.limit import Limit
-from vsperf.record.result import CleanResult, Compliance, Level, SearchResult, Standard
+from vsperf.record.result import (
+    CleanResult,
+    Compliance,
+    Level,
+    LoadResult,
+    SearchResult,
+    Standard,
+)
 from vsperf.record.run import Line, RunHeader, TrialLine
 from vsperf.record.trial import Purpose
 from vsperf.report.telling import telling
@@ -144,3 +151,22 @@ def test_latency_at_a_load_that_lost_frames_is_marked(tmp_path: Path, lost: int,
     assert ("* frames were lost at that load" in " ".join(page.legend)) is bool(lost)
     assert ("7: latency is of those that arrived" in html_of(folder)) is bool(lost)
     assert ("50% of ndr, 1.000 Mfps, frames lost" in html_of(folder)) is bool(lost)
+
+
+@pytest.mark.parametrize(
+    ("outages_ns", "value"),
+    [((40_000_000, 120_000_000), "120.0 ms"), ((40_000_000, None), "frames did not come back")],
+)
+def test_where_something_was_done_to_the_switch_the_answer_is_how_long_frames_stayed_away(
+    tmp_path: Path, outages_ns: tuple[int | None, ...], value: str
+) -> None:
+    load = LoadResult(
+        load_fps=1_000_000, trials=2, passed=0, worst_loss_ratio="1/10", throughput_fps=900_000,
+        limit=Limit.DUT, reason="frames stayed away", outages_ns=outages_ns,
+    )  # fmt: skip
+    lines = ended(whole(), result=SearchResult(loads=(load,)))
+    (answer,) = overview_of([store(tmp_path, RUN, lines)]).answers
+    assert answer.value == value
+    assert ("came through, per direction", "900.0 kfps") in [
+        (fact.name, fact.value) for fact in answer.facts
+    ]

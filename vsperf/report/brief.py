@@ -31,7 +31,12 @@ def brief_of(
 ) -> tuple[Brief, ...]:
     """Return what is to be known before anything else."""
     return (
-        Brief("What was measured?", _measured(facts, frames), "cases", "case by case"),
+        Brief(
+            "What was measured?",
+            _measured(facts, frames, simulated=simulated),
+            "cases",
+            "case by case",
+        ),
         Brief("By which standard?", _standards(standings), *COMPLIANCE[bool(standings)]),
         Brief(
             "Can it be trusted?", trust_of(rows, concerns, simulated=simulated), "concerns", "why"
@@ -39,7 +44,7 @@ def brief_of(
     )
 
 
-def _measured(facts: Mapping[str, str], frames: Sequence[str]) -> str:
+def _measured(facts: Mapping[str, str], frames: Sequence[str], *, simulated: bool) -> str:
     sizes = ", ".join(frames)
     if len(frames) > FEW:
         sizes = f"{len(frames)} frame sizes from {frames[0]} to {frames[-1]}"
@@ -48,7 +53,8 @@ def _measured(facts: Mapping[str, str], frames: Sequence[str]) -> str:
     machines = f"with machines ({facts['machines']})" if "machines" in facts else ""
     where = f"on {facts['machine']}" if facts.get("machine") else ""
     links = f"over links that are {facts['links']}" if "links" in facts else ""
-    parts = (facts.get("switch", ""), machines, sizes, links, where)
+    switch = f"a model ({facts.get('switch', '?')})" if simulated else facts.get("switch", "")
+    parts = (switch, machines, sizes, links, where)
     return f"{', '.join(part for part in parts if part)}."
 
 

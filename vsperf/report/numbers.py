@@ -198,12 +198,12 @@ def _lost(trial: Trial) -> str:
 
 
 def _load(row: CaseRow, load: LoadResult, trials: Sequence[Trial]) -> Number:
-    outages = [outage for outage in load.outages_ns if outage is not None]
+    through = human_fps(load.throughput_fps)
     facts = [
         Fact("worst loss", loss_text(load.worst_loss_ratio)),
         Fact("trials that passed", f"{load.passed} of {load.trials}"),
         _limited(load.limit),
-        *([Fact("longest outage", human_ns(max(outages)))] if outages else []),
+        *([Fact("came through, per direction", through)] if load.outages_ns else []),
         *_rates(row, load.throughput_fps),
     ]
     how = [
@@ -214,10 +214,16 @@ def _load(row: CaseRow, load: LoadResult, trials: Sequence[Trial]) -> Number:
         *_formulas(row, load.throughput_fps),
         f"Limited by {load.limit.value}: {LIMITS[load.limit]}",
     ]
+    meaning, value = "came through, per direction", through
+    if load.outages_ns:
+        meaning = "longest time without a frame around what was done"
+        away = [outage for outage in load.outages_ns if outage is not None]
+        back = len(away) == len(load.outages_ns)
+        value = human_ns(max(away)) if back else "frames did not come back"
     return Number(
         f"at {human_fps(load.load_fps)}",
-        "came through, per direction",
-        human_fps(load.throughput_fps),
+        meaning,
+        value,
         f"{load.reason[:1].upper()}{load.reason[1:]}.".replace("..", "."),
         tuple(facts),
         tuple(how),
