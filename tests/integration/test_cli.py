@@ -360,3 +360,26 @@ def test_a_bug_ends_with_70_and_a_traceback_in_a_file(vsperf: Shell, tmp_path: P
     (report,) = tmp_path.glob("vsperf-bug-*.txt")
     assert str(report) in ended.stderr
     assert "Traceback" in report.read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ("phy2phy_smoke", "--testbed=local", "--vswitch=sim"),
+            "a model, and testbed local is real",
+        ),
+        (("pvp_smoke", "--testbed=sim", "--vnf=process"), "is simulated, and vnf.kind is process"),
+        (
+            ("pvp_smoke", "--testbed=local", "--vnf=sim"),
+            "vnf.kind is sim, a model, and testbed local",
+        ),
+    ],
+)
+def test_models_and_real_parts_are_never_on_one_testbed(
+    vsperf: Shell, arguments: tuple[str, ...], said: str
+) -> None:
+    models = ("--set=generator.kind=sim",) if "--vswitch=sim" in arguments else ()
+    refused = vsperf("plan", *arguments, *models)
+    assert refused.code == 2
+    assert said in refused.err

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from vsperf.deploy.placement import place, shares_cpu
-from vsperf.errors import Problem, SpecError
+from vsperf.errors import Problem, SpecError, UsageError
 from vsperf.host.binding import pci_addresses
 from vsperf.host.cpus import CpuNeed, CpuTopology, Needs
 from vsperf.plugins import Plugins
@@ -78,6 +78,7 @@ def make_plan(spec: CaseSpec, drivers: Drivers, topology: CpuTopology) -> CasePl
                 )
             ]
         )
+    _require_models_on_simulated_testbeds_only(spec, drivers)
     parts = [driver.needs(spec) for driver in drivers.all]
     needs = [need for part in parts for need in part.cpus]
     if needs:
@@ -105,6 +106,30 @@ def make_plan(spec: CaseSpec, drivers: Drivers, topology: CpuTopology) -> CasePl
         notes=(*simulated, *notes, *placement.notes),
     )
     return CasePlan(plan, switch, shares_cpu(placement, needs))
+
+
+def _require_models_on_simulated_testbeds_only(spec: CaseSpec, drivers: Drivers) -> None:
+    """Refuse numbers of a model that nobody would call so, and real parts that no frame reaches.
+
+    The switch needs no look: the ports of a model are for no other generator.
+    """
+    testbed, simulated = spec.testbed.name, spec.testbed.simulated
+    sections = {"generator": spec.generator} | ({"vnf": spec.vnf} if drivers.vnf else {})
+    for section, settings in sections.items():
+        if settings is None or settings.MODEL is simulated:
+            continue
+        chosen = f"{section}.kind is {settings.kind}"
+        if simulated:
+            raise UsageError(
+                f"testbed {testbed} is simulated, and {chosen}",
+                why="on a simulated testbed no frame is sent, so no real part would see one",
+                fix=f"--set {section}.kind=sim, or a testbed that is real, such as --testbed local",
+            )
+        raise UsageError(
+            f"{chosen}, a model, and testbed {testbed} is real",
+            why="what a model says would look measured there",
+            fix="--testbed sim, where every output says SIMULATED",
+        )
 
 
 def _outer_wires(spec: CaseSpec) -> tuple[Wire, ...]:

@@ -16,5 +16,8 @@ class DriverSpec(Spec):
 
     BESIDE: ClassVar[frozenset[str]] = frozenset()
     """Settings that change no number: they decide what else is told of the machine."""
+    MODEL: ClassVar[bool] = False
+    """Whether it is computed what generator or machines do; simulated testbeds have such ones, and
+    no others."""
 
     kind: str

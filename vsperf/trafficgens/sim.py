@@ -25,6 +25,8 @@ from vsperf.trafficgens.base import Noise, OnSample, TrialRequest
 class SimulatedGeneratorSpec(GeneratorSettings, DriverSpec):
     """Settings of the simulated generator."""
 
+    MODEL: ClassVar[bool] = True
+
     kind: Literal["sim"]
 
 

@@ -22,6 +22,8 @@ from vsperf.units import Duration
 class SimulatedVnfSpec(DriverSpec):
     """Settings of simulated machines; none changes a number, but where they reboot."""
 
+    MODEL: ClassVar[bool] = True
+
     kind: Literal["sim"]
     queues: int = Field(default=1, ge=1)
     """Accepted so that testcases about queues can be tried; a model has none."""
