@@ -18,7 +18,7 @@ def test_a_report_is_written_where_it_is_wanted_and_says_how_it_came_out(
     target = tmp_path / "page.html"
     assert run_cli(["report", "k7f3", "--results", str(tmp_path), "-o", str(target)]) == ExitCode.OK
     assert RUN in target.read_text()
-    assert f"report: {target} (PASS; " in capsys.readouterr().err
+    assert f"report: {target} (PASS, SIMULATED; " in capsys.readouterr().err
 
 
 def test_markdown_goes_to_a_pipe(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

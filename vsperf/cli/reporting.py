@@ -57,5 +57,7 @@ def tell(target: Path, found: Overview | None) -> None:
     """Say where the report is, and how it came out."""
     size = target.stat().st_size
     shown = f"{size / 1e6:.1f} MB" if size >= 100_000 else f"{size / 1e3:.0f} kB"
-    word = f"{found.verdict.word}; " if found is not None else ""
+    word = ""
+    if found is not None:
+        word = f"{found.verdict.word}{', SIMULATED' if found.simulated else ''}; "
     say(f"report: {target} ({word}{shown})", err=True)

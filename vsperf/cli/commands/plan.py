@@ -28,7 +28,7 @@ from vsperf.spec.loader import Request
 
 @click.command(
     epilog="Examples:\n\n\b\n  vsperf plan phy2phy_tput\n"
-    "  vsperf plan 'phy2phy_*' --preset rfc2544-strict\n"
+    "  vsperf plan phy2phy_tput phy2phy_loss --preset rfc2544-strict\n"
     "  vsperf plan phy2phy_tput --set vswitch.pmd_cpus=2,3 --json\n"
     "  vsperf plan pvp_tput --vswitch testpmd --vnf process\n"
 )
