@@ -24,6 +24,7 @@ from vsperf.record.run import Line, RunHeader, TrialLine
 from vsperf.record.trial import Purpose
 from vsperf.report.telling import telling
 from vsperf.report.write import FEW
+from vsperf.stats.columns import gigabits
 
 
 def whole(cases: int = 1, **changes: object) -> RunHeader:
@@ -59,7 +60,7 @@ def ended(head: RunHeader, **changes: object) -> list[Line]:
         ),
         (
             {"flags": (Flag.EMULATED,)},
-            "No, not as a speed: they show that frames pass, and nothing of how fast.",
+            "No, not as a speed: it shows that frames pass, and nothing of how fast.",
         ),
     ],
 )
@@ -170,3 +171,10 @@ def test_where_something_was_done_to_the_switch_the_answer_is_how_long_frames_st
     assert ("came through, per direction", "900.0 kfps") in [
         (fact.name, fact.value) for fact in answer.facts
     ]
+
+
+@pytest.mark.parametrize(
+    ("bps", "text"), [(0, "0.000"), (390_000, "< 0.001"), (500_000, "0.001"), (10**10, "10.000")]
+)
+def test_a_rate_that_is_too_little_for_the_digits_is_not_called_0(bps: int, text: str) -> None:
+    assert gigabits(bps) == text

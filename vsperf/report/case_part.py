@@ -10,9 +10,10 @@ from vsperf.record.meaning import LIMITED_BY
 from vsperf.record.result import SearchResult
 from vsperf.record.run import Outcome
 from vsperf.report.account import account_of, account_table
+from vsperf.report.asked import asked_of
 from vsperf.report.doubts import Concerns, criteria_of, standing_of
 from vsperf.report.environment import Found, found_of
-from vsperf.report.numbers import asked_of, curve_tables, latency_table, numbers_of
+from vsperf.report.numbers import curve_tables, latency_table, numbers_of
 from vsperf.report.page import CasePart, Doubt, Number
 from vsperf.report.pictures import NoPictures, Pictures
 from vsperf.report.plan import Plans

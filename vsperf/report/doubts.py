@@ -18,6 +18,8 @@ from vsperf.stats.columns import LEVEL_MARKS
 from vsperf.stats.summary import CaseRow
 
 FLAG_WEIGHTS = {Severity.INVALID: 2, Severity.SUSPECT: 3, Severity.NOTE: 7}
+FUNCTIONAL = (Flag.SHARED_CPU, Flag.EMULATED)
+"""With these a result says nothing of speed: nothing that is suspect is graver."""
 ENDS = (Outcome.ERROR, Outcome.INVALID, Outcome.FAIL, Outcome.ABORTED, Outcome.SKIP)
 NOT_THE_SWITCH = (
     Limit.GENERATOR, Limit.GUEST, Limit.HOST, Limit.UNCOUNTED, Limit.BUDGET, Limit.UNKNOWN,
@@ -59,7 +61,7 @@ def _limited(record: CaseRecord) -> Iterator[Doubt]:
 def _flagged(flag: Flag) -> Doubt:
     """Return what a flag means; its weight is that of its severity."""
     text = f"{flag.meaning} ({flag.severity.value}: {SEVERITIES[flag.severity]})"
-    weight = FLAG_WEIGHTS[flag.severity]
+    weight = FLAG_WEIGHTS[Severity.INVALID if flag in FUNCTIONAL else flag.severity]
     return Doubt(weight, flag.severity.value, flag.gist, text, flag.value)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 from vsperf.human import human_count, human_fps, human_ns, human_seconds
 from vsperf.record.figure import Curve, Figure, amount, heading
@@ -13,9 +12,11 @@ from vsperf.record.limit import Limit
 from vsperf.record.meaning import LIMITED_BY, LIMITS, TIMES
 from vsperf.record.result import GoalResult, LoadResult
 from vsperf.record.trial import Purpose, Trial
-from vsperf.report.page import Fact, Number, Table, told
+from vsperf.report.page import Fact, Number, Table
 from vsperf.report.telling import ending_of
+from vsperf.report.told import told
 from vsperf.stats.answers import another, interval, loss_text, share_text
+from vsperf.stats.columns import gigabits
 from vsperf.stats.summary import LOSSY, PERCENTILES, CaseRow
 
 LOSS = (
@@ -131,7 +132,7 @@ def _rates(row: CaseRow, fps: int) -> Iterator[Fact]:
         yield Fact("of the line rate", share_text(share))
     for layer, name in ((1, "on the wire (L1)"), (2, "of frames (L2)")):
         if (bps := _bps(row, fps, layer)) is not None:
-            yield Fact(f"Gbit/s {name}", f"{bps / 1e9:.3f}")
+            yield Fact(f"Gbit/s {name}", gigabits(bps))
 
 
 def _bps(row: CaseRow, fps: int, layer: int) -> int | None:
@@ -287,45 +288,4 @@ def _curve(curve: Curve) -> Table:
             )
             for point in curve.points
         ),
-    )
-
-
-def asked_of(spec: dict[str, Any]) -> tuple[Fact, ...]:
-    """Return what a case was asked, in a few words each."""
-    traffic, trial = _part(spec, "traffic"), _part(spec, "trial")
-    flows = str(traffic.get("flows", "")) or None
-    frames = traffic.get("imix") or traffic.get("frame_size")
-    found = {
-        "frames": None if frames is None else str(frames),
-        "flows": f"{flows} per direction" if flows else None,
-        "direction": traffic.get("direction"),
-        "method": _part(spec, "search").get("kind"),
-        "warm-up": trial.get("warm_up"),
-        "switch": _part(spec, "vswitch").get("kind"),
-        "generator": _part(spec, "generator").get("kind"),
-        "machines": _part(spec, "vnf").get("kind") if _machines(spec) else None,
-        "links": _links(spec),
-    }
-    return tuple(Fact(name, str(value)) for name, value in found.items() if value)
-
-
-def _links(spec: dict[str, Any]) -> str | None:
-    """Say whether there were cables; who reads of ports thinks of network cards."""
-    testbed = _part(spec, "testbed")
-    virtual = [one.get("virtual") for one in _part(testbed, "links").values()]
-    if testbed.get("simulated") or not virtual or not all(virtual):
-        return None
-    return "virtual, without a network card"
-
-
-def _part(spec: dict[str, Any], name: str) -> dict[str, Any]:
-    part = spec.get(name)
-    return part if isinstance(part, dict) else {}
-
-
-def _machines(spec: dict[str, Any]) -> bool:
-    paths = _part(spec, "topology").get("paths")
-    links = _part(_part(spec, "testbed"), "links")
-    return isinstance(paths, list) and any(
-        hop not in links for path in paths if isinstance(path, list) for hop in path
     )

@@ -11,12 +11,12 @@ from vsperf.human import human_seconds
 from vsperf.record.limit import Limit
 from vsperf.record.meaning import LIMITED_BY
 from vsperf.record.run import Outcome
+from vsperf.report.asked import asked_of
 from vsperf.report.brief import brief_of
 from vsperf.report.case_part import Teller
 from vsperf.report.doubts import criteria_of
 from vsperf.report.environment import groups_of, machine_text, short_machine, switch_version
 from vsperf.report.glossary import glossary_of
-from vsperf.report.numbers import asked_of
 from vsperf.report.page import (
     CasePart,
     Concern,
@@ -28,8 +28,8 @@ from vsperf.report.page import (
     Row,
     RunPart,
     Table,
-    told,
 )
+from vsperf.report.told import told
 from vsperf.report.verdict import verdict_of
 from vsperf.stats.columns import (
     Column,

@@ -2,23 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
-
-from vsperf.errors import VsperfError
-
-T = TypeVar("T")
-DAMAGED = (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError, VsperfError)
-"""What reading a specification of another version, or a damaged one, may come to."""
-
-
-def told(question: Callable[[], T], otherwise: T) -> T:
-    """Return what a record says, or `otherwise` where it cannot be made out."""
-    try:
-        return question()
-    except DAMAGED:
-        return otherwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +201,7 @@ class CasePart:
     """The label without what all cases of the report have in common."""
     folded: bool
     line: str
-    """What it came to, for where it is folded."""
+    """What it came to, where it is folded."""
     title: str
     outcome: str
     reason: str
@@ -248,11 +232,10 @@ class CasePart:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How a run as a whole came out."""
+    """How a run as a whole came out; its tone is good, bad, open or doubt."""
 
     word: str
     tone: str
-    """good, bad, open or doubt."""
     text: str
 
 
@@ -263,9 +246,8 @@ class Brief:
     question: str
     answer: str
     anchor: str
-    """Where the page says more on it; empty where it does not."""
+    """Where the page says more on it, in which words; empty where it does not."""
     more: str
-    """What is there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,9 @@ from vsperf.record.chain import Way
 from vsperf.record.plan import Placement, Plan
 from vsperf.record.result import SearchResult
 from vsperf.record.trial import Direction, Trial
-from vsperf.report.page import Drawn, Fact, Lane, Place, told
+from vsperf.report.page import Drawn, Fact, Lane, Place
 from vsperf.report.telling import telling
+from vsperf.report.told import told
 from vsperf.spec.topology import Topology
 from vsperf.stats.ways import ways_of
 from vsperf.units import NANOSECONDS

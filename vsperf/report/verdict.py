@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from vsperf.record.flags import Flag, Severity
+from vsperf.record.flags import Severity
 from vsperf.record.run import Outcome
-from vsperf.report.doubts import NOT_THE_SWITCH, WORDS
+from vsperf.report.doubts import FUNCTIONAL, NOT_THE_SWITCH, WORDS
 from vsperf.report.page import Concern, Criterion, Verdict
 from vsperf.stats.summary import CaseRow
 from vsperf.store.reader import RunState
@@ -15,8 +15,6 @@ from vsperf.store.view import RunView
 
 GRAVEST = (Outcome.ERROR, Outcome.INVALID, Outcome.FAIL, Outcome.ABORTED, Outcome.SKIP)
 WITHOUT_NUMBER = (Outcome.ERROR, Outcome.INVALID)
-FUNCTIONAL = (Flag.SHARED_CPU, Flag.EMULATED)
-"""With these a result says nothing of speed."""
 
 
 def verdict_of(
@@ -68,7 +66,7 @@ def trust_of(rows: Sequence[CaseRow], concerns: Sequence[Concern], *, simulated:
     if not measured or lost == len(measured):
         return "There is no number that could be."
     if all(_functional(row) for row in measured):
-        return "No, not as a speed: they show that frames pass, and nothing of how fast."
+        return "No, not as a speed: it shows that frames pass, and nothing of how fast."
     said = []
     if lost:
         said.append(f"{_of(lost, len(rows))} {_ended(measured)}, without a number")

@@ -12,6 +12,8 @@ from vsperf.stats.answers import another, answers, interval, loss_text, share_te
 from vsperf.stats.summary import PERCENTILES, CaseRow, flows_differ
 
 Column = tuple[str, Callable[[CaseRow], str]]
+LEAST_BPS = 500_000
+"""So much is a thousandth of a Gbit/s, rounded."""
 LOSSY_MARK = "*"
 """Behind a latency that was measured while frames were lost."""
 LEVEL_MARKS = {Level.UNCONDITIONAL: "✓", Level.CONDITIONAL: "(✓)", Level.NOT: "✗"}
@@ -100,8 +102,8 @@ def rate_columns(rows: Sequence[CaseRow]) -> list[Column]:
     ]
     return [
         *([] if all(row.virtual for row in rows) else line),
-        ("Gbit/s L1", lambda row: _lines(_gigabits(row.bps(fps, 1)) for fps in row.rates_fps)),
-        ("L2", lambda row: _lines(_gigabits(row.bps(fps, 2)) for fps in row.rates_fps)),
+        ("Gbit/s L1", lambda row: _lines(gigabits(row.bps(fps, 1)) for fps in row.rates_fps)),
+        ("L2", lambda row: _lines(gigabits(row.bps(fps, 2)) for fps in row.rates_fps)),
     ]
 
 
@@ -174,8 +176,9 @@ def _lines(texts: Iterable[str]) -> str:
     return "\n".join(texts) or "–"
 
 
-def _gigabits(bps: int) -> str:
-    return f"{bps / 1e9:.3f}"
+def gigabits(bps: int) -> str:
+    """Write a rate in Gbit/s; what is too little for the digits is not called 0."""
+    return f"{bps / 1e9:.3f}" if bps == 0 or bps >= LEAST_BPS else "< 0.001"
 
 
 def outcome_text(row: CaseRow) -> str:
