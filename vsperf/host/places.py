@@ -19,6 +19,7 @@ from vsperf.errors import NotReadyError
 NAMESPACE = "vsperf"
 VARIABLE = "VSPERF_RUNTIME"
 """Environment variable that names another folder for workspaces; a short one, as sockets need."""
+VARIABLES = f"XDG_RUNTIME_DIR or {VARIABLE}"
 RUN = Path("/run")
 WORKSPACE = re.compile(rf"{NAMESPACE}-(\d{{1,10}})-[0-9a-f]{{6}}", re.ASCII)
 """Name of a workspace; the number is that of the process that made it."""
@@ -68,14 +69,14 @@ def make_root(root: Path) -> None:
 
 
 def require_own(root: Path) -> None:
-    """Raise `NotReadyError` where others have put their folder in the place of one of this user."""
+    """Raise `NotReadyError` where others have put theirs in the place of one of `usual_folders`."""
     try:
         with trusted.opened(root):
             pass
     except FileNotFoundError:
         return
     except trusted.DistrustedError as error:
-        raise _cannot_be_trusted(root, error) from error
+        raise _cannot_be_trusted(root, error, "XDG_RUNTIME_DIR") from error
 
 
 def trusted_folders() -> tuple[Path, ...]:
@@ -105,9 +106,9 @@ def workspaces(roots: tuple[Path, ...] | None = None) -> tuple[Path, ...]:
     return tuple(found)
 
 
-def _cannot_be_trusted(root: Path, error: OSError) -> NotReadyError:
+def _cannot_be_trusted(root: Path, error: OSError, variables: str = VARIABLES) -> NotReadyError:
     return NotReadyError(
         f"{root} cannot be trusted with a deployment",
         why=error.strerror or str(error),
-        fix=f"remove {root}, or set XDG_RUNTIME_DIR or {VARIABLE} to a folder of your own",
+        fix=f"remove {root}, or set {variables} to a folder of your own",
     )
