@@ -48,7 +48,7 @@ def generator(
         place.fill(port_of(endpoint, number, chosen).device)
         for number, endpoint in enumerate(endpoints)
     ]
-    with byhand.at_hand(devices, chosen) as tgen:
+    with byhand.at_hand(devices, chosen, place) as tgen:
         tgen.ports()
         if ready:
             wait_until(lambda: not running.waiting_for())

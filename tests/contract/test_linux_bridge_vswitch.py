@@ -16,13 +16,15 @@ from vsperf.vswitches.linux_bridge.driver import LinuxBridge
 class TestLinuxBridge(ForwardingContract):
     runs_programs = False
 
-    @pytest.fixture
-    def driver(self, require: Callable[[str], None]) -> VSwitch:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def driver(cls, require: Callable[[str], None]) -> VSwitch:
         require("bridges")
         require("tgen")
         return LinuxBridge()
 
-    @pytest.fixture(params=["learn", "l2"])
-    def case(self, request: pytest.FixtureRequest) -> CaseSpec:
+    @pytest.fixture(scope="class", params=["learn", "l2"])
+    @classmethod
+    def case(cls, request: pytest.FixtureRequest) -> CaseSpec:
         settings = {"kind": "linux-bridge", "flows": request.param}
         return real_case(LinuxBridge.Spec.model_validate(settings))

@@ -16,11 +16,13 @@ from vsperf.vswitches.none import NoSwitch
 class TestNoSwitch(ForwardingContract):
     restarts = changes_rules = runs_programs = False
 
-    @pytest.fixture
-    def driver(self, require: Callable[[str], None]) -> VSwitch:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def driver(cls, require: Callable[[str], None]) -> VSwitch:
         require("tgen")
         return NoSwitch()
 
-    @pytest.fixture
-    def case(self) -> CaseSpec:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def case(cls) -> CaseSpec:
         return real_case(NoSwitch.Spec.model_validate({"kind": "none"}))

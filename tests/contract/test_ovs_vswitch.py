@@ -17,27 +17,31 @@ from vsperf.vswitches.ovs.plain.driver import Ovs
 
 @pytest.mark.machine
 class TestOvsDpdk(ForwardingContract):
-    @pytest.fixture
-    def driver(self, require: Callable[[str], None]) -> Iterator[VSwitch]:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def driver(cls, require: Callable[[str], None]) -> Iterator[VSwitch]:
         require("ovs-dpdk")
         require("tgen")
         require("hugepages")
         with hugepages():
             yield OvsDpdk()
 
-    @pytest.fixture(params=["vhost-user-client", "vhost-user"])
-    def case(self, request: pytest.FixtureRequest) -> CaseSpec:
+    @pytest.fixture(scope="class", params=["vhost-user-client", "vhost-user"])
+    @classmethod
+    def case(cls, request: pytest.FixtureRequest) -> CaseSpec:
         return real_case(OvsDpdkSpec.model_validate({"kind": "ovs-dpdk", "ports": request.param}))
 
 
 @pytest.mark.machine
 class TestOvs(ForwardingContract):
-    @pytest.fixture
-    def driver(self, require: Callable[[str], None]) -> VSwitch:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def driver(cls, require: Callable[[str], None]) -> VSwitch:
         require("ovs")
         require("tgen")
         return Ovs()
 
-    @pytest.fixture(params=["tap", "packet"])
-    def case(self, request: pytest.FixtureRequest) -> CaseSpec:
+    @pytest.fixture(scope="class", params=["tap", "packet"])
+    @classmethod
+    def case(cls, request: pytest.FixtureRequest) -> CaseSpec:
         return real_case(Ovs.Spec.model_validate({"kind": "ovs", "ports": request.param}))

@@ -12,12 +12,14 @@ from vsperf.vswitches.sim import SimulatedSwitch
 
 
 class TestSimulatedSwitch(VSwitchContract):
-    @pytest.fixture
-    def driver(self) -> VSwitch:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def driver(cls) -> VSwitch:
         return SimulatedSwitch()
 
-    @pytest.fixture(params=KINDS)
-    def case(self, request: pytest.FixtureRequest) -> CaseSpec:
+    @pytest.fixture(scope="class", params=KINDS)
+    @classmethod
+    def case(cls, request: pytest.FixtureRequest) -> CaseSpec:
         return simulated_case({"behaviour": {"kind": request.param}})
 
 
@@ -27,10 +29,12 @@ class TestSoundSimulatedSwitch(ForwardingContract):
 
     changes_rules = False
 
-    @pytest.fixture
-    def driver(self) -> VSwitch:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def driver(cls) -> VSwitch:
         return SimulatedSwitch()
 
-    @pytest.fixture(params=["port", "learn"])
-    def case(self, request: pytest.FixtureRequest) -> CaseSpec:
+    @pytest.fixture(scope="class", params=["port", "learn"])
+    @classmethod
+    def case(cls, request: pytest.FixtureRequest) -> CaseSpec:
         return simulated_case({"behaviour": {"kind": "ideal"}, "flows": request.param})

@@ -16,22 +16,25 @@ from vsperf.vswitches.testpmd.driver import TestpmdSwitch
 class TestTestpmd(ForwardingContract):
     changes_rules = False
 
-    @pytest.fixture
-    def driver(self, require: Callable[[str], None]) -> VSwitch:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def driver(cls, require: Callable[[str], None]) -> VSwitch:
         require("dpdk-testpmd")
         require("tgen")
         return TestpmdSwitch()
 
-    @pytest.fixture
-    def case(self) -> CaseSpec:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def case(cls) -> CaseSpec:
         return case_of("vhost-user-client")
 
 
 class TestTestpmdThatListens(TestTestpmd):
     restarts = False
 
-    @pytest.fixture
-    def case(self) -> CaseSpec:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def case(cls) -> CaseSpec:
         return case_of("vhost-user")
 
 

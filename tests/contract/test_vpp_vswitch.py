@@ -20,8 +20,9 @@ def case_with(settings: dict[str, Any]) -> CaseSpec:
 
 
 class VppContract(ForwardingContract):
-    @pytest.fixture
-    def driver(self, require: Callable[[str], None]) -> Iterator[VSwitch]:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def driver(cls, require: Callable[[str], None]) -> Iterator[VSwitch]:
         for part in ("vpp", "tgen", "hugepages"):
             require(part)
         with hugepages():
@@ -34,8 +35,9 @@ class TestVpp(VppContract):
 
     changes_rules: ClassVar[bool] = False
 
-    @pytest.fixture(params=["vhost-user-client", "vhost-user", "memif"])
-    def case(self, request: pytest.FixtureRequest) -> CaseSpec:
+    @pytest.fixture(scope="class", params=["vhost-user-client", "vhost-user", "memif"])
+    @classmethod
+    def case(cls, request: pytest.FixtureRequest) -> CaseSpec:
         return case_with({"ports": request.param})
 
 
@@ -43,6 +45,7 @@ class TestVpp(VppContract):
 class TestVppWithTables(VppContract):
     """A bridge and a router, which have addresses and routes to change."""
 
-    @pytest.fixture(params=["bridge", "ip4"])
-    def case(self, request: pytest.FixtureRequest) -> CaseSpec:
+    @pytest.fixture(scope="class", params=["bridge", "ip4"])
+    @classmethod
+    def case(cls, request: pytest.FixtureRequest) -> CaseSpec:
         return case_with({"forwarding": request.param})

@@ -1,10 +1,12 @@
 """What every virtual switch driver promises; a driver joins by subclassing with two fixtures.
 
 class TestMySwitch(ForwardingContract):
-    @pytest.fixture
-    def driver(self) -> VSwitch: ...      # the driver, with hugepages if it takes any
-    @pytest.fixture
-    def case(self) -> CaseSpec: ...       # a case that it can deploy on this machine, with a
+    @pytest.fixture(scope="class")
+    @classmethod
+    def driver(cls) -> VSwitch: ...      # the driver, with hugepages if it takes any
+    @pytest.fixture(scope="class")
+    @classmethod
+    def case(cls) -> CaseSpec: ...       # a case that it can deploy on this machine, with a
                                           # generator that can send to its ports: `real_case`
 
 `VSwitchContract` alone is for a switch that no generator of this machine can reach. What a switch
@@ -19,7 +21,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -68,12 +70,14 @@ def real_case(vswitch: DriverSpec, **sections: Any) -> CaseSpec:
 class VSwitchContract:
     """Checks that hold for any switch."""
 
-    @pytest.fixture
-    def driver(self) -> VSwitch:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def driver(cls) -> VSwitch:
         raise NotImplementedError
 
-    @pytest.fixture
-    def case(self) -> CaseSpec:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def case(cls) -> CaseSpec:
         raise NotImplementedError
 
     def test_it_says_what_it_is(self, driver: VSwitch) -> None:
@@ -234,6 +238,25 @@ def failure_of(standing: Standing) -> str:
     return found
 
 
+class Kept:
+    """A deployment that several tests send through: none of them changes what it is."""
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+        self._standing: Standing | None = None
+
+    def standing(self, deployed: Callable[[], AbstractContextManager[Standing]]) -> Standing:
+        """Return what stands already, or is deployed now."""
+        if self._standing is None:
+            self._standing = self._stack.enter_context(deployed())
+        return self._standing
+
+    def take_down(self) -> None:
+        """Make room for a test that needs a deployment of its own, or none."""
+        self._standing = None
+        self._stack.close()
+
+
 class ForwardingContract(VSwitchContract):
     """Checks of a switch that frames are sent through."""
 
@@ -248,6 +271,22 @@ class ForwardingContract(VSwitchContract):
         """Whether its neighbours are at its ports after a restart: none calls it twice."""
         return all(end.kind != "vhost-user" for end in driver.plan(case, PLACEMENT).endpoints)
 
+    @pytest.fixture(scope="class")
+    @classmethod
+    def kept(cls, driver: VSwitch, case: CaseSpec) -> Iterator[Kept]:
+        kept = Kept()
+        yield kept
+        kept.take_down()
+
+    @pytest.fixture(autouse=True)
+    def _room(self, request: pytest.FixtureRequest, kept: Kept) -> None:
+        if "shared" not in request.fixturenames:
+            kept.take_down()
+
+    @pytest.fixture
+    def shared(self, kept: Kept, driver: VSwitch, case: CaseSpec) -> Standing:
+        return kept.standing(lambda: self.deployed(driver, case))
+
     @pytest.fixture
     def standing(self, driver: VSwitch, case: CaseSpec) -> Iterator[Standing]:
         with self.deployed(driver, case) as found:
@@ -261,18 +300,18 @@ class ForwardingContract(VSwitchContract):
         with workspace("a test of a switch") as place, ExitStack() as stack:
             yield Standing(deploy(case, plan, drivers, place, stack), place)
 
-    def test_it_forwards_every_frame(self, standing: Standing) -> None:
-        forwards(standing)
+    def test_it_forwards_every_frame(self, shared: Standing) -> None:
+        forwards(shared)
 
     def test_its_counters_only_grow_and_see_every_frame(
-        self, standing: Standing, case: CaseSpec
+        self, shared: Standing, case: CaseSpec
     ) -> None:
-        switch = standing.parts.switch
-        standing.send()  # what is counted for the first time is there from now on
+        switch = shared.parts.switch
+        shared.send()  # what is counted for the first time is there from now on
         found = [switch.counters()]
         arrived = []
         for _ in range(2):
-            arrived.append(min(good for _, good in sent_and_arrived(standing.send())))
+            arrived.append(min(good for _, good in sent_and_arrived(shared.send())))
             found.append(switch.counters())
         known = [one for one in found if one is not None]
         if not known:
@@ -285,18 +324,31 @@ class ForwardingContract(VSwitchContract):
             ports = [port for port in grown.ports if port.link in case.topology.links]
             assert all(min(port.received_frames, port.sent_frames) >= frames for port in ports)
 
-    def test_what_was_lost_nowhere_is_counted_nowhere(self, standing: Standing) -> None:
-        standing.send()
+    def test_what_was_lost_nowhere_is_counted_nowhere(self, shared: Standing) -> None:
+        shared.send()
         for _ in range(ATTEMPTS):
-            before = standing.parts.switch.counters()
-            ways = sent_and_arrived(standing.send())
-            after = standing.parts.switch.counters()
+            before = shared.parts.switch.counters()
+            ways = sent_and_arrived(shared.send())
+            after = shared.parts.switch.counters()
             if all(sent == arrived for sent, arrived in ways):
                 break
         else:
             pytest.fail(f"frames were lost in each of {ATTEMPTS} trials")
         if before is not None and after is not None:
             assert after.since(before).dropped_frames == 0
+
+    def test_it_forwards_after_it_has_forgotten_all_flows(self, shared: Standing) -> None:
+        shared.send()
+        shared.parts.switch.forget_flows()
+        forwards(shared)
+
+    def test_rules_that_no_frame_meets_change_nothing(self, shared: Standing) -> None:
+        switch = shared.parts.switch
+        if not self.changes_rules:
+            return refuses(lambda: switch.change_rules(100))
+        for count in (100, -100):
+            switch.change_rules(count)
+            forwards(shared)
 
     @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "hung"])
     def test_each_of_its_programs_is_missed_when_it_does_not_run(
@@ -330,19 +382,6 @@ class ForwardingContract(VSwitchContract):
         switch.await_ports(case.topology.links, PORTS_S)
         assert switch.failure() is None
         forwards(standing)
-
-    def test_it_forwards_after_it_has_forgotten_all_flows(self, standing: Standing) -> None:
-        standing.send()
-        standing.parts.switch.forget_flows()
-        forwards(standing)
-
-    def test_rules_that_no_frame_meets_change_nothing(self, standing: Standing) -> None:
-        switch = standing.parts.switch
-        if not self.changes_rules:
-            return refuses(lambda: switch.change_rules(100))
-        for count in (100, -100):
-            switch.change_rules(count)
-            forwards(standing)
 
     def test_nothing_is_left_of_it_after_a_kill(
         self, driver: VSwitch, case: CaseSpec, tmp_path: Path

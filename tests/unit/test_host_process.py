@@ -103,7 +103,7 @@ def test_a_program_is_not_waited_for_when_another_one_was_lost(
         ):
             pass
         assert caught.value.problems[0].why == said
-    place.require_running("after both were ended in order")
+    place.attend("after both were ended in order")
 
 
 def test_a_program_that_took_the_place_of_another_counts_in_its_stead(place: Workspace) -> None:
@@ -111,7 +111,7 @@ def test_a_program_that_took_the_place_of_another_counts_in_its_stead(place: Wor
         old.process.kill()
         old.wait(1.0)
         with managed(["sleep", "100"], name="daemon", workspace=place):
-            place.require_running("while others started")
+            place.attend("while others started")
 
 
 def test_a_program_that_is_not_there_is_named(place: Workspace) -> None:

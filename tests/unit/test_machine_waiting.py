@@ -68,7 +68,7 @@ def test_a_process_whose_links_cannot_come_up_any_more(place: Workspace, program
         machine,
         program,
         place.folder / "telemetry",
-        lambda: place.require_running("while vm1 was waited for"),
+        lambda: place.attend("while vm1 was waited for"),
     )
     with pytest.raises(DiedError, match=LOST):
         running.await_forwarding(time.monotonic() + 60)

@@ -215,7 +215,7 @@ def _wait_until(
                 raise
         if program.poll() is not None:
             raise ComponentError(f"{program.name} ended while it started", why=program.obituary())
-        workspace.require_running(f"while {program.name} started", but=program.name)
+        workspace.attend(f"while {program.name} started", but=program.name)
         if time.monotonic() > deadline:
             words = program.last_words()
             raise ComponentError(

@@ -59,6 +59,8 @@ class Workspace:
         """What could not be undone, for people; the folder stays then, and `vsperf clean` helps."""
         self.parts: dict[str, Callable[[], str | None]] = {}
         """By name, what says of each program that was started why it does not run any more."""
+        self.errands: list[Callable[[], None]] = []
+        """What parts have to do as others come up, done again and again while one is waited for."""
         self.polling: dict[int, Polling] = {}
         """By the number of its process, which threads of a program poll."""
         self._patience_s = PATIENCE_S
@@ -119,14 +121,25 @@ class Workspace:
                 fix=MORE_ROOM.format(self.folder.parent),
             ) from error
 
-    def require_running(self, when: str, but: str | None = None) -> None:
-        """Raise `DiedError` when a program other than `but` does not run any more.
+    def attend(self, when: str, but: str | None = None) -> None:
+        """Raise `DiedError` when a program other than `but` does not run any more; do the errands.
 
-        To be asked while one part is waited for: without the others it would never be there.
+        To be called while one part is waited for: without the others it would never be there.
         """
         for name, failure in tuple(self.parts.items()):
             if name != but and (why := failure()) is not None:
                 raise DiedError(f"{name} was lost {when}", why=f"{name} {why}")
+        for errand in tuple(self.errands):
+            errand()
+
+    @contextmanager
+    def errand(self, what: Callable[[], None]) -> Iterator[None]:
+        """Have something done for as long as the context lasts, whenever a part is waited for."""
+        self.errands.append(what)
+        try:
+            yield
+        finally:
+            self.errands.remove(what)
 
     def polling_threads(self) -> tuple[Thread, ...]:
         """Return the polling threads of all programs that run now."""
@@ -179,6 +192,7 @@ class Nowhere(Workspace):
     def __init__(self) -> None:
         self.name = "nowhere"
         self.parts = {}
+        self.errands = []
         self.polling = {}
         self.kept = False
         self.left = ()

@@ -20,7 +20,7 @@ Answer = dict[str, Any]
 Event = Callable[[Mapping[str, Any]], None]
 Look = Callable[[], None]
 """Looks at something else, and raises when there is no more sense in waiting."""
-LOOK_S = 0.1
+LOOK_S = 0.02
 """Between two looks."""
 
 

@@ -185,7 +185,7 @@ def running(
             ) as program,
         ):
             tgen = Tgen(name, control, program, conversation.client)
-            tgen.look = lambda: place.require_running(f"while {NAME} started", but=NAME)
+            tgen.look = lambda: place.attend(f"while {NAME} started", but=NAME)
             try:
                 _greet(tgen)
                 yield tgen

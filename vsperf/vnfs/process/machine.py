@@ -96,7 +96,7 @@ def started(machine: Machine, program: str, workspace: Workspace) -> Iterator[Ru
             machine,
             process,
             Path(workspace.fill(machine.testpmd.telemetry)),
-            lambda: workspace.require_running(f"while {machine.name} was waited for"),
+            lambda: workspace.attend(f"while {machine.name} was waited for"),
         )
 
 

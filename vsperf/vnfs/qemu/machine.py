@@ -213,7 +213,7 @@ class RunningMachine:
     def look(self, when: str) -> None:
         """Raise when it has ended, or a part without which it would wait in vain."""
         self.require_alive(when)
-        self.workspace.require_running(f"while {self.name} was waited for")
+        self.workspace.attend(f"while {self.name} was waited for")
 
     def require_alive(self, when: str, patience_s: float = 0.0) -> None:
         """Raise `ComponentError` with its last words when QEMU has ended, or does so in time."""

@@ -93,7 +93,7 @@ def _made(design: Design, workspace: Workspace, stack: ExitStack) -> RunningBrid
         devices=devices,
         netlink=instance.netlink,
         make_again=instance.make_again,
-        look=lambda: workspace.require_running("while the bridge was waited for"),
+        look=lambda: workspace.attend("while the bridge was waited for"),
     )
 
 
@@ -101,7 +101,7 @@ def _await_held(name: str, queues: int, workspace: Workspace) -> None:
     """Wait until a machine holds its tap: from then on it may be moved."""
     deadline = time.monotonic() + HELD_S
     while not is_held(name, queues):
-        workspace.require_running("while its tap was waited for")
+        workspace.attend("while its tap was waited for")
         if time.monotonic() > deadline:
             raise ComponentError(
                 f"no machine has taken hold of the tap {name} within {HELD_S:g} s",

@@ -6,7 +6,7 @@ come when the ports have their numbers. Each step is looked at before the next o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -20,6 +20,7 @@ from vsperf.host.tuntap import is_there, refused_frames
 from vsperf.host.undo import BRIDGE_DEVICES, RemoveTap
 from vsperf.host.workspace import Workspace
 from vsperf.vswitches.ovs import layout
+from vsperf.vswitches.ovs.calls import Calls
 from vsperf.vswitches.ovs.command import command
 from vsperf.vswitches.ovs.control import ask
 from vsperf.vswitches.ovs.counters import Unseen
@@ -69,6 +70,11 @@ class Instance:
         }
 
     def look(self) -> None:
+        """Raise when a daemon no longer lives, or another part."""
+        self.look_at_daemons()
+        self.workspace.attend("while the switch was waited for")
+
+    def look_at_daemons(self) -> None:
         """Raise when a daemon no longer lives."""
         for name, daemon in self.daemons.items():
             if daemon.poll() is not None:
@@ -76,7 +82,6 @@ class Instance:
                 if name == SWITCH:
                     raise not_started(self.log, obituary)
                 raise ComponentError(f"{name} ended", why=obituary)
-        self.workspace.require_running("while the switch was waited for")
 
     @property
     def log(self) -> str:
@@ -108,10 +113,19 @@ class Instance:
         name = self.programs.tree.program_of(argv)
         return command(name, self._filled(argv), self.environment, patience_s)
 
-    def database(self) -> AbstractContextManager[Database]:
-        """Connect to the database."""
+    def database(self, look: Callable[[], None] | None = None) -> AbstractContextManager[Database]:
+        """Connect to the database; `look` is done while it is waited for."""
         socket = self.path(layout.DATABASE_SOCKET)
-        return connected(socket, self.programs.schema_file, self.look, DAEMON_S)
+        return connected(socket, self.programs.schema_file, look or self.look, DAEMON_S)
+
+    @cached_property
+    def calls(self) -> Calls:
+        """When those who listen at its ports are called; an errand while others come up."""
+        return Calls(self._give_options)
+
+    def _give_options(self, options: Mapping[str, Mapping[str, str]]) -> None:
+        with self.database(self.look_at_daemons) as database:
+            database.give_options(options, PORTS_S)
 
     @cached_property
     def ports(self) -> tuple[layout.SwitchPort, ...]:
@@ -147,13 +161,15 @@ def instance(design: Design, programs: Programs, workspace: Workspace) -> Iterat
             database.set_up(settings, DAEMON_S)
             _start_switch(made, stack)
             made.wait_until_up(database)
-            database.add_bridge(made.ports, design.datapath, PORTS_S)
+            ports = made.calls.hold_back(made.ports)
+            database.add_bridge(ports, design.datapath, PORTS_S)
             problem = port_problems(made.ports, database.interfaces(), made.log)
             if problem is not None:
                 raise problem
             facts = database.facts()
         _check_polling(made)
         _install_rules(made)
+        stack.enter_context(workspace.errand(made.calls.make))
         yield RunningOvs(
             start_again=lambda kill: _start_again(made, stack, kill=kill),
             folder=workspace.folder,
@@ -167,6 +183,7 @@ def instance(design: Design, programs: Programs, workspace: Workspace) -> Iterat
             read_filters=lambda: _filters(made),
             write_rules=lambda count: _change_rules(made, count),
             look=made.look,
+            call_all=made.calls.make_all,
             learns=design.spec.flows == "learn",
             userspace=design.userspace,
             settings=facts,

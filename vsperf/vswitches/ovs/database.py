@@ -99,6 +99,16 @@ class Database:
             "the switch has not taken up its ports",
         )
 
+    def give_options(self, options: Mapping[str, Mapping[str, str]], patience_s: float) -> None:
+        """Give these interfaces their options, all of each."""
+
+        def write(transaction: Any) -> None:
+            for row in self._idl.tables["Interface"].rows.values():
+                if row.name in options:
+                    row.options = dict(options[row.name])
+
+        self._commit(write, patience_s)
+
     def wait(self, condition: Callable[[], object], patience_s: float, otherwise: str) -> None:
         """Wait until the condition holds on what the database says."""
         deadline = time.monotonic() + patience_s

@@ -52,6 +52,8 @@ class RunningOvs:
     """Adds rules that nothing matches, or takes them out, by a process of its own."""
     look: Callable[[], None] = lambda: None
     """Raises when a part of the deployment has ended."""
+    call_all: Callable[[], None] = lambda: None
+    """Calls those who may listen at its ports one day."""
     learns: bool = False
     """Whether it is a bridge that learns addresses."""
     userspace: bool = True
@@ -137,6 +139,7 @@ class RunningOvs:
                     why="nobody is at its other end, or the switch could not take it up",
                 )
             time.sleep(POLL_S)  # between two looks at a condition, never instead of one
+        self.call_all()
 
     def facts(self) -> dict[str, Any]:
         return {

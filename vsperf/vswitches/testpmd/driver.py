@@ -94,7 +94,7 @@ class _Instance:
 
     def look(self) -> None:
         """Raise when another part of the deployment does not run any more."""
-        self.workspace.require_running("while the switch was waited for", but=NAME)
+        self.workspace.attend("while the switch was waited for", but=NAME)
 
     def start(self) -> RunningTestpmd:
         """Start it, and wait until its ports are open."""

@@ -136,7 +136,7 @@ class Instance:
 
     def look(self) -> None:
         """Raise when a part of the deployment no longer lives."""
-        self.workspace.require_running("while the switch was waited for")
+        self.workspace.attend("while the switch was waited for")
 
 
 @contextmanager
