@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,17 @@ from ovs_cases import deployed, ovs_case
 from ovs_traffic import WAYS, generator
 from places import PLACEMENT, hugepages
 
+from vsperf.host.workspace import Workspace
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.traffic import TrafficProfile
 from vsperf.trafficgens.tgen.process import Tgen
 from vsperf.trafficgens.tgen.traffic import streams
+from vsperf.vswitches.ovs import layout
+from vsperf.vswitches.ovs.dpdk.design import DpdkDesign
 from vsperf.vswitches.ovs.dpdk.driver import OvsDpdk
+from vsperf.vswitches.ovs.dpdk.spec import OvsDpdkSpec
+from vsperf.vswitches.ovs.rules import rules
+from vsperf.vswitches.ovs.running import RunningOvs
 
 pytestmark = pytest.mark.machine
 
@@ -33,23 +40,45 @@ IPV6 = {"frame_size": "128B", "layer3": "ipv6"}
 PLAIN = {"eth.src": "02:00:00:00:00:01", "eth.dst": "02:01:00:00:00:01"}
 
 
-@pytest.fixture(autouse=True)
-def _needs_the_programs(require: Callable[[str], None]) -> Iterator[None]:
+@dataclass(frozen=True)
+class Switch:
+    """An OVS that is told anew what to do with frames, and a generator at its ports."""
+
+    running: RunningOvs
+    place: Workspace
+    tgen: Tgen
+
+    def told(self, case: CaseSpec) -> Tgen:
+        """Give it the rules of a case in place of all others, as a deployment does."""
+        rules_file = Path(self.place.fill(layout.RULES_FILE))
+        design = DpdkDesign(case, OvsDpdkSpec.model_validate(case.vswitch), PLACEMENT)
+        wanted = rules(case, design.spec, self.running.ports)
+        rules_file.write_text("".join(f"{rule}\n" for rule in ("delete", *wanted)))
+        argv = [self.place.fill(word) for word in design.install_rules(self.running.programs)]
+        subprocess.run(argv, check=True)
+        self.running.forget_flows()
+        return self.tgen
+
+
+@pytest.fixture(scope="module")
+def switch(require: Callable[[str], None]) -> Iterator[Switch]:
+    """Bring up a switch that looks at as many tags as any case here has."""
     for thing in ("ovs-dpdk", "hugepages", "tgen", "tshark"):
         require(thing)
-    with hugepages():
-        yield
-
-
-def sent_through(case: CaseSpec, folder: Path) -> Path:
-    """Deploy a case, send a few frames one way, and return what came out at the other end."""
+    case = ovs_case({"modify": {"push_vlan": 7}}, traffic={"frame_size": "128B", "vlans": [5, 6]})
     endpoints = OvsDpdk().plan(case, PLACEMENT).endpoints
-    longest = max(1518, case.longest_bytes)
     with (
+        hugepages(),
         deployed(case) as (running, place),
-        generator(endpoints, running, place, max_frame=longest) as tgen,
+        generator(endpoints, running, place) as tgen,
     ):
-        return captured(tgen, case.traffic, folder)
+        yield Switch(running, place, tgen)
+
+
+@pytest.fixture
+def plain_switch(switch: Switch) -> Tgen:
+    """Return a generator on a switch that sends everything from one port to the other."""
+    return switch.told(ovs_case())
 
 
 def captured(tgen: Tgen, traffic: TrafficProfile, folder: Path) -> Path:
@@ -154,9 +183,10 @@ MODIFICATIONS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, str]]] 
 
 
 @pytest.mark.parametrize("name", MODIFICATIONS)
-def test_a_captured_frame_shows_the_modification(name: str, tmp_path: Path) -> None:
+def test_a_captured_frame_shows_the_modification(name: str, switch: Switch, tmp_path: Path) -> None:
     modify, traffic, wanted = MODIFICATIONS[name]
-    file = sent_through(ovs_case({"modify": modify}, traffic=traffic), tmp_path)
+    case = ovs_case({"modify": modify}, traffic=traffic)
+    file = captured(switch.told(case), case.traffic, tmp_path)
     frames = dissected(file, *wanted, *CHECKSUMS, "_ws.malformed")
     assert len(frames) == FRAMES
     for frame in frames:
@@ -166,12 +196,13 @@ def test_a_captured_frame_shows_the_modification(name: str, tmp_path: Path) -> N
         assert frame["_ws.malformed"] == ""
 
 
-def test_each_flow_is_modified(tmp_path: Path) -> None:
+def test_each_flow_is_modified(switch: Switch, tmp_path: Path) -> None:
     """With a rule for each of them, too."""
-    for rules in ("port", "l3"):
+    for flows in ("port", "l3"):
         traffic = {"frame_size": "128B", "flows": 8}
-        case = ovs_case({"modify": {"dscp": 46}, "flows": rules}, traffic=traffic)
-        frames = dissected(sent_through(case, tmp_path), "ip.src", "ip.dsfield.dscp")
+        case = ovs_case({"modify": {"dscp": 46}, "flows": flows}, traffic=traffic)
+        file = captured(switch.told(case), case.traffic, tmp_path)
+        frames = dissected(file, "ip.src", "ip.dsfield.dscp")
         assert {frame["ip.src"] for frame in frames} == {f"198.18.0.{host}" for host in range(1, 9)}
         assert {frame["ip.dsfield.dscp"] for frame in frames} == {"46"}
 
@@ -223,19 +254,6 @@ HEADERS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "broadcast": ({"destination": "broadcast"}, {"eth.dst": "ff:ff:ff:ff:ff:ff"}),
     "multicast": ({"destination": "multicast"}, {"eth.dst": "03:01:00:00:00:01"}),
 }  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def plain_switch() -> Iterator[Tgen]:
-    """Return a generator on a switch that sends everything from one port to the other."""
-    case = ovs_case()
-    endpoints = OvsDpdk().plan(case, PLACEMENT).endpoints
-    with (
-        hugepages(),
-        deployed(case) as (running, place),
-        generator(endpoints, running, place) as tgen,
-    ):
-        yield tgen
 
 
 @pytest.mark.parametrize("name", HEADERS)

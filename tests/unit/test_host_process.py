@@ -114,6 +114,16 @@ def test_a_program_that_took_the_place_of_another_counts_in_its_stead(place: Wor
             place.attend("while others started")
 
 
+def test_an_errand_is_done_while_others_are_waited_for_and_not_after(place: Workspace) -> None:
+    done = []
+    with place.errand(lambda: done.append("called")):
+        with managed(["sleep", "100"], name="one", workspace=place, ready=lambda: len(done) == 2):
+            pass
+        place.attend("while another was waited for")
+    place.attend("after the errand")
+    assert done == ["called"] * 3
+
+
 def test_a_program_that_is_not_there_is_named(place: Workspace) -> None:
     with (
         pytest.raises(NotReadyError, match="/nowhere/to/be/found cannot be started") as caught,
