@@ -30,10 +30,9 @@ PREFIX = "other"
 
 
 @dataclass
-class Testpmd:
+class Other:
     """A testpmd that is told what to do, and asked what it counted."""
 
-    __test__ = False
     words: IO[str]
     telemetry: Telemetry
 
@@ -61,7 +60,7 @@ class Testpmd:
 
 
 @contextmanager
-def testpmd(devices: list[str], place: Workspace) -> Iterator[Testpmd]:
+def interactive(devices: list[str], place: Workspace) -> Iterator[Other]:
     argv = [
         *(PROGRAM, "--no-pci", "--in-memory", "-m", "256", f"--file-prefix={PREFIX}"),
         *("--lcores=0@0,1@0", *(f"--vdev={device}" for device in devices)),
@@ -85,7 +84,7 @@ def testpmd(devices: list[str], place: Workspace) -> Iterator[Testpmd]:
         try:
             wait_until(socket.is_socket)
             with Telemetry(socket) as telemetry:
-                yield Testpmd(process.stdin, telemetry)
+                yield Other(process.stdin, telemetry)
         finally:
             process.kill()
 
@@ -104,7 +103,7 @@ def test_both_have_counted_the_same_frames(forwarding: str) -> None:
     ends = Vpp().plan(case, PLACEMENT).endpoints
     with deployed(case) as (running, place):
         devices = [place.fill(end.address) for end in ends]
-        with testpmd(devices, place) as other:
+        with interactive(devices, place) as other:
             running.await_ports(case.topology.links, 20)
             before = running.counters()
             other.do("flowgen")
