@@ -92,6 +92,13 @@ def test_parallel_machines_are_told_apart_by_mac_address() -> None:
     assert ["mac=02:01:00:00:00:01", "bd_id=2", "sw_if_index=phy1"] in told
 
 
+def test_frames_of_a_lane_that_a_machine_left_as_they_were_find_the_end_of_their_path() -> None:
+    found = ways({"forwarding": "bridge", "learn": False}, topology=PVPV)
+    told = [line.split()[1:4] for line in found if "l2fib" in line]
+    assert ["mac=02:01:00:00:00:02", "bd_id=2", "sw_if_index=phy1"] in told
+    assert ["mac=02:00:00:00:00:02", "bd_id=1", "sw_if_index=phy0"] in told
+
+
 def test_a_bridge_between_parallel_machines_does_not_learn() -> None:
     with pytest.raises(UsageError, match="would join phy0, vm1_0, vm2_0"):
         ways({"forwarding": "bridge"}, topology=PVPV)

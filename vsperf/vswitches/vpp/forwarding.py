@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 from vsperf.errors import UsageError
 from vsperf.spec.case import CaseSpec
+from vsperf.spec.flows import lane_mac
 from vsperf.spec.topology import Topology
-from vsperf.spec.wiring import passes
+from vsperf.spec.wiring import Pass, passes
 from vsperf.vswitches.forwarding import groups, partners
 from vsperf.vswitches.vpp.calls import Call, InterfaceOf
-from vsperf.vswitches.vpp.layout import SwitchPort, addressed_to
+from vsperf.vswitches.vpp.layout import SwitchPort, addressed_to, end_number
 from vsperf.vswitches.vpp.routes import check_routes, idle_routes, routing
 from vsperf.vswitches.vpp.spec import VppSpec
 
@@ -109,15 +110,23 @@ def _told(case: CaseSpec, bridge: int, members: tuple[str, ...]) -> Iterator[Cal
     for way in passes(case.topology):
         if way.enters not in members:
             continue
-        mac = addressed_to(case.topology, way)
-        if known.setdefault(mac, way.leaves) != way.leaves:
-            raise UsageError(
-                f"a bridge would have to send frames for {mac} to {known[mac]} and to {way.leaves}",
-                why=f"in topology {case.topology.name} it depends on where they came in",
-                fix="--set vswitch.forwarding=ip4, or --set topology.nics=2",
-            )
+        for mac in _addresses(case.topology, way):
+            if known.setdefault(mac, way.leaves) != way.leaves:
+                raise UsageError(
+                    f"a bridge would have to send frames for {mac} to {known[mac]} and to "
+                    f"{way.leaves}",
+                    why=f"in topology {case.topology.name} it depends on where they came in",
+                    fix="--set vswitch.forwarding=ip4, or --set topology.nics=2",
+                )
     for mac, leaves in known.items():
         yield _address(bridge, mac, leaves, add=True)
+
+
+def _addresses(topology: Topology, way: Pass) -> tuple[str, ...]:
+    """Return the addresses of frames of a way: a machine rewrites them, or leaves its lane's."""
+    lane = lane_mac(end_number(topology, way), way.lane)
+    apart = (lane,) if topology.dispatch == "mac" else ()
+    return tuple(dict.fromkeys((addressed_to(topology, way), *apart)))
 
 
 def _address(bridge: int, mac: str, leaves: str, *, add: bool) -> Call:
