@@ -26,6 +26,8 @@ SET_UP_S = 300
 """Within which every answer has to come, on a busy machine, too."""
 MOST_BYTES = 4 << 30
 CRASHED = 99
+NOT_PRELOADED = ("vsperf.__main__", "vsperf.figures.svg")
+"""The first runs what it is told; the other brings matplotlib, and is read when figures are."""
 STREAMS = {"stdout": 1, "stderr": 2}
 CONTROLS = {chr(code) for code in (*range(32), *range(0x7F, 0xA0))} - {"\n", "\t"}
 
@@ -60,7 +62,7 @@ class Ended:
 def preload() -> None:
     """Import all of vsperf once, so that no child has to."""
     for module in pkgutil.walk_packages(package.__path__, "vsperf."):
-        if not module.name.endswith("__main__"):
+        if module.name not in NOT_PRELOADED:
             import_module(module.name)
     for name in ("jsonschema", "rich.table", "sqlite3"):
         import_module(name)
