@@ -11,8 +11,9 @@ from vsperf.spec.case import CaseSpec
 from vsperf.vswitches.base import VSwitch
 from vsperf.vswitches.linux_bridge.driver import LinuxBridge
 
+pytestmark = pytest.mark.machine
 
-@pytest.mark.machine
+
 class TestLinuxBridge(ForwardingContract):
     runs_programs = False
 

@@ -11,8 +11,9 @@ from vsperf.spec.case import CaseSpec
 from vsperf.vswitches.base import VSwitch
 from vsperf.vswitches.none import NoSwitch
 
+pytestmark = pytest.mark.machine
 
-@pytest.mark.machine
+
 class TestNoSwitch(ForwardingContract):
     restarts = changes_rules = runs_programs = False
 

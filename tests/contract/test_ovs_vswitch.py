@@ -14,8 +14,9 @@ from vsperf.vswitches.ovs.dpdk.driver import OvsDpdk
 from vsperf.vswitches.ovs.dpdk.spec import OvsDpdkSpec
 from vsperf.vswitches.ovs.plain.driver import Ovs
 
+pytestmark = pytest.mark.machine
 
-@pytest.mark.machine
+
 class TestOvsDpdk(ForwardingContract):
     @pytest.fixture(scope="class")
     @classmethod
@@ -32,7 +33,6 @@ class TestOvsDpdk(ForwardingContract):
         return real_case(OvsDpdkSpec.model_validate({"kind": "ovs-dpdk", "ports": request.param}))
 
 
-@pytest.mark.machine
 class TestOvs(ForwardingContract):
     @pytest.fixture(scope="class")
     @classmethod

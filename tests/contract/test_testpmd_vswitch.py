@@ -11,8 +11,9 @@ from vsperf.spec.case import CaseSpec
 from vsperf.vswitches.base import VSwitch
 from vsperf.vswitches.testpmd.driver import TestpmdSwitch
 
+pytestmark = pytest.mark.machine
 
-@pytest.mark.machine
+
 class TestTestpmd(ForwardingContract):
     changes_rules = False
 

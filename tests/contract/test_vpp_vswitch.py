@@ -14,6 +14,8 @@ from vsperf.spec.case import CaseSpec
 from vsperf.vswitches.base import VSwitch
 from vsperf.vswitches.vpp.driver import Vpp
 
+pytestmark = pytest.mark.machine
+
 
 def case_with(settings: dict[str, Any]) -> CaseSpec:
     return real_case(Vpp.Spec.model_validate({"kind": "vpp", "install": vpp_install(), **settings}))
@@ -34,7 +36,6 @@ class VppContract(ForwardingContract):
         return kinds == {"vhost-user-client"}
 
 
-@pytest.mark.machine
 class TestVpp(VppContract):
     """A cross-connect, which has no rules."""
 
@@ -46,7 +47,6 @@ class TestVpp(VppContract):
         return case_with({"ports": request.param})
 
 
-@pytest.mark.machine
 class TestVppWithTables(VppContract):
     """A bridge and a router, which have addresses and routes to change."""
 

@@ -11,6 +11,9 @@ class TestMySwitch(ForwardingContract):
 
 `VSwitchContract` alone is for a switch that no generator of this machine can reach. What a switch
 cannot do is said by `restarts` and `changes_rules`; then it has to refuse it in words.
+
+A deployment stands from one test to the next. A file whose switch takes the machine therefore marks
+all of itself: `pytestmark = pytest.mark.machine`.
 """
 
 from __future__ import annotations
