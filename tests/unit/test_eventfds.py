@@ -7,16 +7,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
+from conftest import Require
 
 from vsperf.host.eventfds import ring
 
 WAITS = "import os; os.write(1, b'%d' % os.eventfd_read(int(os.sys.argv[1])))"
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="looks into another process")
 
-
-def test_who_waits_at_an_event_descriptor_is_woken() -> None:
+def test_who_waits_at_an_event_descriptor_is_woken(require: Require) -> None:
+    require("root")  # others may not look into every process
     bell = os.eventfd(0)
     with subprocess.Popen(
         [sys.executable, "-c", WAITS, str(bell)], pass_fds=(bell,), stdout=subprocess.PIPE

@@ -73,7 +73,7 @@ def require_own(root: Path) -> None:
     try:
         with trusted.opened(root):
             pass
-    except FileNotFoundError:
+    except (FileNotFoundError, PermissionError):  # who reads in it says what he cannot read
         return
     except trusted.DistrustedError as error:
         raise _cannot_be_trusted(root, error, "XDG_RUNTIME_DIR") from error
