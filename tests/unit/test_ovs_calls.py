@@ -11,15 +11,17 @@ import pytest
 from vsperf.vswitches.ovs.calls import PATH, Calls
 from vsperf.vswitches.ovs.layout import SwitchPort
 
+Given = list[dict[str, dict[str, str]]]
+"""What the switch was given, call by call."""
+
 
 @pytest.fixture(name="given")
-def fixture_given() -> list[dict[str, dict[str, str]]]:
-    """What the switch was given, call by call."""
+def fixture_given() -> Given:
     return []
 
 
 @pytest.fixture(name="calls")
-def fixture_calls(given: list[dict[str, dict[str, str]]]) -> Calls:
+def fixture_calls(given: Given) -> Calls:
     def give(options: Mapping[str, Mapping[str, str]]) -> None:
         given.append({name: dict(told) for name, told in options.items()})
 
@@ -47,7 +49,7 @@ def test_a_port_is_made_with_its_path_where_somebody_listens(calls: Calls, tmp_p
 
 
 def test_each_is_called_once_when_somebody_listens(
-    calls: Calls, given: list[dict[str, dict[str, str]]], tmp_path: Path
+    calls: Calls, given: Given, tmp_path: Path
 ) -> None:
     ports = (port(tmp_path, 0), port(tmp_path, 1))
     calls.hold_back(ports)
@@ -63,7 +65,7 @@ def test_each_is_called_once_when_somebody_listens(
 
 
 def test_in_the_end_all_are_called_whoever_may_come(
-    calls: Calls, given: list[dict[str, dict[str, str]]], tmp_path: Path
+    calls: Calls, given: Given, tmp_path: Path
 ) -> None:
     ports = (port(tmp_path, 0), port(tmp_path, 1))
     calls.hold_back(ports)
@@ -72,9 +74,7 @@ def test_in_the_end_all_are_called_whoever_may_come(
     assert given == [{one.name: one.options for one in ports}]
 
 
-def test_what_is_no_socket_is_not_called(
-    calls: Calls, given: list[dict[str, dict[str, str]]], tmp_path: Path
-) -> None:
+def test_what_is_no_socket_is_not_called(calls: Calls, given: Given, tmp_path: Path) -> None:
     one = port(tmp_path, 0)
     Path(one.options[PATH]).touch()
     calls.hold_back((one,))
@@ -82,9 +82,7 @@ def test_what_is_no_socket_is_not_called(
     assert given == []
 
 
-def test_a_port_without_a_path_is_left_as_it_is(
-    calls: Calls, given: list[dict[str, dict[str, str]]]
-) -> None:
+def test_a_port_without_a_path_is_left_as_it_is(calls: Calls, given: Given) -> None:
     server = SwitchPort("phy0", 1, "phy0", "dpdkvhostuser", {"tx-retries-max": "8"})
     assert calls.hold_back((server,)) == (server,)
     calls.make_all()

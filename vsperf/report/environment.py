@@ -11,6 +11,7 @@ from vsperf.human import human_fps, human_ns
 from vsperf.record.host import Surroundings
 from vsperf.record.run import RunHeader
 from vsperf.report.page import Fact
+from vsperf.report.told import part_of
 
 LONGEST = 400
 """Characters of a value; a report is read by people."""
@@ -27,7 +28,7 @@ def groups_of(header: RunHeader) -> tuple[tuple[str, tuple[Fact, ...]], ...]:
 
 def machine_text(header: RunHeader) -> str:
     """Name the machine in a line, as far as it is known."""
-    machine, system = (_part(header.environment, name) for name in ("machine", "system"))
+    machine, system = (part_of(header.environment, name) for name in ("machine", "system"))
     cpus = machine.get("cpus")
     known = [
         machine.get("cpu_model"),
@@ -41,17 +42,12 @@ def machine_text(header: RunHeader) -> str:
 
 def short_machine(header: RunHeader) -> str:
     """Name the machine in a few words; a model stands on none."""
-    machine = _part(header.environment, "machine")
+    machine = part_of(header.environment, "machine")
     if header.simulated or not machine.get("cpus"):
         return ""
     kind = "a virtual machine" if machine.get("hypervisor") else "a machine"
     model = f" ({machine['cpu_model']})" if machine.get("cpu_model") else ""
     return f"{kind} with {machine['cpus']} CPUs{model}"
-
-
-def _part(environment: dict[str, Any], name: str) -> dict[str, Any]:
-    part = environment.get(name)
-    return part if isinstance(part, dict) else {}
 
 
 def found_of(around: Surroundings | None) -> tuple[Fact, ...]:

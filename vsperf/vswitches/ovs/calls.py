@@ -28,25 +28,28 @@ class Calls:
 
     def hold_back(self, ports: Collection[SwitchPort]) -> tuple[SwitchPort, ...]:
         """Return the ports as they are made: without a path where nobody listens."""
-        self._ahead = {port.interface: port.options for port in ports if PATH in port.options}
-        for name in self._answered():
-            del self._ahead[name]
+        self._ahead = {
+            port.interface: port.options
+            for port in ports
+            if PATH in port.options and not _is_listened_at(port.options)
+        }
         return tuple(_silent(port) if port.interface in self._ahead else port for port in ports)
 
     def make(self) -> None:
         """Call where somebody listens by now."""
-        self._make(self._answered())
+        self._make([name for name, told in self._ahead.items() if _is_listened_at(told)])
 
     def make_all(self) -> None:
         """Call everywhere: DPDK goes on until there is an answer."""
         self._make(tuple(self._ahead))
 
-    def _answered(self) -> tuple[str, ...]:
-        return tuple(name for name, told in self._ahead.items() if Path(told[PATH]).is_socket())
-
     def _make(self, names: Collection[str]) -> None:
         if names:
             self.give({name: self._ahead.pop(name) for name in names})
+
+
+def _is_listened_at(options: Mapping[str, str]) -> bool:
+    return Path(options[PATH]).is_socket()
 
 
 def _silent(port: SwitchPort) -> SwitchPort:
