@@ -21,6 +21,7 @@ from typing import Any
 
 import pytest
 
+from vsperf.errors import ExitCode
 from vsperf.host.hugepages import read_pools
 from vsperf.host.procfs import MARK, marked_below, start_ticks
 from vsperf.record.run import Outcome
@@ -31,6 +32,10 @@ from vsperf.store.reader import StoredRun, read_run
 PATIENCE_S = 180.0
 """With what is over in seconds, but on a machine that is busy enough."""
 POLL_S = 0.005
+TIMES = 3
+"""A busy machine may spoil a run; that says so, and is made anew."""
+CONNECTED = "03"
+"""The state of a socket, as the kernel lists those of this machine."""
 FIXED = (
     "run",
     "phy2phy_smoke",
@@ -166,6 +171,14 @@ class Place:
         """Run a command to its end."""
         return self.start(*arguments, wrapped=wrapped, **more).end()
 
+    def until_decided(self, *arguments: str) -> Ended:
+        """Run a command to its end, and anew while its answer is that the machine was too busy."""
+        for _ in range(TIMES):
+            ended = self(*arguments)
+            if ended.code != ExitCode.INVALID_RESULT:
+                break
+        return ended
+
     def records(self) -> StoredRun:
         """Return the run last worked on, as stored."""
         return read_run((self.results / LATEST).resolve())
@@ -182,6 +195,12 @@ class Place:
                 (mark,) = (item for item in environ if item.startswith(f"{MARK}=".encode()))
                 found[pid] = mark.decode().rpartition("/")[2]
         return {pid: name for pid, name in found.items() if start_ticks(pid) is not None}
+
+    def speaks_to_generator(self) -> bool:
+        """Say whether vsperf and a generator of this place are connected."""
+        rows = [row.split() for row in Path("/proc/net/unix").read_text().splitlines()]
+        own = [row for row in rows if row[-1].startswith(f"{self.runtime}/")]
+        return any(row[5] == CONNECTED and row[-1].endswith("/tgen.sock") for row in own)
 
     def signal(self, name: str, number: signal.Signals) -> None:
         """Send a signal to a program of the deployment."""

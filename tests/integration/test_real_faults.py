@@ -50,6 +50,8 @@ class Stage:
     """Arguments without which the moment would not come."""
     connected: bool = True
     """Whether vsperf speaks to its generator, if one runs; until then, that waits and is silent."""
+    speaks: bool = False
+    """Whether to wait until it does."""
     resumed: bool = False
     """Whether the run that was killed then is also brought to its end, which takes seconds."""
 
@@ -57,6 +59,8 @@ class Stage:
         run.wait_for(self.kind, self.number, **dict(self.values))
         if self.program is not None:
             run.wait_until(lambda: self.program in place.programs().values())
+        if self.speaks:
+            run.wait_until(place.speaks_to_generator)
         time.sleep(self.later_s)
 
     def __str__(self) -> str:
@@ -69,7 +73,14 @@ def phase(name: str) -> tuple[tuple[str, object], ...]:
 
 STAGES = (
     Stage("stalls", "PhaseEntered", phase("calibrate"), program="tgen", connected=False),
-    Stage("calibrate", "PhaseEntered", phase("calibrate"), later_s=1.2, more=("--recalibrate",)),
+    Stage(
+        "calibrate",
+        "PhaseEntered",
+        phase("calibrate"),
+        program="mirror",
+        speaks=True,
+        more=("--recalibrate",),
+    ),
     Stage("database", "PhaseEntered", phase("deploy"), program="ovsdb-server"),
     Stage("switch", "PhaseEntered", phase("deploy"), program="ovs-vswitchd"),
     Stage("generator", "PhaseEntered", phase("deploy"), program="tgen", connected=False),
