@@ -221,7 +221,7 @@ def test_a_forwarder_that_is_killed_in_the_guest_is_named() -> None:
 
 
 def test_a_guest_that_never_boots_shows_its_console() -> None:
-    words = failed_start(qemu_case(PVP, append=HANGS, boot_timeout="25s", **EMULATED))
+    words = failed_start(qemu_case(PVP, append=HANGS, boot_timeout="15s", **EMULATED))
     assert "vm1 does not forward: the guest did not boot in time" in words
     assert "Kernel panic" in words
 

@@ -58,7 +58,6 @@ def assert_accounted(trial: Trial, machines: int) -> None:
 @pytest.mark.parametrize(
     ("testcase", "machines", "vnf"),
     [
-        ("pvp_tput", 1, "qemu"),
         ("pvvp_tput", 2, "qemu"),
         ("pvp_tput", 1, "process"),
         ("pvpv_tput", 2, "process"),

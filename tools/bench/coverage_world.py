@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-from vsperf.record.slots import Slot, Slots, even_share
+from vsperf.record.slots import Column, SlotColumns, Slots
 from vsperf.record.threads import GENERATOR, SWITCH, ThreadActivity
 from vsperf.record.trial import GeneratorActivity
 from vsperf.units import NANOSECONDS
@@ -143,25 +143,34 @@ def slots_of(lanes: Sequence[Lane], stalls: Sequence[Stall], duration_ns: int) -
         if any(evenly)
         else sorted({index + by for index in happened for by in (-1, 0, 1)} & set(range(count)))
     )
-    sent = [{index: even_share(lane.sent, index, count) for index in noted} for lane in lanes]
-    return Slots.of(
+
+    def shares(total: int) -> Column:
+        """What falls into each noted slot of frames that are spread evenly over all slots."""
+        if not total:
+            return (0,) * len(noted)
+        return tuple(total * (index + 1) // count - total * index // count for index in noted)
+
+    sent = tuple(shares(lane.sent) for lane in lanes)
+    received = tuple(
+        tuple(
+            left - gone - sums[index]
+            for index, left, gone in zip(noted, column, shares(total), strict=True)
+        )
+        for column, total, sums in zip(sent, evenly, lost, strict=True)
+    )
+    columns = SlotColumns(
+        index=tuple(noted),
+        sent_frames=sent,
+        received_frames=received,
+        refused_frames=tuple(shares(lane.refused) for lane in lanes),
+        away_ns=tuple(away[index] for index in noted),
+        silent_ns=tuple(silent[index] for index in noted),
+    )
+    return Slots(
         width_ns=SLOT_NS,
         count=count,
         sent_frames=tuple(lane.sent for lane in lanes),
         received_frames=tuple(lane.received for lane in lanes),
         refused_frames=tuple(lane.refused for lane in lanes),
-        noted=[
-            Slot(
-                index=index,
-                sent_frames=tuple(sums[index] for sums in sent),
-                received_frames=tuple(
-                    sums[index] - even_share(evenly[n], index, count) - lost[n][index]
-                    for n, sums in enumerate(sent)
-                ),
-                refused_frames=tuple(even_share(lane.refused, index, count) for lane in lanes),
-                away_ns=away[index],
-                silent_ns=silent[index],
-            )
-            for index in noted
-        ],
+        columns=columns,
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import binascii
 import weakref
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress
@@ -40,8 +41,8 @@ class LatencySummary:
 def encode(latencies_ns: Iterable[int]) -> str | None:
     """Return the histogram of `latencies_ns` as text, or None if there are none."""
     histogram = _empty()
-    for latency_ns in latencies_ns:
-        histogram.record_value(min(max(latency_ns, LOWEST_NS), HIGHEST_NS))
+    for latency_ns, times in Counter(latencies_ns).items():
+        histogram.record_value(min(max(latency_ns, LOWEST_NS), HIGHEST_NS), times)
     return _text(histogram)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any, Self
 
 from pydantic import Field, model_validator
@@ -99,16 +100,20 @@ class SlotColumns(Record):
             raise ValueError("columns of slots have different lengths")
         return self
 
-    def rows(self) -> Iterator[Slot]:
-        """Make each slot."""
+    def rows(self, chosen: Sequence[bool] | None = None) -> Iterator[Slot]:
+        """Make each slot, or those that are chosen: one word for each of them."""
+
+        def of(column: Column) -> Iterable[int]:
+            return column if chosen is None else compress(column, chosen)
+
         return map(
             Slot,
-            self.index,
-            zip(*self.sent_frames, strict=True),
-            zip(*self.received_frames, strict=True),
-            zip(*self.refused_frames, strict=True),
-            self.away_ns,
-            self.silent_ns,
+            of(self.index),
+            zip(*map(of, self.sent_frames), strict=True),
+            zip(*map(of, self.received_frames), strict=True),
+            zip(*map(of, self.refused_frames), strict=True),
+            of(self.away_ns),
+            of(self.silent_ns),
         )
 
 
@@ -157,4 +162,4 @@ class Slots(Record):
             if away_ns > 0 or (silent and silent_ns > 0)
             for near in range(index - guard, index + guard + 1)
         }
-        return tuple(slot for slot in found.rows() if slot.index in out and slot.index < self.count)
+        return tuple(found.rows([at in out and at < self.count for at in found.index]))
