@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from vsperf.deploy.planner import CasePlan
 from vsperf.engine.criteria import believed, check_all, contradicted, flags_of, outcome_of
-from vsperf.engine.surroundings import flags_around, sorted_flags
+from vsperf.engine.surroundings import distances, flags_around, sorted_flags
 from vsperf.errors import ExitCode, VsperfError
 from vsperf.methods.base import method_of
 from vsperf.record.host import Surroundings
@@ -45,7 +45,7 @@ def close_case(
         compliance=()
         if outcome is Outcome.INVALID
         else method_of(case.spec).compliance(case.spec, case.sister_sizes, result),
-        warnings=(*warnings, *_spoiled(result)),
+        warnings=(*warnings, *distances(trials), *_spoiled(result)),
         surroundings=surroundings,
         **_totals(trials),
     )

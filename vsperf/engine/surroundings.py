@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from vsperf.human import human_fps
+from vsperf.human import human_fps, human_ns
 from vsperf.methods.base import loads_of
 from vsperf.record.flags import Flag
 from vsperf.record.host import Calibration, Surroundings
@@ -71,6 +71,25 @@ def warming(trial: Trial) -> bool:
 def moved(round_trips_ns: Sequence[int]) -> bool:
     """Whether a hypervisor changed the distance of the CPUs between two looks."""
     return bool(round_trips_ns) and max(round_trips_ns) > MOVED * min(round_trips_ns)
+
+
+def distances(trials: Sequence[Trial]) -> tuple[str, ...]:
+    """Say how far apart the CPUs were, if that changed: a rate is that of a distance."""
+    worst = [max(trial.round_trips_ns) for trial in trials if trial.round_trips_ns]
+    if not moved(worst):
+        return ()
+    near = [trip for trip in worst if trip <= MOVED * min(worst)]
+    far = [trip for trip in worst if trip > MOVED * min(worst)]
+    return (
+        "from the generator's CPU to the switch's and back a cache line took "
+        f"{_span(near)} in {len(near)} trials and {_span(far)} in {len(far)}: "
+        "rates at one distance are not those at another",
+    )
+
+
+def _span(times_ns: Sequence[int]) -> str:
+    least, most = human_ns(min(times_ns)), human_ns(max(times_ns))
+    return least if least == most else f"{least} to {most}"
 
 
 def emulated(facts: object) -> bool:
