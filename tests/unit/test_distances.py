@@ -17,7 +17,7 @@ def looked(*round_trips_ns: tuple[int, ...]) -> list[Trial]:
 
 def test_near_and_far_trials_are_told_apart() -> None:
     (said,) = distances(looked((94, 91), (91, 102), (102, 435), (435, 448), ()))
-    assert "94 ns to 102 ns in 2 trials and 435 ns to 448 ns in 2" in said
+    assert "94 to 102 ns apart (there and back) in 2 trials and 435 to 448 ns in 2" in said
 
 
 def test_of_one_distance_nothing_is_said() -> None:

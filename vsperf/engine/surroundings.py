@@ -81,15 +81,14 @@ def distances(trials: Sequence[Trial]) -> tuple[str, ...]:
     near = [trip for trip in worst if trip <= MOVED * min(worst)]
     far = [trip for trip in worst if trip > MOVED * min(worst)]
     return (
-        "from the generator's CPU to the switch's and back a cache line took "
-        f"{_span(near)} in {len(near)} trials and {_span(far)} in {len(far)}: "
-        "rates at one distance are not those at another",
+        f"the CPUs of generator and switch were {_span(near)} apart (there and back) in "
+        f"{len(near)} trials and {_span(far)} in {len(far)}, and rates follow that",
     )
 
 
 def _span(times_ns: Sequence[int]) -> str:
-    least, most = human_ns(min(times_ns)), human_ns(max(times_ns))
-    return least if least == most else f"{least} to {most}"
+    least, most = min(times_ns), max(times_ns)
+    return human_ns(least) if least == most else f"{least} to {most} ns"
 
 
 def emulated(facts: object) -> bool:
