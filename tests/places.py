@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from vsperf.host.hugepages import reserve
-from vsperf.host.workspace import workspace
+from vsperf.host.workspace import Workspace, workspace
 from vsperf.record.plan import Endpoint, Placement
 from vsperf.spec.case import CaseSpec
 from vsperf.vswitches.base import SwitchPlan
@@ -16,9 +16,17 @@ PLACEMENT = Placement(cpus={"pmd": (1,), "switch main": (0,), "generator": (0,)}
 
 
 @contextmanager
+def room(purpose: str) -> Iterator[Workspace]:
+    """Make a workspace, and see that nothing of it is left."""
+    with workspace(purpose) as place:
+        yield place
+    place.require_nothing_left()
+
+
+@contextmanager
 def hugepages(megabytes: int = 1024) -> Iterator[None]:
     """Have hugepages for parts that are started one by one; a deployment sees to its own."""
-    with workspace("hugepages of a test") as place, reserve({0: megabytes << 20}, place):
+    with room("hugepages of a test") as place, reserve({0: megabytes << 20}, place):
         yield
 
 
@@ -26,7 +34,7 @@ def hugepages(megabytes: int = 1024) -> Iterator[None]:
 def started_switch(driver: Any, case: CaseSpec, plan: SwitchPlan | None = None) -> Iterator[Any]:
     """Bring a switch up in a workspace of its own."""
     plan = driver.plan(case, PLACEMENT) if plan is None else plan
-    with workspace("a test") as place, driver.start(case, plan, PLACEMENT, place) as running:
+    with room("a test") as place, driver.start(case, plan, PLACEMENT, place) as running:
         yield running
 
 
@@ -40,7 +48,7 @@ def started_generator(
 ) -> Iterator[Any]:
     """Connect a generator in a workspace of its own."""
     with (
-        workspace("a test") as place,
+        room("a test") as place,
         driver.start(case, endpoints, directions, placement, place) as session,
     ):
         yield session

@@ -7,13 +7,13 @@ from contextlib import ExitStack, contextmanager
 from functools import cache
 from typing import Any
 
-from places import PLACEMENT
+from places import PLACEMENT, room
 from simulated_cases import simulated_case
 
 from vsperf.deploy.deployment import Deployment, deploy, prepare
 from vsperf.deploy.planner import Drivers, make_plan
 from vsperf.host.cpus import Cpu, CpuTopology, Needs
-from vsperf.host.workspace import Nowhere, Workspace, workspace
+from vsperf.host.workspace import Nowhere, Workspace
 from vsperf.plugins import Plugins
 from vsperf.record.plan import Placement
 from vsperf.spec.case import CaseSpec
@@ -80,11 +80,9 @@ def deployed(case: CaseSpec) -> Iterator[tuple[Deployment, Workspace]]:
     """Deploy a case as a run does, and see that nothing is left of it."""
     drivers = Drivers.of(case, plugins())
     plan = make_plan(case, drivers, TWO_CPUS)
-    with workspace("a test of switches") as place:
-        with ExitStack() as stack:
-            prepare(case, plan, place, stack)
-            yield deploy(case, plan, drivers, place, stack), place
-        place.require_nothing_left()
+    with room("a test of switches") as place, ExitStack() as stack:
+        prepare(case, plan, place, stack)
+        yield deploy(case, plan, drivers, place, stack), place
 
 
 @contextmanager
@@ -93,7 +91,7 @@ def started(case: CaseSpec, placement: Placement = PLACEMENT) -> Iterator[tuple[
     driver = driver_of(case.vswitch.kind)
     plan = driver.plan(case, placement)
     with (
-        workspace("a test of a switch") as place,
+        room("a test of a switch") as place,
         driver.start(case, plan, placement, place) as running,
     ):
         yield running, place

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,6 +69,17 @@ def failure_of(standing: Standing) -> str:
         assert time.monotonic() < deadline, "nobody noticed"
         time.sleep(0.02)
     return found
+
+
+@contextmanager
+def struck(pid: int, number: signal.Signals) -> Iterator[None]:
+    """Send a program a signal; who is only stopped goes on afterwards."""
+    os.kill(pid, number)
+    try:
+        yield
+    finally:
+        if number == signal.SIGSTOP:
+            os.kill(pid, signal.SIGCONT)
 
 
 class Kept:

@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 from conftest import Require
 from loopbacks import Loopback, socket_folder, tgen_case, through_testpmd
-from places import started_generator
+from places import room, started_generator
 from simulated_cases import WAYS
 from trafficgen_contract import LIGHT, Rig, TrafficGeneratorContract
 
 from vsperf.errors import ComponentError
-from vsperf.host.workspace import workspace
 from vsperf.record.clean import CleanTrial, in_clean_time
 from vsperf.record.plan import Endpoint, Placement
 from vsperf.record.trial import Purpose, Trial
@@ -202,6 +201,6 @@ def test_the_mirror_has_as_many_queues_as_workers_send(require: Require) -> None
     require("dpdk-testpmd")
     case = tgen_case(queues=2, traffic=ONE_WAY)
     options = Options(cpus=SHARED.of("generator"), hugepages=False, queues=2, max_frame=1518)
-    with workspace("a test") as place:
+    with room("a test") as place:
         last = max(os.sched_getaffinity(0))
         assert measure_cap(case, options, 2, (last,), place) > 0

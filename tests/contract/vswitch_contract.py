@@ -30,15 +30,14 @@ from typing import Any, ClassVar
 import pytest
 import switch_cases
 from leave_no_trace import Places, left_behind, snapshot
-from places import PLACEMENT, started_switch
-from standing import ATTEMPTS, Kept, Standing, failure_of, forwards, sent_and_arrived
+from places import PLACEMENT, room, started_switch
+from standing import ATTEMPTS, Kept, Standing, failure_of, forwards, sent_and_arrived, struck
 from witness import witness
 
 from vsperf.deploy.deployment import PORTS_S, deploy
 from vsperf.deploy.planner import Drivers, make_plan
 from vsperf.errors import VsperfError
 from vsperf.host.cpus import read_topology
-from vsperf.host.workspace import workspace
 from vsperf.plugins import Plugins
 from vsperf.record.placeholder import shown
 from vsperf.record.plan import Endpoint, Step
@@ -226,7 +225,7 @@ class ForwardingContract(VSwitchContract):
         generator = Plugins.load().driver("generator", case.generator.kind)
         drivers = Drivers(driver, generator)
         plan = make_plan(case, drivers, read_topology())
-        with workspace("a test of a switch") as place, ExitStack() as stack:
+        with room("a test of a switch") as place, ExitStack() as stack:
             yield Standing(deploy(case, plan, drivers, place, stack), place)
 
     def test_it_forwards_every_frame(self, shared: Standing) -> None:
@@ -283,24 +282,18 @@ class ForwardingContract(VSwitchContract):
     def test_each_of_its_programs_is_missed_when_it_does_not_run(
         self, driver: VSwitch, case: CaseSpec, number: signal.Signals
     ) -> None:
-        struck: set[str] = set()
-        while True:
+        missed: set[str] = set()
+        everything = False
+        while not everything:
             with self.deployed(driver, case) as standing:
                 programs = standing.programs()
                 assert bool(programs) == self.runs_programs
-                left = programs.keys() - struck
-                if left:
-                    name = min(left)
-                    struck.add(name)
+                for name in sorted(programs.keys() - missed)[:1]:
                     assert standing.parts.switch.failure() is None
-                    os.kill(programs[name], number)
-                    try:
+                    with struck(programs[name], number):
                         assert failure_of(standing)
-                    finally:
-                        if number == signal.SIGSTOP:
-                            os.kill(programs[name], signal.SIGCONT)
-            if len(left) <= 1:
-                return
+                    missed.add(name)
+            everything = missed == programs.keys()
 
     @pytest.mark.parametrize("kill", [False, True], ids=["kindly", "killed"])
     def test_it_forwards_again_after_a_restart(

@@ -13,12 +13,12 @@ import pytest
 import switch_cases
 from ovs_cases import ovs_case
 from ovs_traffic import wait_until
-from places import hugepages
+from places import hugepages, room
 from switch_cases import PVP, V2V
 
 from vsperf.deploy.deployment import Deployment
 from vsperf.errors import ComponentError
-from vsperf.host.workspace import Workspace, workspace
+from vsperf.host.workspace import Workspace
 from vsperf.record.placeholder import Placeholder
 from vsperf.record.plan import Endpoint, Placement, Wire
 from vsperf.spec.case import CaseSpec
@@ -79,7 +79,7 @@ def wires(cards: int = 2) -> tuple[Wire, ...]:
 @contextmanager
 def alone(case: CaseSpec, cards: int = 2) -> Iterator[tuple[Processes, Workspace]]:
     """Start the one machine of a case, and no switch."""
-    with workspace("a test of processes") as place:
+    with room("a test of processes") as place:
         filled = tuple(
             wire.model_copy(update={"address": place.fill(wire.address)}) for wire in wires(cards)
         )

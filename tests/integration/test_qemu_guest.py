@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 from ovs_traffic import generator, send, wait_until
-from places import hugepages
+from places import hugepages, room
 from qemu_cases import PVP, PVVP, placement_of, qemu_case, qemu_spec
 from wires import wires_of
 
 from vsperf.errors import ComponentError
-from vsperf.host.workspace import Workspace, workspace
+from vsperf.host.workspace import Workspace
 from vsperf.record.placeholder import Placeholder
 from vsperf.record.plan import Endpoint
 from vsperf.spec.case import CaseSpec
@@ -71,7 +71,7 @@ def plugged_in(case: CaseSpec) -> Iterator[Chain]:
     placement = placement_of(case)
     plan = OvsDpdk().plan(case, placement)
     with (
-        workspace("a test of guests") as place,
+        room("a test of guests") as place,
         Qemu().start(case, plan.wires, placement, place) as machines,
         OvsDpdk().start(case, plan, placement, place) as switch,
     ):
@@ -221,7 +221,7 @@ def test_a_forwarder_that_is_killed_in_the_guest_is_named() -> None:
 
 
 def test_a_guest_that_never_boots_shows_its_console() -> None:
-    words = failed_start(qemu_case(PVP, append=HANGS, boot_timeout="15s", **EMULATED))
+    words = failed_start(qemu_case(PVP, append=HANGS, boot_timeout="25s", **EMULATED))
     assert "vm1 does not forward: the guest did not boot in time" in words
     assert "Kernel panic" in words
 
@@ -250,7 +250,7 @@ def test_a_machine_that_nobody_calls_says_where_it_waits() -> None:
     case = qemu_case(PVP, boot_timeout="1s", **EMULATED)
     with (
         pytest.raises(ComponentError) as caught,
-        workspace("a test of guests") as place,
+        room("a test of guests") as place,
         Qemu().start(case, wires_of(case), placement_of(case), place) as machines,
     ):
         machines.await_forwarding()

@@ -1,12 +1,17 @@
-"""What the path check makes of the switch's counters."""
+"""When the path check gives up, and what it makes of the switch's counters."""
 
 from __future__ import annotations
 
-import pytest
-from search_models import trial, way
+from typing import cast
 
-from vsperf.engine.checks import diagnosis
+import pytest
+from search_models import case_of, trial, way
+
+from vsperf.engine.checks import PATIENT, check_path, diagnosis
+from vsperf.engine.measurer import Measurer
+from vsperf.errors import PathError
 from vsperf.record.switch import PortCounters, SwitchCounters
+from vsperf.record.threads import ThreadActivity
 from vsperf.record.trial import Trial
 
 SECOND = 1_000_000_000
@@ -56,3 +61,43 @@ def test_the_diagnosis_names_what_dropped_frames_and_leaves_out_what_did_not() -
 
 def test_without_counters_of_the_switch_there_is_no_diagnosis() -> None:
     assert diagnosis(trial(100, SECOND, [way(100, lost=100)])) is None
+
+
+CASE = case_of("rfc2544")
+KEPT = ThreadActivity(part="switch", name="pmd-c01/id:8", cpu=1, delay_ns=540_000_000)
+LOST = trial(100, SECOND, [way(100, lost=100)])
+KEPT_AWAY = LOST.model_copy(update={"threads": (KEPT,)})
+ARRIVED = trial(100, SECOND, [way(100)])
+
+
+class Trials:
+    """Gives one trial after the other, and counts them."""
+
+    def __init__(self, *found: Trial) -> None:
+        self.policy = CASE.trial
+        self.left = list(found)
+
+    def attempt(self, *_: object, **__: object) -> Trial:
+        return self.left.pop(0)
+
+
+def test_a_path_that_the_machine_kept_from_running_is_tried_for_longer() -> None:
+    retries = CASE.trial.retries
+    late = Trials(*[KEPT_AWAY] * (retries + 2), ARRIVED)
+    assert check_path(cast("Measurer", late), CASE) == ()
+    assert late.left == []
+
+
+def test_a_path_that_runs_and_brings_nothing_is_broken_at_once() -> None:
+    retries = CASE.trial.retries
+    dead = Trials(*[LOST] * (retries + 1), ARRIVED)
+    with pytest.raises(PathError):
+        check_path(cast("Measurer", dead), CASE)
+    assert dead.left == [ARRIVED]
+
+
+def test_a_path_that_never_gets_to_run_is_told_so() -> None:
+    with pytest.raises(PathError) as caught:
+        check_path(cast("Measurer", Trials(*[KEPT_AWAY] * (PATIENT + 1))), CASE)
+    why = caught.value.problems[0].why
+    assert why == "by the machine, switch (pmd-c01/id:8) was kept from running for 540.0 ms"

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-from vsperf.record.slots import Column, SlotColumns, Slots
+from vsperf.record.slots import Column, SlotColumns, Slots, even_share
 from vsperf.record.threads import GENERATOR, SWITCH, ThreadActivity
 from vsperf.record.trial import GeneratorActivity
 from vsperf.units import NANOSECONDS
@@ -146,9 +146,7 @@ def slots_of(lanes: Sequence[Lane], stalls: Sequence[Stall], duration_ns: int) -
 
     def shares(total: int) -> Column:
         """What falls into each noted slot of frames that are spread evenly over all slots."""
-        if not total:
-            return (0,) * len(noted)
-        return tuple(total * (index + 1) // count - total * index // count for index in noted)
+        return tuple(even_share(total, index, count) for index in noted)
 
     sent = tuple(shares(lane.sent) for lane in lanes)
     received = tuple(

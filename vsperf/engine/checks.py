@@ -5,6 +5,7 @@ from __future__ import annotations
 from vsperf.engine.headers import misfits, unseen, worth_a_look
 from vsperf.engine.measurer import Measurer
 from vsperf.errors import ComponentError, PathError
+from vsperf.human import human_ns
 from vsperf.methods.base import Manner
 from vsperf.record.switch import SwitchCounters
 from vsperf.record.trial import Direction, Purpose, Trial
@@ -14,6 +15,8 @@ from vsperf.trafficgens.base import TrialRequest
 PATH_CHECK = Manner(Purpose.PATH_CHECK)
 FRAMES_FPS = 1_000
 DURATION_NS = 100_000_000
+PATIENT = 10
+"""Times that it is repeated where the machine keeps the path from running for that long."""
 
 
 def check_path(measurer: Measurer, spec: CaseSpec) -> tuple[str, ...]:
@@ -23,7 +26,9 @@ def check_path(measurer: Measurer, spec: CaseSpec) -> tuple[str, ...]:
     """
     request = TrialRequest(FRAMES_FPS, DURATION_NS, headers=worth_a_look(spec))
     trial = measurer.attempt(request, PATH_CHECK)
-    for _ in range(measurer.policy.retries):
+    for number in range(PATIENT):
+        if number >= measurer.policy.retries and (_arrives(trial) or not kept_away(trial)):
+            break
         if _arrives(trial) and not any(way.lost_frames for way in trial.directions):
             break
         trial = measurer.attempt(request, PATH_CHECK, retry_of=trial.index)
@@ -33,12 +38,23 @@ def check_path(measurer: Measurer, spec: CaseSpec) -> tuple[str, ...]:
         return (*((story,) if lost else ()), *(check_headers(spec, trial)))
     if trial.error is not None:
         raise ComponentError("the generator failed in the path check", why=trial.error)
+    told = filter(None, (diagnosis(trial), kept_away(trial)))
     raise PathError(
         "the path is broken: " + "; ".join(_story(way) for way in trial.directions),
-        why=diagnosis(trial)
+        why="; ".join(told)
         or "a search on a dead path would end at its lowest load and call that a result",
         fix="`vsperf plan` shows the path; check the ports and flow rules along it",
     )
+
+
+def kept_away(trial: Trial) -> str | None:
+    """Say who of the path ran too little for frames to come through in time; None if nobody."""
+    late = [
+        f"{thread.part} ({thread.name}) was kept from running for {human_ns(thread.kept_ns)}"
+        for thread in trial.threads
+        if thread.kept_ns > DURATION_NS
+    ]
+    return f"by the machine, {', '.join(late)}" if late else None
 
 
 def check_headers(spec: CaseSpec, trial: Trial) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from vsperf.report.page import Fact
-from vsperf.report.told import part_of
+from vsperf.store.planned import part_of
 
 
 def asked_of(spec: dict[str, Any]) -> tuple[Fact, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from vsperf.errors import VsperfError
 
@@ -18,9 +18,3 @@ def told(question: Callable[[], T], otherwise: T) -> T:
         return question()
     except DAMAGED:
         return otherwise
-
-
-def part_of(found: dict[str, Any], name: str) -> dict[str, Any]:
-    """Return a part of what is stored, or an empty one where that is something else, or nothing."""
-    part = found.get(name)
-    return part if isinstance(part, dict) else {}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from vsperf.quantity import UnitError
 from vsperf.record.run import PlannedCase
 from vsperf.units import Count, FrameSize
@@ -21,7 +23,7 @@ def tags_of(case: PlannedCase) -> tuple[str, ...]:
 def frame_bytes_of(case: PlannedCase) -> int | None:
     """Return its frame size [bytes, FCS included]; None for a mix of sizes."""
     try:
-        return FrameSize.parse(_traffic(case).get("frame_size")).bytes
+        return FrameSize.parse(part_of(case.spec, "traffic").get("frame_size")).bytes
     except UnitError:
         return None
 
@@ -29,11 +31,12 @@ def frame_bytes_of(case: PlannedCase) -> int | None:
 def flows_of(case: PlannedCase) -> int | None:
     """Return how many flows are sent; None where that is not said."""
     try:
-        return Count.parse(_traffic(case).get("flows")).value
+        return Count.parse(part_of(case.spec, "traffic").get("flows")).value
     except UnitError:
         return None
 
 
-def _traffic(case: PlannedCase) -> dict[str, object]:
-    traffic = case.spec.get("traffic")
-    return traffic if isinstance(traffic, dict) else {}
+def part_of(found: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return a part of what is stored, or an empty one where that is something else, or nothing."""
+    part = found.get(name)
+    return part if isinstance(part, dict) else {}
