@@ -13,8 +13,6 @@ from guest_machine import MACS, PATIENCE_S, Guest, booted
 
 from vsperf.vnfs.qemu.image import GuestImage, find_image
 
-pytestmark = pytest.mark.machine
-
 PEERS = ("02:00:00:00:00:0a", "02:00:00:00:00:0b")
 BEYOND = bytes.fromhex("020000000099")
 SOURCE = bytes.fromhex("020000000011")

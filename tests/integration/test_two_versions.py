@@ -13,7 +13,6 @@ from debian_trees import PACKAGE, PACKAGES, RELEASES, debian_tree
 from real_runs import Place, fixture_calibrations, fixture_place
 from trees import mount_namespaces, mounts
 
-pytestmark = pytest.mark.machine
 __all__ = ["fixture_calibrations", "fixture_place"]
 
 PAGE = REPOSITORY / "docs" / "how-to" / "compare-two-versions-of-ovs.md"
@@ -22,7 +21,7 @@ VERSIONS = {"bookworm": ("3.1.", "22.11"), "trixie": ("3.5.", "24.11")}
 
 @pytest.fixture(name="trees", scope="module")
 def fixture_trees(require: Callable[[str], None]) -> dict[str, Path]:
-    """Give the trees by the names of their releases."""
+    """Give the trees by the names of their releases; others use the machine meanwhile."""
     require("debian-trees")
     return {release: debian_tree(release) for release in RELEASES}
 
@@ -34,6 +33,7 @@ def switch_of(place: Place) -> dict[str, Any]:
     return dict(case.record.surroundings.switch)
 
 
+@pytest.mark.machine
 def test_two_releases_are_measured_and_compared(trees: dict[str, Path], place: Place) -> None:
     before, namespaces = mounts(), mount_namespaces()
     for release, tree in trees.items():
