@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from ovs_cases import deployed, ovs_case
 from ovs_traffic import generator, send
-from ovs_trees import ovs_tree
 from places import PLACEMENT, hugepages
 from real_runs import FIXED, Place, fixture_calibrations, fixture_place, wait_until
+from switch_trees import ovs_tree
 from trees import contents, mount_namespaces, mounts
 
 from vsperf.errors import NotReadyError

@@ -1,14 +1,17 @@
-"""Every method once on the real OVS-DPDK, with short parameters: what it found is accounted for.
+"""Every method once on the real OVS-DPDK, of bridges on VPP, too: what was found is accounted for.
 
-No test asks how fast the switch is: each asks whether the answer follows from the trials.
+Parameters are short. No test asks how fast the switch is: each asks whether the answer follows
+from the trials.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
 from real_runs import Place, fixture_calibrations, fixture_place
+from vpp_cases import vpp_install
 
 from vsperf.errors import ExitCode
 from vsperf.record.figure import Figure
@@ -27,6 +30,7 @@ SHORT = (
     "--set=trial.retries=5",
     "--set=traffic.frame_size=64",
 )
+Settings = tuple[str, ...]
 THROUGHPUT = (
     "--set=search.throughput_duration=200ms",
     "--set=search.throughput_sum=200ms",
@@ -39,6 +43,15 @@ def measured(place: Place, testcase: str, *settings: str) -> StoredCase:
     ended = place.until_decided("run", testcase, *SHORT, *settings)
     assert ended.code == 0, ended.err
     return only(place)
+
+
+@pytest.fixture(name="bridge", params=["ovs-dpdk", "vpp"])
+def fixture_bridge(request: pytest.FixtureRequest, require: Callable[[str], None]) -> Settings:
+    """Say which switch a testcase with a bridge is to have."""
+    if request.param == "ovs-dpdk":
+        return ()
+    require("vpp")
+    return ("--vswitch=vpp", f"--set=vswitch.install={vpp_install()}")
 
 
 def only(place: Place) -> StoredCase:
@@ -197,10 +210,13 @@ def test_a_bridge_knows_as_many_addresses_as_its_table_holds(place: Place) -> No
     assert any(trial.intended_frames > found.value for trial in trials)
 
 
-def test_addresses_are_learned_at_a_rate_that_the_trials_show(place: Place) -> None:
+def test_addresses_are_learned_at_a_rate_that_the_trials_show(
+    place: Place, bridge: Settings
+) -> None:
     case = measured(
         place,
         "phy2phy_learning",
+        *bridge,
         "--set=search.repeats=1",
         "--set=search.width=25%",
         "--set=traffic.flows=2000",
@@ -211,10 +227,11 @@ def test_addresses_are_learned_at_a_rate_that_the_trials_show(place: Place) -> N
     assert {trial.intended_frames for trial in searched(case)} == {2000}
 
 
-def test_frames_for_everybody_come_through_a_bridge(place: Place) -> None:
+def test_frames_for_everybody_come_through_a_bridge(place: Place, bridge: Settings) -> None:
     case = measured(
         place,
         "phy2phy_broadcast",
+        *bridge,
         "--set=search.throughput=20kfps",
         "--set=search.duration=400ms",
         "--set=search.repeats=2",

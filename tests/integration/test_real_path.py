@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from real_runs import FIXED, Place, fixture_calibrations, fixture_place
+from vpp_cases import vpp_install
 
 from vsperf.engine.run import Manner, plan_cases
 from vsperf.engine.session import begin
@@ -23,6 +24,9 @@ from vsperf.record.trial import Purpose
 from vsperf.spec.loader import Request, load
 from vsperf.spec.lookup import Library
 from vsperf.store.reader import StoredCase
+from vsperf.vswitches.vpp.api import DEFINITIONS, Messages, connected
+from vsperf.vswitches.vpp.bringup import ANSWER_S
+from vsperf.vswitches.vpp.programs import definition_files, find_programs
 
 pytestmark = pytest.mark.machine
 __all__ = ["fixture_calibrations", "fixture_place"]
@@ -33,7 +37,7 @@ NO_DEVICE = (
     "--set=testbed.links.phy0.generator=net_null0",
 )
 """A port of the switch on a device that does not exist."""
-Run = Callable[[str, Callable[[Path], None]], tuple[ExitCode, list[str], StoredCase]]
+Run = Callable[..., tuple[ExitCode, list[str], StoredCase]]
 
 
 @pytest.fixture(name="disturbed")
@@ -43,9 +47,11 @@ def fixture_disturbed(place: Place, monkeypatch: pytest.MonkeyPatch) -> Run:
     for name, value in place.environ.items():
         monkeypatch.setenv(name, value)
 
-    def run(phase: str, disturb: Callable[[Path], None]) -> tuple[ExitCode, list[str], StoredCase]:
+    def run(
+        phase: str, disturb: Callable[[Path], None], *settings: str
+    ) -> tuple[ExitCode, list[str], StoredCase]:
         plugins, phases = Plugins.load(), []
-        request = Request(("phy2phy_smoke",), sets=SETTINGS)
+        request = Request(("phy2phy_smoke",), sets=(*SETTINGS, *settings))
         loaded = load(request, Library.find(place.environ, place.folder), plugins.specs())
         planned = plan_cases(loaded.cases, plugins)
 
@@ -116,6 +122,57 @@ def test_wrong_rules_are_diagnosed_and_not_searched(
     assert case.record.outcome is Outcome.ERROR
     assert "the path is broken" in case.record.reason
     for story in stories:
+        assert story in case.record.reason
+
+
+def disconnected(*numbers: int) -> Callable[[Path], None]:
+    """Take cross-connects of VPP away, by the number of the port from which they lead."""
+    programs = find_programs(vpp_install())
+
+    def take_away(folder: Path) -> None:
+        messages = Messages(definition_files(programs, DEFINITIONS))
+        with connected(folder / "api.sock", messages, ANSWER_S) as api:
+            for number in numbers:
+                fields = {"rx_sw_if_index": number, "tx_sw_if_index": 0, "enable": False}
+                api.call("sw_interface_set_l2_xconnect", fields)
+
+    return take_away
+
+
+@pytest.mark.parametrize(
+    ("numbers", "stories"),
+    [
+        (
+            (1, 2),
+            (
+                "phy0 to phy1: 100 frames sent, 0 arrived",
+                "the switch took frames from phy0 and gave none to phy1",
+                "phy0 took 100 and gave 0, phy1 took 100 and gave 0",
+            ),
+        ),
+        (
+            (2,),
+            (
+                "the switch took frames from phy1 and gave none to phy0",
+                "phy0 took 100 and gave 0, phy1 took 100 and gave 100",
+            ),
+        ),
+    ],
+    ids=["no ways", "one way only"],
+)
+def test_missing_ways_of_vpp_are_diagnosed_and_not_searched(
+    numbers: tuple[int, ...],
+    stories: tuple[str, ...],
+    disturbed: Run,
+    require: Callable[[str], None],
+) -> None:
+    require("vpp")
+    switch = ("vswitch.kind=vpp", f"vswitch.install={vpp_install()}")
+    code, phases, case = disturbed("check the path", disconnected(*numbers), *switch)
+    assert code is ExitCode.COMPONENT_FAILED
+    assert phases[-1] == "check the path"
+    assert case.record is not None
+    for story in ("the path is broken", *stories):
         assert story in case.record.reason
 
 

@@ -254,3 +254,32 @@ def an_install(folder: Path, *plugins: str) -> str:
     for name in plugins:
         (home / f"{name}_plugin.so").touch()
     return str(folder)
+
+
+@pytest.mark.parametrize(
+    ("flows", "forwarding", "learns"),
+    [("port", "xconnect", False), ("l2", "bridge", False), ("learn", "bridge", True)],
+)
+def test_the_word_of_all_switches_for_forwarding_is_understood(
+    flows: str, forwarding: str, learns: bool
+) -> None:
+    spec = VppSpec.model_validate({"kind": "vpp", "flows": flows})
+    assert (spec.forwarding, spec.learns, spec.flows) == (forwarding, learns, flows)
+    assert VppSpec.model_validate(spec.model_dump()) == spec
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ({"flows": "l4"}, "no rules of the kind flows=l4"),
+        ({"flows": "learn", "forwarding": "ip4"}, "contradict"),
+        ({"flows": "l2", "learn": True}, "contradict"),
+    ],
+)
+def test_words_that_vpp_cannot_follow_are_refused(said: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValidationError, match=words):
+        VppSpec.model_validate({"kind": "vpp", **said})
+
+
+def test_the_main_thread_sleeps_beside_whoever_shares_its_cpu() -> None:
+    assert [line for line in configuration()["unix"] if line.startswith("poll-sleep-usec ")]

@@ -63,6 +63,11 @@ class Tree:
         needed = (f"--device={device}" for device in devices)
         return (sys.executable, *ENTER, str(self.root), *shared, *needed, END, *argv)
 
+    @property
+    def within(self) -> str:
+        """Words that say in which tree; none for the machine itself."""
+        return "" if self.root is None else f" of the tree {self.root}"
+
     def program_of(self, command: Sequence[str]) -> str:
         """Return the name of the program that such a command runs."""
         place = 0 if self.root is None else command.index(END) + 1
@@ -167,3 +172,7 @@ class Tree:
             )
         except OSError as error:
             return f"{error.filename or self.root}: {error.strerror}"
+
+
+HERE = Tree()
+"""The machine itself."""

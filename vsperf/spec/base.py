@@ -1,5 +1,6 @@
 """The base of everything a user can write: frozen, nothing unknown accepted."""
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict
@@ -19,5 +20,7 @@ class DriverSpec(Spec):
     MODEL: ClassVar[bool] = False
     """Whether it is computed what generator or machines do; simulated testbeds have such ones, and
     no others."""
+    WORDS: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """Words that may be written and stand for settings, and for which ones each of them does."""
 
     kind: str

@@ -271,4 +271,7 @@ def _case(spec: CaseSpec, tree: Section, point: dict[str, str], sizes: tuple[int
         node = replace(expect.node, items=items)
         tree = replace(tree, entries={**tree.entries, "expect": Entry(expect.key, node)})
     where = origins(concrete.model_dump(mode="json"), drop_removed(tree, CaseSpec))
+    for word, settings in concrete.vswitch.WORDS.items():
+        if said := find(tree, f"vswitch.{word}"):
+            where |= {f"vswitch.{one}": f"{word} by {said.mark.origin}" for one in settings}
     return Case(concrete, point, where, 1, sizes)

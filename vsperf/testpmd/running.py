@@ -14,6 +14,7 @@ from typing import Any
 
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.process import OBITUARY_S, Managed
+from vsperf.host.tree import HERE, Tree
 from vsperf.testpmd.command import PROGRAM
 from vsperf.testpmd.telemetry import Telemetry
 
@@ -23,6 +24,8 @@ USAGE = "\nUsage: "
 """With this begins a list of all options, and before it is what was wrong with the given ones."""
 WORDS = 5
 POLL_S = 0.01
+FOLDERS = (Path("/usr/bin"), Path("/usr/local/bin"))
+"""Where it may be in a tree."""
 DROPS = {
     "imissed": "missed",
     "rx_nombuf": "no buffer",
@@ -49,15 +52,22 @@ class Patience:
     """What helps where that does not suffice."""
 
 
-def find_testpmd(purpose: str) -> str:
+def find_testpmd(purpose: str, tree: Tree = HERE) -> str:
     """Return the program; `purpose` says what it does here, such as `it forwards`."""
-    program = shutil.which(PROGRAM)
+    tree.require()
+    if tree.root is None:
+        program = shutil.which(PROGRAM)
+    else:
+        candidates = [folder / PROGRAM for folder in FOLDERS]
+        program = next((str(path) for path in candidates if tree.runs(path)), None)
     if program is None:
+        where, within = ("", "") if tree.root is None else (f"chroot {tree.root} ", tree.within)
         raise NotReadyError(
-            f"the program {PROGRAM} is not installed",
+            f"the program {PROGRAM} is not installed{within}",
             why=purpose,
-            fix="install the package dpdk",
+            fix=f"install the package dpdk: {where}apt-get install dpdk",
         )
+    tree.require_program(Path(program))
     return program
 
 

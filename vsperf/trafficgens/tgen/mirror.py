@@ -13,6 +13,7 @@ from contextlib import contextmanager
 
 from vsperf.errors import NotReadyError
 from vsperf.host.process import managed
+from vsperf.host.sockets import all_listened_at
 from vsperf.host.workspace import Workspace, given_or_own
 from vsperf.trafficgens.tgen.command import ORDINARY_MEMORY_MB, lcores
 
@@ -62,7 +63,7 @@ def mirror(
             argv,
             name=NAME,
             workspace=place,
-            ready=lambda: all(path.is_socket() for path in sockets[:awaited]),
+            ready=lambda: all_listened_at(sockets[:awaited]),
             timeout_s=START_S,
         ):
             first, second = (other.format(*pair) + several for pair in enumerate(sockets))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from vsperf.errors import ComponentError, DiedError
 from vsperf.host.process import Managed, managed
+from vsperf.host.sockets import all_listened_at
 from vsperf.host.taps import tap
 from vsperf.host.threads import Polling
 from vsperf.host.workspace import Workspace
@@ -338,7 +339,7 @@ def started(machine: Machine, program: str, workspace: Workspace) -> Iterator[Ru
                 argv,
                 name=machine.name,
                 workspace=workspace,
-                ready=lambda: all(path.is_socket() for path in sockets),
+                ready=lambda: all_listened_at(sockets),
                 timeout_s=START_S,
                 stop=stop,
                 polling=Polling(machine.name, PROCESSORS),

@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vsperf.errors import NotReadyError
-from vsperf.host.tree import Tree
+from vsperf.host.tree import HERE, Tree
 from vsperf.record.placeholder import Placeholder
 
 DISTRIBUTION = Path("/usr")
-HERE = Tree()
-"""The machine itself."""
 WITH_DPDK = ("lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk", "sbin/ovs-vswitchd-dpdk")
 EITHER = ("sbin/ovs-vswitchd", "local/sbin/ovs-vswitchd")
 WITHOUT_DPDK = ("lib/openvswitch-switch/ovs-vswitchd",)
@@ -89,7 +87,7 @@ def find_programs(install: str | None, tree: Tree = HERE, *, dpdk: bool = True) 
     for program in wanted:
         if not tree.runs(program):
             raise NotReadyError(
-                f"{program}{_within(tree)} is not there, or is no program that can be run",
+                f"{program}{tree.within} is not there, or is no program that can be run",
                 why=f"OVS{' with DPDK' if dpdk else ''} is not installed"
                 if install is None
                 else f"vswitch.install names {install}",
@@ -98,11 +96,11 @@ def find_programs(install: str | None, tree: Tree = HERE, *, dpdk: bool = True) 
         tree.require_program(program)
     if not programs.schema_file.is_file():
         raise NotReadyError(
-            f"the schema of the database, {programs.schema}{_within(tree)}, is not there"
+            f"the schema of the database, {programs.schema}{tree.within}, is not there"
         )
     if "DPDK" not in version_text(programs, programs.daemon) and dpdk:
         raise NotReadyError(
-            f"{programs.daemon}{_within(tree)} was built without DPDK",
+            f"{programs.daemon}{tree.within} was built without DPDK",
             why="it does not name DPDK when asked for its version",
             fix=_packages(programs),
         )
@@ -112,7 +110,7 @@ def find_programs(install: str | None, tree: Tree = HERE, *, dpdk: bool = True) 
 def version_text(programs: Programs, program: Path) -> str:
     """Return what one of the programs says of its version."""
     argv = programs.tree.command((str(program), "--version"))
-    told = f"{program}{_within(programs.tree)} does not tell its version"
+    told = f"{program}{programs.tree.within} does not tell its version"
     try:
         done = subprocess.run(  # noqa: S603 - a program that the user chose
             argv,
@@ -139,10 +137,6 @@ def _existing(tree: Tree, root: Path, names: Iterable[str]) -> Path:
     """Return the first that exists, or the first at all."""
     candidates = [root / name for name in names]
     return next((path for path in candidates if tree.path(path).exists()), candidates[0])
-
-
-def _within(tree: Tree) -> str:
-    return "" if tree.root is None else f" of the tree {tree.root}"
 
 
 def _packages(programs: Programs) -> str:

@@ -13,6 +13,7 @@ from vsperf.errors import UsageError
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.process import Managed, end, managed
 from vsperf.host.threads import LCORES, Polling
+from vsperf.host.tree import Tree
 from vsperf.host.workspace import LONGEST_NAME, Workspace, require_short
 from vsperf.record import threads
 from vsperf.record.plan import Placement
@@ -55,7 +56,7 @@ class TestpmdSwitch:
         return switch_plan(Design(case, _spec_of(case), placement))
 
     def require(self, case: CaseSpec) -> None:
-        find_testpmd(PURPOSE)
+        find_testpmd(PURPOSE, Tree.of(_spec_of(case)))
         names = (place.name for place in Design(case, _spec_of(case)).places)
         telemetry = f"dpdk/{LONGEST_NAME}-{NAME}/dpdk_telemetry.v2"
         require_short((telemetry, *(f"{name}.sock" for name in names)))
@@ -66,7 +67,7 @@ class TestpmdSwitch:
     ) -> Iterator[RunningSwitch]:
         design = Design(case, _spec_of(case), placement)
         with ExitStack() as stack:
-            made = _Instance(design, find_testpmd(PURPOSE), workspace, stack)
+            made = _Instance(design, find_testpmd(PURPOSE, design.tree), workspace, stack)
             running = RunningSwitch(
                 design.spec,
                 design.places,
@@ -123,7 +124,7 @@ class _Instance:
         return self.start()
 
     def _managed(self) -> AbstractContextManager[Managed]:
-        argv = self.design.testpmd.command_line(self.program)
+        argv = self.design.command(self.program)
         return managed(
             [self.workspace.fill(word) for word in argv],
             name=NAME,

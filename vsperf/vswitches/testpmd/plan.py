@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from vsperf.errors import UsageError
+from vsperf.host.tree import Tree
 from vsperf.record.placeholder import Placeholder
 from vsperf.record.plan import Endpoint, Placement, Step
 from vsperf.spec.case import CaseSpec
@@ -44,6 +45,16 @@ class Design:
         """What each port leads to, by number: DPDK finds cards first, in the order of the bus."""
         found = in_pairs(self.case.topology)
         return tuple(sorted(found, key=lambda place: (not self.card(place), self.card(place))))
+
+    @property
+    def tree(self) -> Tree:
+        """Where the program comes from."""
+        return Tree.of(self.spec)
+
+    def command(self, program: str) -> tuple[str, ...]:
+        """Return how it is run, with the folder of the deployment where it is run in a tree."""
+        argv = self.testpmd.command_line(program)
+        return self.tree.command(argv, folders=(str(Placeholder.RUN),), devices=("vfio",))
 
     def card(self, place: Place) -> str:
         """Return the network card of a link; nothing where it is no card."""
@@ -134,7 +145,7 @@ def switch_plan(design: Design) -> SwitchPlan:
         component="vswitch",
         action=f"start testpmd, which forwards in mode {spec.forward} between {pairs}, on CPU "
         f"{cpus}{memory}",
-        argv=design.testpmd.command_line(PROGRAM),
+        argv=design.command(PROGRAM),
     )
     endpoints = tuple(design.endpoint(link) for link in design.case.topology.links)
     wires = tuple(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vsperf.errors import ComponentError, DiedError, UsageError
+from vsperf.host.tree import Tree
 from vsperf.record.switch import PmdCounters, PortCounters, SwitchCounters
 from vsperf.testpmd.running import Look, Patience, RunningTestpmd
 from vsperf.vswitches.ports import Place
@@ -87,6 +88,7 @@ class RunningSwitch:
         return {
             "dpdk_version": self.testpmd.dpdk,
             "argv": list(self.testpmd.program.argv),
+            **({"tree": tree} if (tree := Tree.of(self.spec).facts()) else {}),
             "forward": self.spec.forward,
             "ports": [
                 {"place": name, **port}

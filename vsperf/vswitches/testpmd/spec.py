@@ -6,8 +6,8 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
+from vsperf.spec.rooted import RootedSpec
 from vsperf.units import CpuSet
 from vsperf.vswitches.pins import require_as_many
 from vsperf.vswitches.ports import VhostRole
@@ -17,7 +17,7 @@ Descriptors = Annotated[int, Field(ge=32, le=32768)]
 Forward = Literal["io", "mac", "macswap", "5tswap"]
 
 
-class TestpmdSpec(DriverSpec):
+class TestpmdSpec(RootedSpec):
     """Settings of DPDK's testpmd, which forwards between pairs of ports."""
 
     __test__ = False  # its name looks like that of tests

@@ -10,6 +10,7 @@ from pathlib import Path
 from vsperf.errors import ComponentError, DiedError
 from vsperf.host.eventfds import ring
 from vsperf.host.process import Managed, end, managed, written
+from vsperf.host.sockets import all_listened_at
 from vsperf.host.threads import Polling
 from vsperf.host.tuntap import refused_frames
 from vsperf.host.undo import SHARED_MEMORY, SweepSharedMemory
@@ -20,7 +21,7 @@ from vsperf.vswitches.vpp.api import DEFINITIONS, Api, Messages, connect
 from vsperf.vswitches.vpp.calls import Call
 from vsperf.vswitches.vpp.diagnosis import not_started
 from vsperf.vswitches.vpp.plan import Design
-from vsperf.vswitches.vpp.programs import Programs, definition_files, library_path
+from vsperf.vswitches.vpp.programs import Programs, definition_files
 from vsperf.vswitches.vpp.running import SWITCH, RunningVpp
 from vsperf.vswitches.vpp.segment import Segment, mapped
 from vsperf.vswitches.vpp.startup import WORKER_ROLE
@@ -62,9 +63,9 @@ class Instance:
             [self.workspace.fill(word) for word in self.design.switch(self.programs)],
             name=SWITCH,
             workspace=self.workspace,
-            ready=lambda: all(socket.is_socket() for socket in sockets),
+            ready=lambda: all_listened_at(sockets),
             timeout_s=DAEMON_S,
-            environment=library_path(self.programs),
+            environment=self.programs.environment,
             polling=POLLING,
         )
         try:

@@ -11,6 +11,7 @@ from vsperf.errors import NotReadyError, UsageError
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.doctor.finding import Check
 from vsperf.host.hugepages import read_pools
+from vsperf.host.tree import Tree
 from vsperf.host.workspace import Workspace, require_fitting
 from vsperf.record.plan import Placement
 from vsperf.spec.base import DriverSpec
@@ -50,10 +51,13 @@ class Vpp:
 
     def plan(self, case: CaseSpec, placement: Placement) -> SwitchPlan:
         spec = _spec_of(case)
-        return switch_plan(Design(case, spec, placement), planned_programs(spec.install))
+        return switch_plan(
+            Design(case, spec, placement), planned_programs(spec.install, Tree.of(spec))
+        )
 
     def require(self, case: CaseSpec) -> None:
-        find_programs(_spec_of(case).install)
+        spec = _spec_of(case)
+        find_programs(spec.install, Tree.of(spec))
 
     def start(
         self, case: CaseSpec, plan: SwitchPlan, placement: Placement, workspace: Workspace
@@ -63,7 +67,7 @@ class Vpp:
 
 @contextmanager
 def _started(design: Design, workspace: Workspace) -> Iterator[RunningVpp]:
-    programs = find_programs(design.spec.install)
+    programs = find_programs(design.spec.install, Tree.of(design.spec))
     check(design, workspace)
     check_hugepages(design)
     with instance(design, programs, workspace) as running:

@@ -35,8 +35,9 @@ def facts(
     found = {entry.sw_if_index: entry for entry in _interfaces(api)}
     return {
         "daemon": str(programs.daemon),
-        "daemon_sha256": digest(programs.daemon),
+        "daemon_sha256": digest(programs.tree.path(programs.daemon)),
         "version": version_text(programs).splitlines(),
+        **({"tree": tree} if (tree := programs.tree.facts()) else {}),
         "build": {"version": build.version, "date": build.build_date},
         "plugins": [
             plugin_file(name)

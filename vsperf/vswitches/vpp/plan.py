@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 
+from vsperf.record.placeholder import Placeholder
 from vsperf.record.plan import Placement, Step
 from vsperf.spec.case import CaseSpec
 from vsperf.vswitches.base import SwitchPlan
@@ -48,7 +49,8 @@ class Design:
 
     def switch(self, programs: Programs) -> tuple[str, ...]:
         """Return the command that runs the switch."""
-        return (str(programs.daemon), "-c", layout.CONFIGURATION)
+        argv = (str(programs.daemon), "-c", layout.CONFIGURATION)
+        return programs.command(*argv, folder=str(Placeholder.RUN))
 
     @property
     def making(self) -> tuple[Call, ...]:

@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from vsperf.errors import NotReadyError
+from vsperf.host.tree import HERE, Tree
 
 DISTRIBUTION = Path("/usr")
 DAEMONS = ("bin/vpp", "local/bin/vpp", "vpp/bin/vpp")
@@ -24,18 +25,22 @@ GET_VPP = (
     "install VPP (FD.io has packages for some distributions: https://fd.io), or name an installed "
     "tree or a build directory: vswitch.install=PATH"
 )
+ENVIRONMENT = "/usr/bin/env"
+DEVICES = ("shm", "vfio")
+"""What it may need of /dev, where it is run in a tree: memory that it shares, and network cards."""
 ANSWER_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Programs:
-    """One VPP."""
+    """One VPP, by its paths in the tree that it is run in."""
 
     daemon: Path
     plugins: Path | None
     """The folder of its plugins; None where it was not found."""
     definitions: Path | None
     """The folder with the definitions of its API."""
+    tree: Tree = HERE
 
     @property
     def libraries(self) -> Path | None:
@@ -44,7 +49,34 @@ class Programs:
 
     def has_plugin(self, name: str) -> bool:
         """Whether it has a plugin; older versions have some of them built in."""
-        return self.plugins is not None and (self.plugins / plugin_file(name)).is_file()
+        if self.plugins is None:
+            return False
+        return self.tree.path(self.plugins / plugin_file(name)).is_file()
+
+    def command(self, *argv: str, folder: str | None = None) -> tuple[str, ...]:
+        """Return how one of its programs is run, with the folder of a deployment.
+
+        A tree hides from its programs which libraries the machine's would take, so they are told
+        of their own inside of it.
+        """
+        inside = argv
+        if self.tree.root is not None:
+            said = [f"{name}={value}" for name, value in self._library_path().items()]
+            inside = (ENVIRONMENT, *said, *argv) if said else argv
+        folders = () if folder is None else (folder,)
+        return self.tree.command(inside, folders=folders, devices=DEVICES)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Variables for its programs; those of a tree find in it what they need."""
+        return self._library_path() if self.tree.root is None else {}
+
+    def _library_path(self) -> dict[str, str]:
+        """Where the loader has to look for the libraries of an install of its own."""
+        libraries = self.libraries
+        if libraries is None or libraries.is_relative_to(DISTRIBUTION / "lib"):
+            return {}
+        return {"LD_LIBRARY_PATH": str(libraries)}
 
 
 def plugin_file(name: str) -> str:
@@ -52,30 +84,35 @@ def plugin_file(name: str) -> str:
     return f"{name}_plugin.so"
 
 
-def planned_programs(install: str | None) -> Programs:
+def planned_programs(install: str | None, tree: Tree = HERE) -> Programs:
     """Return what a plan calls the program, which need not be there yet. Reads names only."""
     root = DISTRIBUTION if install is None else Path(install)
-    daemon = _existing(root, DAEMONS)
+    daemon = _existing(tree, root, DAEMONS)
     prefix = daemon.parent.parent
     return Programs(
         daemon=daemon,
-        plugins=_first_folder(prefix, PLUGIN_FOLDERS),
-        definitions=_first_folder(prefix, API_FOLDERS),
+        plugins=_first_folder(tree, prefix, PLUGIN_FOLDERS),
+        definitions=_first_folder(tree, prefix, API_FOLDERS),
+        tree=tree,
     )
 
 
-def find_programs(install: str | None) -> Programs:
+def find_programs(install: str | None, tree: Tree = HERE) -> Programs:
     """Return the VPP to use; raise `NotReadyError` for what is missing."""
-    programs = planned_programs(install)
+    programs = planned_programs(install, tree)
+    tree.require()
     said = "VPP is not installed" if install is None else f"vswitch.install names {install}"
     daemon = programs.daemon
-    if not (daemon.is_file() and os.access(daemon, os.X_OK)):
+    if not tree.runs(daemon):
         raise NotReadyError(
-            f"{daemon} is not there, or is no program that can be run", why=said, fix=GET_VPP
+            f"{daemon}{tree.within} is not there, or is no program that can be run",
+            why=said,
+            fix=GET_VPP,
         )
+    tree.require_program(daemon)
     if programs.definitions is None:
         raise NotReadyError(
-            f"the definitions of VPP's API are not where {daemon} is",
+            f"the definitions of VPP's API are not where {daemon}{tree.within} is",
             why=f"none of {', '.join(API_FOLDERS)} is a folder of {daemon.parent.parent}",
             fix="install VPP as a whole: its files *.api.json belong to it",
         )
@@ -98,7 +135,8 @@ def definition_files(programs: Programs, names: Iterable[str]) -> tuple[Path, ..
     if programs.definitions is None:
         return ()
     wanted = {f"{name}.api.json" for name in names}
-    found = (path for path in programs.definitions.rglob("*.api.json") if path.name in wanted)
+    folder = programs.tree.path(programs.definitions)
+    found = (path for path in folder.rglob("*.api.json") if path.name in wanted)
     return tuple(sorted(found))
 
 
@@ -106,9 +144,9 @@ def version_text(programs: Programs) -> str:
     """Return what the program says of its version."""
     try:
         done = subprocess.run(  # noqa: S603 - a program that the user chose
-            [str(programs.daemon), "--version"],
+            programs.command(str(programs.daemon), "--version"),
             stdin=subprocess.DEVNULL,
-            env={**os.environ, **library_path(programs)},
+            env={**os.environ, **programs.environment},
             capture_output=True,
             text=True,
             timeout=ANSWER_S,
@@ -125,25 +163,19 @@ def version_text(programs: Programs) -> str:
     return done.stdout.strip()
 
 
-def library_path(programs: Programs) -> dict[str, str]:
-    """Return where the loader has to look for the libraries of an install of its own."""
-    libraries = programs.libraries
-    if libraries is None or libraries.is_relative_to(DISTRIBUTION / "lib"):
-        return {}
-    return {"LD_LIBRARY_PATH": str(libraries)}
-
-
 def digest(program: Path) -> str:
     """Return the SHA-256 of a program, which tells builds of one version apart."""
     return hashlib.sha256(program.read_bytes()).hexdigest()
 
 
-def _existing(root: Path, names: Iterable[str]) -> Path:
+def _existing(tree: Tree, root: Path, names: Iterable[str]) -> Path:
     """Return the first that exists, or the first at all."""
     candidates = [root / name for name in names]
-    return next((path for path in candidates if path.exists()), candidates[0])
+    return next((path for path in candidates if tree.path(path).exists()), candidates[0])
 
 
-def _first_folder(root: Path, patterns: Iterable[str]) -> Path | None:
-    found = (path for pattern in patterns for path in sorted(root.glob(pattern)) if path.is_dir())
-    return next(found, None)
+def _first_folder(tree: Tree, root: Path, patterns: Iterable[str]) -> Path | None:
+    """Return the first that there is, by its path in the tree."""
+    here = tree.path(root)
+    found = (path for pattern in patterns for path in sorted(here.glob(pattern)) if path.is_dir())
+    return next((root / path.relative_to(here) for path in found), None)

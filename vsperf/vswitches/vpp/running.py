@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -205,5 +206,7 @@ class RunningVpp:
         self._changed += count
 
     def access(self) -> tuple[str, ...]:
-        ask = f"{self.programs.daemon.with_name('vppctl')} -s {self.folder / 'cli.sock'}"
+        tool = str(self.programs.daemon.with_name("vppctl"))
+        socket = str(self.folder / "cli.sock")
+        ask = shlex.join(self.programs.command(tool, "-s", socket, folder=str(self.folder)))
         return (f"{ask} show interface", f"{ask} show runtime", f"{ask} show errors")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from vsperf.spec.base import DriverSpec
 from vsperf.spec.flows import TTL, link_mac
+from vsperf.spec.rooted import RootedSpec
 from vsperf.units import CpuSet
 from vsperf.vswitches.base import Filters, Rules
 from vsperf.vswitches.pins import require_as_many
@@ -18,15 +19,23 @@ if TYPE_CHECKING:
 Forwarding = Literal["xconnect", "bridge", "ip4", "ip6"]
 PluginName = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
 MOST_ROUTES = 1_048_576
+FORWARDS: dict[str, dict[str, object]] = {
+    "port": {"forwarding": "xconnect"},
+    "l2": {"forwarding": "bridge", "learn": False},
+    "learn": {"forwarding": "bridge", "learn": True},
+}
+"""What `flows`, the word of all switches, means here; who routes says by which protocol."""
 
 
-class VppSpec(DriverSpec):
+class VppSpec(RootedSpec):
     """Settings of VPP."""
 
+    WORDS: ClassVar[Mapping[str, tuple[str, ...]]] = {"flows": ("forwarding", "learn")}
     kind: Literal["vpp"]
     install: str | None = None
     """Folder that VPP is installed under, such as /usr/local, or in which it was built; what the
-    distribution has when not given. Several may live side by side."""
+    distribution has when not given. Several may live side by side. With `root`, a folder of that
+    tree."""
     workers: Annotated[int, Field(ge=1, le=128)] = 1
     """Polling threads, when `worker_cpus` does not say where they run."""
     worker_cpus: CpuSet | None = None
@@ -68,6 +77,26 @@ class VppSpec(DriverSpec):
     """Plugins that are loaded beside those that the ports need, such as `acl`."""
     filters: Filters = 0
     """None: filters would need another plugin, and other paths of the code."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _flows_say_how_to_forward(cls, given: Any) -> Any:
+        """Take the word of all switches for how frames find their way, as testcases have it."""
+        if not isinstance(given, dict) or "flows" not in given:
+            return given
+        said = {name: value for name, value in given.items() if name != "flows"}
+        meant = FORWARDS.get(str(given["flows"]))
+        if meant is None:
+            raise ValueError(
+                f"VPP has no rules of the kind flows={given['flows']}; it forwards by "
+                f"flows={', '.join(FORWARDS)}, or by forwarding=ip4 or ip6"
+            )
+        if {**meant, **said} != {**said, **meant}:
+            raise ValueError(
+                f"flows={given['flows']} and what is said of forwarding and learn contradict each "
+                "other; leave one out"
+            )
+        return {**said, **meant}
 
     @field_validator("ring")
     @classmethod

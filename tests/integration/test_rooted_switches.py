@@ -1,0 +1,85 @@
+"""Other switches than OVS from a tree of files: they forward as the machine's own do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import switch_trees
+from ovs_traffic import generator, send
+from places import PLACEMENT, hugepages
+from real_runs import wait_until
+from switch_cases import driver_of, started, switch_case
+from trees import contents, mount_namespaces, mounts
+from vpp_cases import vpp_install
+
+from vsperf.errors import NotReadyError
+from vsperf.trafficgens.tgen.byhand import Sending
+
+pytestmark = pytest.mark.machine
+
+SLOWLY = Sending(rate_fps="20000", frames=20_000)
+ATTEMPTS = 5
+UP_S = 20.0
+
+
+@dataclass(frozen=True)
+class Rooted:
+    """A switch, and the tree that it comes from."""
+
+    kind: str
+    tree: Path
+    settings: dict[str, Any]
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        return {"root": str(self.tree), **self.settings}
+
+
+@pytest.fixture(name="rooted", scope="module", params=["testpmd", "vpp"])
+def fixture_rooted(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    require: Callable[[str], None],
+) -> Rooted:
+    """Give a tree with a switch and what it loads, and nothing else."""
+    kind = request.param
+    for part in ("root", "ldd", "hugepages", "namespaces", "tgen"):
+        require(part)
+    require("dpdk-testpmd" if kind == "testpmd" else kind)
+    folder = tmp_path_factory.mktemp("trees") / kind
+    if kind == "testpmd":
+        return Rooted(kind, switch_trees.testpmd_tree(folder), {})
+    return Rooted(kind, switch_trees.vpp_tree(folder, vpp_install()), {"install": vpp_install()})
+
+
+def test_frames_go_through_and_facts_tell_of_the_tree(rooted: Rooted) -> None:
+    was, mounted, namespaces = contents(rooted.tree), mounts(), mount_namespaces()
+    case = switch_case(rooted.kind, rooted.spec)
+    endpoints = driver_of(rooted.kind).plan(case, PLACEMENT).endpoints
+    with (
+        hugepages(),
+        started(case) as (running, place),
+        generator(endpoints, running, place, ready=False) as tgen,
+    ):
+        running.await_ports(("phy0", "phy1"), UP_S)
+        seen = [send(tgen, SLOWLY) for _ in range(ATTEMPTS)]
+        assert (40_000, 40_000) in seen  # others may keep a worker from running now and then
+        assert running.failure() is None
+        facts = running.facts()
+        running.restart(kill=True)
+        running.await_ports(("phy0", "phy1"), UP_S)
+        assert running.failure() is None
+    assert facts["tree"]["root"] == str(rooted.tree)
+    assert contents(rooted.tree) == was
+    assert mounts() == mounted
+    assert wait_until(lambda: mount_namespaces() <= namespaces, patience_s=5)
+
+
+def test_a_tree_without_the_switch_is_refused_with_its_name(rooted: Rooted, tmp_path: Path) -> None:
+    case = switch_case(rooted.kind, rooted.spec | {"root": str(tmp_path), "foreign_root": True})
+    with pytest.raises(NotReadyError, match=str(tmp_path)):
+        driver_of(rooted.kind).require(case)

@@ -1,0 +1,65 @@
+"""Trees of this machine's switches, with all that their programs load."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+from vsperf.testpmd.running import find_testpmd
+from vsperf.vswitches.ovs import programs as ovs
+from vsperf.vswitches.vpp import programs as vpp
+
+PLUGINS = ("librte_mempool_ring.so", "librte_bus_vdev.so")
+"""Without these, DPDK makes no buffers and knows no virtual devices."""
+VHOST = "librte_net_vhost.so"
+"""With it, DPDK has vhost-user ports; OVS brings its own way to them."""
+LIBRARY = re.compile(r"(/\S+) \(0x")
+
+
+def ovs_tree(folder: Path) -> Path:
+    """Make a tree of this machine's OVS."""
+    programs = ovs.planned_programs(None)
+    plugins = _plugins(PLUGINS)
+    return _tree(folder, (*programs.paths[:-1], *plugins), (programs.schema,), plugins)
+
+
+def testpmd_tree(folder: Path) -> Path:
+    """Make a tree of this machine's testpmd."""
+    plugins = _plugins((*PLUGINS, VHOST))
+    return _tree(folder, (Path(find_testpmd("a test")), *plugins), (), plugins)
+
+
+def vpp_tree(folder: Path, install: str | None) -> Path:
+    """Make a tree of a VPP, installed in it where it is on this machine."""
+    programs = vpp.find_programs(install)
+    assert programs.plugins is not None and programs.definitions is not None
+    loaded = [*programs.plugins.glob("*.so"), programs.daemon, Path(vpp.ENVIRONMENT)]
+    rest = [path for path in programs.definitions.rglob("*") if path.is_file()]
+    return _tree(folder, loaded, rest, ())
+
+
+def _plugins(names: Iterable[str]) -> list[Path]:
+    return [file for name in names for file in Path("/usr/lib").glob(f"*/dpdk/pmds-*/{name}*")]
+
+
+def _tree(
+    folder: Path, programs: Iterable[Path], others: Iterable[Path], as_links: Iterable[Path]
+) -> Path:
+    """Copy programs with what they load, and other files; links stay links where they have to."""
+    whole, links = [*programs], {*as_links}
+    for file in dict.fromkeys((*whole, *_libraries(whole), *others)):
+        place = folder / file.relative_to("/")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        # DPDK loads every plugin by all its names, and must find one library behind them.
+        shutil.copy2(file, place, follow_symlinks=file not in links)
+    return folder
+
+
+def _libraries(programs: Iterable[Path]) -> list[Path]:
+    said = subprocess.run(
+        ["ldd", *(str(program) for program in programs)], text=True, capture_output=True, check=True
+    )
+    return [Path(name) for name in LIBRARY.findall(said.stdout)]

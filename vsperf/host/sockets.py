@@ -1,0 +1,24 @@
+"""Who listens where, as the kernel has it: a socket is there some time before anybody can call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from vsperf.host.files import Roots
+
+LISTENS = 0x10000
+"""The flag of a socket that is called at."""
+FLAGS, PATH = 3, 7
+"""Columns of the kernel's list."""
+
+
+def all_listened_at(paths: Iterable[Path], roots: Roots | None = None) -> bool:
+    """Say whether somebody listens at each of these sockets."""
+    try:
+        lines = ((roots or Roots()).proc / "net" / "unix").read_text(errors="replace").splitlines()
+    except OSError:
+        return False
+    rows = (line.split(maxsplit=PATH) for line in lines[1:])
+    found = {row[PATH] for row in rows if len(row) > PATH and int(row[FLAGS], 16) & LISTENS}
+    return found.issuperset(map(str, paths))
