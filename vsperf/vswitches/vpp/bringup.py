@@ -169,7 +169,8 @@ def instance(design: Design, programs: Programs, workspace: Workspace) -> Iterat
             read_refused=made.refused,
             look=made.look,
         )
-        yield running
+        with workspace.errand(running.call_who_listens):
+            yield running
 
 
 def _start_again(made: Instance, running: RunningVpp, *, kill: bool) -> None:

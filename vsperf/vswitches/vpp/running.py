@@ -5,12 +5,14 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from vsperf.errors import ComponentError, DiedError
 from vsperf.host.process import Managed
+from vsperf.host.sockets import all_listened_at
 from vsperf.record.switch import SwitchCounters
 from vsperf.vswitches.vpp.api import Api, ApiError
 from vsperf.vswitches.vpp.counters import address_counts, switch_counters
@@ -63,6 +65,8 @@ class RunningVpp:
     look: Callable[[], None] = lambda: None
     """Raises when a part of the deployment has ended."""
     stopped: bool = False
+    _woken: float = 0.0
+    """When it was last told to call."""
     _changed: int = 0
     """How many routes come and go beside the traffic, by now."""
 
@@ -132,13 +136,12 @@ class RunningVpp:
         return tuple(port.name for port in self.ports if self.interfaces[port.name] not in up)
 
     def await_ports(self, places: tuple[str, ...], patience_s: float) -> None:
-        began = woken = time.monotonic()
+        began = time.monotonic()
         while waiting := [name for name in self.waiting_for() if name in places]:
-            now = time.monotonic()
             if (reason := self.failure()) is not None:
                 raise DiedError("the switch failed while it took up its ports", why=reason)
             self.look()
-            if now > began + patience_s:
+            if time.monotonic() > began + patience_s:
                 raise ComponentError(
                     f"port {', '.join(waiting)} of the switch did not come up within "
                     f"{patience_s:g} s",
@@ -146,18 +149,27 @@ class RunningVpp:
                 )
             if self._are_listened_for(waiting):
                 self.kick()
-                if now > woken + WAKE_S:
-                    self.wake()
-                    woken = now
+            self.call_who_listens()
             time.sleep(POLL_S)  # between two looks at a condition, never instead of one
+
+    def call_who_listens(self) -> None:
+        """Have VPP call at once, and not within 3 s, who came to its ports by now.
+
+        Done whenever another part is waited for: the generator opens one port after the other, and
+        each only when it was called at the one before.
+        """
+        if self.stopped or time.monotonic() < self._woken + WAKE_S:
+            return
+        self._woken = time.monotonic()
+        with suppress(ApiError):  # a VPP that has ended is noticed by others
+            if self._are_listened_for(self.waiting_for()):
+                self.wake()
 
     def _are_listened_for(self, waiting: Iterable[str]) -> bool:
         """Whether somebody is there by now that VPP has to call."""
-        return any(
-            (self.folder / f"{port.name}.sock").is_socket()
-            for port in self.ports
-            if port.name in waiting and port.kind == "vhost" and not port.listens
-        )
+        called = (port for port in self.ports if port.kind == "vhost" and not port.listens)
+        sockets = [self.folder / f"{port.name}.sock" for port in called if port.name in waiting]
+        return any(all_listened_at([socket]) for socket in sockets)
 
     def _learn_what_polling_takes(self) -> None:
         """See what a poll in vain takes, before the first trial: ports are up, and nobody sends."""
