@@ -231,7 +231,6 @@ def test_what_waits_for_a_socket_becomes_the_program_and_keeps_its_number() -> N
         assert process.poll() is None
         with socket.socket(socket.AF_UNIX) as listening:
             listening.bind(path)
-            listening.listen()
             said, _ = process.communicate(timeout=10)
         assert int(said) == process.pid
 

@@ -1,4 +1,7 @@
-"""Who listens where, as the kernel has it: a socket is there some time before anybody can call."""
+"""Who listens where, as the kernel has it: a socket is there some time before anybody can call.
+
+The kernel tells of programs in this network only, and not of those in one apart, such as OVS.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ FLAGS, PATH = 3, 7
 
 
 def all_listened_at(paths: Iterable[Path], roots: Roots | None = None) -> bool:
-    """Say whether somebody listens at each of these sockets."""
+    """Say whether a program of this network listens at each of these sockets."""
     try:
         lines = ((roots or Roots()).proc / "net" / "unix").read_text(errors="replace").splitlines()
     except OSError:
