@@ -2,7 +2,8 @@
 
 On a ring that leads back to itself every frame is sent and received once. A null port takes every
 frame and always delivers some that are nobody's. The ratio is that of cycles of the clock for each
-frame sent and, on the ring, received again; a sender's own drops are not counted as sent.
+frame sent and, on the ring, received again; a sender's own drops are not counted as sent. What many
+streams cost beside one is told, too.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ def main() -> None:
         ports=Option("net_ring0,net_null0", "net_ring0", "devices of DPDK, by commas"),
         rounds=Option(3, 3, "turns of both per port"),
         seconds=Option(2, 1, "how long each sends"),
+        streams=Option(32, 32, "of tgen, beside a single one"),
         cpu=Option(two_cpus()[1], two_cpus()[1], "of the thread that sends"),
     )
     found = wanted(parser)
@@ -42,30 +44,35 @@ def measure(found: argparse.Namespace) -> Ratio:
     with hugepages(MEMORY_MB) as place:
         for port in found.ports.split(","):
             say(f"{port}: {found.rounds} rounds of {found.seconds} s each")
-            ours, theirs = [], []
+            ours, many, theirs = [], [], []
             for number in range(1, found.rounds + 1):
                 cycles, hz = tgen_cycles(place, port, found.cpu, found.seconds)
                 ours.append(cycles)
+                many.append(tgen_cycles(place, port, found.cpu, found.seconds, found.streams)[0])
                 theirs.append(hz / testpmd_rate(place, port, found.cpu, found.seconds))
                 say(
                     f"  round {number}: tgen {ours[-1]:.1f} cycles per frame, "
-                    f"testpmd {theirs[-1]:.1f}"
+                    f"{many[-1]:.1f} with {found.streams} streams, testpmd {theirs[-1]:.1f}"
                 )
             say(
                 f"  medians: tgen {statistics.median(ours):.1f} cycles per frame, "
+                f"{statistics.median(many):.1f} with {found.streams} streams, "
                 f"testpmd {statistics.median(theirs):.1f}"
             )
             ratios += [one / other for one, other in zip(ours, theirs, strict=True)]
     return Ratio.of("cycles of tgen to those of testpmd", ratios)
 
 
-def tgen_cycles(place: Workspace, port: str, cpu: int, seconds: int) -> tuple[float, float]:
+def tgen_cycles(
+    place: Workspace, port: str, cpu: int, seconds: int, streams: int = 1
+) -> tuple[float, float]:
     """Return the cycles that tgen needs for a frame, and how many there are in a second."""
     with at_hand([port], Options(cpus=(cpu,), max_frame=1518), place) as tgen:
-        tgen.ask("configure", streams=[{"size": 64}])
+        tgen.ask("configure", streams=[{"size": 64}] * streams)
         result = tgen.ask("trial", seconds + 20.0, duration_ns=seconds * 10**9, drain_ns=DRAIN_NS)
-    stream, hz = result["streams"][0], float(result["tsc_hz"])
-    return stream["sending_ns"] * hz / 1e9 / stream["sent"], hz
+    sent, hz = sum(one["sent"] for one in result["streams"]), float(result["tsc_hz"])
+    sending_ns = max(one["sending_ns"] for one in result["streams"])
+    return sending_ns * hz / 1e9 / sent, hz
 
 
 def testpmd_rate(place: Workspace, port: str, cpu: int, seconds: int) -> float:
