@@ -26,7 +26,7 @@ def check_path(measurer: Measurer, spec: CaseSpec) -> tuple[str, ...]:
     """
     request = TrialRequest(FRAMES_FPS, DURATION_NS, headers=worth_a_look(spec))
     trial = measurer.attempt(request, PATH_CHECK)
-    for number in range(PATIENT):
+    for number in range(max(PATIENT, measurer.policy.retries)):
         if number >= measurer.policy.retries and (_arrives(trial) or not kept_away(trial)):
             break
         if _arrives(trial) and not any(way.lost_frames for way in trial.directions):
