@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from common import until
 
 from vsperf.errors import ComponentError
-from vsperf.host.process import Managed, managed
+from vsperf.host.process import Managed, managed, written
 from vsperf.host.workspace import Workspace
 from vsperf.trafficgens.tgen.command import lcores
 
@@ -27,24 +27,32 @@ def flowgen(place: Workspace, devices: Sequence[str], cpu: int, *more: str) -> I
     argv += [f"--vdev={device}" for device in devices]
     argv += ["--", "--auto-start", "--forward-mode=flowgen", "--stats-period=1", "--no-mlockall"]
     argv += ["--total-num-mbufs=16384", *more]
-    with managed(argv, name=name, workspace=place) as program:
-        next_rates(program, 1)  # it says them as soon as it sends
+    with managed(
+        argv,
+        name=name,
+        workspace=place,
+        ready=lambda: bool(_rates(written(name, place))),  # it says them as soon as it sends
+        timeout_s=START_S,
+    ) as program:
         yield program
 
 
 def next_rates(program: Managed, number: int) -> list[int]:
     """Return what it will have sent per second, as it says for each port once a second."""
-    heard = len(_rates(program))
+    heard = len(_rates(_said(program)))
 
     def enough() -> bool:
         if program.poll() is not None:
             raise ComponentError("testpmd ended by itself", why=program.obituary())
-        return len(_rates(program)) >= heard + number
+        return len(_rates(_said(program))) >= heard + number
 
     until(enough, START_S + number, "testpmd says nothing of what it sends")
-    return _rates(program)[heard:]
+    return _rates(_said(program))[heard:]
 
 
-def _rates(program: Managed) -> list[int]:
-    text = program.log.read_text(errors="replace")
-    return [int(rate) for rate in RATE.findall(text)]
+def _said(program: Managed) -> str:
+    return program.log.read_text(errors="replace")
+
+
+def _rates(said: str) -> list[int]:
+    return [int(rate) for rate in RATE.findall(said)]
