@@ -21,7 +21,7 @@ from vsperf.host.workspace import workspace
 from vsperf.record.plan import Placement
 from vsperf.trafficgens.tgen.byhand import Sending
 from vsperf.vswitches.ovs.dpdk.driver import OvsDpdk
-from vsperf.vswitches.ovs.programs import digest, planned_programs
+from vsperf.vswitches.ovs.programs import planned_programs
 
 pytestmark = pytest.mark.machine
 __all__ = ["fixture_cables"]
@@ -95,7 +95,10 @@ def test_an_install_elsewhere_is_used_by_its_path_and_recorded(
         }
         facts = running.facts()
     assert programs == {ours.daemon, ours.database_server}
-    assert (facts["daemon"], facts["daemon_sha256"]) == (str(ours.daemon), digest(theirs.daemon))
+    assert (facts["daemon"], facts["daemon_sha256"]) == (
+        str(ours.daemon),
+        theirs.tree.digest(theirs.daemon),
+    )
 
 
 def test_every_frame_is_accounted_for_at_overload(require: Callable[[str], None]) -> None:

@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from entered import left_alone
 from ovs_cases import deployed, ovs_case
 from ovs_traffic import generator, send
 from places import PLACEMENT, hugepages
-from real_runs import FIXED, Place, fixture_calibrations, fixture_place, wait_until
+from real_runs import FIXED, Place, fixture_calibrations, fixture_place
 from switch_trees import ovs_tree
-from trees import contents, mount_namespaces, mounts
 
 from vsperf.errors import NotReadyError
 from vsperf.record.trial import Purpose
 from vsperf.trafficgens.tgen.byhand import Sending
 from vsperf.vswitches.ovs.dpdk.driver import OvsDpdk
-from vsperf.vswitches.ovs.programs import digest, planned_programs
+from vsperf.vswitches.ovs.programs import planned_programs
 
 pytestmark = pytest.mark.machine
 __all__ = ["fixture_calibrations", "fixture_place"]
@@ -39,11 +39,8 @@ def fixture_made(tmp_path_factory: pytest.TempPathFactory, require: Callable[[st
 @pytest.fixture(name="tree")
 def fixture_tree(made: Path) -> Iterator[Path]:
     """Give the tree, and see that it stays as it was and that no mount is left."""
-    before, mounted, namespaces = contents(made), mounts(), mount_namespaces()
-    yield made
-    assert contents(made) == before
-    assert mounts() == mounted
-    assert wait_until(lambda: mount_namespaces() <= namespaces, patience_s=5)
+    with left_alone(made):
+        yield made
 
 
 def test_frames_go_through_and_facts_tell_of_the_tree(
@@ -68,7 +65,7 @@ def test_frames_go_through_and_facts_tell_of_the_tree(
     own = planned_programs(None)
     assert ran == {tree / program.relative_to("/") for program in (own.daemon, own.database_server)}
     assert (facts["daemon"], facts["tree"]["root"]) == (str(own.daemon), str(tree))
-    assert facts["daemon_sha256"] == digest(own.daemon)
+    assert facts["daemon_sha256"] == own.tree.digest(own.daemon)
     assert "(Open vSwitch)" in facts["version"][0]
     assert all(str(tree) in command for command in by_hand[1:])
 

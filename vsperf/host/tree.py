@@ -7,9 +7,10 @@ with the tree's links followed as the program itself would see them.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,20 @@ class Tree:
             else:
                 here /= part
         return here
+
+    def first_of(self, root: Path, names: Iterable[str]) -> Path:
+        """Return the first of these files below a folder of the tree, or the first name at all."""
+        candidates = [root / name for name in names]
+        return next((path for path in candidates if self.path(path).exists()), candidates[0])
+
+    def digest(self, program: Path) -> str:
+        """Return the SHA-256 of a program, which tells builds of one version apart."""
+        return hashlib.sha256(self.path(program).read_bytes()).hexdigest()
+
+    def to_install(self, package: str) -> str:
+        """Return the command by which a package gets into the tree."""
+        within = "" if self.root is None else f"chroot {self.root} "
+        return f"{within}apt-get install {package}"
 
     def runs(self, program: Path) -> bool:
         """Whether there is such a program, and it may be run."""

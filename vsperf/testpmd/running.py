@@ -61,11 +61,10 @@ def find_testpmd(purpose: str, tree: Tree = HERE) -> str:
         candidates = [folder / PROGRAM for folder in FOLDERS]
         program = next((str(path) for path in candidates if tree.runs(path)), None)
     if program is None:
-        where, within = ("", "") if tree.root is None else (f"chroot {tree.root} ", tree.within)
         raise NotReadyError(
-            f"the program {PROGRAM} is not installed{within}",
+            f"the program {PROGRAM} is not installed{tree.within}",
             why=purpose,
-            fix=f"install the package dpdk: {where}apt-get install dpdk",
+            fix=f"install the package dpdk: {tree.to_install('dpdk')}",
         )
     tree.require_program(Path(program))
     return program

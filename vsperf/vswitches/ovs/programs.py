@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,7 +62,7 @@ def planned_programs(install: str | None, tree: Tree = HERE, *, dpdk: bool = Tru
     root = DISTRIBUTION if install is None else Path(install)
 
     def found(*names: str) -> Path:
-        return _existing(tree, root, names)
+        return tree.first_of(root, names)
 
     return Programs(
         daemon=found(*(WITH_DPDK if dpdk else WITHOUT_DPDK), *EITHER),
@@ -128,21 +127,8 @@ def version_text(programs: Programs, program: Path) -> str:
     return done.stdout.strip()
 
 
-def digest(program: Path) -> str:
-    """Return the SHA-256 of a program, which tells builds of one version apart."""
-    return hashlib.sha256(program.read_bytes()).hexdigest()
-
-
-def _existing(tree: Tree, root: Path, names: Iterable[str]) -> Path:
-    """Return the first that exists, or the first at all."""
-    candidates = [root / name for name in names]
-    return next((path for path in candidates if tree.path(path).exists()), candidates[0])
-
-
 def _packages(programs: Programs) -> str:
     package = "openvswitch-switch-dpdk" if programs.dpdk else "openvswitch-switch"
-    root = programs.tree.root
-    where, within = ("", "") if root is None else (f"chroot {root} ", " in it")
-    return (
-        f"{where}apt-get install {package}, or name another install{within}: vswitch.install=PATH"
-    )
+    command = programs.tree.to_install(package)
+    within = "" if programs.tree.root is None else " in it"
+    return f"{command}, or name another install{within}: vswitch.install=PATH"

@@ -19,7 +19,7 @@ from vsperf.vswitches.ovs.counters import Unseen, silent, switch_counters
 from vsperf.vswitches.ovs.database import Interface
 from vsperf.vswitches.ovs.diagnosis import late_problem
 from vsperf.vswitches.ovs.layout import BRIDGE, SwitchPort
-from vsperf.vswitches.ovs.programs import Programs, digest, version_text
+from vsperf.vswitches.ovs.programs import Programs, version_text
 
 SWITCH = "ovs-vswitchd"
 DATABASE = "ovsdb-server"
@@ -145,7 +145,7 @@ class RunningOvs:
         return {
             **self.settings,
             "daemon": str(self.programs.daemon),
-            "daemon_sha256": digest(self.programs.tree.path(self.programs.daemon)),
+            "daemon_sha256": self.programs.tree.digest(self.programs.daemon),
             "version": version_text(self.programs, self.programs.daemon).splitlines(),
             **({"tree": tree} if (tree := self.programs.tree.facts()) else {}),
             "queues": [asdict(queue) for queue in parse.queues(self._ask_datapath("pmd-rxq-show"))],

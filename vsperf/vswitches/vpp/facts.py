@@ -8,7 +8,7 @@ from typing import Any
 from vsperf.vswitches.vpp.api import Api
 from vsperf.vswitches.vpp.layout import SwitchPort
 from vsperf.vswitches.vpp.plan import Design
-from vsperf.vswitches.vpp.programs import Programs, digest, plugin_file, version_text
+from vsperf.vswitches.vpp.programs import Programs, plugin_file, version_text
 from vsperf.vswitches.vpp.startup import buffers_of, plugins_of
 
 FEATURES = {
@@ -35,7 +35,7 @@ def facts(
     found = {entry.sw_if_index: entry for entry in _interfaces(api)}
     return {
         "daemon": str(programs.daemon),
-        "daemon_sha256": digest(programs.tree.path(programs.daemon)),
+        "daemon_sha256": programs.tree.digest(programs.daemon),
         "version": version_text(programs).splitlines(),
         **({"tree": tree} if (tree := programs.tree.facts()) else {}),
         "build": {"version": build.version, "date": build.build_date},

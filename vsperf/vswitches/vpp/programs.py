@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import subprocess
 from collections.abc import Iterable
@@ -87,7 +86,7 @@ def plugin_file(name: str) -> str:
 def planned_programs(install: str | None, tree: Tree = HERE) -> Programs:
     """Return what a plan calls the program, which need not be there yet. Reads names only."""
     root = DISTRIBUTION if install is None else Path(install)
-    daemon = _existing(tree, root, DAEMONS)
+    daemon = tree.first_of(root, DAEMONS)
     prefix = daemon.parent.parent
     return Programs(
         daemon=daemon,
@@ -161,17 +160,6 @@ def version_text(programs: Programs) -> str:
             f"{programs.daemon} does not tell its version", why=done.stderr.strip() or None
         )
     return done.stdout.strip()
-
-
-def digest(program: Path) -> str:
-    """Return the SHA-256 of a program, which tells builds of one version apart."""
-    return hashlib.sha256(program.read_bytes()).hexdigest()
-
-
-def _existing(tree: Tree, root: Path, names: Iterable[str]) -> Path:
-    """Return the first that exists, or the first at all."""
-    candidates = [root / name for name in names]
-    return next((path for path in candidates if tree.path(path).exists()), candidates[0])
 
 
 def _first_folder(tree: Tree, root: Path, patterns: Iterable[str]) -> Path | None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from vsperf.errors import ComponentError, DiedError
 from vsperf.host.process import Managed
-from vsperf.host.sockets import all_listened_at
+from vsperf.host.sockets import listened_at
 from vsperf.record.switch import SwitchCounters
 from vsperf.vswitches.vpp.api import Api, ApiError
 from vsperf.vswitches.vpp.counters import address_counts, switch_counters
@@ -149,7 +149,6 @@ class RunningVpp:
                 )
             if self._are_listened_for(waiting):
                 self.kick()
-            self.call_who_listens()
             time.sleep(POLL_S)  # between two looks at a condition, never instead of one
 
     def call_who_listens(self) -> None:
@@ -169,7 +168,7 @@ class RunningVpp:
         """Whether somebody is there by now that VPP has to call."""
         called = (port for port in self.ports if port.kind == "vhost" and not port.listens)
         sockets = [self.folder / f"{port.name}.sock" for port in called if port.name in waiting]
-        return any(all_listened_at([socket]) for socket in sockets)
+        return bool(listened_at(sockets))
 
     def _learn_what_polling_takes(self) -> None:
         """See what a poll in vain takes, before the first trial: ports are up, and nobody sends."""

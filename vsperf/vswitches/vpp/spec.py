@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Forwarding = Literal["xconnect", "bridge", "ip4", "ip6"]
 PluginName = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
 MOST_ROUTES = 1_048_576
-FORWARDS: dict[str, dict[str, object]] = {
+FORWARDS: dict[Rules, dict[str, object]] = {
     "port": {"forwarding": "xconnect"},
     "l2": {"forwarding": "bridge", "learn": False},
     "learn": {"forwarding": "bridge", "learn": True},
@@ -85,7 +85,7 @@ class VppSpec(RootedSpec):
         if not isinstance(given, dict) or "flows" not in given:
             return given
         said = {name: value for name, value in given.items() if name != "flows"}
-        meant = FORWARDS.get(str(given["flows"]))
+        meant = next((one for word, one in FORWARDS.items() if word == given["flows"]), None)
         if meant is None:
             raise ValueError(
                 f"VPP has no rules of the kind flows={given['flows']}; it forwards by "
@@ -170,7 +170,7 @@ class VppSpec(RootedSpec):
     @property
     def flows(self) -> Rules:
         """By what it forwards, in the words of all switches."""
-        if self.learns:
-            return "learn"
-        words: dict[Forwarding, Rules] = {"xconnect": "port", "bridge": "l2"}
-        return words.get(self.forwarding, "network")
+        for word, meant in FORWARDS.items():
+            if all(getattr(self, name) == value for name, value in meant.items()):
+                return word
+        return "network"
