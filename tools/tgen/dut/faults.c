@@ -3,8 +3,13 @@
  */
 
 /*
- * Loaded before DPDK, this has every port fail at what the variable TGEN_FAULT names. With `full` it
- * takes nothing between two times after its first frame, TGEN_FULL=FROM-TO in milliseconds.
+ * Loaded before DPDK, this has every port fail at what the variable TGEN_FAULT names.
+ *   full         takes nothing between two times after its first frame, TGEN_FULL=FROM-TO in ms
+ *   silent       keeps who looks for frames once, TGEN_SILENT=FRAMES:MS: in the look that brings
+ *                that many in all, for so long
+ *   count        misses 100 frames more each time that it is asked for its counters
+ *   count-first  the same, and fails each first time of two; count-second: each second time
+ *   tsc          nothing; but DPDK takes the TSC for 5 % faster than it is
  */
 
 #define _GNU_SOURCE /* RTLD_NEXT */
@@ -23,6 +28,9 @@ typedef int (*enable)(uint16_t port);
 typedef int (*stats_get)(uint16_t port, struct rte_eth_stats *stats);
 typedef int (*set_up)(uint16_t port, uint16_t queue, uint16_t descriptors, unsigned int socket,
 	const struct rte_eth_txconf *conf);
+typedef int (*set_up_receive)(uint16_t port, uint16_t queue, uint16_t descriptors,
+	unsigned int socket, const struct rte_eth_rxconf *conf, struct rte_mempool *pool);
+typedef uint64_t (*tsc_hz)(void);
 typedef int (*set_mtu)(uint16_t port, uint16_t mtu);
 
 static bool
@@ -60,6 +68,45 @@ rte_eth_tx_queue_setup(uint16_t port, uint16_t queue, uint16_t descriptors, unsi
 	return ret;
 }
 
+static uint16_t
+keep(uint16_t port, uint16_t queue, struct rte_mbuf *buffers[], uint16_t count, uint16_t most,
+	void *context)
+{
+	static uint64_t seen, frames;
+	static unsigned int ms;
+	static bool kept;
+
+	(void)port, (void)queue, (void)buffers, (void)most, (void)context;
+	if (ms == 0)
+		sscanf(getenv("TGEN_SILENT"), "%" SCNu64 ":%u", &frames, &ms);
+	seen += count;
+	if (!kept && seen >= frames) {
+		kept = true;
+		rte_delay_us_sleep(1000 * ms);
+	}
+	return count;
+}
+
+int
+rte_eth_rx_queue_setup(uint16_t port, uint16_t queue, uint16_t descriptors, unsigned int socket,
+	const struct rte_eth_rxconf *conf, struct rte_mempool *pool)
+{
+	int ret = ((set_up_receive)dlsym(RTLD_NEXT, "rte_eth_rx_queue_setup"))(port, queue,
+		descriptors, socket, conf, pool);
+
+	if (ret == 0 && fails("silent"))
+		rte_eth_add_rx_callback(port, queue, keep, NULL);
+	return ret;
+}
+
+uint64_t
+rte_get_tsc_hz(void)
+{
+	uint64_t hz = ((tsc_hz)dlsym(RTLD_NEXT, "rte_get_tsc_hz"))();
+
+	return fails("tsc") ? hz / 20 * 21 : hz;
+}
+
 int
 rte_eth_promiscuous_enable(uint16_t port)
 {
@@ -72,11 +119,19 @@ rte_eth_promiscuous_enable(uint16_t port)
 int
 rte_eth_stats_get(uint16_t port, struct rte_eth_stats *stats)
 {
-	if (fails("stats")) {
+	static unsigned int asked[RTE_MAX_ETHPORTS];
+	bool counts_first = fails("count-second"), counts_second = fails("count-first");
+	bool is_first = asked[port]++ % 2 == 0;
+	int ret;
+
+	if (fails("stats") || (counts_second && is_first) || (counts_first && !is_first)) {
 		memset(stats, 0x5a, sizeof(*stats));
 		return -EIO;
 	}
-	return ((stats_get)dlsym(RTLD_NEXT, "rte_eth_stats_get"))(port, stats);
+	ret = ((stats_get)dlsym(RTLD_NEXT, "rte_eth_stats_get"))(port, stats);
+	if (ret == 0 && (fails("count") || counts_first || counts_second))
+		stats->imissed += 100 * asked[port];
+	return ret;
 }
 
 int

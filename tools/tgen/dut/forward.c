@@ -187,14 +187,14 @@ empty(struct witness *witness, uint16_t ingress)
 }
 
 void
-forward_run(struct witness *witness, const bool *stop)
+forward_run(struct witness *witness, const RTE_ATOMIC(bool) *stop)
 {
 	uint16_t port;
 
 	for (port = 0; port < witness->ports; port++)
 		witness->record[port].held_least = UINT64_MAX;
 	/* Relaxed: the flag carries nothing but itself, and is set by a signal handler. */
-	while (!__atomic_load_n(stop, __ATOMIC_RELAXED)) {
+	while (!rte_atomic_load_explicit(stop, rte_memory_order_relaxed)) {
 		for (port = 0; port < witness->ports; port++)
 			take_in(witness, port);
 		for (port = 0; port < witness->ports; port++)

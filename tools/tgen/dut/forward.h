@@ -15,6 +15,7 @@
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
 
+#include "atomics.h"
 #include "rules.h"
 
 #define DUT_MAX_PORTS 2
@@ -56,6 +57,6 @@ struct witness {
 };
 
 /* Forward until told to stop; then free what is still on its way. */
-void forward_run(struct witness *witness, const bool *stop);
+void forward_run(struct witness *witness, const RTE_ATOMIC(bool) *stop);
 
 #endif /* DUT_FORWARD_H */

@@ -6,7 +6,7 @@
  * A witness: a forwarder between two ports that does known wrong to known frames, and writes
  * down what it did. tgen is held against it.
  *
- *     tgen-dut [EAL options] -- --report PATH [--period N] [--rule DEED=OFFSET[:ARGUMENT]]...
+ *     tgen-dut [EAL options] -- --report PATH [--period N] [--rule ACTION=OFFSET[:ARGUMENT]]...
  *                               [--delay NS[,NS]]
  *
  * With one port it returns frames where they came from. It ends on SIGINT or SIGTERM.
@@ -32,13 +32,13 @@
 #define RING 1024
 
 /* A signal handler has no other way to reach the loop. */
-static bool stopped;
+static RTE_ATOMIC(bool) stopped;
 
 static void
 on_signal(int number)
 {
 	(void)number;
-	__atomic_store_n(&stopped, true, __ATOMIC_RELAXED); /* read by forward_run */
+	rte_atomic_store_explicit(&stopped, true, rte_memory_order_relaxed); /* read by forward_run */
 }
 
 struct options {
@@ -203,7 +203,7 @@ main(int argc, char **argv)
 		rte_exit(EXIT_FAILURE, "EAL does not start\n");
 	if (read_options(argc - taken, argv + taken, &options, &witness.rules) != 0)
 		rte_exit(2, "usage: tgen-dut [EAL options] -- --report PATH [--period N] "
-			"[--rule DEED=OFFSET[:ARGUMENT]]... [--delay NS[,NS]]\n");
+			"[--rule ACTION=OFFSET[:ARGUMENT]]... [--delay NS[,NS]]\n");
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	ret = start(&witness, &options);

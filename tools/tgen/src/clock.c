@@ -58,8 +58,12 @@ clock_hz(const struct clock_moment *from, const struct clock_moment *to)
 bool
 clock_is_constant(const char *cpuinfo, const char *clocksource)
 {
-	/* These read the TSC, and the kernel or the hypervisor answers for it. */
-	static const char *const steady[] = { "tsc", "kvm-clock", "hyperv_clocksource_tsc_page" };
+	/* These read the TSC, and the kernel or the hypervisor answers for it; the last one reads the
+	 * counter that DPDK reads on arm64, whose speed is constant by architecture.
+	 */
+	static const char *const steady[] = {
+		"tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter",
+	};
 	size_t i, length = strcspn(clocksource, "\n");
 
 	if (strstr(cpuinfo, " constant_tsc") != NULL)

@@ -207,7 +207,9 @@ collect_port(struct engine *engine, unsigned int index)
 		result->held_back += engine->sender[i].flight.held_back;
 		result->no_buffers += engine->sender[i].no_buffers;
 	}
-	if (rte_eth_stats_get(id, &stats) == 0) {
+	/* One count alone says nothing of the time between both. */
+	if (engine->port[index].has_before && rte_eth_stats_get(id, &stats) == 0) {
+		result->device_told = true;
 		result->missed = stats.imissed - before->imissed;
 		result->device_errors = stats.ierrors - before->ierrors +
 			stats.oerrors - before->oerrors;

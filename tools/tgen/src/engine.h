@@ -97,6 +97,7 @@ struct port_result {
 	uint64_t receive_behind_cycles; /* while half a ring or more of frames waited; worst queue */
 	uint64_t receive_polls;
 	uint64_t no_buffers; /* times the pool was empty */
+	bool device_told; /* before and after the trial, so these two are known: */
 	uint64_t missed; /* of the device: imissed */
 	uint64_t device_errors;
 };

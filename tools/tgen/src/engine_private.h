@@ -133,6 +133,8 @@ void collect_free(struct engine *engine);
 /* Nothing was looked at in the trial to come; and give the room for it back. live.c */
 bool live_ready(struct engine *engine, const struct trial_request *request);
 void live_free(struct engine *engine);
+/* All is sent, and each frame of it has arrived. */
+bool live_all_back(const struct engine *engine);
 
 /* Slots of time and events: get room for them, say when several workers begin together, put them
  * together, and give the room back. collect_slots.c

@@ -89,6 +89,36 @@ look_at_part(const struct engine *engine, unsigned int index, uint64_t now,
 	live->lost_unknown |= listeners > 1 || replay_has_unmarked(sender->replay);
 }
 
+static bool
+is_back(const struct engine *engine, unsigned int index)
+{
+	uint64_t back = 0;
+	unsigned int i;
+
+	for (i = 0; i < engine->workers; i++) {
+		const struct watch *watch = &engine->worker[i]->watch[index];
+
+		if (engine->worker[i]->receivers != 0)
+			back += counter_read(&watch->distinct) + counter_read(&watch->unmarked);
+	}
+	return back == counter_read(&engine->sender[index].sent);
+}
+
+bool
+live_all_back(const struct engine *engine)
+{
+	unsigned int i;
+
+	for (i = 0; i < engine->workers; i++)
+		if (engine->worker[i]->senders != 0 &&
+				worker_state(engine->worker[i]) != STATE_SENT)
+			return false;
+	for (i = 0; i < engine->senders; i++)
+		if (!is_back(engine, i))
+			return false;
+	return true;
+}
+
 void
 engine_live(const struct engine *engine, struct live *live)
 {
@@ -99,6 +129,13 @@ engine_live(const struct engine *engine, struct live *live)
 	live->elapsed_ns = (uint64_t)((double)elapsed * 1e9 / (double)engine->tsc_hz);
 	for (i = 0; i < engine->senders; i++)
 		look_at_part(engine, i, now, &live->stream[engine->sender[i].part.stream]);
+}
+
+/* Its worker adds to it without any: an atomic type would make each addition a locked one. */
+static uint64_t
+read_bucket(const struct histogram *histogram, uint32_t bucket)
+{
+	return counter_read((const RTE_ATOMIC(uint64_t) *)&histogram->bucket[bucket]);
 }
 
 static uint64_t
@@ -114,8 +151,7 @@ counted(const struct engine *engine, unsigned int stream, uint32_t bucket)
 			const struct watch *watch = &engine->worker[j]->watch[i];
 
 			if (engine->worker[j]->receivers != 0 && watch->latency != NULL)
-				sum += __atomic_load_n(&watch->latency->bucket[bucket],
-					__ATOMIC_RELAXED);
+				sum += read_bucket(watch->latency, bucket);
 		}
 	}
 	return sum;

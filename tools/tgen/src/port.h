@@ -27,7 +27,8 @@ struct port {
 	uint16_t receive_ring, transmit_ring; /* asked for, within the limits of the device */
 	uint16_t max_frame; /* longest frame, with FCS, that is sent or expected */
 	uint64_t receive_offloads, transmit_offloads;
-	struct rte_eth_stats before; /* what the device had counted when the trial began */
+	struct rte_eth_stats before; /* what the device had counted when the trial began, */
+	bool has_before; /* if it told */
 	/*
 	 * Whoever receives from this port gets the very buffer that was sent, and may have written
 	 * to it before it comes back: nothing in a buffer can be relied on.

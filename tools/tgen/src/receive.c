@@ -109,7 +109,7 @@ flush_row(const struct row *row, uint16_t port, uint64_t tsc)
 	counter_add(&watch->received, row->received);
 	watch->arrived[port] += row->received;
 	watch->received_bytes += row->bytes;
-	watch->distinct += row->distinct;
+	counter_add(&watch->distinct, row->distinct);
 }
 
 static inline uint64_t

@@ -132,8 +132,10 @@ ports_json(const struct trial_result *trial)
 		message_count(json, "receive_behind_ns",
 			trial->tsc_hz == 0 ? 0 : hdr_nanoseconds(port->receive_behind_cycles, trial->tsc_hz));
 		message_count(json, "no_buffers", port->no_buffers);
-		message_count(json, "missed", port->missed);
-		message_count(json, "device_errors", port->device_errors);
+		if (port->device_told) {
+			message_count(json, "missed", port->missed);
+			message_count(json, "device_errors", port->device_errors);
+		}
 		json_array_append_new(list, json);
 	}
 	return list;

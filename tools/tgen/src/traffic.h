@@ -150,6 +150,7 @@ struct trial_request {
 	uint16_t burst; /* most frames sent back to back when paced; 1 to 64 */
 	uint64_t drain_ns; /* wait at most so long for quiet after the last frame */
 	uint64_t quiet_ns; /* no frame for so long is quiet */
+	uint64_t linger_ns; /* the same once all frames are back: only copies can come then */
 	uint64_t slot_ns; /* about how long are slots of time in which frames are counted; 0: none */
 	bool latency; /* histograms of every frame's latency */
 	uint64_t latency_after_ns; /* of those only that left then, or later */

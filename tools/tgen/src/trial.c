@@ -201,8 +201,8 @@ engine_start(struct engine *engine, const struct trial_request *request, struct 
 			return lose_workers(engine, error);
 	/* Not reset: some devices cannot, and others read them as well. */
 	for (i = 0; i < engine->ports; i++)
-		if (rte_eth_stats_get(engine->port[i].id, &engine->port[i].before) != 0)
-			memset(&engine->port[i].before, 0, sizeof(engine->port[i].before));
+		engine->port[i].has_before =
+			rte_eth_stats_get(engine->port[i].id, &engine->port[i].before) == 0;
 	/* Until the first poll notices that one of them has begun. */
 	engine->result.started_tsc = rte_rdtsc();
 	engine->result.started_unix_ns = unix_now_ns();
@@ -239,9 +239,9 @@ poll_sending(struct engine *engine)
 }
 
 static bool
-all_quiet(const struct engine *engine)
+all_quiet(const struct engine *engine, uint64_t quiet_ns)
 {
-	uint64_t quiet = engine_cycles(engine, engine->request.quiet_ns);
+	uint64_t quiet = engine_cycles(engine, quiet_ns);
 	unsigned int i;
 
 	/* Each worker tells how long nothing has come: if one did not run, it is not quiet. */
@@ -278,7 +278,8 @@ poll_parking(struct engine *engine)
 static void
 poll_draining(struct engine *engine)
 {
-	if (all_quiet(engine))
+	if (all_quiet(engine, engine->request.quiet_ns) ||
+			(live_all_back(engine) && all_quiet(engine, engine->request.linger_ns)))
 		engine->result.settled = true;
 	else if ((int64_t)(rte_rdtsc() - engine->drain_deadline) < 0)
 		return;

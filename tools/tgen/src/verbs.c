@@ -125,6 +125,7 @@ verb_quit(struct session *session, struct object *request, json_t **result)
 const struct verb verb_table[] = {
 	{ "hello", true, verb_hello },
 	{ "ports", true, verb_ports },
+	{ "clock", false, verb_clock },
 	{ "configure", false, verb_configure },
 	{ "trial", false, verb_trial },
 	{ "burst", false, verb_burst },

@@ -24,6 +24,7 @@ extern const struct verb verb_table[];
 /* Answers to questions; verbs_info.c. */
 enum verb_outcome verb_hello(struct session *session, struct object *request, json_t **result);
 enum verb_outcome verb_ports(struct session *session, struct object *request, json_t **result);
+enum verb_outcome verb_clock(struct session *session, struct object *request, json_t **result);
 enum verb_outcome verb_live(struct session *session, struct object *request, json_t **result);
 
 /* Actions without traffic of their own, or with little; verbs.c. */

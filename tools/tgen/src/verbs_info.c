@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "clock.h"
 #include "result.h"
 #include "verbs.h"
 
@@ -146,6 +147,24 @@ verb_ports(struct session *session, struct object *request, json_t **result)
 		json_array_append_new(list, port_json(session->facts, &facts));
 	}
 	*result = json_pack("{s:o}", "ports", list);
+	return VERB_DONE;
+}
+
+/* What every rate and time is by, to be held against another clock. */
+enum verb_outcome
+verb_clock(struct session *session, struct object *request, json_t **result)
+{
+	struct clock_moment now;
+	json_t *json;
+
+	(void)session;
+	if (!request_end(request))
+		return VERB_FAILED;
+	clock_read(&now);
+	json = json_object();
+	message_count(json, "tsc", now.tsc);
+	message_count(json, "raw_ns", now.raw_ns);
+	*result = json;
 	return VERB_DONE;
 }
 

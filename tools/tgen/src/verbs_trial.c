@@ -31,6 +31,8 @@ read_rest(struct session *session, struct object *request, struct trial_request 
 
 	object_count(request, "drain_ns", 0, LONGEST_DRAIN_NS, &trial->drain_ns);
 	object_count(request, "quiet_ns", 0, LONGEST_DRAIN_NS, &trial->quiet_ns);
+	trial->linger_ns = trial->quiet_ns;
+	object_count(request, "linger_ns", 0, LONGEST_DRAIN_NS, &trial->linger_ns);
 	object_count(request, "number", 0, UINT8_MAX, &number);
 	trial->number = (uint8_t)number;
 }

@@ -169,8 +169,9 @@ struct __rte_cache_aligned watch {
 	/* Written by its worker from here on. */
 	RTE_ATOMIC(uint64_t) received __rte_cache_aligned; /* read while it runs */
 	RTE_ATOMIC(uint64_t) unmarked; /* beside them; read while it runs, too */
+	RTE_ATOMIC(uint64_t) distinct; /* and these */
 	uint64_t received_bytes;
-	uint64_t distinct, duplicates, reordered, reorder_extent, beyond_window;
+	uint64_t duplicates, reordered, reorder_extent, beyond_window;
 	uint64_t first_arrival, last_arrival, longest_silence; /* TSC; 0 before the first */
 	uint64_t corrupted, misrouted, wrong_size;
 	uint64_t arrived[TGEN_MAX_PORTS];

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "engine.h"
 #include "fake_engine.h"
 #include "payload.h"
@@ -226,6 +227,7 @@ fill_result(struct engine *engine)
 		.settled = true, .stopped_early = engine->looks < LOOKS, .tsc_hz = 2000000000,
 		.started_tsc = 1000, .ended_tsc = 2000001000, .started_unix_ns = 1700000000,
 		.streams = engine->traffic.streams, .ports = 2, .workers = 1,
+		.port = { { .device_told = true, .missed = 3, .device_errors = 1 } },
 	};
 	for (i = 0; i < result->streams; i++) {
 		struct stream_result *stream = &result->stream[i];
@@ -365,6 +367,12 @@ roundtrip_measure(const struct roundtrip_request *request, struct roundtrip_resu
 		.min_ns = 100, .p50_ns = 120, .p90_ns = 200, .max_ns = 9000,
 	};
 	return 0;
+}
+
+void
+clock_read(struct clock_moment *moment)
+{
+	*moment = (struct clock_moment){ .tsc = 5000, .raw_ns = 2000 };
 }
 
 static const char *

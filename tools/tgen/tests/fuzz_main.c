@@ -43,7 +43,7 @@ static const char *const requests[] = {
 		"{\"field\":\"key\",\"count\":1}]}},{\"size\":128,\"gtpu\":{\"teid\":7},"
 		"\"flows\":{\"vary\":[{\"field\":\"teid\",\"count\":99}]}}]}",
 	"{\"id\":4,\"verb\":\"trial\",\"duration_ns\":1000000000,\"rate_fps\":[1000.5,10],"
-		"\"burst\":4,\"drain_ns\":1,\"quiet_ns\":1,\"latency\":true,\"variation\":true,"
+		"\"burst\":4,\"drain_ns\":1,\"quiet_ns\":1,\"linger_ns\":1,\"latency\":true,\"variation\":true,"
 		"\"check_fill\":true,\"slot_ns\":10000000,\"wait\":false,\"number\":9}",
 	"{\"id\":4,\"verb\":\"trial\",\"frames\":1000}",
 	"{\"id\":4,\"verb\":\"trial\",\"steps\":[{\"rate_fps\":[110,5.5],\"duration_ns\":2000000000,"

@@ -119,7 +119,7 @@ integer(json_t *object, const char *key)
 
 /* End a trial that was not waited for. */
 static inline void
-stop(struct talk *talk)
+stop_trial(struct talk *talk)
 {
 	result_of(talk, "{\"id\":1,\"verb\":\"stop\"}");
 	session_tick(talk->session, 0);

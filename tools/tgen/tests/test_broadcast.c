@@ -82,7 +82,7 @@ rare_ones_come_in_long_trials(void **state)
 		assert_true(broadcast_is(&broadcast, broadcast.due));
 	}
 	broadcast_seek(&broadcast, (UINT64_C(1) << 48) - 1);
-	assert_in_range(broadcast.due, (UINT64_C(1) << 48) - 1, (UINT64_C(1) << 49));
+	assert_uint_in_range(broadcast.due, (UINT64_C(1) << 48) - 1, (UINT64_C(1) << 49));
 	assert_int_equal(part_frame(&part, broadcast.due) % UINT32_MAX, UINT32_MAX - 1);
 }
 

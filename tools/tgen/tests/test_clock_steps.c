@@ -82,7 +82,7 @@ no_gap_of_a_worker(void **state)
 	worker.last_tick = rte_rdtsc() - 2 * worker.ten_us;
 	worker_tick(&worker);
 	assert_int_equal(worker.gaps_over_10us, 1);
-	assert_in_range(worker.longest_gap_cycles, 2 * worker.ten_us, UINT64_C(1) << 40);
+	assert_uint_in_range(worker.longest_gap_cycles, 2 * worker.ten_us, UINT64_C(1) << 40);
 }
 
 static void

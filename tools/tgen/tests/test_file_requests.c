@@ -37,7 +37,7 @@ test_a_file_is_sent_once_for_a_time_or_at_a_rate(void **state)
 			trials[i].keys);
 		result_of(talk, line);
 		assert_int_equal(request->frames[0], trials[i].frames);
-		stop(talk);
+		stop_trial(talk);
 	}
 	assert_int_equal(request->duration_ns, 16000);
 	assert_refused(talk, "{\"id\":1,\"verb\":\"trial\",\"rhythm\":\"swing\"}", "bad-value",

@@ -83,10 +83,10 @@ shuffling_shuffles(void **state)
 		same += now == flow_number(&two, n);
 	}
 	/* A third of the range apart on the average; a sixteenth of the steps in each sixteenth. */
-	assert_in_range(distance / flows.count, flows.count / 4, flows.count / 2);
+	assert_uint_in_range(distance / flows.count, flows.count / 4, flows.count / 2);
 	assert_true(same < 100);
 	for (n = 0; n < 16; n++)
-		assert_in_range(steps[n], flows.count / 16 / 4, flows.count / 16 * 4);
+		assert_uint_in_range(steps[n], flows.count / 16 / 4, flows.count / 16 * 4);
 }
 
 /* Read back from real frames, and counted. */
@@ -296,7 +296,7 @@ zero_rule_after_a_change(void **state)
 			assert_int_equal(sample_layer4_sum(&frame), UINT16_MAX);
 		}
 		/* Ports 0 and 0xffff are the same to a checksum. */
-		assert_in_range(others, 1, 2);
+		assert_uint_in_range(others, 1, 2);
 	}
 }
 

@@ -187,7 +187,7 @@ bursts_are_exact_and_apart(void **state)
 		while (sent < 20 * length) {
 			uint64_t due = pacer_due(&pacer, now), taken;
 
-			assert_in_range(due, sent, (sent / length + 1) * length);
+			assert_uint_in_range(due, sent, (sent / length + 1) * length);
 			if (due > sent && sent % length == 0 && sent != 0)
 				assert_true(now - ended >= gap);
 			/* A port takes some of what is due, or nothing. */

@@ -83,7 +83,7 @@ parts_keep_the_schedule_of_the_stream(void **state)
 			for (n = 1; n < UINT64_C(1) << 40; n *= 3) {
 				uint64_t due = pacer_when(&whole, part_frame(&part, n));
 
-				assert_in_range(pacer_when(&own, n), due, due + 1);
+				assert_uint_in_range(pacer_when(&own, n), due, due + 1);
 			}
 		}
 	}

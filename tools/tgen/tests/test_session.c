@@ -16,10 +16,20 @@ test_hello_tells_versions_cpus_and_verbs(void **state)
 	json_t *result = result_of(*state, "{\"id\":0,\"verb\":\"hello\"}");
 
 	assert_int_equal(integer(result, "protocol"), TGEN_PROTOCOL);
-	assert_int_equal(json_array_size(json_object_get(result, "verbs")), 14);
+	assert_int_equal(json_array_size(json_object_get(result, "verbs")), 15);
 	assert_int_equal(json_array_size(json_object_get(result, "lcores")), 2);
 	assert_null(json_object_get(json_array_get(json_object_get(result, "lcores"), 0), "cpu"));
 	assert_string_equal(json_string_value(json_object_get(result, "state")), "idle");
+}
+
+static void
+test_a_clock_is_told_at_one_moment(void **state)
+{
+	json_t *result = result_of(*state, "{\"id\":0,\"verb\":\"clock\"}");
+
+	assert_int_equal(integer(result, "tsc"), 5000);
+	assert_int_equal(integer(result, "raw_ns"), 2000);
+	assert_refused(*state, "{\"id\":1,\"verb\":\"clock\",\"of\":0}", "unknown-key", "of");
 }
 
 static void
@@ -307,6 +317,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_hello_tells_versions_cpus_and_verbs),
+		TEST(test_a_clock_is_told_at_one_moment),
 		TEST(test_ports_leave_out_what_is_not_known),
 		TEST(test_order_matters),
 		TEST(test_a_trial_that_is_not_waited_for_ends_with_an_event),

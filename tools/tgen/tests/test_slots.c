@@ -50,7 +50,7 @@ are_wider_where_they_would_be_too_many(void **state)
 		uint64_t length = unit_magnitude(&seed) >> 18;
 
 		slot_grid_init(&grid, unit_magnitude(&seed), length, true);
-		assert_in_range(grid.count, 1, SLOTS_MOST);
+		assert_uint_in_range(grid.count, 1, SLOTS_MOST);
 		assert_int_equal(length >> grid.shift, grid.count - 1);
 	}
 }

@@ -157,7 +157,7 @@ parts_keep_the_steps_of_the_stream(void **state)
 			assert_int_equal(n, part_share(&part, frames));
 			seen += n;
 			while (n-- > 0)
-				assert_in_range(own_due[n] + 1, stream_due[part_frame(&part, n)],
+				assert_uint_in_range(own_due[n] + 1, stream_due[part_frame(&part, n)],
 					stream_due[part_frame(&part, n)] + 2);
 		}
 		assert_int_equal(seen, frames);

@@ -19,7 +19,7 @@ test_rates_are_exact_to_a_thousandth(void **state)
 		"\"duration_ns\":3000000000,\"wait\":false}");
 	assert_int_equal(request->rate_mfps[0], 14880952381);
 	assert_int_equal(request->frames[1], 44642857);
-	stop(talk);
+	stop_trial(talk);
 	assert_refused(talk, "{\"id\":1,\"verb\":\"trial\",\"frames\":1,\"rate_fps\":1.0001}",
 		"bad-value", "rate_fps");
 	assert_refused(talk, "{\"id\":1,\"verb\":\"trial\",\"frames\":1,\"rate_fps\":-1}",
@@ -50,11 +50,11 @@ test_bursts_are_counted_one_by_one_and_all_together(void **state)
 	assert_int_equal(request->frames[0], 500);
 	assert_int_equal(request->frames[1], 35);
 	assert_int_equal(request->gap_ns, 1000000);
-	stop(talk);
+	stop_trial(talk);
 	result_of(talk, "{\"id\":1,\"verb\":\"burst\",\"frames\":100,\"wait\":false}");
 	assert_int_equal(request->train[0], 0);
 	assert_int_equal(request->frames[0], 100);
-	stop(talk);
+	stop_trial(talk);
 	assert_refused(talk, "{\"id\":1,\"verb\":\"burst\",\"frames\":1,\"bursts\":2}",
 		"missing-key", "gap_ns");
 	assert_refused(talk, "{\"id\":1,\"verb\":\"burst\",\"frames\":1,\"gap_ns\":2}",
@@ -86,7 +86,7 @@ test_steps_add_up_to_a_trial(void **state)
 	assert_int_equal(request->frames[0], 3700);
 	assert_int_equal(request->frames[1], 2951);
 	assert_int_equal(request->duration_ns, 5000001001);
-	stop(talk);
+	stop_trial(talk);
 	/* Those of the last trial are forgotten. */
 	result_of(talk, TRIAL("\"frames\":7"));
 	assert_int_equal(request->steps, 0);
@@ -223,6 +223,22 @@ test_latencies_of_some_frames_only(void **state)
 }
 
 static void
+test_what_a_device_did_not_count_is_left_out(void **state)
+{
+	struct talk *talk = *state;
+	json_t *ports;
+
+	result_of(talk, CONFIGURE);
+	first_stream(talk, "{\"id\":1,\"verb\":\"trial\",\"frames\":1000}");
+	ports = json_object_get(json_object_get(talk->line[0], "result"), "ports");
+	assert_int_equal(integer(json_array_get(ports, 0), "missed"), 3);
+	assert_int_equal(integer(json_array_get(ports, 0), "device_errors"), 1);
+	assert_null(json_object_get(json_array_get(ports, 1), "missed"));
+	assert_null(json_object_get(json_array_get(ports, 1), "device_errors"));
+	assert_int_equal(integer(json_array_get(ports, 1), "no_buffers"), 0);
+}
+
+static void
 test_each_second_tells_what_is_lost_refused_and_how_long_frames_took(void **state)
 {
 	struct talk *talk = *state;
@@ -241,7 +257,7 @@ test_each_second_tells_what_is_lost_refused_and_how_long_frames_took(void **stat
 	assert_int_equal(integer(latency, "count"), 2);
 	assert_int_equal(integer(latency, "min_ns"), 50);
 	assert_null(json_object_get(latency, "hdr"));
-	stop(talk);
+	stop_trial(talk);
 	result_of(talk, TRIAL("\"frames\":1000,\"latency\":false"));
 	forget(talk);
 	session_tick(talk->session, UINT64_C(2000000000));
@@ -260,6 +276,7 @@ main(void)
 		TEST(test_a_frame_that_is_due_at_the_last_moment_of_a_step_is_in_it),
 		TEST(test_the_answer_has_each_step_and_the_last_loss),
 		TEST(test_latencies_of_some_frames_only),
+		TEST(test_what_a_device_did_not_count_is_left_out),
 		TEST(test_each_second_tells_what_is_lost_refused_and_how_long_frames_took),
 	};
 

@@ -14,6 +14,11 @@
 
 #include <cmocka.h>
 
+#ifndef assert_uint_in_range
+/* Before cmocka 2.0 there was one for all kinds of numbers. */
+#define assert_uint_in_range assert_in_range
+#endif
+
 /* Numbers that look random and are the same on every run (SplitMix64). */
 static inline uint64_t
 unit_random(uint64_t *state)

@@ -11,14 +11,17 @@ from typing import Any, ClassVar
 from vsperf.errors import ComponentError
 from vsperf.host.workspace import Workspace
 from vsperf.spec.traffic import Directions
+from vsperf.trafficgens.dpdk_ports import device_port
 from vsperf.trafficgens.tgen.client import Answer, Event, longest_ns
-from vsperf.trafficgens.tgen.command import Options, device_port
+from vsperf.trafficgens.tgen.command import Options
 from vsperf.trafficgens.tgen.process import Tgen, running
 from vsperf.trafficgens.tgen.traffic import Way, flows_of
 
 NANOSECONDS = 1_000_000_000
 DRAIN_NS = 2 * NANOSECONDS
-QUIET_NS = 100_000_000
+QUIET_NS = 500_000_000
+"""As long as a trial of a case drains by default: whoever forwards may not run for a while."""
+LINGER_NS = 100_000_000
 SLACK_S = 15.0
 
 
@@ -61,6 +64,10 @@ class Sending:
     """At most so many frames of a stream are on their way; 0 for no bound."""
     respond: bool = False
     """Answer devices that ask where the addresses of the streams are."""
+    quiet_ns: int = QUIET_NS
+    """Frames on their way are waited for until none has come for so long."""
+    linger_ns: int = LINGER_NS
+    """The same where every frame is back."""
 
     def message(self) -> dict[str, Any]:
         """Return the parameters of `trial`."""
@@ -70,8 +77,9 @@ class Sending:
             "variation": self.variation,
             "rhythm": self.rhythm,
             "in_flight": self.in_flight,
-            "drain_ns": DRAIN_NS,
-            "quiet_ns": QUIET_NS,
+            "drain_ns": self._drain_ns,
+            "quiet_ns": self.quiet_ns,
+            "linger_ns": min(self.linger_ns, self.quiet_ns),
         }
         if self.rate_fps is not None:
             found["rate_fps"] = _number(self.rate_fps)
@@ -87,7 +95,11 @@ class Sending:
         if sending_ns is None and self.rate_fps is not None:
             sending_ns = int((self.frames or 0) / float(self.rate_fps) * NANOSECONDS)
         sending_ns = longest_ns(sending_ns or 600 * NANOSECONDS)
-        return (sending_ns + DRAIN_NS) / NANOSECONDS + SLACK_S
+        return (sending_ns + self._drain_ns) / NANOSECONDS + SLACK_S
+
+    @property
+    def _drain_ns(self) -> int:
+        return DRAIN_NS + 2 * self.quiet_ns
 
 
 @dataclass(frozen=True, slots=True)
