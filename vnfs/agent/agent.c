@@ -9,6 +9,7 @@
 #include "agent.h"
 #include "boot.h"
 #include "files.h"
+#include "system.h"
 
 #define PROTOCOL 1
 /* Members that the image was built with, as JSON. */
@@ -85,6 +86,8 @@ perform(struct agent *agent, const char *verb)
 		agent_start(agent, 1);
 	else if (strcmp(verb, "counters") == 0)
 		add_counters(agent);
+	else if (strcmp(verb, "system") == 0)
+		system_add(&agent->answer);
 	else if (strcmp(verb, "log") == 0)
 		add_log(agent);
 	else if (strcmp(verb, "poweroff") == 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright(c) 2026 The vsperf authors
  */
-/* What forwards frames in this guest: the interface of all kinds, and the one that runs. */
+/* What forwards or sends frames in this guest: the interface of all kinds, and the one that runs. */
 #ifndef APPLICATION_H
 #define APPLICATION_H
 
@@ -24,6 +24,7 @@ struct settings {
 	unsigned int tx_descriptors;
 	unsigned int burst; /* frames */
 	unsigned int mtu; /* bytes behind the Ethernet header */
+	unsigned int memory_mb; /* of hugepages, for kinds that do not know better themselves */
 	/* Where frames go to that leave by this side, for kinds that rewrite; NULL: not said. */
 	const char *peers[SIDES];
 	const char *words[WORDS / 2]; /* further ones for the command line */
@@ -62,6 +63,7 @@ struct application {
 extern const struct kind kind_testpmd;
 extern const struct kind kind_linux_bridge;
 extern const struct kind kind_l2fwd;
+extern const struct kind kind_tgen;
 extern const struct kind kind_none;
 
 /* Adds a word to argv; too many of them are remembered as an overflow of the storage. */

@@ -17,6 +17,7 @@ static const struct kind *const kinds[] = {
 	&kind_testpmd,
 	&kind_linux_bridge,
 	&kind_l2fwd,
+	&kind_tgen,
 	&kind_none,
 };
 
@@ -128,6 +129,7 @@ read_settings(struct agent *agent, unsigned int request, struct text *wrong)
 		.tx_descriptors = 512,
 		.burst = 32,
 		.mtu = 1500,
+		.memory_mb = 256,
 	};
 	if (json_string(json, forward) != NULL)
 		settings->forward = keep(&agent->application, json_string(json, forward));
@@ -139,6 +141,8 @@ read_settings(struct agent *agent, unsigned int request, struct text *wrong)
 				LARGEST, wrong) ||
 			!read_number(json, request, "burst", &settings->burst, LARGEST, wrong) ||
 			!read_number(json, request, "mtu", &settings->mtu, LARGEST, wrong) ||
+			!read_number(json, request, "memory", &settings->memory_mb, LARGEST,
+				wrong) ||
 			!read_strings(agent, request, "peers", settings->peers, &peers, SIDES, wrong) ||
 			!read_strings(agent, request, "arguments", settings->words,
 				&settings->word_count, WORDS / 2, wrong))
@@ -217,7 +221,7 @@ agent_start(struct agent *agent, unsigned int request)
 	text_init(&application->storage, application->bytes, sizeof(application->bytes));
 	application->kind = find_kind(name);
 	if (application->kind == NULL)
-		text_format(&wrong, "\"app\" is none of testpmd, linux_bridge, l2fwd, none");
+		text_format(&wrong, "\"app\" is none of testpmd, linux_bridge, l2fwd, tgen, none");
 	else if (read_number(json, request, "deadline_ms", &deadline_ms, LONGEST_MS, &wrong) &&
 			read_settings(agent, request, &wrong) &&
 			application->kind->start(application, &wrong) &&

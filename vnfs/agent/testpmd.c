@@ -11,14 +11,11 @@
 #include <unistd.h>
 
 #include "application.h"
-#include "boot.h"
-#include "files.h"
+#include "dpdk.h"
 #include "telemetry.h"
 
 #define PROGRAM "/usr/bin/dpdk-testpmd"
 #define DRIVERS "/lib/dpdk"
-#define DRIVER "uio_pci_generic"
-#define MODULES "/etc/modules.testpmd"
 
 /* Before what the MTU counts: virtio's own header, Ethernet's, and two VLAN tags. */
 #define HEADERS (12 + 14 + 8)
@@ -27,11 +24,8 @@
 #define CACHE 250
 /* Of each mbuf beside its data: its own header and that of the pool. */
 #define MBUF_HEADER 256
-#define HUGEPAGE (2u << 20)
 /* For queues, rings and all that EAL keeps. */
 #define BASE_BYTES (24u << 20)
-/* What pages may not take: testpmd's own memory, and that of all else here. */
-#define KEPT_BYTES (32u << 20)
 
 static unsigned int
 port_of(const struct settings *settings, unsigned int side)
@@ -65,54 +59,6 @@ data_bytes(const struct settings *settings)
 	unsigned int data = frame > DEFAULT_DATA ? (frame + 63) / 64 * 64 : DEFAULT_DATA;
 
 	return data + HEADROOM;
-}
-
-static uint64_t
-available_bytes(void)
-{
-	static const char name[] = "MemAvailable:";
-	char bytes[4096];
-	struct text about;
-	const char *found;
-
-	text_init(&about, bytes, sizeof(bytes));
-	text_read(&about, "/proc/meminfo");
-	found = strstr(bytes, name);
-	return found == NULL ? 0 : strtoull(found + strlen(name), NULL, 10) << 10;
-}
-
-static void
-release_hugepages(void)
-{
-	file_write("0", "/proc/sys/vm/nr_hugepages");
-}
-
-/* All or none; the kernel may find fewer whole pages than there are free bytes. */
-static bool
-reserve_hugepages(uint64_t mbufs, unsigned int data, struct text *wrong)
-{
-	uint64_t bytes = mbufs * (data + MBUF_HEADER) + BASE_BYTES;
-	uint64_t pages = (bytes + HUGEPAGE - 1) / HUGEPAGE;
-	uint64_t available;
-	uint64_t got;
-	char wanted[24];
-
-	release_hugepages();
-	available = available_bytes();
-	got = available > KEPT_BYTES ? (available - KEPT_BYTES) / HUGEPAGE : 0;
-	if (got >= pages) {
-		snprintf(wanted, sizeof(wanted), "%llu", (unsigned long long)pages);
-		file_write(wanted, "/proc/sys/vm/nr_hugepages");
-		got = (uint64_t)file_number(0, "/proc/sys/vm/nr_hugepages");
-	}
-	if (got < pages) {
-		release_hugepages();
-		text_format(wrong, "testpmd needs %llu hugepages of 2 MB, and this guest has memory "
-			"for %llu: give it more memory or smaller rings",
-			(unsigned long long)pages, (unsigned long long)got);
-		return false;
-	}
-	return true;
 }
 
 void
@@ -236,16 +182,12 @@ start(struct application *application, struct text *wrong)
 		text_format(wrong, "\"forward\" is none of io, mac, macswap, csum");
 		return false;
 	}
-	if (!check_words(settings, wrong) || !boot_modules(MODULES, wrong))
+	if (!check_words(settings, wrong) || !dpdk_bind(settings, wrong))
 		return false;
-	for (unsigned int i = 0; i < settings->sides; i++) {
-		if (!nic_bind(settings->nics[i], DRIVER, wrong))
-			return false;
-	}
 	application_word(application, PROGRAM);
 	workers = add_lcores(application);
 	mbufs = mbuf_count(settings, workers);
-	if (!reserve_hugepages(mbufs, data, wrong))
+	if (!dpdk_reserve("testpmd", mbufs * (data + MBUF_HEADER) + BASE_BYTES, wrong))
 		return false;
 	application_word(application, "--in-memory");
 	application_word(application, "--iova-mode=pa");
@@ -340,7 +282,7 @@ static void
 stop(struct application *application)
 {
 	(void)application;
-	release_hugepages();
+	dpdk_release();
 }
 
 const struct kind kind_testpmd = {

@@ -132,6 +132,7 @@ def entries(
             if name != "busybox"
         },
         "usr/bin/dpdk-testpmd": _copied(found.programs.testpmd),
+        **({} if found.programs.tgen is None else {"usr/bin/tgen": _copied(found.programs.tgen)}),
         str(found.programs.loader).strip("/"): _copied(found.programs.loader),
         **{f"{home}/{path.name}": _copied(path) for path in found.programs.libraries},
         # DPDK loads a folder's files only by this name, or with a version that is not the soname's.
@@ -161,6 +162,8 @@ def pack(archive: bytes) -> bytes:
 def _write(folder: Path, found: Sources) -> None:
     system = kernel.unpack(found.packages)
     versions = {"kernel": system.release, **programs.versions(found.programs)}
+    if found.programs.tgen is not None:
+        versions["tgen"] = _file_hash(found.programs.tgen)[:12]
     about = f'"image":"{found.hash}","versions":{json.dumps(versions)}'
     archive = cpio.archive(entries(found, system, compile_agent(found.agent), about))
     outputs = {"vmlinuz": system.image, "initrd": pack(archive)}

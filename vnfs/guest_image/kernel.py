@@ -21,6 +21,10 @@ from .failure import BuildError, environment, output, program
 
 METAPACKAGES = ("linux-image-cloud-amd64", "linux-image-virtual", "linux-image-amd64")
 """Which name the kernel of the distribution: small ones first. Debian, Ubuntu, Debian."""
+APART = ("binary", "modules", "modules-extra")
+"""What distributions pack apart from the image, if they do. Debian from 14 on, Ubuntu, Ubuntu."""
+KERNEL = re.compile(r"/boot/vmlinuz-(?P<old>.+)$|/modules/(?P<new>[^/]+)/vmlinuz$")
+"""Where it lies in a package, with its release: the second one in Debian from 14 on."""
 CHOICE = "kernel.json"
 ONLINE = "connect this machine to its package mirror, run `apt-get update`, and build again"
 
@@ -99,8 +103,8 @@ def unpack(files: Mapping[Package, Path]) -> Kernel:
     for path in files.values():
         for name, content in _members(path):
             base = name.rpartition("/")[2]
-            if found := re.search(r"/boot/vmlinuz-(.+)$", name):
-                image, release = content, found[1]
+            if found := KERNEL.search(name):
+                image, release = content, found["old"] or found["new"]
             elif base == "modules.builtin":
                 builtin |= {_module_name(line) for line in content.decode().split()}
             else:
@@ -108,7 +112,7 @@ def unpack(files: Mapping[Package, Path]) -> Kernel:
     if not image:
         raise BuildError(
             "the downloaded packages hold no kernel",
-            f"there is no boot/vmlinuz in {', '.join(path.name for path in files.values())}",
+            f"there is no vmlinuz in {', '.join(path.name for path in files.values())}",
             "delete these files and build again, which downloads them anew",
         )
     return Kernel(release, image, modules, frozenset(builtin))
@@ -116,7 +120,7 @@ def unpack(files: Mapping[Package, Path]) -> Kernel:
 
 def _members(package: Path) -> list[tuple[str, bytes]]:
     """Return the files of a package that may be of use: the kernel and all modules."""
-    wanted = re.compile(r"/boot/vmlinuz-|\.ko(\.\w+)?$|/modules\.builtin$")
+    wanted = re.compile(rf"{KERNEL.pattern}|\.ko(\.\w+)?$|/modules\.builtin$")
     argv = [str(program("dpkg-deb", "dpkg")), "--fsys-tarfile", str(package)]
     with (
         tempfile.TemporaryFile() as errors,
@@ -165,7 +169,7 @@ def _candidates() -> list[Package]:
         if image is None:
             continue
         release = image.removeprefix("linux-image-")
-        names = [image, f"linux-modules-{release}", f"linux-modules-extra-{release}"]
+        names = [image, *(f"linux-{part}-{release}" for part in APART)]
         versions = {name: _version(apt_cache, name) for name in names}
         return [Package(name, version) for name, version in versions.items() if version]
     raise BuildError(

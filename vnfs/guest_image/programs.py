@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -12,6 +13,9 @@ from .kernel import Package
 
 DRIVERS = ("librte_mempool_ring", "librte_net_virtio", "librte_bus_pci")
 """What testpmd loads at run time, unless it is linked with it: some loaded twice end it."""
+TGEN = "VSPERF_TGEN"
+"""Names the traffic generator, as it does for vsperf itself."""
+CHECKOUT = Path(__file__).resolve().parents[2]
 SOME_UNKNOWN = 1
 """How dpkg-query ends when some of the files that it was asked for are of no package."""
 INSTALL = (
@@ -28,10 +32,13 @@ class Programs:
     libraries: tuple[Path, ...]
     loader: Path
     drivers: tuple[Path, ...]
+    tgen: Path | None = None
+    """The traffic generator; a guest without it forwards all the same."""
 
     @property
     def files(self) -> tuple[Path, ...]:
-        return (self.testpmd, self.busybox, self.loader, *self.libraries, *self.drivers)
+        own = () if self.tgen is None else (self.tgen,)
+        return (self.testpmd, self.busybox, self.loader, *own, *self.libraries, *self.drivers)
 
 
 def find() -> Programs:
@@ -46,10 +53,27 @@ def find() -> Programs:
         )
     linked = _linked(testpmd)
     drivers = _drivers(linked)
-    every = {path.name: path for each in (testpmd, *drivers) for path in _linked(each)}
+    tgen = find_tgen()
+    binaries = (testpmd, *drivers, *(() if tgen is None else (tgen,)))
+    every = {path.name: path for each in binaries for path in _linked(each)}
     loader = next(path for name, path in every.items() if name.startswith("ld-linux"))
     libraries = [path for path in every.values() if path != loader]
-    return Programs(testpmd, busybox, tuple(sorted(libraries)), loader, drivers)
+    return Programs(testpmd, busybox, tuple(sorted(libraries)), loader, drivers, tgen)
+
+
+def find_tgen(
+    environment: Mapping[str, str] = os.environ, checkout: Path = CHECKOUT
+) -> Path | None:
+    """Return the traffic generator as it was built here; None where it was not.
+
+    One that was built for guests goes before that of this processor, which QEMU may not emulate.
+    """
+    named = environment.get(TGEN)
+    built = [checkout / "build" / folder / "tgen" for folder in ("tgen-guest", "tgen")]
+    for found in [Path(named)] if named else built:
+        if os.access(found, os.X_OK) and found.is_file():
+            return found
+    return None
 
 
 def versions(programs: Programs) -> dict[str, str]:

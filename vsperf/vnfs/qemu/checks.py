@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
 from vsperf.errors import NotReadyError, UsageError
+from vsperf.guests.checks import check_accelerator, check_program
+from vsperf.guests.command import image_format
+from vsperf.guests.emulator import files_of, require_within_reach
+from vsperf.guests.image import find_image
+from vsperf.guests.kvm import Probe
 from vsperf.host.binding import require_bindable
 from vsperf.host.files import Roots
-from vsperf.vnfs.qemu.command import image_format
-from vsperf.vnfs.qemu.image import find_image
-from vsperf.vnfs.qemu.kvm import Probe
 from vsperf.vnfs.qemu.spec import QemuSpec
 
-INSTALL = "apt-get install qemu-system-x86"
 IMAGE_TOOL = "qemu-img"
 ASK_S = 10.0
 SECTOR = 512
@@ -34,19 +34,17 @@ RAM_DISKS = (
 
 def check(settings: Mapping[str, QemuSpec], probe: Probe, roots: Roots | None = None) -> None:
     """Raise `NotReadyError` for the first thing that cannot work; tries KVM if that decides."""
-    if shutil.which(probe.program) is None:
-        raise NotReadyError(
-            f"the program {probe.program} is not installed",
-            why="it runs the virtual machines",
-            fix=INSTALL,
-        )
+    check_program(probe.program, probe.tree)
     for name, spec in settings.items():
         _check_guest(name, spec)
-    if any(spec.own_guest for spec in settings.values()):
-        find_image()
+        image = find_image() if spec.own_guest else probe.image
+        require_within_reach(spec, files_of(spec, image))
     devices = [address for spec in settings.values() for address in spec.devices]
     _check_devices(devices, roots or Roots())
-    _check_accelerator(settings, probe)
+    chosen = {spec.accelerator for spec in settings.values()}
+    check_accelerator(
+        chosen, probe, "--set vnf.accelerator=auto takes emulation where KVM does not work"
+    )
 
 
 def require_no_devices(settings: Mapping[str, QemuSpec]) -> None:
@@ -167,22 +165,3 @@ def _check_devices(devices: list[str], roots: Roots) -> None:
             fix="modprobe vfio-pci, with the IOMMU switched on in the firmware and the kernel",
         )
     require_bindable(devices, roots)
-
-
-def _check_accelerator(settings: Mapping[str, QemuSpec], probe: Probe) -> None:
-    """Try KVM where it decides something, and refuse it where it was asked for and fails."""
-    chosen = {spec.accelerator for spec in settings.values()}
-    if chosen == {"tcg"}:
-        return
-    if "kvm" in chosen and not os.access(probe.device, os.R_OK | os.W_OK):
-        outcome = probe.known()
-    else:
-        if probe.known() is None:
-            find_image()  # that is what is booted on it
-        outcome = probe.outcome()
-    if "kvm" in chosen and outcome is not None and not outcome.works:
-        raise NotReadyError(
-            "guests do not boot on KVM here",
-            why=outcome.why,
-            fix="--set vnf.accelerator=auto takes emulation where KVM does not work",
-        )

@@ -5,32 +5,48 @@ from __future__ import annotations
 import shutil
 
 from vsperf.errors import NotReadyError
+from vsperf.guests.checks import PACKAGE, check_program
+from vsperf.guests.image import find_image, planned_image
+from vsperf.guests.kvm import Probe, cache_file
+from vsperf.guests.surroundings import PROGRAM, program_of
 from vsperf.host.doctor.finding import (
     Answer,
     Check,
     Group,
     Surroundings,
     absent,
+    missing,
     ok,
     unknown,
     warning,
 )
 from vsperf.host.software import package_versions
-from vsperf.vnfs.qemu.checks import INSTALL
-from vsperf.vnfs.qemu.image import find_image, planned_image
-from vsperf.vnfs.qemu.kvm import Probe, cache_file
-from vsperf.vnfs.qemu.plan import PROGRAM
+from vsperf.host.tree import HERE, Tree
+from vsperf.host.versions import version_text
+from vsperf.vnfs.qemu.spec import QemuSpec
 
-PACKAGE = "qemu-system-x86"
 PARTS = frozenset({"qemu"})
 
 
 def _qemu(here: Surroundings) -> Answer:
+    chosen = here.settings(QemuSpec)
+    if chosen is not None and chosen.root is not None:
+        return _in_tree(chosen.tree)
     found = shutil.which(PROGRAM, path=here.environment.get("PATH"))
     if found is None:
-        return absent("not installed; for testcases with guests", INSTALL)
+        return absent("not installed; for testcases with guests", HERE.to_install(PACKAGE))
     version = package_versions((PACKAGE,)).get(PACKAGE)
     return ok(f"{found}, package {PACKAGE} {version}" if version else found)
+
+
+def _in_tree(tree: Tree) -> Answer:
+    program = program_of(tree)
+    try:
+        check_program(program, tree)
+        said = version_text(tree.command((program, "--version")), f"{program}{tree.within}")
+    except NotReadyError as error:
+        return missing(error.problems[0], wanted=True)
+    return ok(f"{program}{tree.within}: {said.partition(chr(10))[0]}")
 
 
 def _image(here: Surroundings) -> Answer:
@@ -48,7 +64,10 @@ def _image(here: Surroundings) -> Answer:
 
 def _boots_on_kvm(here: Surroundings) -> Answer:
     """Say how trying it ended; the first run with a guest tries it."""
-    probe = Probe(planned_image(here.environment), PROGRAM, cache_file())
+    chosen = here.settings(QemuSpec)
+    tree = HERE if chosen is None else chosen.tree
+    image = planned_image(here.environment)
+    probe = Probe(image, program_of(tree), cache_file(), tree=tree)
     known = probe.known()
     if known is None:
         return unknown("no guest has been booted on it since this machine started")

@@ -4,42 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from vsperf.errors import UsageError
+from vsperf.guests.command import Machine, command_line
+from vsperf.guests.surroundings import ON, Surroundings
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.record.plan import Placement, Step, Wire
 from vsperf.spec.case import CaseSpec
-from vsperf.vnfs.qemu.command import Machine, command_line
-from vsperf.vnfs.qemu.image import GuestImage
 from vsperf.vnfs.qemu.spec import QemuSpec
 from vsperf.vnfs.settings import by_machine, deal_out, require_ways_told_apart
 
-PROGRAM = "qemu-system-x86_64"
 MEGABYTE = 1 << 20
 
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What the host decides about machines."""
-
-    image: GuestImage
-    accelerator: str | None
-    """What `auto` means here, `kvm` or `tcg`; None while that is not known."""
-    nodes: int = 1
-    """Memory nodes of the host."""
-    vhost: bool = False
-    """Whether the kernel has vhost-net, which copies the frames of taps."""
-
-    root: bool = False
-    """Whether machines are started by root."""
-    run_with: bool = False
-    """Whether QEMU has `-run-with user=`, which newer versions have in the place of `-runas`."""
-
-    def accelerator_of(self, spec: QemuSpec) -> str | None:
-        """Return what a machine runs on; None while that is not known."""
-        return self.accelerator if spec.accelerator == "auto" else spec.accelerator
+QemuMachine = Machine[QemuSpec]
 
 
 def emulator_role(machine: str) -> str:
@@ -68,7 +46,7 @@ def machines_of(
     wires: Sequence[Wire],
     placement: Placement,
     surroundings: Surroundings,
-) -> tuple[Machine, ...]:
+) -> tuple[QemuMachine, ...]:
     """Return every machine with everything decided; what is not known yet becomes emulation."""
     settings = by_machine(spec, case.topology)
     writers = {name: own.writes_addresses for name, own in settings.items()}
@@ -101,7 +79,7 @@ def machines_of(
 
 
 def steps_of(
-    machines: Sequence[Machine], surroundings: Surroundings, program: str
+    machines: Sequence[QemuMachine], surroundings: Surroundings, program: str
 ) -> tuple[Step, ...]:
     """Return all that starting the machines does, in order."""
     plugged = (_plug(machine) for machine in machines if machine.taps)
@@ -129,7 +107,7 @@ def notes_of(case: CaseSpec, spec: QemuSpec, surroundings: Surroundings) -> tupl
     return tuple(notes)
 
 
-def start_message(machine: Machine, macs: Sequence[str] | None = None) -> dict[str, Any]:
+def start_message(machine: QemuMachine, macs: Sequence[str] | None = None) -> dict[str, Any]:
     """Return what the agent is told; `macs` replaces the addresses that the cards were given."""
     spec = machine.spec
     return {
@@ -146,7 +124,7 @@ def start_message(machine: Machine, macs: Sequence[str] | None = None) -> dict[s
     }
 
 
-def _plug(machine: Machine) -> Step:
+def _plug(machine: QemuMachine) -> Step:
     copier = "vhost-net copies" if machine.vhost else "QEMU copies, as there is no vhost-net,"
     queues = ", for several queues" if machine.spec.queues > 1 else ""
     return Step(
@@ -159,13 +137,9 @@ def _plug(machine: Machine) -> Step:
     )
 
 
-def _start(machine: Machine, surroundings: Surroundings, program: str) -> Step:
+def _start(machine: QemuMachine, surroundings: Surroundings, program: str) -> Step:
     known = surroundings.accelerator_of(machine.spec)
-    on = {
-        "kvm": "on KVM",
-        "tcg": "emulated (TCG)",
-        None: "emulated (TCG), unless a guest boots on KVM, which has not been tried",
-    }[known]
+    on = ON[known]
     pins = ", ".join(f"vCPU {number} on CPU {cpu}" for number, cpu in enumerate(machine.cpus))
     others = ", ".join(str(cpu) for cpu in machine.emulator_cpus)
     where = f"; {pins}; its other threads on CPU {others}" if pins and others else ""
@@ -177,7 +151,7 @@ def _start(machine: Machine, surroundings: Surroundings, program: str) -> Step:
     )
 
 
-def _tell(machine: Machine) -> Step:
+def _tell(machine: QemuMachine) -> Step:
     if not machine.spec.has_agent:
         return Step(component="vnf", action=f"wait until {machine.name} runs; it has no agent")
     return Step(

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 
+from vsperf.guests.launch import started
+from vsperf.guests.machine import RunningMachine
 from vsperf.host.binding import bound
 from vsperf.host.workspace import Workspace
 from vsperf.vnfs.group import Group
-from vsperf.vnfs.qemu.command import Machine
-from vsperf.vnfs.qemu.machine import RunningMachine, started
+from vsperf.vnfs.qemu.plan import QemuMachine, start_message
 
 Deadlines = tuple[tuple[RunningMachine, float], ...]
 """When each machine is to forward, on the monotonic clock."""
 
 
+@dataclass
 class QemuMachines(Group[RunningMachine]):
     """All machines of a deployment, in the order of the topology."""
+
+    planned: Mapping[str, QemuMachine]
+    """What each of them was made of, by its name."""
 
     def await_forwarding(self) -> None:
         """Wait until every machine forwards; they boot side by side."""
@@ -35,6 +41,10 @@ class QemuMachines(Group[RunningMachine]):
         for running in self.machines:
             running.has_reset()
 
+    def insides(self) -> dict[str, dict[str, int]]:
+        """Return what the kernels of the guests count, for who collects that."""
+        return {of: values for one in self.machines for of, values in one.inside().items()}
+
     def _deadlines(self) -> Deadlines:
         now = time.monotonic()
         return tuple((one, now + one.machine.spec.boot_timeout.seconds) for one in self.machines)
@@ -42,7 +52,8 @@ class QemuMachines(Group[RunningMachine]):
     def _await_guests(self, deadlines: Deadlines) -> None:
         for running, deadline in deadlines:
             running.boot(deadline)
-            running.tell(deadline)
+            told = start_message(self.planned[running.name], running.device_macs())
+            running.tell(deadline, told)
         for running, deadline in deadlines:
             running.await_application(deadline)
             running.pin()
@@ -60,7 +71,7 @@ class QemuMachines(Group[RunningMachine]):
 
 @contextmanager
 def all_started(
-    machines: Sequence[Machine], program: str, workspace: Workspace
+    machines: Sequence[QemuMachine], program: str, workspace: Workspace
 ) -> Iterator[QemuMachines]:
     """Start every machine; leaving the context ends all of them at once."""
     devices = [address for machine in machines for address in machine.spec.devices]
@@ -71,7 +82,7 @@ def all_started(
             stack.enter_context(started(machine, program, workspace)) for machine in machines
         ]
         try:
-            yield QemuMachines(running)
+            yield QemuMachines(running, {machine.name: machine for machine in machines})
         finally:
             if not workspace.kept:
                 for one in running:

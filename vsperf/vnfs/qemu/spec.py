@@ -7,7 +7,9 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
+from vsperf.host.tree import Tree
 from vsperf.spec.rings import PowerOfTwo
+from vsperf.spec.rooted import RootedSpec
 from vsperf.units import CpuSet, Duration
 from vsperf.vnfs.settings import MachinesSpec, own_settings
 
@@ -21,10 +23,13 @@ Ring = Annotated[int, Field(ge=256, le=1024), PowerOfTwo]
 Descriptors = Annotated[int, Field(ge=32, le=32768)]
 
 
-class QemuSpec(MachinesSpec):
+class QemuSpec(MachinesSpec, RootedSpec):
     """Settings of virtual machines that QEMU runs."""
 
-    shared: ClassVar[tuple[str, ...]] = (*MachinesSpec.shared, "emulator_cpus")
+    shared: ClassVar[tuple[str, ...]] = (
+        *MachinesSpec.shared,
+        *("emulator_cpus", "root", "foreign_root"),
+    )
 
     kind: Literal["qemu"]
     app: Literal["testpmd", "linux_bridge", "l2fwd", "none"] = "testpmd"
@@ -156,6 +161,11 @@ class QemuSpec(MachinesSpec):
     def own_guest(self) -> bool:
         """Whether it boots vsperf's own guest."""
         return self.image is None and self.kernel is None
+
+    @property
+    def tree(self) -> Tree:
+        """Where QEMU is run."""
+        return Tree.of(self, "vnf")
 
     @property
     def has_agent(self) -> bool:

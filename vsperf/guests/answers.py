@@ -60,6 +60,25 @@ class Counted(_Answer):
     nics: list[CountedNic] | None = None
 
 
+class SeenProcessor(_Answer):
+    """What a processor did since the guest booted, as its kernel counts it."""
+
+    number: int
+    user_ns: int
+    system_ns: int
+    idle_ns: int
+    interrupts_ns: int
+    steal_ns: int
+
+
+class SeenSystem(_Answer):
+    """What the guest's kernel counts."""
+
+    processors: list[SeenProcessor] = Field(default_factory=list)
+    interrupts: int
+    switches: int
+
+
 AnyAnswer = TypeVar("AnyAnswer", bound=_Answer)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from vsperf.errors import ComponentError
-from vsperf.vnfs.qemu.answers import Booted, Ended, Message, Refused, understood
+from vsperf.guests.answers import Booted, Ended, Message, Refused, understood
 
 PROTOCOL = 1
 HELLO_S = 1.0

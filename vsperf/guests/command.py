@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Generic, TypeVar
 
+from vsperf.guests.emulator import command_of, file_of, files_of
+from vsperf.guests.image import GuestImage
+from vsperf.guests.settings import GuestSettings
 from vsperf.record.placeholder import Placeholder
 from vsperf.record.plan import Wire
-from vsperf.vnfs.qemu.image import GuestImage
-from vsperf.vnfs.qemu.spec import QemuSpec
 
 CONTROL_PORT = "vsperf.control"
 SHELL_PORT = "vsperf.shell"
@@ -39,14 +41,17 @@ ETHERNET_BYTES = 18
 QCOW2_MAGIC = b"QFI\xfb"
 
 
+Settings_co = TypeVar("Settings_co", bound=GuestSettings, covariant=True)
+
+
 @dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(Generic[Settings_co]):
     """One machine, with everything decided."""
 
     name: str
     index: int
     """Counted from 1."""
-    spec: QemuSpec
+    spec: Settings_co
     """Its own settings, templates filled in."""
     wires: tuple[Wire, ...]
     """What its cards are plugged into, in their order."""
@@ -68,6 +73,10 @@ class Machine:
     """Whether it has `-run-with user=` in the place of `-runas`."""
     vhost: bool = False
     """Whether the kernel copies the frames of taps (vhost-net), or QEMU itself."""
+    settings: str = "vnf"
+    """Where users write its settings."""
+    port: str | None = None
+    """Of what the application in the guest speaks by itself, if there is such a thing."""
 
     @property
     def control(self) -> str:
@@ -78,6 +87,11 @@ class Machine:
     def shell(self) -> str:
         """The socket of a shell in the guest."""
         return f"{Placeholder.RUN}/{self.name}.shell"
+
+    @property
+    def application(self) -> str:
+        """The socket of the application in the guest."""
+        return f"{Placeholder.RUN}/{self.name}.application"
 
     @property
     def qmp(self) -> str:
@@ -107,6 +121,7 @@ class Machine:
             self.qmp,
             self.console_socket,
             *((self.control, self.shell) if self.spec.has_agent else ()),
+            *((self.application,) if self.port is not None else ()),
         ]
         return (*own, *called)
 
@@ -155,8 +170,16 @@ class Machine:
         return f"0000:00:{FIRST_SLOT + number:02x}.0"
 
 
-def command_line(program: str, machine: Machine) -> tuple[str, ...]:
+AnyMachine = Machine[GuestSettings]
+
+
+def command_line(program: str, machine: AnyMachine) -> tuple[str, ...]:
     """Return the whole command line."""
+    files = files_of(machine.spec, machine.image)
+    return command_of(machine.spec, _words(program, machine), files)
+
+
+def _words(program: str, machine: AnyMachine) -> tuple[str, ...]:
     return (
         program,
         *_general(machine),
@@ -170,7 +193,7 @@ def command_line(program: str, machine: Machine) -> tuple[str, ...]:
     )
 
 
-def _general(machine: Machine) -> Iterator[str]:
+def _general(machine: AnyMachine) -> Iterator[str]:
     yield from ("-name", f"{machine.name},debug-threads=on")
     yield from ("-nodefaults", "-no-user-config", "-no-reboot")
     yield from ("-display", "none", "-vga", "none", "-monitor", "none")
@@ -182,7 +205,7 @@ def _general(machine: Machine) -> Iterator[str]:
         yield from ("-sandbox", SANDBOX, *known)
 
 
-def _processor(machine: Machine) -> Iterator[str]:
+def _processor(machine: AnyMachine) -> Iterator[str]:
     accelerator = "tcg,thread=multi" if machine.accelerator == "tcg" else machine.accelerator
     yield from ("-machine", f"{machine.spec.machine},memory-backend=memory")
     yield from ("-accel", accelerator)
@@ -191,7 +214,7 @@ def _processor(machine: Machine) -> Iterator[str]:
     yield from ("-smp", f"{vcpus},sockets=1,cores={vcpus},threads=1")
 
 
-def _memory(machine: Machine) -> Iterator[str]:
+def _memory(machine: AnyMachine) -> Iterator[str]:
     """Memory without a name in a file system, that the switch may map, all there from the start."""
     size = f"{machine.spec.memory}M"
     words = ["memory-backend-memfd", "id=memory", f"size={size}", "share=on", "prealloc=on"]
@@ -202,17 +225,20 @@ def _memory(machine: Machine) -> Iterator[str]:
     yield from ("-m", size, "-object", ",".join(words))
 
 
-def _ways_in(machine: Machine) -> Iterator[str]:
+def _ways_in(machine: AnyMachine) -> Iterator[str]:
     yield from ("-chardev", _listening("qmp", machine.qmp))
     yield from ("-mon", "chardev=qmp,mode=control")
     yield from ("-chardev", _listening("console", machine.console_socket))
     yield from ("-serial", "chardev:console")
     if machine.spec.has_agent:
         yield from ("-device", "virtio-serial-pci")
-        for name, path, port in (
+        ports = [
             ("control", machine.control, CONTROL_PORT),
             ("shell", machine.shell, SHELL_PORT),
-        ):
+        ]
+        if machine.port is not None:
+            ports.append(("application", machine.application, machine.port))
+        for name, path, port in ports:
             yield from ("-chardev", _listening(name, path))
             yield from ("-device", f"virtserialport,chardev={name},name={port}")
 
@@ -221,22 +247,23 @@ def _listening(name: str, path: str) -> str:
     return f"socket,id={name},path={_quoted(path)},server=on,wait=off"
 
 
-def _boot(machine: Machine) -> Iterator[str]:
+def _boot(machine: AnyMachine) -> Iterator[str]:
     spec = machine.spec
     if spec.own_guest:
         words = machine.image.append or OWN_GUEST_WORDS
-        yield from ("-kernel", str(machine.image.kernel), "-initrd", str(machine.image.initrd))
+        kernel, initrd = (file_of(spec, path) for path in files_of(spec, machine.image))
+        yield from ("-kernel", kernel, "-initrd", initrd)
         yield from ("-append", f"{words} {spec.append}".strip())
         return
     if spec.kernel is not None:
-        yield from ("-kernel", spec.kernel)
+        yield from ("-kernel", file_of(spec, spec.kernel))
         if spec.initrd is not None:
-            yield from ("-initrd", spec.initrd)
+            yield from ("-initrd", file_of(spec, spec.initrd))
         if spec.append:
             yield from ("-append", spec.append)
     if spec.image is not None:
         layout = image_format(Path(spec.image))
-        drive = f"if=virtio,format={layout},snapshot=on,file={_quoted(spec.image)}"
+        drive = f"if=virtio,format={layout},snapshot=on,file={_quoted(file_of(spec, spec.image))}"
         yield from ("-drive", drive)
     if spec.cloud_init is not None:
         folder = _quoted(machine.seed)
@@ -247,7 +274,7 @@ def _boot(machine: Machine) -> Iterator[str]:
         )
 
 
-def _card(machine: Machine, number: int) -> Iterator[str]:
+def _card(machine: AnyMachine, number: int) -> Iterator[str]:
     """Return a network card, and what it is plugged into."""
     spec, wire = machine.spec, machine.cards[number]
     yield from _plug(machine, number)
@@ -270,7 +297,7 @@ def _card(machine: Machine, number: int) -> Iterator[str]:
     yield from ("-device", f"virtio-net-pci,{words}")
 
 
-def _plug(machine: Machine, number: int) -> Iterator[str]:
+def _plug(machine: AnyMachine, number: int) -> Iterator[str]:
     """Return the host's side of a card: a tap, or a socket for vhost-user."""
     queues, wire = machine.spec.queues, machine.cards[number]
     if wire.kind == "tap":
@@ -283,7 +310,7 @@ def _plug(machine: Machine, number: int) -> Iterator[str]:
     yield from ("-netdev", f"vhost-user,id=net{number},chardev=wire{number},queues={queues}")
 
 
-def _vectors(machine: Machine) -> int:
+def _vectors(machine: AnyMachine) -> int:
     """Return how many interrupts a card has: one per queue, and two for the rest.
 
     None when emulated: QEMU 7.2 then crashes as soon as the guest's kernel unmasks one of a card
@@ -292,7 +319,7 @@ def _vectors(machine: Machine) -> int:
     return 2 * machine.spec.queues + 2 if machine.accelerator == "kvm" else 0
 
 
-def _device(machine: Machine, number: int) -> Iterator[str]:
+def _device(machine: AnyMachine, number: int) -> Iterator[str]:
     """Return a device of the host that the guest has to itself."""
     address = machine.spec.devices[number]
     yield from ("-device", f"vfio-pci,host={address},addr={FIRST_SLOT + number:#x},romfile=")

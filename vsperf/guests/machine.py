@@ -1,34 +1,27 @@
-"""One machine that runs: plugged in, booted, told to forward, pinned, and ended again."""
+"""One machine that runs: plugged in, booted, told to forward, pinned, and told to end."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vsperf.errors import ComponentError, DiedError
-from vsperf.host.process import Managed, managed
-from vsperf.host.sockets import all_listened_at
-from vsperf.host.taps import tap
-from vsperf.host.threads import Polling
+from vsperf.guests.agent import Agent, AgentRefused, AgentSilent, last_lines
+from vsperf.guests.answers import Booted, Counted, Message, understood
+from vsperf.guests.command import AnyMachine
+from vsperf.guests.console import Console
+from vsperf.guests.inside import seen_inside
+from vsperf.host.process import Managed
 from vsperf.host.workspace import Workspace
 from vsperf.record.machine import MachineCounters, NicCounters
-from vsperf.vnfs.qemu.agent import Agent, AgentRefused, AgentSilent, last_lines
-from vsperf.vnfs.qemu.answers import Booted, Counted, Message, understood
-from vsperf.vnfs.qemu.command import Machine, command_line
-from vsperf.vnfs.qemu.console import Console
-from vsperf.vnfs.qemu.plan import start_message
 
 if TYPE_CHECKING:
-    from vsperf.vnfs.qemu.qmp import Monitor
+    from vsperf.guests.qmp import Monitor
 
-START_S = 30.0
-"""Until QEMU listens on its sockets: its memory is cleared before."""
 QMP_S = 5.0
 COUNTERS_S = 1.0
 ENDING_S = 0.5
@@ -40,15 +33,13 @@ QUIT_S = 0.3
 TAIL_BYTES = 8192
 TAIL_LINES = 8
 PANIC = "Kernel panic"
-PROCESSORS = r"CPU \d+/"
-"""How QEMU names the threads of vCPUs, with `debug-threads=on`."""
 
 
 @dataclass
 class RunningMachine:
     """A machine whose QEMU was started."""
 
-    machine: Machine
+    machine: AnyMachine
     program: Managed
     workspace: Workspace
     monitor: Monitor | None = None
@@ -77,7 +68,7 @@ class RunningMachine:
 
     def plug_in(self, deadline: float) -> None:
         """Wait until QEMU is through with its devices: whoever plays the switch has called."""
-        from vsperf.vnfs.qemu.qmp import Monitor  # what it rests on is large
+        from vsperf.guests.qmp import Monitor  # what it rests on is large
 
         path = Path(self.workspace.fill(self.machine.qmp))
         try:
@@ -113,15 +104,14 @@ class RunningMachine:
             raise ComponentError(
                 f"{self.name} does not forward: the guest did not boot in time",
                 why=self.console_words(),
-                fix="--set vnf.boot_timeout=120s if the machine is only slow; "
-                "--set vnf.accelerator=tcg if it hangs on KVM",
+                fix=f"--set {self.machine.settings}.boot_timeout=120s if the machine is only slow; "
+                f"--set {self.machine.settings}.accelerator=tcg if it hangs on KVM",
             ) from error
 
-    def tell(self, deadline: float) -> None:
+    def tell(self, deadline: float, message: Message) -> None:
         """Tell the agent what to start."""
         if self.agent is None:
             return
-        message = start_message(self.machine, self._device_macs())
         deadline_ms = max(1, int(_left(deadline) * 1000))
         self._asked = self.agent.request("start", **message, deadline_ms=deadline_ms)
 
@@ -144,7 +134,8 @@ class RunningMachine:
             raise ComponentError(
                 f"{self.name} does not forward: {error.text}",
                 why=words,
-                fix="see the settings of vnf: app, queues, memory, testpmd_arguments",
+                fix=f"see the settings of {self.machine.settings}: "
+                "app, queues, memory, testpmd_arguments",
             ) from error
         except AgentSilent as error:
             self.require_alive(f"while {app} started", ENDING_S)
@@ -169,6 +160,8 @@ class RunningMachine:
     def failure(self) -> str | None:
         """Return why it no longer works, or None."""
         if (ending := self.program.failure()) is not None:
+            if self.program.poll() == 0:  # by itself: QEMU has nothing to say of that
+                ending = "; ".join(filter(None, (self.program.ending(), self.console_words())))
             return f"{self.name} {ending}"
         if self.agent is not None:
             try:
@@ -189,6 +182,10 @@ class RunningMachine:
         counted = understood(self.name, answer, Counted)
         return MachineCounters(name=self.name, nics=_nics(counted))
 
+    def inside(self) -> dict[str, dict[str, int]]:
+        """Return what the guest's own kernel counts; nothing of a guest without our agent."""
+        return {} if self.agent is None else seen_inside(self.name, self.agent)
+
     def facts(self) -> dict[str, Any]:
         """Return what it turned out to be."""
         spec = self.machine.spec
@@ -201,6 +198,8 @@ class RunningMachine:
         found["user"] = self.machine.user
         if self.machine.taps:
             found["vhost_net"] = self.machine.vhost
+        if tree := spec.tree.facts():
+            found["tree"] = tree
         if spec.own_guest:
             found["image"] = self.machine.image.hash
         if self.agent is not None and self.agent.booted is not None:
@@ -224,7 +223,8 @@ class RunningMachine:
             raise ComponentError(
                 f"{self.name} {self.program.ending()} {when}",
                 why=words or self.console_words(),
-                fix="see the settings of vnf: image, kernel, append, memory, arguments",
+                fix=f"see the settings of {self.machine.settings}: "
+                "image, kernel, append, memory, arguments",
             )
 
     def console_words(self) -> str | None:
@@ -297,7 +297,7 @@ class RunningMachine:
                 )
             time.sleep(0.05)  # between two looks at a condition, never instead of one
 
-    def _device_macs(self) -> list[str] | None:
+    def device_macs(self) -> list[str] | None:
         """Return the addresses of devices of the host, which only the guest can see."""
         devices = self.machine.spec.devices
         if not devices or self.agent is None:
@@ -318,62 +318,6 @@ class RunningMachine:
         """Return how QEMU ended; a socket is closed a moment before that."""
         ending = self.program.obituary()
         return otherwise if self.program.poll() is None else f"{self.name} {ending}"
-
-
-@contextmanager
-def started(machine: Machine, program: str, workspace: Workspace) -> Iterator[RunningMachine]:
-    """Start QEMU, and return once it listens; leaving the context ends it."""
-    _write_seed(machine, workspace)
-    argv = [workspace.fill(word) for word in command_line(program, machine)]
-    sockets = [Path(workspace.fill(path)) for path in machine.sockets]
-    guests: list[RunningMachine] = []
-
-    def stop(patience_s: float) -> None:
-        for guest in guests:
-            guest.stop(patience_s)
-
-    try:
-        with (
-            _plugged(machine, workspace),
-            managed(
-                argv,
-                name=machine.name,
-                workspace=workspace,
-                ready=lambda: all_listened_at(sockets),
-                timeout_s=START_S,
-                stop=stop,
-                polling=Polling(machine.name, PROCESSORS),
-            ) as process,
-        ):
-            guests.append(RunningMachine(machine, process, workspace))
-            guests[0].follow_console()
-            yield guests[0]
-    finally:
-        for guest in guests:
-            guest.close()
-
-
-@contextmanager
-def _plugged(machine: Machine, workspace: Workspace) -> Iterator[None]:
-    """Give the taps of its cards, for longer than QEMU holds them."""
-    several = machine.spec.queues > 1
-    with ExitStack() as stack:
-        for wire in machine.taps:
-            name = workspace.fill(wire.address)
-            stack.enter_context(tap(name, workspace, mtu=machine.mtu, several_queues=several))
-        yield
-
-
-def _write_seed(machine: Machine, workspace: Workspace) -> None:
-    """Write what cloud-init reads: the user's data, and the name of the machine."""
-    if machine.spec.cloud_init is None:
-        return
-    folder = Path(workspace.fill(machine.seed))
-    folder.mkdir()
-    shutil.copyfile(machine.spec.cloud_init, folder / "user-data")
-    (folder / "meta-data").write_text(
-        f"instance-id: {workspace.name}-{machine.name}\nlocal-hostname: {machine.name}\n"
-    )
 
 
 def _nics(counted: Counted) -> tuple[NicCounters, ...]:

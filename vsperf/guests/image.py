@@ -12,7 +12,7 @@ from typing import Any
 from vsperf.errors import NotReadyError
 
 VARIABLE = "VSPERF_GUEST"
-CHECKOUT = Path(__file__).resolve().parents[3]
+CHECKOUT = Path(__file__).resolve().parents[2]
 BUILD_COMMAND = "make setup builds it in a checkout; by hand: vnfs/build"
 KERNEL = "vmlinuz"
 INITRD = "initrd"

@@ -18,14 +18,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vsperf.errors import VsperfError
+from vsperf.guests.agent import AgentSilent
+from vsperf.guests.command import Machine
+from vsperf.guests.image import GuestImage
+from vsperf.guests.launch import started
+from vsperf.guests.settings import OwnGuest
 from vsperf.host.cache import cache_folder, read_found, write_found
 from vsperf.host.procfs import boot_id
+from vsperf.host.tree import HERE, Tree
 from vsperf.host.workspace import given_or_own
-from vsperf.vnfs.qemu.agent import AgentSilent
-from vsperf.vnfs.qemu.command import Machine
-from vsperf.vnfs.qemu.image import GuestImage
-from vsperf.vnfs.qemu.machine import started
-from vsperf.vnfs.qemu.spec import QemuSpec
 
 BOOT_S = 8.0
 MEMORY_MB = 128
@@ -59,6 +60,8 @@ class Probe:
     program: str
     cache: Path
     device: Path = DEVICE
+    tree: Tree = HERE
+    """Where the program is run."""
 
     def known(self) -> Outcome | None:
         """Return what is known without trying; None when only trying can tell."""
@@ -87,7 +90,8 @@ class Probe:
     @property
     def key(self) -> str:
         """Name everything that the outcome depends on."""
-        program = Path(shutil.which(self.program) or self.program)
+        named = self.tree.path(Path(self.program))
+        program = named if self.tree.root else Path(shutil.which(self.program) or self.program)
         size = modified = 0
         with suppress(OSError):
             status = program.stat()
@@ -100,7 +104,7 @@ class Probe:
 
     def _try(self) -> Outcome:
         """Boot our own guest with nothing to do, in a place of its own."""
-        spec = QemuSpec(kind="qemu", app="none", memory=MEMORY_MB, hugepages=False)
+        spec = OwnGuest(memory=MEMORY_MB, tree=self.tree)
         machine = Machine("vm1", 1, spec, (), "kvm", self.image, 64)
         began = time.monotonic()
         stuck = False
