@@ -24,8 +24,9 @@ MEGABYTE = 1 << 20
 SPARE_MB = 64
 """For all that is no buffer."""
 MEMORY_STEP_MB = 64
-STATISTICS_S = 86_400
-"""How often testpmd prints its counters. It must: otherwise it ends when it has no terminal."""
+STATISTICS_S = 43_200
+"""How often testpmd prints its counters. It must where nobody tells it what to do: otherwise it
+ends when it has no terminal. It takes less than 2^16, and from DPDK 25.11 on refuses more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,8 @@ class Testpmd:
     """Whether it counts how long its threads are busy, which costs them a little."""
     waits_for_links: bool = True
     """Whether it begins to forward when all links are up, or a few seconds later; else at once."""
+    commands: str | None = None
+    """Where it reads what to do, instead of forwarding as soon as it can; not filled in."""
     arguments: tuple[str, ...] = ()
     """More words for DPDK's environment layer."""
     options: tuple[str, ...] = ()
@@ -132,11 +135,11 @@ class Testpmd:
         return ",".join((f"0@{main}", *workers))
 
     def _options(self) -> tuple[str, ...]:
-        rings = self.rings
+        rings, by_itself = self.rings, self.commands is None
         longer = rings.frame_bytes > USUAL_FRAME
         frames = (f"--max-pkt-len={rings.frame_bytes}", f"--mbuf-size={rings.buffer_bytes}")
         return (
-            "--auto-start",
+            *(("--auto-start",) if by_itself else ("-i", f"--cmdline-file={self.commands}")),
             f"--forward-mode={self.forward}",
             f"--port-topology={'loop' if self.loops else 'paired'}",
             f"--nb-cores={len(self.cpus)}",
@@ -152,5 +155,5 @@ class Testpmd:
             *(() if self.waits_for_links else ("--disable-link-check",)),
             "--no-flush-rx",  # frames that come early are not thrown away
             "--no-mlockall",
-            f"--stats-period={STATISTICS_S}",
+            *((f"--stats-period={STATISTICS_S}",) if by_itself else ()),
         )

@@ -62,7 +62,7 @@ def find_testpmd(purpose: str, tree: Tree = HERE) -> str:
         program = next((str(path) for path in candidates if tree.runs(path)), None)
     if program is None:
         raise NotReadyError(
-            f"the program {PROGRAM} is not installed{tree.within}",
+            f"the program {PROGRAM}{tree.within} is not installed",
             why=purpose,
             fix=f"install the package dpdk: {tree.to_install('dpdk')}",
         )
@@ -140,8 +140,8 @@ class RunningTestpmd:
         try:
             with Telemetry(self.telemetry):
                 return None
-        except OSError as error:
-            return f"{self.name} does not answer: {error}"
+        except OSError as error:  # maybe since it ended or was stopped a moment ago
+            return self.failure() or f"{self.name} does not answer: {error}"
 
     def statistics(self) -> tuple[dict[str, int], ...]:
         """Return what each port counts, by DPDK's names; raises `ComponentError` without."""

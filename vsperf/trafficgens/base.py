@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
+from vsperf.errors import ComponentError
 from vsperf.host.cpus import Needs
 from vsperf.host.workspace import Workspace
 from vsperf.record.host import Calibration, Stalls
@@ -14,6 +15,7 @@ from vsperf.record.load import RateStep
 from vsperf.record.plan import Endpoint, Placement, Step
 from vsperf.record.sample import Sample
 from vsperf.record.trial import Event, TrialCounts
+from vsperf.spec.abilities import Capabilities
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
 
@@ -56,6 +58,14 @@ class TrialRequest:
         """What is to be sent per direction."""
         return sum(step.frames for step in self.parts)
 
+    def require_frames(self) -> None:
+        """Raise `ComponentError` where there is nothing to send."""
+        if any(min(step.load_fps, step.duration_ns, step.frames) <= 0 for step in self.parts):
+            raise ComponentError(
+                f"a trial of {self.load_fps} fps for {self.duration_ns} ns has no frames",
+                why="load and duration must be above zero",
+            )
+
 
 OnSample = Callable[[Sample], None]
 """Told about once a second, while frames are sent, how a trial is going."""
@@ -94,12 +104,40 @@ class GeneratorSession(Protocol):
         ...
 
 
+@runtime_checkable
+class KnowsMoreLater(Protocol):
+    """A session that has facts which only its trials can tell; not every one has."""
+
+    def late_facts(self) -> dict[str, Any]:
+        """Return those of `facts` that trials have changed, without asking anybody."""
+        ...
+
+
+class Unmeasured:
+    """A generator of which nobody measures beforehand what it or the machine can do."""
+
+    def calibrate(
+        self, case: CaseSpec, placement: Placement, workspace: Workspace
+    ) -> Calibration | None:
+        return None
+
+    def noise(self, case: CaseSpec, placement: Placement, workspace: Workspace) -> Noise:
+        return Noise()
+
+
 class TrafficGenerator(Protocol):
     """Drives one kind of generator."""
 
     kind: ClassVar[str]
     summary: ClassVar[str]
     Spec: ClassVar[type[DriverSpec]]
+
+    def capabilities(self, case: CaseSpec) -> Capabilities:
+        """Return what it can do and tell as a case sets it up; touches nothing.
+
+        A case that needs more is refused before `plan` is asked.
+        """
+        ...
 
     def needs(self, case: CaseSpec) -> Needs:
         """Return what the generator asks of the machine; touches nothing."""

@@ -10,16 +10,17 @@ from typing import Any, ClassVar, Literal
 from vsperf.errors import ComponentError, UsageError
 from vsperf.host.cpus import Needs
 from vsperf.host.workspace import Workspace
-from vsperf.record.host import Calibration
 from vsperf.record.plan import Endpoint, Placement, Step
 from vsperf.record.trial import TrialCounts
 from vsperf.simulation.generator import Fault, GeneratorSettings
 from vsperf.simulation.path import Asked, SimulatedPath, Way
 from vsperf.simulation.switch import ENDPOINT_KIND, SwitchModel
+from vsperf.spec.abilities import Ability, Capabilities
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.wiring import load_share
-from vsperf.trafficgens.base import Noise, OnSample, TrialRequest
+from vsperf.trafficgens.base import OnSample, TrialRequest, Unmeasured
+from vsperf.trafficgens.directions import check_directions
 
 
 class SimulatedGeneratorSpec(GeneratorSettings, DriverSpec):
@@ -67,12 +68,15 @@ class SimulatedSession:
         return {}
 
 
-class SimulatedGenerator:
+class SimulatedGenerator(Unmeasured):
     """Sends nothing: it computes what would arrive."""
 
     kind: ClassVar[str] = "sim"
     summary: ClassVar[str] = "trials on a simulated switch, in virtual time"
     Spec: ClassVar[type[DriverSpec]] = SimulatedGeneratorSpec
+
+    def capabilities(self, case: CaseSpec) -> Capabilities:
+        return Capabilities(frozenset(Ability) - {Ability.REPLAY}, clock="virtual time")
 
     def needs(self, case: CaseSpec) -> Needs:
         return Needs()
@@ -81,12 +85,6 @@ class SimulatedGenerator:
         self, case: CaseSpec, endpoints: tuple[Endpoint, ...], placement: Placement
     ) -> tuple[Step, ...]:
         spec = _spec_of(case)
-        if case.traffic.replay is not None:
-            raise UsageError(
-                "the simulated generator cannot replay a file",
-                why="its switch is a model of frames of one size",
-                fix="take a real generator, or leave traffic.replay out",
-            )
         _switch_behind(endpoints)
         action = f"simulate a generator with seed {spec.seed}"
         if spec.max_rate is not None:
@@ -94,14 +92,6 @@ class SimulatedGenerator:
         if spec.fault is not Fault.NONE:
             action += f" and the fault `{spec.fault}`"
         return (Step(component="generator", action=action),)
-
-    def calibrate(
-        self, case: CaseSpec, placement: Placement, workspace: Workspace
-    ) -> Calibration | None:
-        return None
-
-    def noise(self, case: CaseSpec, placement: Placement, workspace: Workspace) -> Noise:
-        return Noise()
 
     @contextmanager
     def start(
@@ -159,20 +149,7 @@ def _ways(
     case: CaseSpec, endpoints: tuple[Endpoint, ...], directions: tuple[tuple[str, str], ...]
 ) -> tuple[Way, ...]:
     known = {endpoint.link for endpoint in endpoints}
-    for way in directions:
-        for link in way:
-            if link not in known:
-                raise UsageError(
-                    f"the simulated generator has no endpoint on link {link!r}",
-                    why=f"traffic goes from {way[0]} to {way[1]}, but the switch has a port on "
-                    + ", ".join(sorted(known)),
-                    fix="use links in the topology that the switch has ports on",
-                )
-    if not directions:
-        raise UsageError(
-            "the simulated generator was given no direction to send in",
-            fix="choose a topology whose paths begin and end at links, such as p2p",
-        )
+    check_directions("the simulated generator", known, directions)
     speed = {name: link.speed for name, link in case.testbed.links.items()}
     return tuple(
         Way(

@@ -45,6 +45,10 @@ class Calibration:
     floor_p50_ns: int
     floor_p99_ns: int
     """Latency at a light load: of the ports and the method, not of a switch."""
+    workers: int
+    """CPUs of the generator."""
+    per_cpu_fps: int
+    """The maximum, still per direction, shared out among them."""
 
 
 def calibrate(
@@ -55,6 +59,7 @@ def calibrate(
     stream = Stream(size)
     flat_out = Sending(duration_ns=duration_ns, latency=False)
     found = trial(tgen, ways, stream, flat_out, lambda event: None)
+    workers = len(found["workers"])
     maximum = arrived_fps(found["streams"])
     if not maximum:
         raise nothing_came(found["streams"])
@@ -76,6 +81,8 @@ def calibrate(
         floor_min_ns=floor["min_ns"],
         floor_p50_ns=floor["percentiles_ns"]["50"],
         floor_p99_ns=floor["percentiles_ns"]["99"],
+        workers=workers,
+        per_cpu_fps=maximum // workers,
     )
 
 

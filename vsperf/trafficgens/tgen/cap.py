@@ -21,7 +21,7 @@ ATTEMPTS = 2
 MOST_ATTEMPTS = 6
 """A machine that is busy enough lets nothing through for half a second."""
 THRESHOLD_NS = 10_000
-METHOD = "vhost-user ports against a forwarder that looks at no frame"
+METHOD = "vhost-user ports{} against a forwarder that looks at no frame"
 NOTHING = ("net_null0",)
 
 
@@ -44,7 +44,7 @@ def measure_cap(
         more = {"replay": profile.replay.file}
     stream = Stream(more=more)
     with (
-        loop(loop_of(case), mirror_cpus, workspace, senders) as devices,
+        loop(loop_of(case), mirror_cpus, workspace, senders, withheld=case.withheld) as devices,
         at_hand(devices, options, workspace) as tgen,
     ):
         ways = ways_between(len(tgen.ports()), profile.direction)
@@ -58,6 +58,12 @@ def measure_cap(
         if not rates:
             raise nothing_came(found)
         return max(rates)
+
+
+def method_of(case: CaseSpec) -> str:
+    """Say how the cap of a case is measured."""
+    lacking = loop_of(case) == "vhost" and case.withheld
+    return METHOD.format(f" without {', '.join(lacking)}" if lacking else "")
 
 
 def loop_of(case: CaseSpec) -> Loop:

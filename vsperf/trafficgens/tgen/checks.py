@@ -7,7 +7,6 @@ from typing import Any
 from vsperf.errors import ComponentError, UsageError
 from vsperf.record.plan import Endpoint
 from vsperf.spec.case import CaseSpec
-from vsperf.trafficgens.tgen.command import Port
 from vsperf.trafficgens.tgen.spec import TgenSpec
 
 
@@ -51,21 +50,3 @@ def check_hosts(case: CaseSpec, spec: TgenSpec) -> None:
             why="whose addresses those in it are, nobody knows",
             fix="--set generator.respond=false, or no traffic.replay",
         )
-
-
-def check_directions(ports: dict[str, Port], directions: tuple[tuple[str, str], ...]) -> None:
-    """Refuse ways that begin or end where tgen has no port."""
-    if not directions:
-        raise UsageError(
-            "tgen was given no direction to send in",
-            fix="choose a topology whose paths begin and end at links, such as p2p",
-        )
-    for way in directions:
-        for link in way:
-            if link not in ports:
-                raise UsageError(
-                    f"tgen has no endpoint on link {link!r}",
-                    why=f"traffic goes from {way[0]} to {way[1]}, but the switch has a port on "
-                    + ", ".join(sorted(ports)),
-                    fix="use links in the topology that the switch has ports on",
-                )

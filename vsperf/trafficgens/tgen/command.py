@@ -6,12 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from vsperf.errors import UsageError
-from vsperf.host.netns import path_of
 from vsperf.record.plan import Endpoint
+from vsperf.trafficgens.dpdk_ports import Port, entering, reaching
 
-KINDS = ("vhost-user", "vhost-user-client", "vhost-user-backend", "tap", "vdev", "pci")
-"""Kinds of endpoints that tgen speaks to."""
 ORDINARY_MEMORY_MB = 512
 """Taken where there are no hugepages; pages that are not touched cost nothing."""
 BUFFER_BYTES = 2560
@@ -23,20 +20,6 @@ CACHED = 768
 HISTOGRAM_BYTES = 40 << 10
 BURST = 64
 PAGE_BYTES = 2 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class Port:
-    """One port of tgen, named as DPDK names it."""
-
-    name: str
-    """Such as `net_virtio_user0`; tgen's answer to `ports` says it too."""
-    device: str
-    """The argument of --vdev that makes it, or of --allow that admits it."""
-    pci: bool = False
-    """Whether it is a device on the PCI bus."""
-    network: str = ""
-    """The network namespace that its device is in; that of the host where there is no name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,43 +39,7 @@ class Options:
 
 def port_of(endpoint: Endpoint, number: int, options: Options) -> Port:
     """Return the port that reaches an endpoint."""
-    match endpoint.kind:
-        case "vdev":
-            return device_port(endpoint.address)
-        case "pci":
-            return _card(endpoint.address)
-        case "vhost-user" | "vhost-user-client":
-            name = f"net_virtio_user{number}"
-            device = f"{name},path={endpoint.address},queue_size={_power(options.ring)}"
-            if options.queues > 1:
-                device += f",queues={options.queues}"
-            if endpoint.kind == "vhost-user-client":
-                device += ",server=1"  # the switch calls, so it may restart without us
-            return Port(name, device)
-        case "vhost-user-backend":
-            name = f"net_vhost{number}"  # the switch's part: a machine listens, tgen calls
-            return Port(name, f"{name},iface={endpoint.address},queues={options.queues},client=1")
-        case "tap":
-            network, _, device = endpoint.address.rpartition("/")
-            name = f"net_tap{number}"
-            return Port(name, f"{name},iface={device}", network=network)
-    raise UsageError(
-        f"tgen cannot send to {endpoint.link}, which is a {endpoint.kind} port",
-        why="it speaks " + ", ".join(KINDS),
-        fix="take a switch that offers one of these, or a generator that fits the switch",
-    )
-
-
-def device_port(argument: str) -> Port:
-    """Return the port that an argument of --vdev makes."""
-    return Port(argument.partition(",")[0], argument)
-
-
-def _card(argument: str) -> Port:
-    """Return the port of a NIC; DPDK calls it what it was called here, so with its domain."""
-    address, comma, arguments = argument.partition(",")
-    name = address.lower() if address.count(":") == 2 else f"0000:{address.lower()}"
-    return Port(name, f"{name}{comma}{arguments}", pci=True)
+    return reaching(endpoint, number, "tgen", ring=options.ring, queues=options.queues)
 
 
 def command_line(
@@ -109,12 +56,9 @@ def command_line(
         else ("--no-huge", "--no-shconf", "-m", str(_ordinary_mb(options)))
     )
     named = tuple(ports)
-    networks = {port.network for port in named} - {""}
-    if len(networks) > 1:
-        raise UsageError(f"tgen cannot be in the networks {', '.join(sorted(networks))} at once")
     bus = () if any(port.pci for port in named) else ("--no-pci",)
     return (
-        *(word for name in networks for word in ("nsenter", f"--net={path_of(name)}", "--")),
+        *entering(named, "tgen"),
         binary,
         *bus,
         *memory,
@@ -126,6 +70,13 @@ def command_line(
         "--control",
         str(control),
         "--exit-without-controller",
+        *sizes(options),
+    )
+
+
+def sizes(options: Options) -> tuple[str, ...]:
+    """Return the words that say how large queues and frames are."""
+    return (
         "--queues",
         str(options.queues),
         "--ring",
@@ -157,8 +108,3 @@ def lcores(cpus: tuple[int, ...]) -> str:
     """Return which thread runs where: lcore 0 is the main thread, the others work."""
     workers = (f"{number}@{cpu}" for number, cpu in enumerate(cpus, start=1))
     return ",".join((f"0@{cpus[0]}", *workers))
-
-
-def _power(ring: int) -> int:
-    """Return the least power of two that is not below `ring`; virtio rings have no other size."""
-    return 1 << max(ring - 1, 1).bit_length()

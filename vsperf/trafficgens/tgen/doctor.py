@@ -8,7 +8,7 @@ from typing import Any
 
 from vsperf.errors import NotReadyError
 from vsperf.host.doctor.finding import Answer, Check, Group, Surroundings, failure, ok, warning
-from vsperf.trafficgens.tgen.binary import BUILD_COMMAND, find_binary
+from vsperf.trafficgens.tgen.binary import TGEN
 from vsperf.trafficgens.tgen.process import PROTOCOL
 
 QUESTION = '{"id":1,"verb":"hello"}\n'
@@ -19,7 +19,7 @@ MEMORY = ("--no-huge", "--no-shconf", "--no-telemetry", "-m", "64")
 
 def _tgen(here: Surroundings) -> Answer:
     try:
-        binary = str(find_binary(here.environment))
+        binary = str(TGEN.find(here.environment))
     except NotReadyError as error:
         return failure(f"{error}: {error.problems[0].why}", error.problems[0].fix)
     cpu = min(here.usable)
@@ -35,21 +35,23 @@ def _tgen(here: Surroundings) -> Answer:
         )
         hello = _hello(done.stdout)
     except (OSError, subprocess.TimeoutExpired) as error:
-        return failure(f"{binary} does not answer: {error}", BUILD_COMMAND)
+        return failure(f"{binary} does not answer: {error}", TGEN.build_command)
     if hello is None:
         said = [line for line in done.stderr.splitlines() if line.strip()]
-        return failure(f"{binary} does not work: {said[-1] if said else 'no word'}", BUILD_COMMAND)
+        return failure(
+            f"{binary} does not work: {said[-1] if said else 'no word'}", TGEN.build_command
+        )
     if hello.get("protocol") != PROTOCOL:
         return failure(
             f"{binary} speaks protocol {hello.get('protocol')}, and this vsperf {PROTOCOL}",
-            BUILD_COMMAND,
+            TGEN.build_command,
         )
     build = hello.get("build") or {}
     evidence = f"{binary}: tgen {hello.get('tgen')}, protocol {PROTOCOL}, {hello.get('dpdk')}, " + (
         f"{build.get('type')} build for {build.get('march')} by {build.get('compiler')}"
     )
     if build.get("type") not in ("release", "debugoptimized"):
-        return warning(f"{evidence}: slower than it could be", BUILD_COMMAND)
+        return warning(f"{evidence}: slower than it could be", TGEN.build_command)
     return ok(evidence)
 
 

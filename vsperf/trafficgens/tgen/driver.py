@@ -5,34 +5,40 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
 from vsperf.errors import ComponentError, UsageError
+from vsperf.guests.surroundings import surroundings
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.doctor.finding import Check
 from vsperf.host.workspace import Workspace
 from vsperf.record.host import Calibration
 from vsperf.record.plan import Endpoint, Placement, Step
 from vsperf.record.trial import TrialCounts
+from vsperf.spec.abilities import Ability, Capabilities
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.traffic import Bursts, TrafficProfile, TrialPolicy
 from vsperf.spec.wiring import directions_of, load_share, outer_nics
 from vsperf.trafficgens.base import Noise, OnSample, TrialRequest
-from vsperf.trafficgens.tgen.binary import planned_binary
-from vsperf.trafficgens.tgen.cap import METHOD, measure_cap, measure_noise
+from vsperf.trafficgens.directions import check_directions
+from vsperf.trafficgens.dpdk_ports import Port
+from vsperf.trafficgens.tgen import guest_plan
+from vsperf.trafficgens.tgen.binary import TGEN
+from vsperf.trafficgens.tgen.cap import measure_cap, measure_noise, method_of
 from vsperf.trafficgens.tgen.checks import (
     check_devices,
-    check_directions,
     check_hosts,
     check_queues,
 )
 from vsperf.trafficgens.tgen.client import longest_ns
-from vsperf.trafficgens.tgen.command import Options, Port, command_line, port_of
+from vsperf.trafficgens.tgen.command import Options, command_line, port_of
 from vsperf.trafficgens.tgen.doctor import CHECKS
+from vsperf.trafficgens.tgen.guest import check as check_place
+from vsperf.trafficgens.tgen.guest import running_in_guest
 from vsperf.trafficgens.tgen.look import Look
 from vsperf.trafficgens.tgen.messages import counts, trial_message
 from vsperf.trafficgens.tgen.process import CONTROL, PREFIX, Tgen, memory_bytes, running
@@ -41,6 +47,7 @@ from vsperf.trafficgens.tgen.samples import sampler
 from vsperf.trafficgens.tgen.slots import asked_ns
 from vsperf.trafficgens.tgen.spec import TgenSpec
 from vsperf.trafficgens.tgen.traffic import Way, senders_each, streams
+from vsperf.trafficgens.tgen.tsc import Tsc
 
 NANOSECONDS = 1_000_000_000
 ORDINARY_FRAME = 1518
@@ -70,15 +77,15 @@ class TgenSession:
     in_flight: int = 0
     """Most frames of a direction on their way; 0 for no bound."""
     closed: bool = False
+    tsc: Tsc = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.tsc = Tsc.of(self.tgen.hello)
 
     def run(self, request: TrialRequest, on_sample: OnSample | None = None) -> TrialCounts:
         if self.closed:
             raise ComponentError("tgen is no longer connected")
-        if any(min(step.load_fps, step.duration_ns, step.frames) <= 0 for step in request.parts):
-            raise ComponentError(
-                f"a trial of {request.load_fps} fps for {request.duration_ns} ns has no frames",
-                why="load and duration must be above zero",
-            )
+        request.require_frames()
         began = time.monotonic_ns()
         if self.policy.learning:
             self.tgen.ask("learn")
@@ -96,6 +103,8 @@ class TgenSession:
             look.arm()
         with self.tgen.listening(sampler(self.ways, on_sample)):
             result = self.tgen.ask(verb, patience_s, **message)
+        # In a guest its clock has been held against the host's, which says more.
+        self.tsc.hear(result, refuse=self.spec.place == "host")
         _rest(self.policy.pause.ns)
         elapsed_ns = time.monotonic_ns() - began
         intended = None if self.bursts else message.get("frames")
@@ -117,7 +126,12 @@ class TgenSession:
         }
         if self.replay is not None:
             known["replay"] = self.replay.facts()
-        return {**known, "argv": list(self.tgen.argv), "ports": self.tgen.ports()}
+        place = self.tgen.facts()
+        known |= self.late_facts()
+        return {**place, **known, "argv": list(self.tgen.argv), "ports": self.tgen.ports()}
+
+    def late_facts(self) -> dict[str, Any]:
+        return {"tsc": self.tsc.facts()}
 
 
 class TgenGenerator:
@@ -128,8 +142,15 @@ class TgenGenerator:
     Spec: ClassVar[type[DriverSpec]] = TgenSpec
     checks: ClassVar[tuple[Check, ...]] = CHECKS
 
+    def capabilities(self, case: CaseSpec) -> Capabilities:
+        if _spec_of(case).place == "vm":
+            return guest_plan.ABLE
+        return Capabilities(frozenset(Ability), clock="the CPU's time stamp counter")
+
     def needs(self, case: CaseSpec) -> Needs:
         spec = _spec_of(case)
+        if spec.place == "vm":
+            return guest_plan.needs_of(spec)
         pinned = spec.cpus.cpus if spec.cpus else None
         workers = len(pinned) if pinned else spec.workers
         needed = memory_bytes(workers, spec.queues, spec.ring)
@@ -145,8 +166,17 @@ class TgenGenerator:
         options = _options(case, spec, placement)
         check_queues(case, endpoints, options.queues)
         check_hosts(case, spec)
+        configure = Step(
+            component="generator",
+            action=f"configure {_shown(case.traffic)}, bursts of at most {spec.burst}"
+            + _shared(senders(case, options)),
+        )
+        if spec.place == "vm":
+            here = surroundings()
+            guest = guest_plan.guest_of(spec, endpoints, placement, options, here)
+            return (*guest_plan.steps_of(guest, here), configure)
         argv = command_line(
-            planned_binary(),
+            TGEN.planned(),
             PREFIX,
             Path(CONTROL),
             _ports(endpoints, options).values(),
@@ -160,24 +190,21 @@ class TgenGenerator:
                 action=f"start tgen on CPU {cpus} with the ports {ports}{_halves(options.cpus)}",
                 argv=argv,
             ),
-            Step(
-                component="generator",
-                action=f"configure {_shown(case.traffic)}, bursts of at most {spec.burst}"
-                + _shared(senders(case, options)),
-            ),
+            configure,
         )
 
     def calibrate(
         self, case: CaseSpec, placement: Placement, workspace: Workspace
     ) -> Calibration | None:
         switch_cpus = placement.of(SWITCH_ROLE)
-        options = _options(case, _spec_of(case), placement)
-        if not switch_cpus or switch_cpus[0] in options.cpus:
+        spec = _spec_of(case)
+        options = _options(case, spec, placement)
+        if spec.place == "vm" or not switch_cpus or switch_cpus[0] in options.cpus:
             return None
         return Calibration(
             frame_size=case.traffic.frame_size.bytes,
             cap_fps=measure_cap(case, options, senders(case, options), switch_cpus, workspace),
-            method=METHOD,
+            method=method_of(case),
             measured_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
             cpus=(*options.cpus, switch_cpus[0]),
         )
@@ -185,6 +212,8 @@ class TgenGenerator:
     def noise(self, case: CaseSpec, placement: Placement, workspace: Workspace) -> Noise:
         spec = _spec_of(case)
         options = _options(case, spec, placement)
+        if spec.place == "vm":
+            check_place(spec)  # before there is a switch that would wait for it
         return measure_noise(options, placement.of(SWITCH_ROLE), spec.stalls.ns, workspace)
 
     @contextmanager
@@ -198,9 +227,7 @@ class TgenGenerator:
     ) -> Iterator[TgenSession]:
         spec = _spec_of(case)
         options = _options(case, spec, placement)
-        ports = _ports(endpoints, options)
-        check_directions(ports, directions)
-        with running(ports.values(), options, workspace) as tgen:
+        with _started(case, endpoints, directions, placement, workspace) as (tgen, ports):
             numbers = tgen.port_numbers(ports)
             ways = tuple(
                 Way(
@@ -220,7 +247,8 @@ class TgenGenerator:
                 tgen.ask("respond")
             replay = Replayed.of(case.traffic, found)
             in_flight = _in_flight(case, spec, endpoints)
-            look = Look(tgen, ways, each, workspace.folder) if replay is None else None
+            seen = replay is None and spec.place == "host"  # captures are files
+            look = Look(tgen, ways, each, workspace.folder) if seen else None
             session = TgenSession(
                 tgen, spec, case.trial, ways, replay, look, case.traffic.bursts, in_flight
             )
@@ -228,6 +256,31 @@ class TgenGenerator:
                 yield session
             finally:
                 session.closed = True
+
+
+@contextmanager
+def _started(
+    case: CaseSpec,
+    endpoints: tuple[Endpoint, ...],
+    directions: tuple[tuple[str, str], ...],
+    placement: Placement,
+    workspace: Workspace,
+) -> Iterator[tuple[Tgen, dict[str, Port]]]:
+    """Start tgen where it is to run; gives its ports by link, too."""
+    spec = _spec_of(case)
+    options = _options(case, spec, placement)
+    if spec.place == "vm":
+        check_place(spec)
+        here = surroundings()
+        guest = guest_plan.guest_of(spec, endpoints, placement, options, here)
+        check_directions("tgen", guest.ports, directions)
+        with running_in_guest(guest, workspace) as tgen:
+            yield tgen, guest.ports
+        return
+    ports = _ports(endpoints, options)
+    check_directions("tgen", ports, directions)
+    with running(ports.values(), options, workspace) as tgen:
+        yield tgen, ports
 
 
 def _spec_of(case: CaseSpec) -> TgenSpec:

@@ -17,9 +17,17 @@ Loop = Literal["ring", "memif", "vhost", "machine"]
 
 @contextmanager
 def loop(
-    kind: Loop, mirror_cpus: tuple[int, ...], workspace: Workspace | None = None, queues: int = 1
+    kind: Loop,
+    mirror_cpus: tuple[int, ...],
+    workspace: Workspace | None = None,
+    queues: int = 1,
+    *,
+    withheld: Sequence[str] = (),
 ) -> Iterator[tuple[str, ...]]:
-    """Give devices that lead to each other; the CPUs are for what vhost needs in between."""
+    """Give devices that lead to each other; the CPUs are for what vhost needs in between.
+
+    `withheld` are features of virtio that the ports of a switch do not offer.
+    """
     match kind:
         case "ring":
             yield ("net_ring0",)
@@ -28,7 +36,7 @@ def loop(
                 common = f"id=0,socket={place.folder / 'loop.sock'},rsize=10"
                 yield (f"net_memif0,role=server,{common}", f"net_memif1,role=client,{common}")
         case "vhost":
-            with mirror(mirror_cpus, workspace, queues) as devices:
+            with mirror(mirror_cpus, workspace, queues, withheld=withheld) as devices:
                 yield devices
         case "machine":
             with mirror(mirror_cpus, workspace, queues, as_machine=True) as devices:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from vsperf.errors import ComponentError
+from vsperf.record.generator import GeneratorActivity
 from vsperf.record.load import RateStep
-from vsperf.record.trial import GeneratorActivity, TrialCounts
+from vsperf.record.trial import TrialCounts
 from vsperf.spec.traffic import Bursts, TrialPolicy
 from vsperf.trafficgens.base import TrialRequest
 from vsperf.trafficgens.tgen.replay import Replayed
@@ -15,6 +16,7 @@ from vsperf.trafficgens.tgen.spec import TgenSpec
 from vsperf.trafficgens.tgen.traffic import Way, direction
 
 NANOSECONDS = 1_000_000_000
+LEAST_QUIET_NS = 1_000_000
 
 
 def trial_message(
@@ -32,10 +34,11 @@ def trial_message(
     By the times of a file, tgen itself finds how many frames are due.
     """
     grace_ns = min(spec.grace.ns, policy.allowed_late_ns(request.duration_ns) // 2)
-    quiet_ns = max(policy.drain.ns, 1_000_000)
+    quiet_ns = max(policy.drain.ns, LEAST_QUIET_NS)
     found: dict[str, Any] = {
         "burst": spec.burst,
         "quiet_ns": quiet_ns,
+        "linger_ns": max(policy.shortest_drain.ns, LEAST_QUIET_NS),
         "drain_ns": 2 * quiet_ns + NANOSECONDS,
         "latency": request.latency,
     }

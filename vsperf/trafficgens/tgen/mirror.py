@@ -8,7 +8,7 @@ nothing.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from vsperf.errors import NotReadyError
@@ -32,11 +32,13 @@ def mirror(
     queues: int = 1,
     *,
     as_machine: bool = False,
+    withheld: Sequence[str] = (),
 ) -> Iterator[tuple[str, str]]:
     """Run the mirror on CPUs; gives the devices by which tgen reaches its two ports.
 
     Usually it stands in for a switch. As a machine it is on the other side of the port, and tgen
-    has to do what a switch does: copy every frame.
+    has to do what a switch does: copy every frame. `withheld` are features of virtio that a switch
+    does not offer.
     """
     program = shutil.which(PROGRAM)
     if program is None:
@@ -46,7 +48,7 @@ def mirror(
             fix="install the package dpdk, or take --loop memif or --loop ring",
         )
     with given_or_own(workspace, "a mirror for a traffic generator") as place:
-        device, other = f"--vdev={BACKEND}", FRONTEND
+        device, other = f"--vdev={BACKEND}", FRONTEND + without(withheld)
         awaited = len(SIDES)
         if as_machine:  # its second port waits until somebody has called the first
             device, other, awaited = f"--vdev={FRONTEND},server=1", f"{BACKEND},client=1", 1
@@ -68,3 +70,8 @@ def mirror(
         ):
             first, second = (other.format(*pair) + several for pair in enumerate(sockets))
             yield first, second
+
+
+def without(features: Sequence[str]) -> str:
+    """Return the words by which DPDK's virtio_user does not ask for features of virtio."""
+    return "".join(f",{feature}=0" for feature in features)

@@ -8,22 +8,24 @@ from __future__ import annotations
 
 import subprocess
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from vsperf.errors import ComponentError, DiedError, NotReadyError
 from vsperf.host.cpus import read_topology
 from vsperf.host.hugepages import reserve
-from vsperf.host.process import Managed, managed
+from vsperf.host.process import Managed, log_of, managed
 from vsperf.host.threads import LCORES, Polling
 from vsperf.host.workspace import Workspace, given_or_own
 from vsperf.record.placeholder import Placeholder
 from vsperf.record.threads import GENERATOR
-from vsperf.trafficgens.tgen.binary import BUILD_COMMAND, find_binary
+from vsperf.trafficgens.dpdk_ports import Port
+from vsperf.trafficgens.tgen.binary import TGEN
 from vsperf.trafficgens.tgen.client import Answer, Client, Event, Gone, Look, Silent, TgenError
-from vsperf.trafficgens.tgen.command import Options, Port, command_line, more_memory
+from vsperf.trafficgens.tgen.command import Options, command_line, more_memory
 
 NAME = "tgen"
 """Its name among the programs of a workspace."""
@@ -38,6 +40,10 @@ ANSWER_S = 10.0
 ROUND_TRIPS = 400
 ROUND_TRIP_ATTEMPTS = 5
 """Of two threads one gives up when the other is kept from running for 10 ms meanwhile."""
+STARTS = 5
+TAKEN = "could not set PACKET_FANOUT"
+"""What DPDK's driver of packet sockets says where the number of a device is another process's.
+It makes it of the numbers of process and device: another process has another one."""
 MEMORY_BYTES = 256 << 20
 """Hugepages that it may take, per memory node that it runs on, with one worker and one queue."""
 
@@ -52,6 +58,8 @@ class Tgen:
     """Its socket."""
     program: Managed
     client: Client | None = None
+    wanted: tuple[str, ...] = ()
+    """The ports that it was started with; one that DPDK cannot make is missing, not refused."""
     hello: Answer = field(default_factory=dict)
     """What it said about itself: versions, TSC, CPUs."""
     silent: bool = False
@@ -106,6 +114,7 @@ class Tgen:
         deadline = time.monotonic() + LINKS_S
         while True:
             ports: list[Answer] = self.ask("ports")["ports"]
+            self._require(self.wanted, [str(port["name"]) for port in ports])
             down = [str(port["name"]) for port in ports if not port["link_up"]]
             if not down:
                 return ports
@@ -118,14 +127,18 @@ class Tgen:
                 )
             time.sleep(0.01)  # between two looks at a condition, never instead of one
 
+    def _require(self, wanted: Iterable[str], found: Collection[str]) -> None:
+        """Refuse to go on with fewer ports than were asked for."""
+        for name in wanted:
+            if name not in found:
+                words = self.last_words()
+                why = f"it has {', '.join(found) or 'none'}" + (f"; {words}" if words else "")
+                raise ComponentError(f"tgen has no port {name}", why=why)
+
     def port_numbers(self, ports: Mapping[str, Port]) -> dict[str, int]:
         """Return by link the number that DPDK gave to its port."""
         found = {port["name"]: int(port["port"]) for port in self.ports()}
-        for port in ports.values():
-            if port.name not in found:
-                words = self.last_words()
-                why = f"it has {', '.join(found) or 'none'}" + (f"; {words}" if words else "")
-                raise ComponentError(f"tgen has no port {port.name}", why=why)
+        self._require([port.name for port in ports.values()], found)
         return {link: found[port.name] for link, port in ports.items()}
 
     def round_trip_ns(self, cpus: tuple[int, int]) -> int | None:
@@ -137,6 +150,20 @@ class Tgen:
             if "percentiles_ns" in found:
                 return int(found["percentiles_ns"]["50"])
         return None
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the place where it runs has to say of itself."""
+        return {}
+
+    def other_sources(self) -> NotReadyError | None:
+        """Return what is wrong with a program that was built from others than this vsperf."""
+        if self.hello.get("protocol") == PROTOCOL:
+            return None
+        return NotReadyError(
+            f"{self.argv[0]} speaks protocol {self.hello.get('protocol')}, not {PROTOCOL}",
+            why="it was built from other sources than this vsperf",
+            fix=TGEN.build_command,
+        )
 
     def alive(self) -> bool:
         """Whether it still runs, and answers as far as anybody knows."""
@@ -161,36 +188,71 @@ def running(
     With a workspace, what the ports' devices say is filled in as in a plan; without one, tgen gets
     one of its own, and claims its memory, which a deployment has done for all of its parts.
     """
-    binary = find_binary()
+    binary, named = str(TGEN.find()), tuple(ports)
     claimed = _memory(options) if workspace is None else {}
     with (
         given_or_own(workspace, "a traffic generator by hand") as place,
         _reserved(claimed, place),
+        ExitStack() as stack,
     ):
         name, control = place.fill(PREFIX), Path(place.fill(CONTROL))
-        argv = command_line(str(binary), name, control, ports, options)
+        argv = command_line(binary, name, control, named, options)
         if workspace is not None:
             argv = tuple(place.fill(word) for word in argv)
-        conversation = _Conversation(control)
-        with (
-            closing(conversation),
-            managed(
-                argv,
-                name=NAME,
-                workspace=place,
-                ready=conversation.begin,
-                timeout_s=START_S,
-                stop=conversation.quit,
-                polling=Polling(GENERATOR, LCORES),
-            ) as program,
-        ):
-            tgen = Tgen(name, control, program, conversation.client)
-            tgen.look = lambda: place.attend(f"while {NAME} started", but=NAME)
+        for more in reversed(range(STARTS)):
             try:
-                _greet(tgen)
-                yield tgen
+                tgen = stack.enter_context(_started(argv, name, control, place))
+            except _TakenError:
+                if not more:
+                    raise
+            else:
+                break
+        tgen.wanted = tuple(port.name for port in named)
+        yield tgen
+
+
+@contextmanager
+def _started(argv: tuple[str, ...], name: str, control: Path, place: Workspace) -> Iterator[Tgen]:
+    conversation = _Conversation(control)
+    log = log_of(NAME, place)
+    said = log.stat().st_size if log.exists() else 0
+    with (
+        closing(conversation),
+        managed(
+            argv,
+            name=NAME,
+            workspace=place,
+            ready=conversation.begin,
+            timeout_s=START_S,
+            stop=conversation.quit,
+            polling=Polling(GENERATOR, LCORES),
+        ) as program,
+    ):
+        tgen = Tgen(name, control, program, conversation.client)
+        tgen.look = lambda: place.attend(f"while {NAME} started", but=NAME)
+        try:
+            try:
+                greet(tgen)
             finally:
-                tgen.client = None
+                _check_sockets(log, said)
+            yield tgen
+        finally:
+            tgen.client = None
+
+
+class _TakenError(ComponentError):
+    """A number that a device of tgen was to have is another program's."""
+
+
+def _check_sockets(log: Path, said: int) -> None:
+    """Look for a number that was taken in what tgen said after its log had this many bytes."""
+    for line in log.read_bytes()[said:].decode(errors="replace").splitlines():
+        if TAKEN in line:
+            raise _TakenError(
+                "tgen could not have a packet socket for itself",
+                why=f"{line.strip()}: its number, which goes by chance, is another program's",
+                fix="try again",
+            )
 
 
 @dataclass
@@ -221,13 +283,13 @@ class _Conversation:
             self.client = None
 
 
-def _greet(tgen: Tgen) -> None:
+def greet(tgen: Tgen, timeout_s: float = START_S) -> None:
     """Hear what it is; it listens before its ports are up."""
     if tgen.client is None:
         raise ComponentError("tgen is no longer connected")
     tgen.client.look = tgen.look
     try:
-        tgen.hello = tgen.client.ask("hello", START_S)
+        tgen.hello = tgen.client.ask("hello", timeout_s)
     except Gone as error:
         raise tgen.obituary("while it started") from error
     except (TgenError, DiedError):
@@ -236,12 +298,8 @@ def _greet(tgen: Tgen) -> None:
         raise ComponentError(str(error), why=tgen.last_words()) from error
     finally:
         tgen.client.look = None
-    if tgen.hello.get("protocol") != PROTOCOL:
-        raise NotReadyError(
-            f"{tgen.argv[0]} speaks protocol {tgen.hello.get('protocol')}, not {PROTOCOL}",
-            why="it was built from other sources than this vsperf",
-            fix=BUILD_COMMAND,
-        )
+    if (problem := tgen.other_sources()) is not None:
+        raise problem
 
 
 @contextmanager

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from vsperf.spec.base import DriverSpec
 from vsperf.units import CpuSet, Duration
 
 LEAST_NS = 10_000_000
+QUICK_BOOT = Duration(60_000_000_000)
+FOR_GUESTS = ("accelerator", "boot_timeout")
+"""Settings that nothing but a guest reads."""
 
 
 def _long_enough(value: Duration) -> Duration:
@@ -50,5 +53,23 @@ class TgenSpec(DriverSpec):
     than `trial.stretch_tolerance` allows."""
     stalls: Annotated[Duration, AfterValidator(_long_enough)] = Duration(1_000_000_000)
     """How long the CPUs are watched for stalls before the first case; what is rare needs longer."""
+    place: Literal["host", "vm"] = "host"
+    """Where it runs: on this machine, or in a guest of its own whose cards are on the switch."""
+    accelerator: Literal["auto", "kvm", "tcg"] = "auto"
+    """What that guest runs on: KVM, or emulation (TCG), with which results are functional only.
+    `auto` is KVM where a guest has been seen to boot on it."""
+    boot_timeout: Duration = QUICK_BOOT
+    """How long that guest may take until tgen answers in it."""
     eal: tuple[str, ...] = ()
     """More arguments for DPDK's environment layer, such as --log-level=8."""
+
+    @model_validator(mode="after")
+    def _settings_are_read(self) -> Self:
+        """Refuse what would change nothing."""
+        fields = type(self).model_fields
+        ignored = [name for name in FOR_GUESTS if getattr(self, name) != fields[name].default]
+        if self.place == "host" and ignored:
+            raise ValueError(
+                f"nobody reads {', '.join(ignored)}, since place is host; say `place: vm`"
+            )
+        return self

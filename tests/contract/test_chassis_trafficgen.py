@@ -1,0 +1,127 @@
+"""Drivers of chassis keep the promises of all generator drivers, against servers of our own.
+
+None of them has ever spoken to a chassis. Trials are short: a server in memory has no wire.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trafficgen_contract
+from ixnetwork_server import KEY, ixnetwork_server
+from spirent_server import spirent_server
+from switch_cases import switch_case
+from trafficgen_contract import Rig, TrafficGeneratorContract
+from xena_server import xena_server
+
+from vsperf.errors import ComponentError
+from vsperf.record.plan import Endpoint
+from vsperf.spec.case import CaseSpec
+from vsperf.trafficgens.base import GeneratorSession, TrafficGenerator, TrialRequest
+from vsperf.trafficgens.chassis import session as trial
+from vsperf.trafficgens.ixnetwork import chassis as ixnetwork
+from vsperf.trafficgens.ixnetwork import client
+from vsperf.trafficgens.ixnetwork.driver import IxnetworkGenerator
+from vsperf.trafficgens.spirent.chassis import Spirent
+from vsperf.trafficgens.spirent.driver import SpirentGenerator
+from vsperf.trafficgens.xena.chassis import XenaChassis
+from vsperf.trafficgens.xena.driver import XenaGenerator
+
+WAYS = (("phy0", "phy1"), ("phy1", "phy0"))
+LIGHT = TrialRequest(load_fps=10_000, duration_ns=20_000_000)
+
+
+class ChassisContract(TrafficGeneratorContract):
+    """What is the same for all of them."""
+
+    places: tuple[str, str]
+
+    @pytest.fixture(autouse=True)
+    def quick(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        """Let nobody wait for a wire, and no journal lie where a user's are."""
+        monkeypatch.setenv("VSPERF_RUNTIME", str(tmp_path / "run"))
+        monkeypatch.setattr(trafficgen_contract, "LIGHT", LIGHT)
+        for place, name, value in (
+            *((trial, name, 0.1) for name in ("LATE_S", "SETTLE_S")),
+            (trial, "LOOK_S", 0.01),
+            *((one, "rest_s", 0.01) for one in (XenaChassis, Spirent, ixnetwork.Ixnetwork)),
+            *((one, "POLL_S", 0.01) for one in (ixnetwork, client)),
+        ):
+            monkeypatch.setattr(place, name, value)
+
+    @pytest.fixture
+    def settings(self) -> Iterator[dict[str, Any]]:
+        """Return how the generator is reached."""
+        raise NotImplementedError
+
+    @pytest.fixture
+    def case(self, driver: TrafficGenerator, settings: dict[str, Any]) -> CaseSpec:
+        generator = driver.Spec.model_validate({"kind": driver.kind, **settings})
+        fixed = {"kind": "fixed", "loads": ["1%"], "duration": "1s"}
+        case = switch_case("external", search=fixed)
+        policy = case.trial.model_dump() | {"drain": "10ms", "pause": "0s", "learning": False}
+        sections = {"generator": generator, "latency": None}
+        return case.model_copy(update={**sections, "trial": case.trial.model_validate(policy)})
+
+    @pytest.fixture
+    def rig(self, case: CaseSpec) -> Iterator[Rig]:
+        ports = (
+            Endpoint(link=f"phy{number}", kind="chassis", address=place)
+            for number, place in enumerate(self.places)
+        )
+        yield Rig(tuple(ports), WAYS)
+
+    def test_an_absurd_load_is_sent_or_its_shortfall_is_visible(
+        self, session: GeneratorSession
+    ) -> None:
+        """A chassis sends all of it, however long that takes, or it is an error."""
+        request = TrialRequest(load_fps=1_000_000_000, duration_ns=10_000_000)
+        try:
+            ways = session.run(request).directions
+        except ComponentError:
+            return
+        assert [way.sent_frames for way in ways] == [10_000_000] * 2
+
+
+class TestXena(ChassisContract):
+    places = ("0/0", "0/1")
+
+    @pytest.fixture
+    def driver(self) -> TrafficGenerator:
+        return XenaGenerator()
+
+    @pytest.fixture
+    def settings(self) -> Iterator[dict[str, Any]]:
+        with xena_server() as server:
+            yield {"chassis": server.address}
+
+
+class TestSpirent(ChassisContract):
+    places = ("//192.0.2.8/1/1", "//192.0.2.8/1/2")
+
+    @pytest.fixture
+    def driver(self) -> TrafficGenerator:
+        return SpirentGenerator()
+
+    @pytest.fixture
+    def settings(self) -> Iterator[dict[str, Any]]:
+        with spirent_server() as server:
+            yield {"chassis": server.address}
+
+
+class TestIxnetwork(ChassisContract):
+    places = ("192.0.2.8/1/1", "192.0.2.8/1/2")
+
+    @pytest.fixture
+    def driver(self) -> TrafficGenerator:
+        return IxnetworkGenerator()
+
+    @pytest.fixture
+    def settings(self, tmp_path: Path) -> Iterator[dict[str, Any]]:
+        key = tmp_path / "key"
+        key.write_text(f"{KEY}\n")
+        with ixnetwork_server() as server:
+            yield {"chassis": server.address, "tls": "none", "password_file": str(key)}

@@ -1,0 +1,124 @@
+"""The OTG driver keeps the promises of all generators: on our own server, with real frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from cable import apart
+from conftest import Require
+from loopbacks import tgen_case
+from otg_servers import CABLE, RINGS, otg_server
+from places import PLACEMENT, started_generator
+from simulated_cases import WAYS
+from trafficgen_contract import LIGHT, Rig, TrafficGeneratorContract
+
+from vsperf.errors import UsageError
+from vsperf.otg.server import OtgServer
+from vsperf.record.plan import Endpoint
+from vsperf.spec.case import CaseSpec
+from vsperf.spec.traffic import TrialPolicy
+from vsperf.trafficgens.base import TrafficGenerator
+from vsperf.trafficgens.otg.driver import OtgGenerator
+from vsperf.trafficgens.otg.spec import OtgSpec
+from vsperf.units import NANOSECONDS
+
+pytestmark = pytest.mark.machine
+
+
+class Patient(TrialPolicy):
+    """Waits for a server on a machine that is busy otherwise."""
+
+    def allowed_late_ns(self, duration_ns: int) -> int:
+        return 3 * NANOSECONDS
+
+
+def otg_case(server: OtgServer | str, traffic: dict[str, Any] | None = None) -> CaseSpec:
+    """Return a case for a server whose ports are p1 and p2."""
+    where = server if isinstance(server, str) else server.url
+    spec = {"kind": "otg", "server": where, "ports": {"phy0": "p1", "phy1": "p2"}}
+    case = tgen_case(traffic=traffic)
+    patient = Patient.model_construct(**dict(case.trial))
+    return case.model_copy(update={"generator": OtgSpec(**spec), "trial": patient})
+
+
+ENDS = tuple(Endpoint(link=f"phy{n}", kind="vdev", address=f"net_cable{n}") for n in range(2))
+
+
+@pytest.fixture(name="server", scope="module")
+def fixture_server(
+    tmp_path_factory: pytest.TempPathFactory, require: Require
+) -> Iterator[OtgServer]:
+    """One server on both ends of a cable."""
+    for part in ("tgen", "root", "namespaces"):
+        require(part)
+    with apart(tmp_path_factory.mktemp("apart")), otg_server(CABLE) as server:
+        yield server
+
+
+class TestOnACable(TrafficGeneratorContract):
+    """The switch is a piece of wire."""
+
+    @pytest.fixture
+    def driver(self) -> TrafficGenerator:
+        return OtgGenerator()
+
+    @pytest.fixture
+    def case(self, server: OtgServer) -> CaseSpec:
+        return otg_case(server)
+
+    @pytest.fixture
+    def rig(self, case: CaseSpec) -> Iterator[Rig]:
+        yield Rig(ENDS, WAYS["both"])
+
+
+@pytest.mark.parametrize(
+    "traffic",
+    [
+        {"frame_size": "1514B", "flows": 4096},
+        {"frame_size": "128B", "vlans": [100, 7]},
+        {"frame_size": "128B", "layer3": "ipv6", "flows": 64},
+        {"frame_size": "128B", "flows": 64, "vary": "mac", "vlans": [5]},
+        {"frame_size": "128B", "flows": 64, "vary": "port", "destination": "broadcast"},
+    ],
+    ids=str,
+)
+def test_whatever_the_frames_all_of_them_are_counted(
+    traffic: dict[str, Any], server: OtgServer
+) -> None:
+    case = otg_case(server, traffic)
+    with started_generator(OtgGenerator(), case, ENDS, WAYS["both"]) as session:
+        for way in session.run(LIGHT).directions:
+            assert way.intended_frames == way.sent_frames == way.received_frames == 500
+            assert way.foreign_frames == 0
+
+
+def test_directions_may_have_loads_of_their_own(server: OtgServer) -> None:
+    case = otg_case(server, {"frame_size": "64B", "reverse_load": "10%"})
+    with started_generator(OtgGenerator(), case, ENDS, WAYS["both"]) as session:
+        counts = session.run(LIGHT)
+    assert [way.intended_frames for way in counts.directions] == [500, 50]
+    assert [way.received_frames for way in counts.directions] == [500, 50]
+
+
+def test_flows_that_fields_in_step_cannot_tell_apart_are_refused() -> None:
+    case = otg_case("http://127.0.0.1:1", {"frame_size": "64B", "flows": 1 << 20})
+    with pytest.raises(UsageError, match="cannot say exactly 1048576 flows") as refused:
+        OtgGenerator().plan(case, ENDS, PLACEMENT)
+    assert refused.value.problems[0].fix == "--set traffic.flows=65534"
+
+
+def test_a_private_server_sends_on_the_ports_of_a_switch_and_is_gone_with_the_session(
+    require: Require,
+) -> None:
+    require("tgen")
+    rings = tuple(
+        Endpoint(link=f"phy{n}", kind="vdev", address=text.partition("=")[2])
+        for n, text in enumerate(RINGS)
+    )
+    to_itself = (("phy0", "phy0"), ("phy1", "phy1"))
+    with started_generator(OtgGenerator(), otg_case("start"), rings, to_itself) as session:
+        for way in session.run(LIGHT).directions:
+            assert way.sent_frames == way.received_frames == 500
+        assert session.facts()["ports"] == {"phy0": "phy0", "phy1": "phy1"}

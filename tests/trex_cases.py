@@ -1,0 +1,47 @@
+"""Cases with TRex as their generator, and a cable with both of its ports on it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from switch_cases import real_case
+
+from vsperf.record.plan import Endpoint
+from vsperf.spec.case import CaseSpec
+from vsperf.trafficgens.trex.spec import TrexSpec
+
+TREX_VARIABLE = "VSPERF_TREX"
+FIXED = {"kind": "fixed", "loads": ["1000fps"], "duration": "500ms"}
+
+
+def trex_install() -> Path | None:
+    """Return the folder of the TRex to test, if there is one."""
+    named = os.environ.get(TREX_VARIABLE)
+    return None if not named else Path(named)
+
+
+def trex_case(
+    settings: Mapping[str, Any] | None = None, kind: str = "external", **sections: Any
+) -> CaseSpec:
+    """Return a case whose generator is a TRex; a server is started unless settings name one."""
+    generator: dict[str, Any] = {"kind": "trex", **(settings or {})}
+    if "server" not in generator and trex_install() is not None:
+        generator["install"] = str(trex_install())
+    case = real_case(kind, **{"search": FIXED, **sections})
+    return case.model_copy(update={"generator": TrexSpec.model_validate(generator)})
+
+
+def ends(cable: str) -> tuple[Endpoint, ...]:
+    """Return both ends of a cable as ports of DPDK."""
+    return tuple(
+        Endpoint(link=f"phy{number}", kind="vdev", address=packet_socket(number, f"{cable}{end}"))
+        for number, end in enumerate("sg")
+    )
+
+
+def packet_socket(number: int, device: str) -> str:
+    """Return a device of DPDK on a device of the kernel."""
+    return f"net_af_packet{number},iface={device}"

@@ -1,0 +1,262 @@
+"""What the OTG server takes of a configuration, and with which words it refuses the rest."""
+
+from __future__ import annotations
+
+import copy
+import socket
+import struct
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from otg_documents import config, flow, increment, packet, value
+
+from vsperf.otg.config import Config, Place, read_config
+from vsperf.otg.document import RefusedError
+from vsperf.otg.frames import PCAP_HEAD, checksum
+
+PLACES = {"p1": Place(0, None), "p2": Place(1, 10_000_000_000)}
+
+
+def taken(content: dict[str, Any], tmp_path: Path) -> Config:
+    return read_config(content, PLACES, tmp_path)
+
+
+def refused(content: object, tmp_path: Path) -> str:
+    with pytest.raises(RefusedError) as error:
+        read_config(content, PLACES, tmp_path)
+    return "; ".join(error.value.messages)
+
+
+def test_a_flow_becomes_a_stream_with_an_exact_number_of_frames(tmp_path: Path) -> None:
+    (one,) = taken(config(flow()), tmp_path).flows
+    assert (one.frames, one.seconds, one.size) == (100, None, 128)
+    assert one.rate_fps == 1000
+    assert one.stream == {
+        "transmit_port": 0,
+        "receive_port": 1,
+        "size": 128,
+        "layer3": "ipv4",
+        "layer4": "udp",
+        "ttl": 64,
+        "dscp": 0,
+        "destination_mac": "02:01:00:00:00:01",
+        "source_mac": "02:00:00:00:00:01",
+        "source_ip": "198.18.0.1",
+        "destination_ip": "198.19.0.1",
+        "source_port": 49184,
+        "destination_port": 7,
+    }
+
+
+def test_one_field_that_rises_is_left_to_tgen(tmp_path: Path) -> None:
+    headers = packet(ip={"src": increment("10.0.0.1", 4096, "0.0.1.0")}, vlans=[{"id": value(7)}])
+    (one,) = taken(config(flow(packet=headers)), tmp_path).flows
+    assert one.stream["flows"] == {"vary": [{"field": "source_ip", "count": 4096, "step": 256}]}
+    assert one.stream["vlans"] == [{"id": 7, "priority": 0}]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("rate", "fps"),
+    [
+        ({"choice": "pps", "pps": 7}, 7),
+        ({"pps": "7"}, 7),
+        ({"choice": "bps", "bps": 1_184_000}, 1000),
+        ({"choice": "mbps", "mbps": 1}, Fraction("844.594")),
+        ({"choice": "gbps", "gbps": 1}, Fraction("844594.594")),
+    ],
+)
+def test_bits_are_those_on_the_wire(rate: dict[str, Any], fps: Fraction, tmp_path: Path) -> None:
+    (one,) = taken(config(flow(rate=rate)), tmp_path).flows
+    assert one.rate_fps == fps  # 128 bytes and 20 between them
+
+
+def test_a_percentage_is_that_of_the_line(tmp_path: Path) -> None:
+    back = {"choice": "port", "port": {"tx_name": "b", "rx_names": ["a"]}}
+    half = flow(tx_rx=back, rate={"choice": "percentage", "percentage": 50})
+    (one,) = taken(config(half), tmp_path).flows
+    assert one.rate_fps == Fraction(4222972972, 1000)
+    layer1 = [{"name": "l", "port_names": ["a"], "speed": "speed_1_gbps", "promiscuous": True}]
+    forth = flow(rate={"choice": "percentage", "percentage": 50})
+    found = taken(config(forth, layer1=layer1), tmp_path)
+    assert found.flows[0].rate_fps == Fraction(422297297, 1000)
+    assert "layer1[0].speed" in found.warnings[0]
+
+
+def test_seconds_and_no_end_become_frames_as_well(tmp_path: Path) -> None:
+    timed = flow("t", duration={"choice": "fixed_seconds", "fixed_seconds": {"seconds": 0.5}})
+    endless = flow("e", duration={"choice": "continuous", "continuous": {"gap": 12}})
+    first, second = taken(config(timed, endless), tmp_path).flows
+    assert (first.frames, first.seconds) == (500, 0.5)
+    assert second.frames == 1000 * 29 * 24 * 3600
+    assert second.seconds is None
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"tx_rx": {"choice": "device", "device": {}}}, "flows[0].tx_rx.choice: 'device'"),
+        (
+            {"tx_rx": {"choice": "port", "port": {"tx_name": "a", "rx_names": ["c"]}}},
+            "flows[0].tx_rx.port.rx_names: there is no port 'c'",
+        ),
+        ({"size": {"choice": "random", "random": {"min": 64}}}, "flows[0].size.choice: 'random'"),
+        ({"size": {"fixed": 63}}, "flows[0].size.fixed: must be a whole number from 64 to 9216"),
+        ({"size": {"fixed": 64.0}}, "flows[0].size.fixed: must be a whole number"),
+        ({"rate": {"pps": 0}}, "flows[0].rate.pps: must be a whole number from 1"),
+        ({"rate": {"percentage": 3}}, "flows[0].rate.percentage: nobody knows the speed"),
+        ({"duration": {"choice": "burst", "burst": {}}}, "flows[0].duration.choice: 'burst'"),
+        (
+            {"duration": {"fixed_packets": {"packets": 9, "gap": 13}}},
+            "flows[0].duration.fixed_packets.gap: 13 is not supported, only 12",
+        ),
+        (
+            {"duration": {"fixed_packets": {"packets": 9, "delay": {"nanoseconds": 5}}}},
+            "flows[0].duration.fixed_packets.delay.nanoseconds: 5 is not supported",
+        ),
+        ({"metrics": {"enable": True, "timestamps": True}}, "flows[0].metrics.timestamps"),
+        ({"payload": {"choice": "fixed", "fixed": "aa"}}, "flows[0].payload: not supported"),
+        ({"wings": 2}, "flows[0].wings: not supported"),
+        ({"packet": []}, "flows[0].packet: nothing is not supported"),
+        ({"packet": packet()[:1]}, "flows[0].packet: ethernet is not supported"),
+        (
+            {"packet": [*packet()[:1], {"choice": "arp", "arp": {"hardware_type": value(1)}}]},
+            "flows[0].packet: ethernet, arp is not supported",
+        ),
+        (
+            {"packet": packet(ip={"src": {"choice": "random", "random": {"seed": 1}}})},
+            "flows[0].packet[1].ipv4.src.choice: 'random'",
+        ),
+        (
+            {"packet": packet(ip={"src": {"value": "1.2.3"}})},
+            "flows[0].packet[1].ipv4.src.value: '1.2.3' is no value of this field",
+        ),
+        (
+            {"packet": packet(ip={"options": [{"choice": "router_alert"}]})},
+            "flows[0].packet[1].ipv4.options: not supported",
+        ),
+        (
+            {"packet": packet(ip={"src": {**value("1.2.3.4"), "metric_tags": [{"name": "t"}]}})},
+            "flows[0].packet[1].ipv4.src.metric_tags: not supported",
+        ),
+        (
+            {"packet": packet(udp={"checksum": {"choice": "custom", "custom": 0}})},
+            "flows[0].packet[2].udp.checksum.choice: 'custom'",
+        ),
+        (
+            {"packet": packet(udp={"length": value(3)})},
+            "flows[0].packet[2].udp.length: is filled in; 3 cannot be had",
+        ),
+        (
+            {"packet": packet(udp={"src_port": increment(65000, 1000)})},
+            "flows[0].packet[2].udp.src_port.increment: the values would begin again",
+        ),
+        (
+            {
+                "packet": packet(
+                    udp={"src_port": increment(1, 503), "dst_port": increment(1, 509)}
+                ),
+                "size": {"fixed": 512},
+            },
+            "flows[0].packet: 256027 different frames are too many",
+        ),
+        (
+            {"packet": packet(vlans=[{"id": value(1)}]), "size": {"fixed": 64}},
+            "flows[0].size: 64 bytes with FCS are too few for these headers and the mark, 68",
+        ),
+    ],
+)
+def test_what_cannot_be_had_is_refused_with_its_path(
+    change: dict[str, Any], words: str, tmp_path: Path
+) -> None:
+    assert words in refused(config(flow(**change)), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"devices": [{"name": "d"}]}, "devices: not supported"),
+        ({"lags": [{"name": "l"}]}, "lags: not supported"),
+        ({"captures": [{"name": "c"}]}, "captures: not supported"),
+        ({"options": {"protocol_options": {"auto_start_all": True}}}, "options.protocol_options"),
+        ({"layer1": [{"name": "l", "port_names": ["z"]}]}, "layer1[0].port_names: there is no"),
+        ({"ports": [{"name": "a", "location": "eth9"}]}, "ports[0].location: 'eth9' is no port"),
+        ({"ports": [{"name": "a", "location": "p1"}] * 2}, "ports: there are several called 'a'"),
+    ],
+)
+def test_what_the_rest_of_a_configuration_asks_for_is_refused_too(
+    more: dict[str, Any], words: str, tmp_path: Path
+) -> None:
+    assert words in refused({**config(flow()), **more}, tmp_path)
+
+
+def test_all_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
+    said = refused(config(flow(wings=2), flow(rate={"pps": 0})), tmp_path)
+    for words in ("flows[0].wings", "flows[1].rate.pps", "flows: there are several called 'f'"):
+        assert words in said
+
+
+@pytest.mark.parametrize("content", [None, [], "x", 3, {"ports": 3}, {"flows": [3]}])
+def test_what_is_no_configuration_is_refused(content: object, tmp_path: Path) -> None:
+    assert "must be" in refused(content, tmp_path)
+
+
+def test_what_is_empty_asks_for_nothing(tmp_path: Path) -> None:
+    content = config(flow(egress_packet=[], payload={}), devices=[], lags=None)
+    assert taken(copy.deepcopy(content), tmp_path).content == content
+
+
+class TestFrames:
+    """Where tgen's own headers cannot say it, the server writes the frames into a file."""
+
+    def frames(self, headers: list[dict[str, Any]], tmp_path: Path, size: int) -> list[bytes]:
+        (one,) = taken(config(flow(packet=headers, size={"fixed": size})), tmp_path).flows
+        assert set(one.stream) == {"transmit_port", "receive_port", "replay"}
+        content = Path(one.stream["replay"]).read_bytes()
+        assert content.startswith(PCAP_HEAD)
+        found, at = [], len(PCAP_HEAD)
+        while at < len(content):
+            _, _, captured, original = struct.unpack_from("<IIII", content, at)
+            assert captured == original == size - 4
+            found.append(content[at + 16 : at + 16 + captured])
+            at += 16 + captured
+        return found
+
+    def test_fields_that_change_together_make_as_many_frames_as_come_until_all_is_repeated(
+        self, tmp_path: Path
+    ) -> None:
+        headers = packet(
+            ip={"src": increment("1.1.1.1", 10, "0.1.2.3")},
+            udp={"dst_port": {"choice": "values", "values": [4000, 4044, 4060, 4074]}},
+        )
+        found = self.frames(headers, tmp_path, 128)
+        assert len(found) == 20
+        ports = [struct.unpack_from(">H", one, 36)[0] for one in found]
+        assert ports == [4000, 4044, 4060, 4074] * 5
+        assert {socket.inet_ntoa(one[26:30]) for one in found[10:]} == {
+            f"1.{1 + n}.{1 + 2 * n}.{1 + 3 * n}" for n in range(10)
+        }
+
+    def test_checksums_are_right(self, tmp_path: Path) -> None:
+        down = {"choice": "decrement", "decrement": {"start": 9, "step": 2, "count": 3}}
+        for one in self.frames(packet(udp={"src_port": down}), tmp_path, 129):
+            assert checksum(one[14:34]) == 0
+            pseudo = one[26:34] + struct.pack(">HH", 17, len(one) - 34)
+            assert checksum(pseudo + one[34:]) == 0
+
+    def test_the_first_bytes_of_a_payload_can_be_said(self, tmp_path: Path) -> None:
+        headers = [*packet(), {"choice": "custom", "custom": {"bytes": "2e2e51"}}]
+        (one,) = self.frames(headers, tmp_path, 96)
+        assert one[42:46] == b"..Q\0"
+
+    def test_tags_and_priorities_stand_where_they_belong(self, tmp_path: Path) -> None:
+        tag = {"id": value(100), "priority": value(3), "cfi": value(1), "tpid": value(0x88A8)}
+        headers = packet(
+            vlans=[tag, {"id": value(7)}],
+            ip={"priority": {"choice": "dscp", "dscp": {"phb": value(46), "ecn": value(1)}}},
+        )
+        (one,) = self.frames(headers, tmp_path, 128)
+        assert one[12:22] == bytes.fromhex("88a8 7064 8100 0007 0800")
+        assert one[23] == 46 << 2 | 1

@@ -1,0 +1,213 @@
+"""The driver of TestCenter against a Lab Server of our own, through the vendor's own client.
+
+No test runs against a TestCenter.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conversations import expected, told
+from places import PLACEMENT, started_generator
+from spirent_server import FAULTS, SpirentServer, spirent_server
+from switch_cases import switch_case
+
+from vsperf.engine.judge import Asked, judge
+from vsperf.errors import ComponentError, NotReadyError, UsageError
+from vsperf.host.undo import RELEASE
+from vsperf.record.flags import Flag
+from vsperf.record.plan import Endpoint
+from vsperf.spec.case import CaseSpec
+from vsperf.trafficgens.base import TrialRequest
+from vsperf.trafficgens.chassis import session as trial
+from vsperf.trafficgens.spirent.chassis import Spirent
+from vsperf.trafficgens.spirent.driver import SpirentGenerator, SpirentSpec
+
+PLACES = ("//192.0.2.8/1/1", "//192.0.2.8/1/2")
+ENDPOINTS = tuple(
+    Endpoint(link=f"phy{number}", kind="chassis", address=place)
+    for number, place in enumerate(PLACES)
+)
+WAYS = (("phy0", "phy1"), ("phy1", "phy0"))
+SHORT = TrialRequest(load_fps=5_000, duration_ns=20_000_000)
+
+
+@pytest.fixture(name="runtime", autouse=True)
+def fixture_runtime(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Keep journals apart: a user's `vsperf clean` must find none that names a chassis of ours."""
+    monkeypatch.setenv("VSPERF_RUNTIME", str(tmp_path / "run"))
+    return tmp_path / "run"
+
+
+@pytest.fixture(name="server")
+def fixture_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[SpirentServer]:
+    monkeypatch.setattr(trial, "LOOK_S", 0.02)
+    monkeypatch.setattr(trial, "LATE_S", 0.1)
+    monkeypatch.setattr(trial, "SETTLE_S", 0.1)
+    monkeypatch.setattr(Spirent, "rest_s", 0.01)
+    with spirent_server() as server:
+        yield server
+
+
+def case_of(address: str, traffic: dict[str, Any] | None = None) -> CaseSpec:
+    """Return a case whose generator is at an address."""
+    generator = SpirentSpec.model_validate({"kind": "spirent", "chassis": address})
+    case = switch_case("external", search={"kind": "fixed", "loads": ["1%"], "duration": "1s"})
+    profile = case.traffic.model_validate(case.traffic.model_dump() | (traffic or {}))
+    policy = case.trial.model_dump() | {"drain": "10ms", "pause": "0s"}
+    sections = {"generator": generator, "traffic": profile}
+    return case.model_copy(update={**sections, "trial": case.trial.model_validate(policy)})
+
+
+def test_a_trial_sends_exactly_what_it_was_asked_to_and_all_is_released(
+    server: SpirentServer,
+) -> None:
+    with started_generator(SpirentGenerator(), case_of(server.address), ENDPOINTS, WAYS) as session:
+        assert set(server.owners) == set(PLACES)
+        for _ in range(2):  # each is counted from zero
+            counts = session.run(SHORT)
+            for way in counts.directions:
+                assert way.intended_frames == way.sent_frames == way.received_frames == 100
+                assert (way.duplicate_frames, way.reordered_frames) == (0, 0)
+                assert way.corrupted_frames is None  # nobody counted that
+        assert session.facts()["testcenter"] == "5.16.made.up"
+    assert (server.owners, server.sessions) == ({}, {})
+
+
+def test_what_is_not_looked_at_is_missing_and_never_0(server: SpirentServer) -> None:
+    server.fault = "unordered"
+    case = case_of(server.address)
+    with started_generator(SpirentGenerator(), case, ENDPOINTS, WAYS) as session:
+        for way in session.run(SHORT).directions:
+            assert (way.received_frames, way.duplicate_frames, way.reordered_frames) == (
+                *(100, None, None),
+            )
+
+
+def test_what_is_lost_is_lost(server: SpirentServer) -> None:
+    server.fault = "lossy"
+    case = case_of(server.address)
+    with started_generator(SpirentGenerator(), case, ENDPOINTS, WAYS) as session:
+        assert [way.lost_frames for way in session.run(SHORT).directions] == [10, 10]
+
+
+LIES: dict[str, Flag | str] = {
+    "over-count": Flag.RX_EXCEEDS_TX,
+    "one-percent-more": Flag.OVERSENT,
+    "never-rests": Flag.COUNTERS_MOVING,
+    "hang-up": "GeneratorStart",
+    "reset": "counters of",
+    "never-clears": "does not clear",
+    "slow": "still sends",
+    "no-results": "has no results",
+    "words-for-numbers": "another version",
+    "loses-a-port": "lost a port",
+}
+
+
+def test_every_fault_of_the_server_is_tried() -> None:
+    assert set(LIES) | {"lossy"} == set(FAULTS)
+
+
+@pytest.mark.parametrize("fault", LIES)
+def test_a_liar_gives_a_flag_or_an_error_and_never_a_number(
+    server: SpirentServer, fault: str
+) -> None:
+    case, expected = case_of(server.address), LIES[fault]
+    with started_generator(SpirentGenerator(), case, ENDPOINTS, WAYS) as session:
+        session.run(SHORT)
+        server.fault = fault
+        if isinstance(expected, Flag):
+            counts = session.run(SHORT)
+            assert expected in judge(
+                counts, Asked(SHORT.load_fps, SHORT.duration_ns, 2), case.trial
+            )
+        else:
+            with pytest.raises(ComponentError) as error:
+                session.run(SHORT)
+            assert expected in error.value.with_why
+        server.fault = ""
+    assert server.sessions == {}
+
+
+def test_a_port_of_somebody_else_is_left_to_them_by_name(server: SpirentServer) -> None:
+    server.owners[PLACES[1]] = "mallory"
+    with (
+        pytest.raises(ComponentError) as error,
+        started_generator(SpirentGenerator(), case_of(server.address), ENDPOINTS, WAYS),
+    ):
+        pytest.fail("a session was given")
+    assert "reserved by mallory" in error.value.with_why
+    assert server.owners == {PLACES[1]: "mallory"}
+
+
+def test_streams_are_built_of_the_vendors_objects(server: SpirentServer) -> None:
+    traffic = {"flows": 70_000, "vlans": [7], "frame_size": "128B"}
+    case = case_of(server.address, traffic)
+    with started_generator(SpirentGenerator(), case, ENDPOINTS, WAYS) as session:
+        session.run(SHORT)
+        (objects,) = server.sessions.values()
+        blocks = [one for handle, one in objects.items() if handle.startswith("streamblock")]
+        assert [block["fixedFrameLength"] for block in blocks] == ["128", "128"]
+        ips = [one for handle, one in objects.items() if handle.startswith("ipv4:ipv4")]
+        assert (ips[0]["sourceAddr"], ips[0]["destAddr"]) == ("198.18.0.1", "198.19.0.1")
+        assert [one["id"] for handle, one in objects.items() if "id" in one] == ["7", "7"]
+        counted = [one for handle, one in objects.items() if handle.startswith("rangemodifier")]
+        first, second = counted[:2]
+        assert (first["offsetReference"], first["recycleCount"]) == ("ip.sourceAddr", "35000")
+        assert (second["offsetReference"], second["recycleCount"]) == ("ip.destAddr", "2")
+        assert (first["repeatCount"], second["repeatCount"]) == ("0", "34999")
+
+
+def test_it_is_told_what_stands_in_the_golden_conversation(server: SpirentServer) -> None:
+    case = case_of(server.address, {"flows": 70_000, "vlans": [7], "frame_size": "128B"})
+    with started_generator(SpirentGenerator(), case, ENDPOINTS, WAYS) as session:
+        session.run(SHORT)
+    assert told(server.heard) == expected("spirent")
+
+
+def test_a_session_of_a_killed_run_is_ended_by_a_program_and_no_other(
+    server: SpirentServer,
+) -> None:
+    places = dict(enumerate(PLACES))
+    port = {f"port{number}": {"location": place} for number, place in places.items()}
+    server.sessions = {"vspdead0 - vsperf": port, "their own - mallory": {}}
+    server.owners = {PLACES[0]: "vspdead0 - vsperf", PLACES[1]: "their own - mallory"}
+    argv = [sys.executable, "-m", RELEASE, "spirent", server.address, "vspdead0", *PLACES]
+    for _ in range(2):  # an undo may be carried out twice
+        done = subprocess.run(argv, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert server.owners == {PLACES[1]: "their own - mallory"}
+        assert list(server.sessions) == ["their own - mallory"]
+
+
+def test_who_is_not_there_is_an_error_and_nothing_stays_to_be_released(runtime: Path) -> None:
+    with (
+        pytest.raises(ComponentError, match="does not do sessions"),
+        started_generator(SpirentGenerator(), case_of("127.0.0.1:1"), ENDPOINTS, WAYS),
+    ):
+        pytest.fail("a session was given")
+    assert not runtime.exists()
+
+
+def test_a_missing_library_is_said_with_what_installs_it(
+    server: SpirentServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "stcrestclient", None)
+    with (
+        pytest.raises(NotReadyError, match="stcrestclient is not installed") as error,
+        started_generator(SpirentGenerator(), case_of(server.address), ENDPOINTS, WAYS),
+    ):
+        pytest.fail("a session was given")
+    assert error.value.problems[0].fix == "pip install 'vsperf[spirent]'"
+
+
+def test_a_place_of_another_vendor_is_refused_in_the_plan() -> None:
+    wrong = (ENDPOINTS[0], ENDPOINTS[1].model_copy(update={"address": "0/1"}))
+    with pytest.raises(UsageError, match="which TestCenter has not"):
+        SpirentGenerator().plan(case_of("192.0.2.9"), wrong, PLACEMENT)

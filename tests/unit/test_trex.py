@@ -1,0 +1,285 @@
+"""The TRex driver against a server of our own making: trials, other people's ports, and liars."""
+
+from __future__ import annotations
+
+import base64
+import ipaddress
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from typing import Any
+
+import pytest
+from all_methods import method_of
+from places import PLACEMENT
+from search_models import METHODS, NDR_PDR, RANGE
+from trex_cases import trex_case
+from trex_conversation import TRAFFIC, listening, recorded, talk
+from trex_server import FAULTS, TrexServer, trex_server
+
+from vsperf.engine.judge import Asked, judge
+from vsperf.errors import ComponentError, NotReadyError, UsageError
+from vsperf.record.flags import Flag
+from vsperf.record.histogram import summary
+from vsperf.record.load import RateStep
+from vsperf.record.plan import Endpoint
+from vsperf.record.trial import TrialCounts
+from vsperf.spec.case import CaseSpec
+from vsperf.spec.traffic import LatencyTrials
+from vsperf.trafficgens.base import TrialRequest
+from vsperf.trafficgens.trex import client
+from vsperf.trafficgens.trex import session as trial
+from vsperf.trafficgens.trex.driver import TrexGenerator, connected
+from vsperf.trafficgens.trex.session import TrexSession
+from vsperf.trafficgens.trex.streams import bursts_of, stream_of, ways_of
+
+ENDPOINTS = tuple(
+    Endpoint(link=f"phy{number}", kind="chassis", address=str(number)) for number in range(2)
+)
+WAYS = (("phy0", "phy1"), ("phy1", "phy0"))
+SHORT = TrialRequest(load_fps=2_000, duration_ns=50_000_000)
+SAMPLED = TrialRequest(load_fps=2_000, duration_ns=50_000_000, latency=True)
+
+
+@pytest.fixture(autouse=True)
+def _hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "ANSWER_S", 0.3)
+    monkeypatch.setattr(trial, "AHEAD_S", 0.01)
+    monkeypatch.setattr(trial, "PER_PORT_S", 0.005)
+    monkeypatch.setattr(trial, "EVENT_NS", 20_000_000)
+    monkeypatch.setattr(trial, "LOOK_S", 0.002)
+    monkeypatch.setattr(trial, "REST_S", 0.02)
+    monkeypatch.setattr(trial, "SETTLE_S", 0.1)
+
+
+@pytest.fixture(name="trex")
+def fixture_trex() -> Iterator[TrexServer]:
+    with trex_server() as server:
+        yield server
+
+
+def case_of(
+    server: TrexServer,
+    traffic: dict[str, Any] | None = None,
+    *,
+    learning: bool = False,
+    **more: Any,
+) -> CaseSpec:
+    """Return a case whose generator is a server that runs."""
+    settings = {"server": "127.0.0.1", "rpc_port": max(1, server.port), **more}
+    case = trex_case(settings, traffic=traffic)
+    hurried = {"drain": "5ms", "pause": "0s", "stretch_tolerance": "1%"}
+    asked = case.trial.model_dump() | hurried | {"learning": learning}
+    policy = case.trial.model_validate(asked)
+    return case.model_copy(update={"trial": policy})
+
+
+def joined(case: CaseSpec) -> AbstractContextManager[TrexSession]:
+    """Take both ports, without the promises that a deployment makes."""
+    return connected(case, {"phy0": 0, "phy1": 1}, WAYS, "vsperf-1")
+
+
+def judged(counts: TrialCounts, case: CaseSpec) -> tuple[Flag, ...]:
+    """Return what is to be said against a trial."""
+    return judge(counts, Asked(SHORT.load_fps, SHORT.duration_ns, 2), case.trial)
+
+
+def test_a_trial_sends_exactly_what_it_was_asked_to_and_is_counted_from_zero(
+    trex: TrexServer,
+) -> None:
+    case = case_of(trex)
+    with joined(case) as session:
+        for _ in range(2):
+            counts = session.run(SHORT)
+            assert [way.name for way in counts.directions] == ["phy0 to phy1", "phy1 to phy0"]
+            for way in counts.directions:
+                assert way.intended_frames == way.sent_frames == way.received_frames == 100
+                assert (way.foreign_frames, way.duplicate_frames) == (0, None)
+                assert (way.latency_histogram, way.corrupted_frames) == (None, None)
+            assert judged(counts, case) == (Flag.UNTIMED,)
+        assert session.facts()["version"] == "v3.08"
+    assert [port.owner for port in trex.ports] == ["", ""]
+
+
+def test_frames_that_are_sampled_are_part_of_the_load(trex: TrexServer) -> None:
+    with joined(case_of(trex)) as session:
+        for way in session.run(SAMPLED).directions:
+            assert way.intended_frames == way.sent_frames == way.received_frames == 100
+            found = summary(way.latency_histogram)
+            assert found is not None
+            assert (found.count, round(found.minimum_ns / 1000)) == (10, 25)
+
+
+def test_learning_frames_say_who_is_there_and_are_not_counted(trex: TrexServer) -> None:
+    with joined(case_of(trex, TRAFFIC, learning=True)) as session:
+        for way in session.run(SHORT).directions:
+            assert (way.received_frames, way.foreign_frames) == (100, 0)
+    streams = [given["stream"] for method, given in trex.questions if method == "add_stream"]
+    first = [base64.b64decode(stream["packet"]["binary"]) for stream in streams[:2]]
+    assert [len(frame) for frame in first] == [60, 60]
+    ends = ("02:01:00:00:00:01", "198.19.0.1"), ("02:00:00:00:00:01", "198.18.0.1")
+    for frame, (mac, address) in zip(sorted(first, reverse=True), ends, strict=True):
+        assert frame[:6] == b"\xff" * 6
+        assert frame[6:12] == frame[26:32] == bytes.fromhex(mac.replace(":", ""))
+        assert frame[12:18] == bytes.fromhex("810000050806")  # one tag, then ARP
+        assert frame[32:36] == frame[42:46] == ipaddress.IPv4Address(address).packed
+
+
+def test_what_is_lost_is_lost(trex: TrexServer) -> None:
+    trex.fault = "lossy"
+    with joined(case_of(trex)) as session:
+        counts = session.run(SHORT)
+    assert [way.lost_frames for way in counts.directions] == [10, 10]
+    assert counts.generator is not None  # it had no room for them itself, and counts that
+    assert counts.generator.missed_frames == 20
+    assert counts.generator.busy_ppm is None
+
+
+LIES: dict[str, Flag | str] = {
+    "over-count": Flag.RX_EXCEEDS_TX,
+    "one-percent-more": Flag.OVERSENT,
+    "never-rests": Flag.COUNTERS_MOVING,
+    "rushed": Flag.RUSHED,
+    "slow": Flag.SHORT_OFFER,
+    "reset": "fell in the middle",
+    "hang": "does not answer",
+    "babble": "no JSON",
+    "other-answer": "another question",
+    "stolen": "mallory",
+    "restarted": "API verification failed",
+    "no-counter": "ipackets",
+    "contradicts": "contradict each other",
+    "forgets": "counts nothing of stream",
+}
+LIES_OF_LATENCY = {
+    "coarse": "no fine histogram",
+    "too-many-latencies": "20 latencies of 10 frames",
+    "endless-latency": "a latency of 9",
+}
+REFUSED = {"another-version": "another version", "another-mode": "mode ASTF"}
+
+
+def test_every_fault_of_the_server_is_tried() -> None:
+    assert {*LIES, *LIES_OF_LATENCY, *REFUSED, "lossy"} == set(FAULTS)
+
+
+@pytest.mark.parametrize("fault", LIES)
+def test_a_liar_gives_a_flag_or_an_error_and_never_a_number(trex: TrexServer, fault: str) -> None:
+    case, expected = case_of(trex), LIES[fault]
+    with joined(case) as session:
+        session.run(SHORT)
+        trex.fault = fault
+        if isinstance(expected, Flag):
+            assert expected in judged(session.run(SHORT), case)
+        else:
+            with pytest.raises(ComponentError) as error:
+                session.run(SHORT)
+            assert expected in error.value.with_why
+        trex.fault = ""
+
+
+@pytest.mark.parametrize("fault", LIES_OF_LATENCY)
+def test_latencies_that_cannot_be_are_an_error(trex: TrexServer, fault: str) -> None:
+    with joined(case_of(trex)) as session:
+        trex.fault = fault
+        with pytest.raises(ComponentError, match=LIES_OF_LATENCY[fault]):
+            session.run(SAMPLED)
+        assert session.run(SHORT).directions  # what it counts it counts
+
+
+@pytest.mark.parametrize("fault", REFUSED)
+def test_a_server_that_speaks_otherwise_is_refused(trex: TrexServer, fault: str) -> None:
+    trex.fault = fault
+    with (
+        pytest.raises(NotReadyError, match=REFUSED[fault]),
+        joined(case_of(trex)),
+    ):
+        pytest.fail("a session was given")
+
+
+def test_a_port_of_somebody_else_is_left_to_them_unless_it_is_to_be_taken() -> None:
+    with trex_server(owners=("", "mallory")) as server:
+        with (
+            pytest.raises(NotReadyError, match="port 1 of TRex belongs to mallory") as refused,
+            joined(case_of(server)),
+        ):
+            pytest.fail("a session was given")
+        assert "generator.force=true" in str(refused.value.problems[0].fix)
+        assert [port.owner for port in server.ports] == ["", "mallory"]
+        case = case_of(server, force=True)
+        with joined(case) as session:
+            assert session.run(SHORT).directions
+
+
+def test_what_a_dead_deployment_has_is_released_and_nothing_else() -> None:
+    with trex_server(owners=("vsperf-1", "mallory")) as server:
+        TrexGenerator().release(f"127.0.0.1:{server.port}", "vsperf-1", ("0", "1"), None)
+        assert [port.owner for port in server.ports] == ["", "mallory"]
+
+
+def test_sizes_of_a_mix_follow_each_other_and_add_up(trex: TrexServer) -> None:
+    case = case_of(trex, {"imix": "7a4d1g", "frame_size": None})
+    step = RateStep(load_fps=1_000, duration_ns=1_000_000_000)
+    bursts = bursts_of(case, step, None)
+    assert [burst.size for burst in bursts] == [64] * 7 + [512] * 4 + [1518]
+    assert sum(burst.frames for burst in bursts) == 1_000
+    assert sum(burst.fps for burst in bursts) == 1_000
+    assert [burst.starts_ns for burst in bursts] == [1_000_000 * place for place in range(12)]
+
+
+@pytest.mark.parametrize("flows", [1, 4096, 1_000_000])
+def test_flows_are_counted_up_in_the_fields_that_they_differ_by(flows: int) -> None:
+    case = case_of(TrexServer(port=1), {"flows": flows})
+    (burst,) = bursts_of(case, RateStep(1_000, 1_000_000_000), None)
+    way = ways_of(case, WAYS[:1], {"phy0": 0, "phy1": 1})[0]
+    steps = stream_of(case, way, burst, 7)["vm"]["instructions"]
+    values = [one["max_value"] - one["min_value"] + 1 for one in steps if one["type"] == "flow_var"]
+    product = 1
+    for count in values:
+        product *= count
+    assert product == flows
+    assert [one["type"] for one in steps[len(values) * 2 :]] == ["fix_checksum_ipv4"] * bool(values)
+
+
+def test_latencies_of_a_mix_are_refused_in_the_plan(trex: TrexServer) -> None:
+    case = case_of(trex, {"imix": "7a4d1g", "frame_size": None})
+    latency = {"goal": "ndr", "loads": ["50%"], "duration": "1s"}
+    search = method_of({"goals": NDR_PDR, **RANGE, **METHODS["rfc2544"]})
+    asked = {"latency": LatencyTrials.model_validate(latency), "search": search}
+    with pytest.raises(UsageError, match="no latency of imix-7a4d1g frames"):
+        TrexGenerator().plan(case.model_copy(update=asked), ENDPOINTS, PLACEMENT)
+
+
+def test_it_asks_and_is_answered_as_in_a_conversation_with_a_real_server(
+    trex: TrexServer,
+) -> None:
+    """Each question is one that TRex itself took, and no answer is of another form than its own."""
+    kept = recorded()
+    with listening() as conversation, joined(case_of(trex, TRAFFIC)) as session:
+        talk(session)
+    assert conversation.questions == kept.questions
+    known = kept.forms()
+    for method, found in conversation.forms().items():
+        assert found <= known[method], method
+
+
+def test_a_server_is_not_started_without_a_place() -> None:
+    case = trex_case({"server": "start"})
+    device = tuple(
+        Endpoint(link=f"phy{number}", kind="vdev", address=f"net_memif{number}")
+        for number in range(2)
+    )
+    with pytest.raises(UsageError, match="nobody says where TRex is installed"):
+        TrexGenerator().plan(case, device, PLACEMENT)
+
+
+@pytest.mark.parametrize(
+    ("kind", "address"),
+    [("vhost-user-client", "RUN/phy0.sock"), ("vdev", "net_ring0"), ("tap", "net/tap0")],
+)
+def test_a_port_of_a_kind_that_it_does_not_take_is_refused_in_the_plan(
+    kind: str, address: str
+) -> None:
+    case = trex_case({"server": "start", "install": "/usr/local/trex"})
+    wrong = (Endpoint(link="phy0", kind=kind, address=address),)
+    with pytest.raises(UsageError, match="cannot send to phy0"):
+        TrexGenerator().plan(case, wrong, PLACEMENT)

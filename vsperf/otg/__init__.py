@@ -1,0 +1,1 @@
+"""tgen behind the Open Traffic Generator model: scripts of that ecosystem drive it over HTTP."""

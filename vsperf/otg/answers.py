@@ -1,0 +1,197 @@
+"""Requests of the model's interface, and their answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from vsperf import __version__
+from vsperf.otg.counters import FlowCounts
+from vsperf.otg.document import Document, Node, RefusedError
+from vsperf.otg.flows import Flow
+from vsperf.otg.generator import Generator
+
+MODEL = "1.62.0"
+"""The version of the model that this server was held against."""
+FLOW_METRICS = (
+    "transmit",
+    "frames_tx",
+    "frames_rx",
+    "bytes_tx",
+    "bytes_rx",
+    "frames_tx_rate",
+    "frames_rx_rate",
+    "loss",
+    "latency",
+)
+PORT_METRICS = (
+    "transmit",
+    "location",
+    "link",
+    "frames_tx",
+    "frames_rx",
+    "bytes_tx",
+    "bytes_rx",
+    "frames_tx_rate",
+    "frames_rx_rate",
+)
+Answer = dict[str, Any]
+Handler = Callable[[Generator, object], Answer]
+
+
+def version(generator: Generator, content: object) -> Answer:
+    """Answer `GET /capabilities/version`."""
+    return {"api_spec_version": MODEL, "sdk_version": "", "app_version": f"vsperf {__version__}"}
+
+
+def set_config(generator: Generator, content: object) -> Answer:
+    """Answer `POST /config`."""
+    return _warned(generator.configure(content))
+
+
+def get_config(generator: Generator, content: object) -> Answer:
+    """Answer `GET /config`: what was taken, as it came."""
+    return dict(generator.config.content)
+
+
+def update_config(generator: Generator, content: object) -> Answer:
+    """Answer `PATCH /config`."""
+    return _warned(generator.update(content))
+
+
+def set_state(generator: Generator, content: object) -> Answer:
+    """Answer `POST /control/state`: start and stop."""
+    document = Document(content)
+    root = document.root
+    if root.choice(("traffic", "port", "protocol"), "traffic") != "traffic":
+        root.refuse("only traffic is started and stopped here", root.text("choice"))
+        root.get(root.text("choice"))
+        document.finish()
+    traffic = root.node("traffic")
+    traffic.choice(("flow_transmit",), "flow_transmit")
+    transmit = traffic.node("flow_transmit")
+    names = transmit.texts("flow_names")
+    state = transmit.one_of("state", ("start", "stop"))
+    document.finish()
+    if state == "start":
+        generator.start(names)
+    else:
+        generator.stop(names)
+    return _warned(())
+
+
+def metrics(generator: Generator, content: object) -> Answer:
+    """Answer `POST /monitor/metrics`: of flows, or of ports."""
+    document = Document(content)
+    root = document.root
+    chosen = root.choice(("port", "flow"), "port")
+    asked = root.node(chosen)
+    found = (_port_metrics if chosen == "port" else _flow_metrics)(generator, asked, document)
+    return {"choice": f"{chosen}_metrics", f"{chosen}_metrics": found}
+
+
+def _flow_metrics(generator: Generator, asked: Node, document: Document) -> list[Answer]:
+    names = asked.texts("flow_names")
+    columns = asked.texts("metric_names")
+    _known(asked, "metric_names", columns, FLOW_METRICS)
+    counted = [flow for flow in generator.config.flows if flow.metrics]
+    _known(asked, "flow_names", names, [flow.name for flow in counted])
+    document.finish()
+    counts = generator.counts()
+    return [
+        _chosen(_flow(flow, counts[flow.name]), columns)
+        for flow in counted
+        if not names or flow.name in names
+    ]
+
+
+def _flow(flow: Flow, counts: FlowCounts) -> Answer:
+    found: Answer = {
+        "name": flow.name,
+        "port_tx": flow.transmit,
+        "port_rx": flow.receive,
+        "transmit": "started" if counts.sending else "stopped",
+        "frames_tx": str(counts.frames_tx),
+        "frames_rx": str(counts.frames_rx),
+        "bytes_tx": str(counts.bytes_tx),
+        "bytes_rx": str(counts.bytes_rx),
+        "frames_tx_rate": counts.tx_fps,
+        "frames_rx_rate": counts.rx_fps,
+    }
+    if flow.loss and counts.lost is not None and counts.frames_tx:
+        found["loss"] = 100 * counts.lost / counts.frames_tx
+    if counts.latency_ns is not None:
+        names = ("minimum_ns", "average_ns", "maximum_ns")
+        found["latency"] = dict(zip(names, counts.latency_ns, strict=True))
+    return found
+
+
+def _port_metrics(generator: Generator, asked: Node, document: Document) -> list[Answer]:
+    names = asked.texts("port_names")
+    columns = asked.texts("column_names")
+    _known(asked, "column_names", columns, PORT_METRICS)
+    _known(asked, "port_names", names, list(generator.config.ports))
+    document.finish()
+    counts = generator.port_counts()
+    links = generator.links()
+    found = []
+    for name, location in generator.config.ports.items():
+        one = counts[name]
+        answer: Answer = {
+            "name": name,
+            "location": location,
+            "link": "up" if links[name] else "down",
+            "transmit": "started" if generator.sending(name) else "stopped",
+            "frames_tx": str(one.frames_tx),
+            "frames_rx": str(one.frames_rx),
+            "bytes_tx": str(one.bytes_tx),
+            "frames_tx_rate": one.tx_fps,
+            "frames_rx_rate": one.rx_fps,
+        }
+        if one.bytes_rx is not None:
+            answer["bytes_rx"] = str(one.bytes_rx)
+        if not names or name in names:
+            found.append(_chosen(answer, columns))
+    return found
+
+
+def _known(asked: Node, key: str, said: Sequence[str], known: Sequence[str]) -> None:
+    for one in said:
+        if one not in known:
+            asked.refuse(f"there is no {one!r}, only {', '.join(known) or 'none'}", key)
+
+
+def _chosen(found: Answer, columns: Sequence[str]) -> Answer:
+    """Return the columns that are wanted; the name is always one of them."""
+    if not columns:
+        return found
+    return {key: value for key, value in found.items() if key == "name" or key in columns}
+
+
+def _warned(warnings: Sequence[str]) -> Answer:
+    return {"warnings": list(warnings)}
+
+
+def nothing_of_the_kind(what: str) -> Handler:
+    """Return a handler that refuses a request of the model which means nothing here."""
+
+    def refuse(generator: Generator, content: object) -> Answer:
+        raise RefusedError([f"{what}: not supported"], 501)
+
+    return refuse
+
+
+HANDLERS: Mapping[tuple[str, str], Handler] = {
+    ("GET", "/capabilities/version"): version,
+    ("GET", "/config"): get_config,
+    ("POST", "/config"): set_config,
+    ("PATCH", "/config"): update_config,
+    ("PATCH", "/config/append"): nothing_of_the_kind("append"),
+    ("PATCH", "/config/delete"): nothing_of_the_kind("delete"),
+    ("POST", "/control/state"): set_state,
+    ("POST", "/control/action"): nothing_of_the_kind("action"),
+    ("POST", "/monitor/metrics"): metrics,
+    ("POST", "/monitor/states"): nothing_of_the_kind("states of protocols"),
+    ("POST", "/monitor/capture"): nothing_of_the_kind("capture"),
+}
+"""What is answered, by method and path."""

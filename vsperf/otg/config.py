@@ -1,0 +1,117 @@
+"""A configuration: ports by their locations, and flows between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from vsperf.otg.document import Document, Node
+from vsperf.otg.flows import LARGEST_FRAME, Flow, Line, read_flow
+
+MOST_FLOWS = 32
+"""Streams of tgen."""
+SPEEDS = {
+    "speed_10_fd_mbps": 10**7,
+    "speed_100_fd_mbps": 10**8,
+    **{f"speed_{n}_gbps": n * 10**9 for n in (1, 10, 25, 40, 50, 100, 200, 400, 800)},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A port that there is."""
+
+    number: int
+    """tgen's."""
+    bps: int | None
+    """What its driver says of its speed; None where that means nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """What was configured, and what of it is worth knowing."""
+
+    content: Mapping[str, Any] = field(default_factory=dict)
+    """As it came."""
+    ports: Mapping[str, str] = field(default_factory=dict)
+    """Locations, by the names of ports."""
+    flows: tuple[Flow, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def read_config(content: object, places: Mapping[str, Place], folder: Path) -> Config:
+    """Read a whole configuration; raises `RefusedError` with all that cannot be had."""
+    document = Document(content)
+    root = document.root
+    warnings: list[str] = []
+    ports = _ports(root, places)
+    speeds = _speeds(root, ports, warnings)
+    _options(root)
+    lines = {
+        name: Line(places[location].number, speeds.get(name, places[location].bps))
+        for name, location in ports.items()
+    }
+    nodes = root.nodes("flows")
+    if len(nodes) > MOST_FLOWS:
+        root.refuse(f"{len(nodes)} flows are too many, there can be {MOST_FLOWS}", "flows")
+        nodes = nodes[:MOST_FLOWS]
+    flows = tuple(read_flow(node, lines, folder, warnings) for node in nodes)
+    _unique(root, "flows", [flow.name for flow in flows])
+    document.finish()
+    held = dict(content) if isinstance(content, dict) else {}
+    return Config(held, ports, flows, tuple(warnings))
+
+
+def _ports(root: Node, places: Mapping[str, Place]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    named = []
+    for port in root.nodes("ports"):
+        name, location = port.text("name"), port.text("location")
+        named.append(name)
+        if location in places:
+            found[name] = location
+        elif location:
+            known = ", ".join(sorted(places))
+            port.refuse(f"{location!r} is no port of this server, which has {known}", "location")
+    _unique(root, "ports", named)
+    numbers = [places[location].number for location in found.values()]
+    if len(set(numbers)) < len(numbers):
+        root.refuse("two ports have the same location", "ports")
+    return found
+
+
+def _unique(root: Node, key: str, names: list[str]) -> None:
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        root.refuse(f"there are several called {name!r}", key)
+
+
+def _speeds(root: Node, ports: Mapping[str, str], warnings: list[str]) -> dict[str, int]:
+    """Return the speeds that are said: what a percentage refers to, and nothing else."""
+    found: dict[str, int] = {}
+    for layer in root.nodes("layer1"):
+        layer.text("name")
+        names = layer.texts("port_names")
+        for name in names:
+            if name not in ports:
+                layer.refuse(f"there is no port {name!r}", "port_names")
+        layer.only("promiscuous", True, why="ports take whatever comes")
+        layer.whole("mtu", 1500, 64, LARGEST_FRAME)  # ports take any frame that flows may have
+        if layer.has("speed"):
+            speed = SPEEDS[layer.one_of("speed", tuple(SPEEDS))]
+            found |= dict.fromkeys(names, speed)
+            warnings.append(f"{layer.path}.speed: percentages refer to it; no port changes its own")
+    return found
+
+
+def _options(root: Node) -> None:
+    if not root.has("options"):
+        return
+    options = root.node("options")
+    if options.has("port_options"):
+        ports = options.node("port_options")
+        ports.flag("location_preemption", default=False)  # nobody else has these ports
+        ports.only("data_integrity", False, why="frames that are damaged are never counted")
+    if options.has("flow_options"):
+        options.node("flow_options").only("packet_loss_duration", False)

@@ -1,0 +1,216 @@
+"""The flows of a configuration: who sends what to whom, how fast, and for how long."""
+
+from __future__ import annotations
+
+import ipaddress
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from vsperf.otg.document import Node
+from vsperf.otg.fields import Values
+from vsperf.otg.frames import MOST_BYTES, MOST_FRAMES, smallest_bytes, write
+from vsperf.otg.headers import Headers, read_headers
+
+OVERHEAD = 20
+"""Preamble and gap: what a frame takes on the wire beside its bytes."""
+LONGEST_S = 29 * 24 * 3600
+"""tgen's trials end after 30 days, and so does what goes on and on."""
+LARGEST_FRAME = 9216
+BITS = {"bps": 1, "kbps": 10**3, "mbps": 10**6, "gbps": 10**9}
+MOST_64 = (1 << 64) - 1
+LATENCY_NOTE = (
+    "latency is from the moment a frame was handed to the port to the one it was found at the other"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What is known of a port for a flow that sends on it."""
+
+    number: int
+    """tgen's."""
+    bps: int | None
+    """The speed of its line; None where nobody knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """A flow that can be sent."""
+
+    name: str
+    transmit: str
+    """Name of the port that sends."""
+    receive: str
+    size: int
+    """With FCS."""
+    rate_fps: Fraction
+    frames: int
+    """Exactly so many, unless somebody stops it or its time ends."""
+    seconds: float | None
+    """When it ends, whatever is left then; None for one that ends with its frames."""
+    metrics: bool
+    loss: bool
+    latency: bool
+    stream: Mapping[str, Any]
+    """As tgen takes it."""
+
+
+def read_flow(node: Node, lines: Mapping[str, Line], folder: Path, warnings: list[str]) -> Flow:
+    """Read a flow; frames that tgen cannot make by itself are written into the folder."""
+    name = node.text("name")
+    transmit, receive = _ends(node, lines)
+    size = _size(node.node("size"))
+    rate = _rate(node.node("rate"), lines.get(transmit), size)
+    frames, seconds = _duration(node.node("duration"), rate)
+    metrics, loss, latency = _metrics(node.node("metrics"))
+    headers = read_headers(node)
+    stream: dict[str, Any] = {}
+    if transmit in lines and receive in lines and headers.fields:
+        numbers = {"transmit_port": lines[transmit].number, "receive_port": lines[receive].number}
+        stream = numbers | _content(node, headers, size, folder)
+    if latency:
+        warnings.append(f"{node.path}.metrics.latency: {LATENCY_NOTE}, whatever the mode")
+    return Flow(
+        name, transmit, receive, size, rate, frames, seconds, metrics, loss, latency, stream
+    )
+
+
+def _ends(node: Node, lines: Mapping[str, Line]) -> tuple[str, str]:
+    ends = node.node("tx_rx")
+    ends.only("choice", "port", why="there are no emulated devices")
+    ports = ends.node("port")
+    transmit = ports.text("tx_name")
+    named = ports.texts("rx_names") or [ports.text("rx_name", "")]
+    others = [one for one in lines if one != transmit]
+    if named == [""]:
+        named = others if len(others) == 1 else [transmit] if not others else []
+    if len(named) != 1:
+        ports.refuse("exactly one port has to receive a flow", "rx_names")
+        named = [transmit]
+    for key, name in (("tx_name", transmit), ("rx_names", named[0])):
+        if name and name not in lines:
+            ports.refuse(f"there is no port {name!r}", key)
+    return transmit, named[0]
+
+
+def _size(node: Node) -> int:
+    node.choice(("fixed",), "fixed")
+    return node.whole("fixed", 64, 64, LARGEST_FRAME)
+
+
+def _rate(node: Node, line: Line | None, size: int) -> Fraction:
+    """Return frames per second, to the thousandth; bits are those on the wire."""
+    match node.choice(("pps", "percentage", *BITS), "pps"):
+        case "pps":
+            rate = Fraction(node.whole("pps", 1000, 1, MOST_64))
+        case "percentage":
+            share = Fraction(str(node.number("percentage", 100, 0, 100))) / 100
+            if line is None or line.bps is None:
+                node.refuse("nobody knows the speed of this port; say it in layer1", "percentage")
+                return Fraction(1)
+            rate = share * line.bps / (8 * (size + OVERHEAD))
+        case unit:
+            bits = node.whole(unit, None, 1, MOST_64) * BITS[unit]
+            rate = Fraction(bits, 8 * (size + OVERHEAD))
+    rate = Fraction(math.floor(rate * 1000), 1000)
+    if rate <= 0:
+        node.refuse("is less than a frame in 1000 seconds")
+        return Fraction(1)
+    return rate
+
+
+def _duration(node: Node, rate: Fraction) -> tuple[int, float | None]:
+    """Return how many frames there are, and when they end at the latest."""
+    longest = max(1, int(rate * LONGEST_S))
+    kind = node.choice(("continuous", "fixed_packets", "fixed_seconds"), "continuous")
+    said = node.node(kind)
+    said.only("gap", 12, why="frames are as far apart as the rate says")
+    if said.has("delay"):
+        delay = said.node("delay")
+        unit = delay.choice(("bytes", "nanoseconds", "microseconds"), "bytes")
+        delay.only(unit, 0, why="flows begin together")
+    if kind == "fixed_packets":
+        return said.whole("packets", 1, 1, longest), None
+    if kind == "fixed_seconds":
+        seconds = said.number("seconds", 1, 0, LONGEST_S)
+        frames = int(rate * Fraction(str(seconds)))
+        if frames < 1:
+            said.refuse("no frame is due in that time at this rate", "seconds")
+        return max(1, frames), seconds
+    return longest, None
+
+
+def _metrics(node: Node) -> tuple[bool, bool, bool]:
+    """Return what is to be told of it: anything, its loss, its latency."""
+    enabled = node.flag("enable", default=False)
+    loss = node.flag("loss", default=False)
+    node.only("timestamps", False, why="when frames came is not told")
+    if node.has("rx_tx_ratio"):
+        ratio = node.node("rx_tx_ratio")
+        ratio.only("choice", "value")
+        ratio.only("value", 1, 1.0, why="each frame should arrive once")
+    if node.has("predefined_metric_tags"):
+        node.node("predefined_metric_tags").only("rx_name", False)
+    latency = node.node("latency")
+    wanted = latency.flag("enable", default=False)
+    latency.one_of("mode", ("store_forward", "cut_through"), "store_forward")
+    return enabled, loss, wanted and enabled
+
+
+def _content(node: Node, headers: Headers, size: int, folder: Path) -> dict[str, Any]:
+    """Return what stands in the frames, as tgen takes it."""
+    least = smallest_bytes(headers)
+    if size < least:
+        node.refuse(
+            f"{size} bytes with FCS are too few for these headers and the mark, {least} are enough",
+            "size",
+        )
+        return {}
+    if not headers.needs_file:
+        return _template(headers, size)
+    if headers.flows > MOST_FRAMES or headers.flows * size > MOST_BYTES:
+        node.refuse(
+            f"{headers.flows} different frames are too many for fields that change together; one "
+            "field that rises evenly takes any number",
+            "packet",
+        )
+        return {}
+    number = node.path.removeprefix("flows[").removesuffix("]")
+    path = folder / f"flow-{number}.pcap"
+    write(path, headers, size, headers.flows)
+    return {"replay": str(path)}
+
+
+def _template(headers: Headers, size: int) -> dict[str, Any]:
+    """Return the keys of a stream whose frames tgen makes."""
+    found: dict[str, Any] = {
+        "size": size,
+        "layer3": headers.layer3,
+        "layer4": headers.layer4,
+        "ttl": headers.ttl,
+        "dscp": headers.dscp,
+    }
+    if headers.vlans:
+        found["vlans"] = [{"id": tag.id, "priority": tag.priority} for tag in headers.vlans]
+    for name, values in headers.fields.items():
+        if name != "vlan":
+            found[name] = _written(name, values, headers.layer3)
+    if varied := headers.varied:
+        ((name, values),) = varied.items()
+        one = {"field": name, "count": values.count, "step": values.step}
+        found["flows"] = {"vary": [one]}
+    return found
+
+
+def _written(name: str, values: Values, layer3: str) -> str | int:
+    """Return the first value of a field as tgen reads it."""
+    if name.endswith("_mac"):
+        return values.first.to_bytes(6).hex(":")
+    if name.endswith("_ip"):
+        family = ipaddress.IPv4Address if layer3 == "ipv4" else ipaddress.IPv6Address
+        return str(family(values.first))
+    return values.first

@@ -1,0 +1,201 @@
+"""The headers of a flow's frames, as its `packet` says them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from vsperf.otg.document import Node
+from vsperf.otg.fields import IPV4, IPV6, MAC, Values, checksum, computed, fixed, integer, read
+
+MOST_VLANS = 2
+TPID, SERVICE_TPID = 0x8100, 0x88A8
+UNSET_TPID = 65535
+"""What the model calls reserved: whatever fits."""
+TYPES = {"ipv4": 0x0800, "ipv6": 0x86DD}
+PROTOCOLS = {"tcp": 6, "udp": 17}
+TCP_FLAGS = (
+    "ctl_fin",
+    "ctl_syn",
+    "ctl_rst",
+    "ctl_psh",
+    "ctl_ack",
+    "ctl_urg",
+    "ecn_echo",
+    "ecn_cwr",
+)
+SUPPORTED = "ethernet, up to two of vlan, ipv4 or ipv6, udp or tcp"
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A VLAN tag."""
+
+    id: int
+    priority: int
+    drop_eligible: int
+    tpid: int | None
+    """None where nobody said it."""
+
+
+@dataclass
+class Headers:
+    """All that is said of the headers."""
+
+    fields: dict[str, Values] = field(default_factory=dict)
+    """Those that may change from frame to frame, by the names that tgen has for them."""
+    vlans: tuple[Tag, ...] = ()
+    layer3: str = "ipv4"
+    layer4: str = "udp"
+    dscp: int = 0
+    ecn: int = 0
+    ttl: int = 64
+    more: dict[str, int] = field(default_factory=dict)
+    """What tgen's own headers have no key for, such as the flags of TCP; only what was said."""
+    custom: bytes = b""
+    """The first bytes of the payload."""
+
+    @property
+    def varied(self) -> dict[str, Values]:
+        """Fields that change."""
+        return {name: values for name, values in self.fields.items() if values.count > 1}
+
+    @property
+    def flows(self) -> int:
+        """After how many frames everything comes again: all fields change with each frame."""
+        return math.lcm(*(values.count for values in self.varied.values()))
+
+    @property
+    def needs_file(self) -> bool:
+        """Whether tgen's own headers cannot say it: frames are written one by one."""
+        varied = list(self.varied.values())
+        odd = any(not values.rising or values.step >= 1 << 32 for values in varied)
+        tags = any(
+            tag.drop_eligible or tag.tpid not in (None, own)
+            for tag, own in zip(self.vlans, own_tpids(len(self.vlans)), strict=True)
+        )
+        return bool(odd or tags or self.ecn or self.custom or self.more or len(varied) > 1)
+
+
+def own_tpids(tags: int) -> tuple[int, ...]:
+    """Return the types of tgen's tags."""
+    return (SERVICE_TPID, TPID) if tags == MOST_VLANS else (TPID,) * tags
+
+
+def read_headers(flow: Node) -> Headers:
+    """Read the packet of a flow."""
+    found = Headers()
+    stack = flow.nodes("packet")
+    kinds = [header.text("choice", "ethernet") for header in stack]
+    vlans = kinds.count("vlan")
+    known = ["ethernet", *["vlan"] * vlans]
+    layers = kinds[len(known) :]
+    plain = kinds[: len(known)] == known and vlans <= MOST_VLANS and 2 <= len(layers) <= 3
+    if not (
+        plain and layers[0] in TYPES and layers[1] in PROTOCOLS and layers[2:] in ([], ["custom"])
+    ):
+        said = ", ".join(kinds) or "nothing"
+        flow.refuse(f"{said} is not supported, only {SUPPORTED}, custom", "packet")
+        for header, kind in zip(stack, kinds, strict=True):
+            header.get(kind)
+        return found
+    found.layer3, found.layer4 = layers[0], layers[1]
+    parts = [header.node(kind) for header, kind in zip(stack, kinds, strict=True)]
+    _ethernet(parts[0], found, TPID if vlans else TYPES[found.layer3])
+    tags = parts[1 : 1 + vlans]
+    found.vlans = tuple(_tag(tag, found, first=n == 0) for n, tag in enumerate(tags))
+    (_ipv4 if found.layer3 == "ipv4" else _ipv6)(parts[len(known)], found)
+    _ports(parts[len(known) + 1], found)
+    if layers[2:]:
+        found.custom = _custom(parts[-1])
+    return found
+
+
+def _ethernet(header: Node, found: Headers, ether_type: int) -> None:
+    found.fields["destination_mac"] = read(header, "dst", MAC, 0)
+    found.fields["source_mac"] = read(header, "src", MAC, 0)
+    computed(header, "ether_type", ether_type)
+
+
+def _tag(header: Node, found: Headers, *, first: bool) -> Tag:
+    ids = read(header, "id", integer(12), 0)
+    if first:
+        found.fields["vlan"] = ids
+    elif ids.count > 1:
+        header.refuse("only that of the first tag may change", "id")
+    tpid = fixed(header, "tpid", integer(16), UNSET_TPID)
+    return Tag(
+        ids.first,
+        fixed(header, "priority", integer(3), 0),
+        fixed(header, "cfi", integer(1), 0),
+        None if tpid == UNSET_TPID else tpid,
+    )
+
+
+def _ipv4(header: Node, found: Headers) -> None:
+    found.fields["source_ip"] = read(header, "src", IPV4, 0)
+    found.fields["destination_ip"] = read(header, "dst", IPV4, 0)
+    found.ttl = fixed(header, "time_to_live", integer(8), 64, 1)
+    computed(header, "version", 4)
+    computed(header, "header_length", 5)
+    computed(header, "total_length")
+    computed(header, "protocol", PROTOCOLS[found.layer4])
+    checksum(header, "header_checksum")
+    for key, bits in (("identification", 16), ("dont_fragment", 1)):
+        if header.has(key):
+            found.more[key] = fixed(header, key, integer(bits), 0)
+    for key, bits in (("more_fragments", 1), ("fragment_offset", 13), ("reserved", 1)):
+        if fixed(header, key, integer(bits), 0):
+            header.refuse("frames are no fragments, so only 0", key)
+    if header.has("priority"):
+        _priority(header.node("priority"), found)
+
+
+def _priority(priority: Node, found: Headers) -> None:
+    if priority.choice(("dscp", "raw"), "dscp") == "raw":
+        _traffic_class(fixed(priority, "raw", integer(8), 0), found)
+        return
+    dscp = priority.node("dscp")
+    found.dscp = fixed(dscp, "phb", integer(6), 0)
+    found.ecn = fixed(dscp, "ecn", integer(2), 0)
+
+
+def _traffic_class(number: int, found: Headers) -> None:
+    found.dscp, found.ecn = number >> 2, number & 3
+
+
+def _ipv6(header: Node, found: Headers) -> None:
+    found.fields["source_ip"] = read(header, "src", IPV6, 0)
+    found.fields["destination_ip"] = read(header, "dst", IPV6, 0)
+    found.ttl = fixed(header, "hop_limit", integer(8), 64, 1)
+    _traffic_class(fixed(header, "traffic_class", integer(8), 0), found)
+    if label := fixed(header, "flow_label", integer(20), 0):
+        found.more["flow_label"] = label
+    computed(header, "version", 6)
+    computed(header, "payload_length")
+    computed(header, "next_header", PROTOCOLS[found.layer4])
+
+
+def _ports(header: Node, found: Headers) -> None:
+    found.fields["source_port"] = read(header, "src_port", integer(16), 0)
+    found.fields["destination_port"] = read(header, "dst_port", integer(16), 0)
+    checksum(header, "checksum")
+    if found.layer4 == "udp":
+        computed(header, "length")
+        return
+    computed(header, "data_offset", 5)
+    for key, bits in (("seq_num", 32), ("ack_num", 32), ("window", 16)):
+        if header.has(key):
+            found.more[key] = fixed(header, key, integer(bits), 0)
+    if any(header.has(key) for key in TCP_FLAGS):
+        said = [fixed(header, key, integer(1), 0) for key in TCP_FLAGS]
+        found.more["flags"] = sum(bit << place for place, bit in enumerate(said))
+
+
+def _custom(header: Node) -> bytes:
+    text = header.text("bytes")
+    try:
+        return bytes.fromhex(text if len(text) % 2 == 0 else f"0{text}")
+    except ValueError:
+        header.refuse(f"{text!r} is no hexadecimal number", "bytes")
+        return b""

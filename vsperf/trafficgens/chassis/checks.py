@@ -1,0 +1,50 @@
+"""What a chassis is not asked, and which endpoints it has. Pure."""
+
+from __future__ import annotations
+
+from vsperf.errors import UsageError
+from vsperf.record.plan import Endpoint
+from vsperf.spec.case import CaseSpec
+from vsperf.trafficgens.directions import check_directions
+
+KIND = "chassis"
+"""Of an endpoint that is a port of a chassis."""
+METHODS = ("mlr", "rfc2544", "tst009", "fixed", "loss", "forwarding")
+"""Methods whose trials are plain: one load for a while, and what became of it."""
+OTHER = "--set generator.kind=tgen"
+
+
+def places_of(who: str, endpoints: tuple[Endpoint, ...]) -> dict[str, str]:
+    """Return by link which port of the chassis is there; refuse ports that are elsewhere."""
+    for endpoint in endpoints:
+        if endpoint.kind != KIND:
+            raise UsageError(
+                f"{who} cannot send to {endpoint.link}, which is a {endpoint.kind} port",
+                why="its ports are in a chassis, and cables lead to the switch from there",
+                fix=f"name the port: --set testbed.links.{endpoint.link}.generator=chassis:PORT",
+            )
+    return {endpoint.link: endpoint.address for endpoint in endpoints}
+
+
+def check_ways(who: str, places: dict[str, str], directions: tuple[tuple[str, str], ...]) -> None:
+    """Refuse ways that begin or end where there is no port, and several from one port."""
+    senders = [way[0] for way in directions]
+    if len(set(senders)) < len(senders):
+        raise UsageError(
+            f"{who} is told to send one stream from each port, and this needs several of one",
+            fix=f"--set topology=p2p, or {OTHER}",
+        )
+    check_directions(who, places, directions, known="there are ports on")
+
+
+def check_case(who: str, case: CaseSpec) -> None:
+    """Refuse methods that nobody has tried to think through for a chassis.
+
+    What else a case asks for in vain follows from what is declared that a chassis can do.
+    """
+    if case.search.kind not in METHODS:
+        raise UsageError(
+            f"the method {case.search.kind} cannot be had with {who}",
+            why="a chassis makes plain trials: one load for a while, and what became of it",
+            fix=f"--set search.kind={METHODS[0]}, or {OTHER}",
+        )

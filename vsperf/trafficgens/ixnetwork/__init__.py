@@ -1,0 +1,1 @@
+"""IxNetwork, by the REST interface of its API server, in plain HTTP."""

@@ -1,0 +1,1 @@
+"""Any generator that implements the Open Traffic Generator model, through its client snappi."""

@@ -1,0 +1,16 @@
+"""Time as trials have it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Time as it passes here; tests have another one."""
+
+    now: Callable[[], float] = time.monotonic
+    """In seconds."""
+    sleep: Callable[[float], None] = time.sleep

@@ -1,0 +1,128 @@
+"""The driver: testpmd on the ports of a switch, started once for all trials of a case."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from typing import ClassVar
+
+from vsperf.errors import UsageError
+from vsperf.host.cpus import CpuNeed, Needs
+from vsperf.host.process import log_of, managed
+from vsperf.host.threads import LCORES, Polling
+from vsperf.host.workspace import Workspace
+from vsperf.record import threads
+from vsperf.record.plan import Endpoint, Placement, Step
+from vsperf.spec.abilities import Ability, Capabilities
+from vsperf.spec.base import DriverSpec
+from vsperf.spec.case import CaseSpec
+from vsperf.testpmd.command import MEGABYTE
+from vsperf.testpmd.console import Console
+from vsperf.testpmd.running import Patience, RunningTestpmd, find_testpmd
+from vsperf.trafficgens.base import Unmeasured
+from vsperf.trafficgens.directions import check_directions
+from vsperf.trafficgens.testpmd.checks import MOST_FLOWS, check
+from vsperf.trafficgens.testpmd.plan import ROLE, Design, Part
+from vsperf.trafficgens.testpmd.session import Running, TestpmdSession
+from vsperf.trafficgens.testpmd.spec import TestpmdGeneratorSpec
+
+PURPOSE = "it is the generator (generator.kind=testpmd)"
+ABILITIES = frozenset({Ability.PER_DIRECTION, Ability.OWN_COUNTS, Ability.TIMED, Ability.VARY_IP})
+START_S = 30.0
+LINKS_S = 60.0
+
+
+class TestpmdGenerator(Unmeasured):
+    """Sends frames as fast as testpmd can, and believes what ports count."""
+
+    __test__ = False  # its name looks like that of tests
+
+    kind: ClassVar[str] = "testpmd"
+    summary: ClassVar[str] = "DPDK's testpmd: unpaced, unchecked frames, counted by ports"
+    Spec: ClassVar[type[DriverSpec]] = TestpmdGeneratorSpec
+
+    def capabilities(self, case: CaseSpec) -> Capabilities:
+        both = _spec_of(case).mode == "flowgen"
+        return Capabilities(ABILITIES, flows=MOST_FLOWS if both else 1, directions=2 if both else 1)
+
+    def needs(self, case: CaseSpec) -> Needs:
+        spec = _spec_of(case)
+        pinned = None if spec.cpus is None else spec.cpus.cpus
+        programs = 1 if spec.mode == "flowgen" else 2
+        memory = programs * Design(case, spec, ()).rings.memory_mb * MEGABYTE
+        return Needs(
+            cpus=(CpuNeed(ROLE, spec.threads, pinned=pinned),),
+            hugepage_bytes=memory if spec.hugepages else 0,
+        )
+
+    def plan(
+        self, case: CaseSpec, endpoints: tuple[Endpoint, ...], placement: Placement
+    ) -> tuple[Step, ...]:
+        spec = _spec_of(case)
+        check(case, spec)
+        return Design(case, spec, endpoints, placement).steps()
+
+    @contextmanager
+    def start(
+        self,
+        case: CaseSpec,
+        endpoints: tuple[Endpoint, ...],
+        directions: tuple[tuple[str, str], ...],
+        placement: Placement,
+        workspace: Workspace,
+    ) -> Iterator[TestpmdSession]:
+        spec = _spec_of(case)
+        design = Design(case, spec, endpoints, placement)
+        links = {endpoint.link for endpoint in endpoints}
+        check_directions("testpmd", links, directions)
+        with ExitStack() as stack:
+            running = tuple(_start(design, part, workspace, stack) for part in design.parts)
+            for one in running:
+                _await_links(one, workspace)
+            size = case.traffic.frame_size.bytes
+            session = TestpmdSession(running, directions, case.trial, spec.mode, size, spec.burst)
+            try:
+                yield session
+            finally:
+                session.closed = True
+
+
+def _start(design: Design, part: Part, workspace: Workspace, stack: ExitStack) -> Running:
+    """Start one of the programs; it is there when it reads its commands."""
+    testpmd = design.testpmd(part)
+    path = Path(workspace.fill(testpmd.commands or ""))
+    console = stack.enter_context(closing(Console(path, log_of(part.name, workspace))))
+    console.make()
+    program = stack.enter_context(
+        managed(
+            [workspace.fill(word) for word in design.command(part, find_testpmd(PURPOSE))],
+            name=part.name,
+            workspace=workspace,
+            ready=console.open,
+            timeout_s=START_S,
+            environment={"RUNTIME_DIRECTORY": str(workspace.folder)},
+            stop=lambda patience_s: console.close(),
+            polling=Polling(threads.GENERATOR, LCORES),
+        )
+    )
+    telemetry = Path(workspace.fill(testpmd.telemetry))
+    return Running(part, RunningTestpmd(part.name, program, telemetry, part.links), console)
+
+
+def _await_links(one: Running, workspace: Workspace) -> None:
+    fix = "see that the switch runs and has opened its side of the port"
+    one.testpmd.await_forwarding(
+        Patience(LINKS_S, time.monotonic() + LINKS_S, fix),
+        lambda: workspace.attend(f"while {one.part.name} started", but=one.part.name),
+    )
+
+
+def _spec_of(case: CaseSpec) -> TestpmdGeneratorSpec:
+    if not isinstance(case.generator, TestpmdGeneratorSpec):
+        raise UsageError(
+            f"testpmd was given settings of kind {case.generator.kind!r}",
+            fix="--set generator.kind=testpmd",
+        )
+    return case.generator

@@ -1,0 +1,1 @@
+"""TRex, stateless, by the interface of its server: JSON-RPC over ZeroMQ, in words of our own."""

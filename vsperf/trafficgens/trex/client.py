@@ -1,0 +1,97 @@
+"""Questions to a TRex server, by JSON-RPC over ZeroMQ, one after the other, each with a deadline.
+
+ZeroMQ opens its connections in a thread of its own, which stays in the network namespace that it
+was made in; so a server in another network is reached from there.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from vsperf.errors import ComponentError, NotReadyError
+
+if TYPE_CHECKING:
+    import zmq
+
+ANSWER_S = 5.0
+"""Patience with an answer; a server that works gives one within a few milliseconds."""
+GET_ZMQ = "pip install 'vsperf[trex]'"
+Answer = Any
+
+
+class Client:
+    """One connection; after a question without an answer it is of no more use."""
+
+    def __init__(self, address: str, port: int) -> None:
+        """Get ready to ask; whether anybody is there shows with the first question."""
+        library = load_zmq()
+        self.where = f"{address}:{port}"
+        self.context: zmq.Context[zmq.Socket[bytes]] = library.Context()
+        self.socket = self.context.socket(library.REQ)
+        self.socket.setsockopt(library.LINGER, 0)
+        self.socket.connect(f"tcp://{self.where}")
+        self.handler: str | None = None
+        """What the server wants to see with each question, once versions were compared."""
+        self.number = 0
+        self.broken: str | None = None
+
+    def ask(self, method: str, **parameters: Any) -> Answer:
+        """Return the result of a method; raises `ComponentError` where there is none."""
+        import zmq
+
+        if self.broken is not None:
+            raise ComponentError("TRex is no longer connected", why=self.broken)
+        self.number += 1
+        if self.handler is not None:
+            parameters["api_h"] = self.handler
+        question = {"jsonrpc": "2.0", "id": self.number, "method": method, "params": parameters}
+        try:
+            self.socket.send(json.dumps(question).encode())
+            if not self.socket.poll(int(ANSWER_S * 1000)):
+                raise self._gone(f"it did not answer {method} within {ANSWER_S:g} s")
+            return self._result(method, self.socket.recv())
+        except zmq.ZMQError as error:
+            raise self._gone(str(error)) from error
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self.broken = self.broken or "the session has ended"
+        self.socket.close()
+        self.context.term()
+
+    def _result(self, method: str, text: bytes) -> Answer:
+        try:
+            answer = json.loads(text)
+        except ValueError as error:
+            raise self._gone(f"what it answered to {method} is no JSON") from error
+        if not isinstance(answer, dict) or answer.get("id") != self.number:
+            raise self._gone(f"its answer to {method} is one to another question")
+        if "error" in answer:
+            raise ComponentError(f"TRex refused {method}", why=_reason(answer["error"]))
+        if "result" not in answer:
+            raise self._gone(f"its answer to {method} holds no result")
+        return answer["result"]
+
+    def _gone(self, why: str) -> ComponentError:
+        self.broken = why
+        return ComponentError(f"the TRex server at {self.where} does not answer", why=why)
+
+
+def load_zmq() -> Any:
+    """Return the library; raises `NotReadyError` without it."""
+    try:
+        import zmq
+    except ImportError as error:
+        raise NotReadyError(
+            "the Python package pyzmq is not installed",
+            why="TRex is spoken to over ZeroMQ (generator.kind=trex)",
+            fix=GET_ZMQ,
+        ) from error
+    return zmq
+
+
+def _reason(error: Any) -> str:
+    if not isinstance(error, dict):
+        return str(error)
+    return str(error.get("specific_err") or error.get("message") or error)

@@ -1,0 +1,63 @@
+"""The driver of Xena chassis."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import ClassVar, Literal
+
+from vsperf.errors import UsageError
+from vsperf.spec.base import DriverSpec
+from vsperf.trafficgens.chassis.driver import ChassisGenerator
+from vsperf.trafficgens.chassis.password import password_from
+from vsperf.trafficgens.chassis.session import Chassis
+from vsperf.trafficgens.chassis.spec import ChassisSpec
+from vsperf.trafficgens.xena.chassis import XenaChassis, log_on, release
+
+PLACE = re.compile(r"\d{1,3}/\d{1,3}")
+DELIVERED = "xena"
+"""The password that a chassis is delivered with."""
+
+
+class XenaSpec(ChassisSpec):
+    """Settings of a Xena chassis; its ports are `chassis:MODULE/PORT`."""
+
+    kind: Literal["xena"]
+
+
+class XenaGenerator(ChassisGenerator):
+    """Trials by a Xena chassis."""
+
+    kind: ClassVar[str] = "xena"
+    summary: ClassVar[str] = "a Xena chassis, by its text protocol; never run against one"
+    Spec: ClassVar[type[DriverSpec]] = XenaSpec
+    who: ClassVar[str] = "the Xena chassis"
+    rest_s: ClassVar[float] = XenaChassis.rest_s
+
+    def check(self, spec: ChassisSpec, places: dict[str, str]) -> None:
+        for link, place in places.items():
+            if not PLACE.fullmatch(place):
+                raise UsageError(
+                    f"testbed link {link} names the port {place!r}, which no Xena chassis has",
+                    why="its ports are called by module and port",
+                    fix=f"--set testbed.links.{link}.generator=chassis:0/2",
+                )
+
+    @contextmanager
+    def connect(self, spec: ChassisSpec, owner: str, places: tuple[str, ...]) -> Iterator[Chassis]:
+        client = log_on(spec.address, owner, password_from(spec.password_file, DELIVERED))
+        try:
+            yield XenaChassis(client, places, owner)
+        finally:
+            client.close()
+
+    def release(
+        self, address: str, owner: str, places: tuple[str, ...], password_file: str | None
+    ) -> None:
+        """Release what a deployment that is gone has reserved under its name."""
+        client = log_on(address, owner, password_from(password_file, DELIVERED))
+        try:
+            release(client, places, owner)
+        finally:
+            client.close()
