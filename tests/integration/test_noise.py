@@ -1,0 +1,197 @@
+"""Noise beside real runs: what each trial says of it, and what a trial is worth when it is lost."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from real_runs import FIXED, Place, fixture_calibrations, fixture_place
+
+from vsperf.errors import ExitCode
+from vsperf.record.flags import Flag
+from vsperf.record.run import Outcome
+from vsperf.record.trial import Purpose, Trial
+from vsperf.store.planned import part_of
+
+pytestmark = pytest.mark.machine
+__all__ = ["fixture_calibrations", "fixture_place"]
+
+SOFTLY = (
+    "--set=noise={kind: memory, share: true, sleep: true, buffer: 1MiB, read_size: 64KiB, "
+    "write_size: 64KiB, read_rate: 20MB/s, write_rate: 10MB/s}"
+)
+"""So little that it disturbs nobody: on a machine with few CPUs it is on the generator's."""
+PATIENT = (
+    "--set=trial.stretch_tolerance=100%",
+    "--set=trial.offered_tolerance=100%",
+    "--set=search.loss_ratio=100%",
+)
+"""Trials that stay valid whatever else runs on the machine."""
+LONGER = (*FIXED, *PATIENT, "--set=search.loads=[100kfps]", "--set=search.duration=1s")
+
+
+def searched(place: Place) -> list[Trial]:
+    (case,) = place.records().cases
+    return [one for one in case.trials if one.purpose is Purpose.SEARCH]
+
+
+@pytest.fixture(autouse=True)
+def _built(require: Callable[[str], None]) -> None:
+    require("memory-load")
+
+
+def test_each_trial_says_what_noise_read_and_wrote_in_it(place: Place) -> None:
+    ended = place(*FIXED, *PATIENT, SOFTLY)
+    assert ended.code == 0, ended.out
+    phases = ended.phases
+    assert (
+        phases.index("check the path") < phases.index("settle the noise") < phases.index("search")
+    )
+    (case,) = place.records().cases
+    paths = [one for one in case.trials if one.purpose is Purpose.PATH_CHECK]
+    assert all(one.noise == () for one in paths), "it starts when the path is known"
+    for trial in searched(place):
+        (one,) = trial.noise
+        assert one.read_bytes and one.written_bytes and one.cpu_ns
+        assert one.elapsed_ns is not None
+    assert case.record is not None and case.record.surroundings is not None
+    assert set(part_of(case.record.surroundings.noise, "settled")) == {"noise 1"}
+    shown = place("show", "latest", "smoke").out
+    assert "noise 1: settled at" in shown
+
+
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [(signal.SIGKILL, "noise 1 was killed by SIGKILL"), (signal.SIGSTOP, "noise 1 is stopped")],
+)
+def test_noise_that_is_lost_costs_a_trial_and_not_the_case(
+    place: Place, sent: signal.Signals, said: str
+) -> None:
+    run = place.start(*LONGER, SOFTLY)
+    run.wait_for("TrialStarted", purpose=Purpose.SEARCH)
+    place.signal("noise-1", sent)
+    ended = run.end()
+    assert ended.code == 0, ended.out
+    lost, *others = searched(place)
+    assert Flag.NOISE_ERROR in lost.flags
+    assert not lost.valid
+    assert lost.error is not None and said in lost.error
+    assert [bool(one.noise) for one in others if one.valid] == [True]
+    (case,) = place.records().cases
+    assert case.record is not None
+    assert "measured anew on a fresh deployment" in "\n".join(case.record.warnings)
+    assert f"died or slackened in #{lost.index}" in place("show", "latest", "smoke").out
+
+
+def test_noise_in_a_guest_counts_there_what_it_did(
+    place: Place, require: Callable[[str], None]
+) -> None:
+    require("guests")
+    ended = place(*FIXED, *PATIENT, SOFTLY.replace("kind: memory", "kind: stress-vm"))
+    assert ended.code == 0, ended.out
+    for trial in searched(place):
+        (one,) = trial.noise
+        assert one.read_bytes and one.written_bytes
+        assert one.elapsed_ns is not None
+
+
+def hanging_guest(folder: Path) -> Path:
+    """Make an image whose kernel does nothing but jump to where it is."""
+    kernel = bytearray(4096)
+    kernel[0x1F1] = 1  # sectors of code before what is loaded high
+    kernel[0x1FE:0x200] = b"\x55\xaa"
+    kernel[0x200:0x202] = b"\xeb\xfe"  # jump to itself, where a kernel begins
+    kernel[0x202:0x206] = b"HdrS"
+    kernel[0x206:0x208] = (0x0203).to_bytes(2, "little")
+    kernel[0x211] = 1  # loaded high
+    kernel[0x22C:0x230] = (0x37FFFFFF).to_bytes(4, "little")  # as far as a RAM disk may reach
+    folder.mkdir()
+    (folder / "vmlinuz").write_bytes(kernel)
+    (folder / "initrd").write_bytes(b"")
+    (folder / "manifest.json").write_text("{}")
+    return folder
+
+
+def test_a_guest_that_hangs_at_boot_is_named_and_ended(
+    place: Place, require: Callable[[str], None], tmp_path: Path
+) -> None:
+    require("guests")
+    guest = hanging_guest(tmp_path / "guest")
+    kind = "kind: stress-vm, accelerator: tcg, settle_timeout: 3s"
+    ended = place(*FIXED, SOFTLY.replace("kind: memory", kind), VSPERF_GUEST=str(guest))
+    assert ended.code == ExitCode.COMPONENT_FAILED, ended.out
+    (case,) = place.records().cases
+    assert case.record is not None
+    assert case.record.outcome is Outcome.ERROR
+    assert "nothing was heard of noise 1 within 3s" in case.record.reason
+    assert "a guest that hangs" in case.record.reason
+    assert place.traces() == []
+
+
+@pytest.mark.parametrize("load", ["io", "irq"])
+def test_each_trial_says_that_stress_ng_ran_beside_it(
+    place: Place, require: Callable[[str], None], load: str
+) -> None:
+    require("stress-ng")
+    ended = place(*LONGER, f"--set=noise={{kind: stress, load: {load}, share: true}}")
+    assert ended.code == 0, ended.out
+    for trial in searched(place):
+        (one,) = trial.noise
+        assert one.elapsed_ns
+        assert one.cpu_ns is not None
+        assert one.read_bytes is None, "it counts no bytes, and none are made up"
+    (case,) = place.records().cases
+    assert case.record is not None and case.record.surroundings is not None
+    assert case.record.surroundings.noise["package"]
+
+
+def test_stress_ng_that_does_not_understand_its_words_did_not_start(
+    place: Place, require: Callable[[str], None]
+) -> None:
+    require("stress-ng")
+    ended = place(
+        *FIXED, "--set=noise={kind: stress, load: io, share: true, arguments: [--make-coffee]}"
+    )
+    assert ended.code == ExitCode.COMPONENT_FAILED, ended.out
+    (case,) = place.records().cases
+    assert case.record is not None
+    assert "the noise did not start" in case.record.reason
+    assert "make-coffee" in case.record.reason
+
+
+def test_nothing_of_noise_outlives_a_run_that_is_killed(place: Place) -> None:
+    run = place.start(*LONGER, SOFTLY)
+    run.wait_for("TrialStarted", purpose=Purpose.SEARCH)
+    run.send(signal.SIGKILL)
+    run.process.wait()
+    assert place("clean").code == 0
+    assert place.traces() == []
+
+
+def test_a_program_that_ends_at_once_is_told_with_its_last_words(place: Place) -> None:
+    argv = "[sh, -c, 'echo no licence >&2; exit 3']"
+    words = f"--set=noise={{kind: command, share: true, argv: {argv}}}"
+    ended = place(*FIXED, words, "--set=noise.steady=true")
+    assert ended.code == ExitCode.COMPONENT_FAILED, ended.out
+    (case,) = place.records().cases
+    assert case.record is not None
+    assert case.record.outcome is Outcome.ERROR
+    assert "the noise did not start" in case.record.reason
+    assert "no licence" in case.record.reason
+
+
+def test_a_program_that_is_missing_is_said_before_anything_is_started(place: Place) -> None:
+    words = "--set=noise={kind: command, share: true, argv: [load-of-nobody]}"
+    ended = place(*FIXED, words)
+    assert ended.code == ExitCode.NOT_READY
+    assert "the program load-of-nobody of the noise cannot be run" in ended.said
+    assert not place.results.exists()
+
+
+def test_parts_of_a_cache_are_refused_where_there_are_not_so_many(place: Place) -> None:
+    ended = place(*FIXED, "--set=cache={switch: 64 ways}")
+    assert ended.code == ExitCode.NOT_READY
+    assert "cache" in ended.said
+    assert not place.results.exists()

@@ -1,0 +1,164 @@
+"""Loads by stress-ng, in guests and by programs of the user: what a plan shows, what is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Require
+from simulated_cases import simulated_case
+
+from vsperf.errors import NotReadyError
+from vsperf.loadgens.base import LoadGenerator, settings_of
+from vsperf.loadgens.command import CommandLoad, CommandSpec
+from vsperf.loadgens.cpu_time import session_ticks
+from vsperf.loadgens.guest import GuestLoad, GuestLoadSpec
+from vsperf.loadgens.initrd import initrd_of
+from vsperf.loadgens.patterns import words_of
+from vsperf.loadgens.stress import StressLoad, StressSpec
+from vsperf.record.plan import Placement
+from vsperf.spec.case import CaseSpec
+from vsperf.spec.noise import NoiseSpec
+
+PLACED = Placement(cpus={"noise": (6, 7)})
+
+
+def case(spec: type[NoiseSpec], **settings: Any) -> CaseSpec:
+    return simulated_case().model_copy(update={"noise": spec.model_validate(settings)})
+
+
+def stress(**settings: Any) -> CaseSpec:
+    return case(StressSpec, kind="stress", **settings)
+
+
+def planned(driver: LoadGenerator, asked: CaseSpec) -> list[str]:
+    return [" ".join(step.argv or ()) for step in driver.plan(asked, PLACED)]
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"load": "cpu", "cpu_share": 30}, "--cpu 1 --cpu-load 30"),
+        ({"load": "cache"}, "--cache 1"),
+        ({"load": "memory", "memory": "1MiB"}, "--vm 1 --vm-keep --vm-bytes 1048576"),
+        ({"load": "io"}, "--io 1"),
+        ({"load": "irq", "timer_frequency": 500}, "--timer 1 --timer-freq 500"),
+        ({"arguments": ["--cache-level", "2"]}, "--cache-level 2"),
+    ],
+)
+def test_each_kind_of_strain_has_its_words(settings: dict[str, Any], words: str) -> None:
+    (line,) = planned(StressLoad(), stress(**settings))
+    assert f" {words} " in line
+    assert line.endswith("--taskset 6")
+    assert " --timeout 0 " in line, "it ends when it is told to, and never by itself"
+
+
+def test_instances_take_their_cpus_in_turn() -> None:
+    lines = planned(StressLoad(), stress(instances=3))
+    assert [line.rpartition(" ")[2] for line in lines] == ["6", "7", "6"]
+
+
+def test_a_program_of_the_user_is_put_on_its_cpu_and_read_by_no_shell() -> None:
+    own = case(CommandSpec, kind="command", argv=["./load", "a b", "$HOME"], instances=2)
+    steps = CommandLoad().plan(own, PLACED)
+    assert [step.argv for step in steps] == [
+        ("taskset", "-c", str(cpu), "./load", "a b", "$HOME") for cpu in (6, 7)
+    ]
+    assert "noise 2 on CPU 7" in steps[1].action
+
+
+@pytest.mark.parametrize(
+    ("driver", "asked", "said"),
+    [
+        (StressLoad(), stress(), "stress-ng is not installed"),
+        (CommandLoad(), case(CommandSpec, kind="command", argv=["load"]), "cannot be run"),
+    ],
+)
+def test_a_program_that_is_missing_is_refused_with_the_way_to_get_it(
+    driver: LoadGenerator, asked: CaseSpec, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(NotReadyError, match=said) as caught:
+        driver.require(asked)
+    assert caught.value.problems[0].fix
+
+
+def test_a_guest_boots_a_kernel_with_the_load_in_place_of_an_init(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VSPERF_GUEST", str(tmp_path))
+    asked = case(GuestLoadSpec, kind="stress-vm", buffer="33MiB", accelerator="tcg", instances=2)
+    (first, second) = GuestLoad().plan(asked, PLACED)
+    assert first.argv is not None and second.argv is not None
+    assert (first.argv[:4], second.argv[2]) == (("taskset", "-c", "6", "qemu-system-x86_64"), "7")
+    words = dict(zip(first.argv, first.argv[1:], strict=False))
+    assert words["-m"] == "161M", "the buffer, and what a kernel needs"
+    assert words["-kernel"] == str(tmp_path / "vmlinuz")
+    kernel, _, program = words["-append"].partition(" -- ")
+    assert "console=ttyS0" in kernel
+    assert program.split() == list(words_of(settings_of(asked, GuestLoadSpec)))
+    assert "-netdev" not in words
+    assert "emulated" in first.action
+
+
+def test_words_that_a_kernel_may_not_know_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would hand them to the program, which refuses what it does not know."""
+    for name in ("vmlinuz", "initrd"):
+        (tmp_path / name).touch()
+    told = {"append": "console=ttyS0 quiet nokaslr cryptomgr.notests panic=-1"}
+    (tmp_path / "manifest.json").write_text(json.dumps(told))
+    monkeypatch.setenv("VSPERF_GUEST", str(tmp_path))
+    (step,) = GuestLoad().plan(case(GuestLoadSpec, kind="stress-vm", accelerator="kvm"), PLACED)
+    assert step.argv is not None
+    kernel = step.argv[-1].partition(" -- ")[0]
+    assert kernel == "console=ttyS0 quiet cryptomgr.notests panic=-1"
+
+
+def test_the_disk_of_a_guest_is_read_by_others(tmp_path: Path, require: Require) -> None:
+    require("cpio")
+    for program in (b"odd", b"even", b"x" * 4097):
+        archive = initrd_of(program)
+        subprocess.run(
+            ["cpio", "--extract", "--quiet", "--unconditional"],
+            input=archive, cwd=tmp_path, check=True,
+        )  # fmt: skip
+        assert (tmp_path / "init").read_bytes() == program
+        assert os.access(tmp_path / "init", os.X_OK)
+
+
+def test_what_waits_most_of_the_time_has_no_rate_to_keep() -> None:
+    judged = {
+        load: StressLoad().judged(stress(load=load)) for load in ("cpu", "cache", "io", "irq")
+    }
+    assert judged == {"cpu": True, "cache": True, "io": False, "irq": False}
+    for steady in (True, False):
+        own = case(CommandSpec, kind="command", argv=["load"], steady=steady)
+        assert CommandLoad().judged(own) is steady
+
+
+def test_the_time_of_a_program_and_of_its_children_is_counted_once() -> None:
+    """A child that works while its parent waits: the time is the session's."""
+    works = "import os\nif os.fork(): os.wait()\nelse:\n while True: pass"
+    program = subprocess.Popen([sys.executable, "-c", works], start_new_session=True)
+    try:
+        deadline = time.monotonic() + 60
+        while not session_ticks(Path("/proc"), program.pid):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+    finally:
+        os.killpg(program.pid, 9)
+        program.wait()
+        with suppress(ChildProcessError):  # its child is an orphan, and may have become ours
+            os.waitpid(-program.pid, 0)
+    while session_ticks(Path("/proc"), program.pid) is not None:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)

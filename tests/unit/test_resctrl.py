@@ -1,0 +1,230 @@
+"""Parts of the last-level cache, on trees of files: no machine here has the real one.
+
+What the kernel does by itself is done by the tree: a group that is made has its files, and one is
+removed with them.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from simulated_cases import simulated_case
+
+from vsperf.deploy.cache import cache_cpus, cache_steps
+from vsperf.errors import NotReadyError, SpecError
+from vsperf.host.files import Roots
+from vsperf.host.resctrl import Abilities, abilities, masks_of, partitioned
+from vsperf.host.undo import Reach, RemoveCacheGroup
+from vsperf.host.workspace import workspace
+from vsperf.quantity import UnitError
+from vsperf.record.cache import CacheActivity
+from vsperf.record.plan import Placement
+from vsperf.spec.cache import CacheShare
+
+ABLE = Abilities(ways=11, least_ways=1, groups=4, bandwidth_percent=10, caches=("0", "1"))
+PLACEMENT = Placement(cpus={"pmd": (2, 3), "generator": (4,), "noise": (5,), "vm1": (6,)})
+
+
+@pytest.fixture(name="machine")
+def fixture_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Roots:
+    """A machine with eleven ways in each of two caches; its groups go with their files."""
+    roots = Roots(tmp_path / "machine")
+    info = roots.resctrl / "info"
+    for name, value in {
+        "L3/cbm_mask": "7ff", "L3/min_cbm_bits": "1", "L3/num_closids": "4",
+        "MB/min_bandwidth": "10", "MB/bandwidth_gran": "10", "last_cmd_status": "ok",
+    }.items():  # fmt: skip
+        (info / name).parent.mkdir(parents=True, exist_ok=True)
+        (info / name).write_text(f"{value}\n")
+    (roots.resctrl / "schemata").write_text("    MB:0=100;1=100\n    L3:0=7ff;1=7ff\n")
+    rmdir = Path.rmdir
+
+    def with_its_files(path: Path) -> None:
+        if path.parent == roots.resctrl:
+            shutil.rmtree(path)
+        else:
+            rmdir(path)
+
+    monkeypatch.setattr(Path, "rmdir", with_its_files)
+    return roots
+
+
+def shares(**words: str) -> dict[str, CacheShare]:
+    return {role: CacheShare.parse(text) for role, text in words.items()}
+
+
+def groups(roots: Roots) -> list[str]:
+    return sorted(
+        path.name.rpartition("-")[2]
+        for path in roots.resctrl.iterdir()
+        if path.is_dir() and path.name != "info"
+    )
+
+
+class TestWords:
+    @pytest.mark.parametrize(
+        ("text", "ways", "percent"), [("8 ways", 8, None), ("1 way, 50% bandwidth", 1, 50)]
+    )
+    def test_they_are_read_and_written_back(
+        self, text: str, ways: int, percent: int | None
+    ) -> None:
+        found = CacheShare.parse(text)
+        assert (found.ways, found.bandwidth_percent, str(found)) == (ways, percent, text)
+
+    @pytest.mark.parametrize("text", ["0 ways", "8", "half", "2 ways, 0% bandwidth", "-1 ways"])
+    def test_what_is_no_part_is_refused(self, text: str) -> None:
+        with pytest.raises(UnitError):
+            CacheShare.parse(text)
+
+    def test_a_case_without_the_word_is_what_it_was(self) -> None:
+        assert "cache" not in simulated_case().measured()
+
+
+class TestMasks:
+    def test_the_ways_of_roles_lie_next_to_each_other_and_belong_to_one(self) -> None:
+        found = masks_of(shares(switch="8 ways", noise="2 ways"), ABLE)
+        assert found == {"switch": 0b0011111111, "noise": 0b1100000000}
+
+    @pytest.mark.parametrize(
+        ("words", "said"),
+        [
+            ({"switch": "8 ways", "noise": "4 ways"}, "gives away 12 ways"),
+            ({"switch": "1 way"}, "at least 2 ways"),
+            ({"noise": "2 ways, 50% bandwidth"}, "bandwidth cannot be limited"),
+            (dict.fromkeys(("switch", "noise", "guests", "generator"), "2 ways"), "4 groups"),
+        ],
+    )
+    def test_what_the_processor_cannot_do_is_refused(
+        self, words: dict[str, str], said: str
+    ) -> None:
+        poor = Abilities(11, 2, 4, None, ("0",))
+        with pytest.raises(SpecError, match=said):
+            masks_of(shares(**words), poor)
+
+
+class TestAbilities:
+    def test_they_are_read_from_the_kernels_files(self, machine: Roots) -> None:
+        assert abilities(machine) == ABLE
+
+    def test_a_machine_without_resctrl_says_why(self, tmp_path: Path) -> None:
+        with pytest.raises(NotReadyError, match="cannot be shared out") as caught:
+            abilities(Roots(tmp_path))
+        assert "hidden by a hypervisor" in caught.value.with_why
+
+    def test_one_that_is_not_mounted_is_mended_by_a_command(self, tmp_path: Path) -> None:
+        Roots(tmp_path).resctrl.mkdir(parents=True)
+        with pytest.raises(NotReadyError) as caught:
+            abilities(Roots(tmp_path))
+        assert caught.value.problems[0].fix == "mount -t resctrl resctrl /sys/fs/resctrl"
+
+
+class TestGroups:
+    def test_they_are_made_for_the_time_of_the_deployment(
+        self, tmp_path: Path, machine: Roots
+    ) -> None:
+        wanted = shares(switch="8 ways", noise="2 ways, 5% bandwidth")
+        cpus = {"switch": (2, 3), "noise": (5,)}
+        with workspace("test", tmp_path / "run", machine) as place:
+            with partitioned(wanted, cpus, place) as made:
+                assert groups(machine) == ["noise", "switch"]
+                switch, noise = made.folders["switch"], made.folders["noise"]
+                assert switch.name == f"{place.name}-switch"
+                assert (switch / "schemata").read_text() == "L3:0=ff;1=ff\n"
+                assert (switch / "cpus_list").read_text() == "2-3\n"
+                assert (noise / "schemata").read_text() == "L3:0=300;1=300\nMB:0=10;1=10\n"
+            assert groups(machine) == []
+        assert not place.left
+
+    def test_what_a_killed_run_left_is_undone_by_its_journal(
+        self, tmp_path: Path, machine: Roots
+    ) -> None:
+        with workspace("test", tmp_path / "run", machine) as place:
+            undo = RemoveCacheGroup(folder=machine.resctrl / f"{place.name}-switch")
+            undo.folder.mkdir()
+            place.journal.planned(undo)
+        assert groups(machine) == []
+        undo.take_back(place.reach)  # a second time, and late
+
+    def test_no_group_of_others_is_ever_removed(self, tmp_path: Path, machine: Roots) -> None:
+        reach = Reach(tmp_path / "vsperf-1-abc", machine)
+        for folder in (machine.resctrl / "mine", tmp_path / "vsperf-1-abc-switch"):
+            assert not RemoveCacheGroup(folder=folder).is_within(reach)
+
+    def test_a_group_that_cannot_be_made_is_told_with_the_kernels_word(
+        self, tmp_path: Path, machine: Roots, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def refuse(path: Path, *arguments: object) -> None:
+            raise OSError(28, "No space left on device")
+
+        (machine.resctrl / "info" / "last_cmd_status").write_text("out of CLOSIDs\n")
+        with workspace("test", tmp_path / "run", machine) as place:
+            monkeypatch.setattr(Path, "mkdir", refuse)
+            with (
+                pytest.raises(NotReadyError, match="for switch cannot be made") as caught,
+                partitioned(shares(switch="8 ways"), {"switch": (2,)}, place),
+            ):
+                pass
+            monkeypatch.undo()
+        assert "out of CLOSIDs" in caught.value.with_why
+
+
+class TestCounters:
+    def test_they_are_summed_over_the_caches(self, tmp_path: Path, machine: Roots) -> None:
+        with (
+            workspace("test", tmp_path / "run", machine) as place,
+            partitioned(shares(switch="8 ways"), {"switch": (2,)}, place) as made,
+        ):
+            assert made.counts() == (CacheActivity(role="switch"),)
+            for cache, count in (("00", 100), ("01", 11)):
+                folder = made.folders["switch"] / "mon_data" / f"mon_L3_{cache}"
+                folder.mkdir(parents=True)
+                for name in ("llc_occupancy", "mbm_total_bytes"):
+                    (folder / name).write_text(f"{count}\n")
+            assert made.counts() == (
+                CacheActivity(role="switch", occupancy_bytes=111, total_bytes=111),
+            )
+
+    def test_a_counter_that_is_unavailable_is_missing_and_not_0(
+        self, tmp_path: Path, machine: Roots
+    ) -> None:
+        with (
+            workspace("test", tmp_path / "run", machine) as place,
+            partitioned(shares(switch="8 ways"), {"switch": (2,)}, place) as made,
+        ):
+            folder = made.folders["switch"] / "mon_data" / "mon_L3_00"
+            folder.mkdir(parents=True)
+            (folder / "llc_occupancy").write_text("Unavailable\n")
+            assert made.counts() == (CacheActivity(role="switch"),)
+
+    def test_what_was_moved_is_a_difference_and_what_is_held_is_not(self) -> None:
+        before = CacheActivity(role="switch", occupancy_bytes=5, total_bytes=100, local_bytes=7)
+        after = CacheActivity(role="switch", occupancy_bytes=3, total_bytes=150)
+        found = after.since(before)
+        assert (found.occupancy_bytes, found.total_bytes, found.local_bytes) == (3, 50, None)
+
+
+class TestPlan:
+    def test_each_part_is_a_step(self) -> None:
+        case = simulated_case().model_copy(
+            update={"cache": shares(switch="8 ways", guests="2 ways")}
+        )
+        cpus = cache_cpus(case, PLACEMENT)
+        assert cpus == {"switch": (2, 3), "guests": (6,)}
+        assert [step.action for step in cache_steps(case, cpus)] == [
+            "give switch 8 ways of the last-level cache, for CPU 2, 3",
+            "give guests 2 ways of the last-level cache, for CPU 6",
+        ]
+
+    def test_parts_that_share_a_cpu_cannot_have_one_each(self) -> None:
+        case = simulated_case().model_copy(update={"cache": shares(noise="2 ways")})
+        shared = Placement(cpus={"pmd": (1,), "generator": (0,), "noise": (0,)})
+        with pytest.raises(SpecError, match="noise cannot have a part") as caught:
+            cache_cpus(case, shared)
+        assert "on CPU 0 is generator, too" in str(caught.value.problems[0].why)
+
+    def test_a_part_for_nobody_is_refused(self) -> None:
+        case = simulated_case().model_copy(update={"cache": shares(guests="2 ways")})
+        with pytest.raises(SpecError, match="guests, which has no CPU"):
+            cache_cpus(case, Placement(cpus={"pmd": (1,)}))
