@@ -1,0 +1,96 @@
+"""What collectors saw is drawn as it was between looks of one trial, and never across two."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from figure_world import COLLECTED, throughput_case
+from series_samples import header
+
+from vsperf.figures.drawing import Drawing, Line, Spans
+from vsperf.figures.plot import Options
+from vsperf.figures.series import MOST_POINTS, Trace, draw, gather
+from vsperf.record.series import Nature, Quantity, Sample
+from vsperf.store.series import SeriesFile
+from vsperf.store.view import CaseView
+
+SECOND_NS = 1_000_000_000
+QUANTITIES = (
+    Quantity(name="involuntary", unit="1"),
+    Quantity(name="queued_ns", unit="ns"),
+    Quantity(name="resident_bytes", unit="bytes", nature=Nature.GAUGE),
+)
+
+
+def view(folder: Path, *samples: Sample) -> CaseView:
+    case = throughput_case("64B", 4_000_000)
+    head = header().model_copy(update={"case": case.key, "quantities": QUANTITIES})
+    SeriesFile.begin(folder, head).append(*samples)
+    return replace(case, folder=folder)
+
+
+def sample(trial: int, at_s: float, **values: int) -> Sample:
+    return Sample(trial=trial, at_ns=round(at_s * SECOND_NS), of="switch", values=values)
+
+
+def drawn(one: CaseView) -> Drawing:
+    found = draw(gather(one), Options())
+    assert found is not None
+    return found
+
+
+def line(found: Drawing, panel: int = 0) -> Line:
+    (only,) = [layer for layer in found.panels[panel].layers if isinstance(layer, Line)]
+    return only
+
+
+def test_counters_are_what_they_grew_by_in_a_second(tmp_path: Path) -> None:
+    looks = (sample(1, 10, involuntary=100), sample(1, 12, involuntary=300))
+    (point,) = line(drawn(view(tmp_path, *looks))).points
+    assert (point.x, point.y) == (SECOND_NS, 100)
+
+
+def test_nothing_is_drawn_between_two_trials(tmp_path: Path) -> None:
+    looks = [sample(n, 10 * n + s, involuntary=100 * n + s) for n in (1, 2) for s in (0, 1)]
+    found = drawn(view(tmp_path, *looks))
+    assert [point.y for point in line(found).points] == [1, 1]
+    (spans,) = [one for one in found.panels[0].layers if isinstance(one, Spans)]
+    assert spans.spans == ((0, SECOND_NS), (10 * SECOND_NS, 11 * SECOND_NS))
+
+
+def test_time_of_a_second_is_a_share(tmp_path: Path) -> None:
+    looks = (sample(1, 0, queued_ns=0), sample(1, 1, queued_ns=SECOND_NS // 4))
+    found = drawn(view(tmp_path, *looks))
+    assert found.panels[0].y.unit == "%"
+    assert line(found).points[0].y == pytest.approx(0.25)
+
+
+def test_gauges_are_drawn_as_they_stood(tmp_path: Path) -> None:
+    found = drawn(view(tmp_path, sample(1, 0, resident_bytes=7), sample(1, 1, resident_bytes=9)))
+    assert [point.y for point in line(found).points] == [7, 9]
+
+
+def test_a_counter_that_fell_is_missing(tmp_path: Path) -> None:
+    looks = [sample(1, s, involuntary=value) for s, value in enumerate((100, 110, 5, 8))]
+    assert [point.y for point in line(drawn(view(tmp_path, *looks))).points] == [10, 3]
+
+
+def test_a_case_without_series_has_no_drawing(tmp_path: Path) -> None:
+    assert gather(replace(throughput_case("64B", 1), folder=tmp_path)) == ()
+
+
+def test_a_trace_keeps_as_many_points_as_can_be_seen() -> None:
+    trace = Trace()
+    for number in range(100_000):
+        trace.add(number, 1.0)
+    assert len(trace.points) <= MOST_POINTS + 1
+    assert {value for _, value in trace.points} == {1.0}
+
+
+def test_series_of_a_real_run_have_panels_with_units() -> None:
+    case = replace(throughput_case("64B", 4_000_000), folder=COLLECTED)
+    units = {panel.y.label: panel.y.unit for panel in drawn(case).panels}
+    assert units["running"] == "%"
+    assert units["interrupts in a second"] == ""

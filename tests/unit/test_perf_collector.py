@@ -1,0 +1,118 @@
+"""What perf says is read as it is: what was not counted is missing; a flame graph is time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from vsperf.collectors.flames import flame_graph, folded, folded_text
+from vsperf.collectors.perf import counted
+from vsperf.collectors.perf_program import require_perf
+from vsperf.errors import NotReadyError
+from vsperf.host.files import Roots
+
+WITHOUT_COUNTERS = """# started on Mon Nov 23 21:09:04 2026
+
+<not supported>,,cycles,0,100.00,,
+<not supported>,,LLC-load-misses:u,0,100.00,,
+518,,context-switches,5040810000,100.00,102.761,/sec
+5040.81,msec,task-clock,5040810000,100.00,0.993,CPUs utilized
+"""
+TAKING_TURNS = "1000,,cycles,500,50.00,,\n77,,LLC-load-misses,500,49.50,,\n"
+SCRIPT = """pmd-c01/id:8 14631 1 (no cpu):
+\t    7f10 rte_vhost_dequeue_burst+0x1f (/usr/lib/librte_vhost.so.23)
+\t    55d0 [unknown] (/usr/lib/ovs-vswitchd-dpdk)
+
+pmd-c01/id:8 14631
+\t    7f10 rte_vhost_dequeue_burst (/usr/lib/librte_vhost.so.23)
+\t    55d0 [unknown] (/usr/lib/ovs-vswitchd-dpdk)
+
+pmd-c01/id:8 14631
+\tffffffff81 <evil>;name ([kernel.kallsyms])
+
+"""
+
+
+class TestCounted:
+    def test_what_the_machine_does_not_count_is_missing_and_never_0(self) -> None:
+        found = counted(WITHOUT_COUNTERS)
+        assert found.values == {"context_switches": 518, "task_ns": 5_040_810_000}
+        assert found.missing == ("cycles", "llc_misses")
+
+    def test_events_that_took_turns_say_so(self) -> None:
+        found = counted(TAKING_TURNS)
+        assert found.values == {"cycles": 1000, "llc_misses": 77}
+        assert found.share == 49.5
+
+    def test_what_is_no_line_of_perf_is_nothing(self) -> None:
+        assert counted("nonsense\n,,,,\n").values == {}
+
+
+class TestAllowed:
+    def paranoid(self, folder: Path, level: str) -> Roots:
+        file = folder / "proc" / "sys" / "kernel" / "perf_event_paranoid"
+        file.parent.mkdir(parents=True)
+        file.write_text(level)
+        return Roots(root=folder)
+
+    @pytest.fixture(autouse=True)
+    def installed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        program = tmp_path / "bin" / "perf"
+        program.parent.mkdir()
+        program.write_text("#!/bin/sh\n")
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", str(program.parent))
+
+    def test_a_perf_that_is_missing_is_said_with_its_package(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+        with pytest.raises(NotReadyError) as refused:
+            require_perf("perf")
+        assert "not installed" in str(refused.value)
+        assert "linux-perf" in str(refused.value.problems[0].fix)
+
+    def test_a_kernel_that_forbids_it_to_users_is_named(self, tmp_path: Path) -> None:
+        with pytest.raises(NotReadyError) as refused:
+            require_perf("perf", self.paranoid(tmp_path, "3\n"), user=1000)
+        assert refused.value.problems[0].why == (
+            "kernel.perf_event_paranoid is 3, which forbids it to all but root"
+        )
+
+    @pytest.mark.parametrize(("level", "user"), [("3", 0), ("2", 1000), ("-1", 1000)])
+    def test_others_may(self, tmp_path: Path, level: str, user: int) -> None:
+        require_perf("perf", self.paranoid(tmp_path, level), user)
+
+
+class TestFlames:
+    def test_equal_stacks_are_counted_outermost_first(self) -> None:
+        found = folded(SCRIPT.splitlines(keepends=True))
+        assert found == {
+            "pmd-c01/id:8;[ovs-vswitchd-dpdk];rte_vhost_dequeue_burst": 2,
+            "pmd-c01/id:8;<evil>_name": 1,
+        }
+
+    def test_folded_stacks_are_as_other_programs_read_them(self) -> None:
+        assert folded_text({"a;b": 2, "a": 1}) == "a 1\na;b 2\n"
+
+    def test_width_is_time(self) -> None:
+        svg = flame_graph({"pmd;poll;receive": 3, "pmd;poll;send": 1}, "switch")
+        root = ElementTree.fromstring(svg)
+        space = "{http://www.w3.org/2000/svg}"
+        widths = {
+            str(one.findtext(f"{space}title")).partition(":")[0]: float(
+                one.find(f"{space}rect").get("width")  # type: ignore[union-attr, arg-type]
+            )
+            for one in root.iter(f"{space}g")
+        }
+        assert widths == {"pmd": 1200, "poll": 1200, "receive": 900, "send": 300}
+
+    def test_names_are_harmless(self) -> None:
+        svg = flame_graph(folded(SCRIPT.splitlines()), 'a "title" <b>')
+        assert "<evil>" not in svg
+        ElementTree.fromstring(svg)
+
+    def test_nothing_makes_an_empty_drawing(self) -> None:
+        ElementTree.fromstring(flame_graph({}, "switch"))

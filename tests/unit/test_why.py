@@ -1,0 +1,240 @@
+"""Why a case came to no more: each attribution by records and series made up to show it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from record_samples import case_record, goal_result, trial
+from series_samples import header
+
+from vsperf.record.host import Calibration, Surroundings
+from vsperf.record.limit import Limit
+from vsperf.record.machine import MachineCounters, NicCounters
+from vsperf.record.result import SearchResult
+from vsperf.record.series import Nature, Quantity, Sample
+from vsperf.record.switch import PmdCounters, PortCounters, SwitchCounters
+from vsperf.record.threads import ThreadActivity
+from vsperf.record.trial import Direction, Trial
+from vsperf.stats.growth import Digest, digest
+from vsperf.stats.known import Measured, Sentence, Verdict
+from vsperf.stats.why import explain, headline
+
+BOUND, ABOVE = 1_000_000, 1_100_000
+SECOND_NS = 1_000_000_000
+
+
+def cap(fps: int) -> Surroundings:
+    calibration = Calibration(
+        frame_size=64, cap_fps=fps, method="mirror", measured_at="2026", cpus=(0, 1)
+    )
+    return Surroundings(calibration=calibration)
+
+
+def switch(frames: int = 0, busy: int = 0, idle: int = 0, **drops: int) -> SwitchCounters:
+    port = PortCounters(
+        name="phy1", link="phy1", received_frames=0, sent_frames=0, drops={"tx dropped": 0, **drops}
+    )
+    pmd = PmdCounters(cpu=1, frames=frames, busy_cycles=busy, idle_cycles=idle)
+    return SwitchCounters(ports=(port,), pmds=(pmd,))
+
+
+def passing(cycles: int = 200, **changes: Any) -> Trial:
+    counted = switch(2_000_000, cycles * 2_000_000, 1000)
+    return trial(1, load_fps=BOUND, **{"switch": counted, **changes})
+
+
+def lossy(**changes: Any) -> Trial:
+    values = {"load_fps": ABOVE, "switch": switch(1_900_000, 10**9, 0), **changes}
+    return trial(2, lost=100_000, **values)
+
+
+def case(*trials: Trial, limit: Limit = Limit.DUT, **changes: Any) -> Measured:
+    goal = goal_result(BOUND).model_copy(update={"limit": limit, "upper_fps": ABOVE})
+    values = {
+        "result": SearchResult(goals=(goal,)),
+        "limit": limit,
+        "surroundings": cap(3_000_000),
+        **changes,
+    }
+    made = trials or (passing(), lossy())
+    return Measured("here", case_record("case", **values), made)
+
+
+def said(found: Sequence[Sentence], resource: str) -> Sentence:
+    (one,) = [one for one in found if resource in one.resource]
+    return one
+
+
+class TestGenerator:
+    def test_far_below_its_cap_it_was_not_the_reason(self) -> None:
+        one = said(explain(case()), "generator")
+        assert one.verdict is Verdict.FREE
+        assert "1.000 Mfps of the 3.000 Mfps" in one.text
+
+    def test_at_its_cap_it_was_full(self) -> None:
+        found = explain(case(surroundings=cap(1_040_000)))
+        assert said(found, "generator").verdict is Verdict.FULL
+        assert "the generator" in headline(case(), found)
+
+    def test_one_that_was_too_slow_below_its_cap_is_said_to_be(self) -> None:
+        one = said(explain(case(limit=Limit.GENERATOR)), "generator")
+        assert one.verdict is Verdict.FULL
+        assert "too slow" in one.text
+
+    def test_without_calibration_nobody_can_tell(self) -> None:
+        one = said(explain(case(surroundings=None)), "generator")
+        assert one.verdict is Verdict.UNKNOWN
+
+
+class TestPollingThreads:
+    def test_busy_all_the_time_is_full(self) -> None:
+        one = said(explain(case()), "polling threads")
+        assert one.verdict is Verdict.FULL
+        assert "trial 2" in one.text and "100%" in one.text
+
+    def test_idle_while_frames_are_lost_is_not_full(self) -> None:
+        idle = lossy(switch=switch(1_900_000, 10**8, 9 * 10**8))
+        one = said(explain(case(passing(), idle)), "polling threads")
+        assert one.verdict is Verdict.FREE
+
+    def test_a_switch_that_counts_no_cycles_cannot_be_told(self) -> None:
+        one = said(explain(case(passing(switch=None), lossy(switch=None))), "polling threads")
+        assert one.verdict is Verdict.UNKNOWN
+
+    def test_without_a_loss_nobody_saw_it_full(self) -> None:
+        assert said(explain(case(passing())), "polling threads").verdict is Verdict.UNKNOWN
+
+
+class TestCostOfAFrame:
+    def test_up_against_the_quiet_sister(self) -> None:
+        one = said(explain(case(passing(300), lossy()), case(passing(200))), "cost of a frame")
+        assert one.verdict is Verdict.FULL
+        assert "300 cycles" in one.text and "200" in one.text and "+50%" in one.text
+
+    def test_the_same_as_the_sisters_is_no_reason(self) -> None:
+        one = said(explain(case(), case(passing(198))), "cost of a frame")
+        assert one.verdict is Verdict.FREE
+
+    def test_without_a_sister_it_is_a_number_without_a_meaning(self) -> None:
+        one = said(explain(case()), "cost of a frame")
+        assert one.verdict is Verdict.UNKNOWN
+        assert "200 cycles" in one.text
+
+
+def perf(misses: int) -> Digest:
+    quantity = Quantity(name="llc_misses", unit="1", nature=Nature.TOTAL)
+    head = header("perf").model_copy(update={"quantities": (quantity,), "heavy": True})
+    values = {"llc_misses": misses}
+    return digest(head, [Sample(trial=1, at_ns=1, of="switch", values=values)])
+
+
+def with_perf(misses: int) -> Measured:
+    one = case()
+    return Measured(one.label, one.record, one.trials, (perf(misses),), (("perf", trial(1)),))
+
+
+class TestCache:
+    def test_more_misses_than_the_sister_has_are_a_reason(self) -> None:
+        one = said(explain(with_perf(4_000_000), with_perf(200_000)), "cache")
+        assert one.verdict is Verdict.FULL
+        assert "2.00 times" in one.text and "0.10 times" in one.text
+
+    def test_as_many_are_none(self) -> None:
+        one = said(explain(with_perf(200_000), with_perf(200_000)), "cache")
+        assert one.verdict is Verdict.FREE
+
+    def test_nobody_counted(self) -> None:
+        one = said(explain(case()), "cache")
+        assert one.verdict is Verdict.UNKNOWN
+        assert "perf" in one.text
+
+
+class TestRings:
+    def test_a_port_that_did_not_take_frames_was_full(self) -> None:
+        way = Direction(
+            name="phy0 to phy1",
+            intended_frames=1_000_000,
+            sent_frames=900_000,
+            received_frames=900_000,
+            refused_frames=100_000,
+        )
+        one = said(explain(case(passing(), lossy(directions=(way,)))), "receive ring")
+        assert one.verdict is Verdict.FULL
+        assert "100,000" in one.text
+
+    def test_drops_have_their_names(self) -> None:
+        dropping = lossy(switch=switch(1, 1, 1, **{"tx full": 777}))
+        one = said(explain(case(passing(), dropping)), "sends to")
+        assert "777 at phy1 (tx full)" in one.text
+
+    def test_nobody_counts_rings(self) -> None:
+        found = explain(case(passing(), lossy(switch=None)))
+        assert said(found, "rings").verdict is Verdict.UNKNOWN
+
+
+class TestMachines:
+    def lost_inside(self, lost: int) -> Trial:
+        nics = (NicCounters(received_frames=1_000_000, sent_frames=1_000_000 - lost),)
+        return lossy(machines=(MachineCounters(name="vm1", nics=nics),))
+
+    def test_most_of_what_is_missing_lost_inside_is_the_guest(self) -> None:
+        found = explain(case(passing(), self.lost_inside(90_000)))
+        assert said(found, "the machines").verdict is Verdict.FULL
+
+    def test_few_are_not(self) -> None:
+        found = explain(case(passing(), self.lost_inside(10)))
+        assert said(found, "the machines").verdict is Verdict.FREE
+
+    def test_one_that_counts_nothing_cannot_be_told(self) -> None:
+        found = explain(case(passing(), lossy(machines=(MachineCounters(name="vm1"),))))
+        assert said(found, "the machines").verdict is Verdict.UNKNOWN
+
+
+class TestCpus:
+    def waiting(self, delay_ns: int) -> Trial:
+        return lossy(
+            threads=(
+                ThreadActivity(part="generator", name="tgen", delay_ns=1),
+                ThreadActivity(part="switch", name="pmd-c01", delay_ns=delay_ns),
+            )
+        )
+
+    def test_a_thread_that_alone_explains_the_loss_is_named(self) -> None:
+        one = said(explain(case(passing(), self.waiting(SECOND_NS // 2))), "CPUs")
+        assert one.verdict is Verdict.FULL
+        assert "pmd-c01 (switch) was kept from running for 500.0 ms" in one.text
+
+    def test_one_that_hardly_waited_explains_nothing(self) -> None:
+        one = said(explain(case(passing(), self.waiting(1000))), "CPUs")
+        assert one.verdict is Verdict.FREE
+
+    def test_nobody_looked(self) -> None:
+        assert said(explain(case()), "CPUs").verdict is Verdict.UNKNOWN
+
+    def test_interrupts_are_said_where_somebody_collected_them(self) -> None:
+        head = header().model_copy(update={"quantities": (Quantity(name="interrupts", unit="1"),)})
+        samples = [
+            Sample(trial=2, at_ns=at_ns, of="cpu 1", values={"interrupts": count})
+            for at_ns, count in ((0, 100), (2 * SECOND_NS, 2100))
+        ]
+        one = case(passing(), self.waiting(1000))
+        seen = Measured(one.label, one.record, one.trials, (digest(head, samples),))
+        assert "cpu 1 had 1,000 interrupts a second" in said(explain(seen), "CPUs").text
+
+
+def test_where_nothing_was_counted_nothing_is_guessed() -> None:
+    bare = case(passing(switch=None), lossy(switch=None), surroundings=None, limit=Limit.UNKNOWN)
+    found = explain(bare)
+    assert {one.verdict for one in found} == {Verdict.UNKNOWN}
+    assert "cannot be told" in headline(bare, found)
+
+
+def test_a_counter_that_was_reset_says_nothing() -> None:
+    quantity = Quantity(name="queued_ns", unit="ns")
+    head = header().model_copy(update={"quantities": (quantity,)})
+    samples = [
+        Sample(trial=1, at_ns=at_ns, of="switch", values={"queued_ns": value})
+        for at_ns, value in ((0, 100), (10, 5))
+    ]
+    assert digest(head, samples).value(1, "switch", "queued_ns") is None

@@ -1,0 +1,98 @@
+"""`vsperf show RUN CASE --why`: what is known of why a case came to no more."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+import click
+from rich.text import Text
+
+from vsperf.cli.tables import console, simulated_banner
+from vsperf.errors import UsageError
+from vsperf.stats.growth import digest
+from vsperf.stats.known import Measured, Sentence, Verdict
+from vsperf.stats.why import explain, headline
+from vsperf.store.planned import name_of
+from vsperf.store.reader import StoredCase, StoredRun
+from vsperf.store.series import series_of
+
+BESIDE = ("noise", "cache", "collect")
+"""Words of a testcase in one of which a sister may differ: what is beside the switch, not what is
+measured."""
+QUIET = "none"
+MARKS = {Verdict.FULL: "●", Verdict.FREE: "○", Verdict.UNKNOWN: "?"}
+MEANING = "● full, or in the way   ○ was not   ? cannot be told"
+
+
+def why(stored: StoredRun, case: StoredCase) -> tuple[str, tuple[Sentence, ...]]:
+    """Return the headline and the sentences of a case."""
+    measured = _measured(stored, case)
+    if measured is None:
+        raise UsageError(
+            f"{case.planned.label} came to no result that could be explained",
+            why="it did not end" if case.record is None else case.record.reason,
+        )
+    sister = sister_of(stored, case)
+    found = explain(measured, _measured(stored, sister) if sister is not None else None)
+    return headline(measured, found), found
+
+
+def show_why(stored: StoredRun, case: StoredCase, *, as_json: bool) -> None:
+    """Print why a case came to no more, what was full first."""
+    first, sentences = why(stored, case)
+    if as_json:
+        click.echo(json.dumps(_as_data(first, sentences), indent=2))
+        return
+    out = console()
+    if stored.header.simulated:
+        out.print(simulated_banner())
+    out.print(Text(first, style="bold"), soft_wrap=True)
+    for one in sentences:
+        out.print(Text(f"{MARKS[one.verdict]} {one.text}"), soft_wrap=True)
+    out.print(Text(MEANING, style="dim"))
+
+
+def _as_data(first: str, sentences: Sequence[Sentence]) -> dict[str, object]:
+    rows = [
+        {"resource": one.resource, "verdict": str(one.verdict), "text": one.text}
+        for one in sentences
+    ]
+    return {"headline": first, "sentences": rows}
+
+
+def sister_of(stored: StoredRun, case: StoredCase) -> StoredCase | None:
+    """Return the case that differs in one thing beside the switch; the quiet one if there is."""
+    found = [
+        other
+        for other in stored.cases
+        if other is not case and other.record is not None and _sisters(case, other)
+    ]
+    quiet = [one for one in found if QUIET in _beside(one).values()]
+    return next(iter(quiet or found), None)
+
+
+def _sisters(one: StoredCase, other: StoredCase) -> bool:
+    if name_of(one.planned) != name_of(other.planned) or one.planned.repeat != other.planned.repeat:
+        return False
+    mine, others = one.planned.point, other.planned.point
+    differing = [key for key in mine.keys() | others.keys() if mine.get(key) != others.get(key)]
+    return len(differing) == 1 and differing[0] in BESIDE
+
+
+def _beside(case: StoredCase) -> Mapping[str, str]:
+    return {key: value for key, value in case.planned.point.items() if key in BESIDE}
+
+
+def _measured(stored: StoredRun, case: StoredCase) -> Measured | None:
+    if case.record is None or case.record.result is None:
+        return None
+    attempt = case.attempts[-1].start.attempt if case.attempts and case.attempts[-1].start else 1
+    series = series_of(stored.folder, case.planned.key, attempt)
+    return Measured(
+        label=case.planned.label,
+        record=case.record,
+        trials=case.trials,
+        series=tuple(digest(one.header, one.samples()) for one in series),
+        own=tuple((one.header.collector, own.trial) for one in series for own in one.own_trials()),
+    )

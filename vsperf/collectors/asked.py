@@ -1,0 +1,82 @@
+"""What collectors have in common that ask a part which runs, before a trial and after it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+from vsperf.collectors.base import (
+    COMPONENT,
+    Asking,
+    Inside,
+    Parts,
+    RunningCollector,
+    Seat,
+    refuse,
+)
+from vsperf.errors import ComponentError
+from vsperf.record.plan import Placement, Step
+from vsperf.record.series import Sample
+from vsperf.spec.base import DriverSpec
+from vsperf.spec.case import CaseSpec
+
+
+class Asked:
+    """Asks the switch, or the machines, what else they count; nothing runs beside a trial."""
+
+    kind: ClassVar[str]
+    kinds: ClassVar[tuple[str, ...]]
+    """Of the drivers that can be asked."""
+    section: ClassVar[str] = "vswitch"
+    """Whose drivers these are."""
+
+    def heavy(self, settings: DriverSpec) -> bool:
+        return False
+
+    def disturbs(self, settings: DriverSpec) -> str:
+        return "light: it is asked before a trial and after it, never while frames are sent"
+
+    def plan(self, settings: DriverSpec, name: str, placement: Placement) -> tuple[Step, ...]:
+        action = f"{name}: ask {self._whom} before each trial and after it"
+        return (Step(component=COMPONENT, action=action),)
+
+    def require(self, case: CaseSpec, settings: DriverSpec) -> None:
+        found = getattr(case, self.section)
+        if self.section == "vnf" and not case.topology.machines:
+            raise refuse(self.kind, f"topology {case.topology.name} has no machines", FIX)
+        if found is None or found.kind not in self.kinds:
+            known = " or ".join(self.kinds)
+            what = found.kind if found is not None else "nothing"
+            raise refuse(self.kind, f"it asks {known}, and {self.section}.kind is {what}", FIX)
+
+    def facts(self, settings: DriverSpec) -> dict[str, Any]:
+        return {}
+
+    @property
+    def _whom(self) -> str:
+        return "the switch" if self.section == "vswitch" else "the machines"
+
+    def part(self, parts: Parts) -> object | None:
+        """Return who is asked."""
+        return parts.switch if self.section == "vswitch" else parts.machines
+
+    @contextmanager
+    def start(self, settings: DriverSpec, seat: Seat) -> Iterator[RunningCollector]:
+        part = self.part(seat.parts)
+        if not isinstance(part, Inside):
+            raise ComponentError(f"{self._whom} cannot be asked by the collector {self.kind}")
+
+        def ask(trial: int) -> tuple[Sample, ...]:
+            found, at_ns = part.insides(), time.time_ns()
+            return tuple(
+                Sample(trial=trial, at_ns=at_ns, of=of, values=values)
+                for of, values in found.items()
+                if values
+            )
+
+        yield Asking(seat, ask)
+
+
+FIX = "take it out of `collect`"

@@ -1,0 +1,40 @@
+"""`ovs`: what Open vSwitch counts beyond what is in the record of every trial."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from vsperf.collectors.asked import Asked
+from vsperf.record.series import Quantity
+from vsperf.spec.base import DriverSpec
+
+
+class OvsCollectorSpec(DriverSpec):
+    """Settings of `ovs`; it has none."""
+
+    kind: Literal["ovs"]
+
+
+class OvsInsides(Asked):
+    """Iterations, batches and upcalls of polling threads, and all events of the daemon."""
+
+    kind: ClassVar[str] = "ovs"
+    kinds: ClassVar[tuple[str, ...]] = ("ovs-dpdk", "ovs")
+    summary: ClassVar[str] = "Open vSwitch: iterations, batches and upcalls, coverage counters"
+    Spec: ClassVar[type[DriverSpec]] = OvsCollectorSpec
+
+    def quantities(self, settings: DriverSpec) -> tuple[Quantity, ...]:
+        return (
+            Quantity(name="iterations", unit="1", meaning="rounds over all receive queues"),
+            Quantity(name="idle_iterations", unit="1", meaning="rounds that found nothing"),
+            Quantity(name="busy_iterations", unit="1", meaning="rounds that found frames"),
+            Quantity(name="sleep_iterations", unit="1", meaning="rounds that slept"),
+            Quantity(name="used_cycles", unit="cycles", meaning="of the CPU's clock"),
+            Quantity(name="received_frames", unit="1", meaning="frames taken from receive queues"),
+            Quantity(name="passes", unit="1", meaning="ways through the datapath"),
+            Quantity(name="upcalls", unit="1", meaning="frames that no cache knew"),
+            Quantity(name="lost_upcalls", unit="1", meaning="those that were dropped for it"),
+            Quantity(name="sent_frames", unit="1", meaning="frames handed to ports"),
+            Quantity(name="sent_batches", unit="1", meaning="times that frames were handed over"),
+            Quantity(name="coverage_*", unit="1", meaning="events in the daemon, by its own name"),
+        )

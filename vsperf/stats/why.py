@@ -1,0 +1,265 @@
+"""Why a case came to no more: which resource was full, in sentences with the figures. Pure.
+
+Each sentence rests on something that somebody counted. Where nobody did, it says that it cannot be
+told, and who would have counted it. Nothing is guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from statistics import median
+
+from vsperf.human import human_count, human_fps, human_ns, human_share
+from vsperf.record.limit import Limit
+from vsperf.record.meaning import LIMITED_BY
+from vsperf.record.threads import SWITCH
+from vsperf.record.trial import Trial
+from vsperf.stats.known import Measured, Sentence, Verdict
+
+FULL = Fraction(95, 100)
+"""From this share of what there is on, a resource counts as full."""
+MORE = Fraction(105, 100)
+"""What is more than that of the sister's is up; less may be chance."""
+TOLD = Fraction(1, 100)
+"""Share of the time from which on waiting is worth a sentence."""
+NANO = 1_000_000_000
+
+
+def explain(case: Measured, sister: Measured | None = None) -> tuple[Sentence, ...]:
+    """Return what is known of each resource, those that were full first.
+
+    The sister is the same case but for one thing, such as the noise beside it.
+    """
+    found = [
+        *_generator(case),
+        *_threads(case),
+        *_cycles(case, sister),
+        *_cache(case, sister),
+        *_rings(case),
+        *_machines(case),
+        *_stalls(case),
+    ]
+    order = list(Verdict)
+    return tuple(sorted(found, key=lambda one: order.index(one.verdict)))
+
+
+def headline(case: Measured, sentences: Sequence[Sentence]) -> str:
+    """Say in a sentence what the others come to."""
+    full = [one.resource for one in sentences if one.verdict is Verdict.FULL]
+    limit = case.record.limit
+    by = f"the verdict of the search is: limited by {LIMITED_BY[limit]}" if limit else "no result"
+    if not full:
+        return f"Which resource was full cannot be told from what was counted; {by}."
+    return f"Full, or in the way: {', '.join(full)}; {by}."
+
+
+def _generator(case: Measured) -> Iterator[Sentence]:
+    around, bound = case.record.surroundings, case.bound_fps
+    cap = around.calibration.cap_fps if around is not None and around.calibration else None
+    if bound is None or cap is None or cap <= 0:
+        why = "no load passed" if bound is None else "it was not calibrated on these ports"
+        yield Sentence(
+            "the generator", Verdict.UNKNOWN, f"Whether the generator was at its cap: {why}."
+        )
+        return
+    share = Fraction(bound, cap)
+    short = _limited(case, Limit.GENERATOR) and share < FULL
+    sent = (
+        f"The generator sent {human_fps(bound)} of the {human_fps(cap)} that it was seen to do "
+        f"without a switch ({human_share(float(share))})"
+    )
+    yield Sentence(
+        "the generator",
+        Verdict.FULL if share >= FULL or short else Verdict.FREE,
+        f"{sent}, and was too slow in the trials that failed." if short else f"{sent}.",
+    )
+
+
+def _limited(case: Measured, limit: Limit) -> bool:
+    return case.record.limit is limit
+
+
+def _threads(case: Measured) -> Iterator[Sentence]:
+    name, trial = "the polling threads of the switch", case.beyond
+    if trial is None:
+        yield Sentence(
+            name,
+            Verdict.UNKNOWN,
+            "How busy the switch is when it loses frames: no trial above the result lost any.",
+        )
+        return
+    busy = trial.switch_busy
+    if busy is None:
+        yield Sentence(
+            name, Verdict.UNKNOWN, "How busy the switch was: it counts no busy and idle cycles."
+        )
+        return
+    yield Sentence(
+        name,
+        Verdict.FULL if busy >= FULL else Verdict.FREE,
+        f"In trial {trial.index} at {human_fps(trial.load_fps)}, which lost "
+        f"{human_count(trial.lost_frames)} frames, the polling threads of the switch were busy "
+        f"{human_share(float(busy))} of the time.",
+    )
+
+
+def _cycles(case: Measured, sister: Measured | None) -> Iterator[Sentence]:
+    name, own = "the cost of a frame", _cycles_of(case)
+    if own is None:
+        yield Sentence(
+            name, Verdict.UNKNOWN, "What a frame costs the switch: nobody counted cycles."
+        )
+        return
+    here = f"A frame cost the switch {own:.0f} cycles at {human_fps(case.bound_fps or 0)}"
+    other = _cycles_of(sister) if sister is not None else None
+    if sister is None or other is None:
+        why = (
+            "no case of this run differs in one thing" if sister is None else "its sister has none"
+        )
+        text = f"{here}; whether that is more than usual cannot be told: {why}."
+        yield Sentence(name, Verdict.UNKNOWN, text)
+        return
+    ratio = own / other
+    yield Sentence(
+        name,
+        Verdict.FULL if ratio > MORE else Verdict.FREE,
+        f"{here}, and {other:.0f} at {human_fps(sister.bound_fps or 0)} in {sister.label} "
+        f"({ratio - 1:+.0%}).",
+    )
+
+
+def _cycles_of(case: Measured) -> float | None:
+    found = [
+        cycles
+        for one in case.at_bound
+        if one.switch is not None and (cycles := one.switch.cycles_per_frame) is not None
+    ]
+    return median(found) if found else None
+
+
+def _cache(case: Measured, sister: Measured | None) -> Iterator[Sentence]:
+    name, own = "the last-level cache", _misses_of(case)
+    if own is None:
+        yield Sentence(
+            name,
+            Verdict.UNKNOWN,
+            "What the last-level cache did: nobody counted its misses (collect: perf, on a machine "
+            "with hardware counters).",
+        )
+        return
+    here = f"The switch missed the last-level cache {own:.2f} times for a frame"
+    other = _misses_of(sister) if sister is not None else None
+    if sister is None or other is None:
+        yield Sentence(name, Verdict.UNKNOWN, f"{here}; there is no sister to hold that against.")
+        return
+    up = own > other * MORE and own - other > float(TOLD)
+    yield Sentence(
+        name,
+        Verdict.FULL if up else Verdict.FREE,
+        f"{here}, and {other:.2f} times in {sister.label}.",
+    )
+
+
+def _misses_of(case: Measured) -> float | None:
+    """Return the misses of the switch for each frame, in the trial that was made to count them."""
+    trials = dict(case.own)
+    for one in case.series:
+        trial = trials.get(one.header.collector)
+        if trial is None or not trial.received_frames:
+            continue
+        misses = one.value(trial.index, SWITCH, "llc_misses")
+        if misses is not None:
+            return misses / trial.received_frames
+    return None
+
+
+def _rings(case: Measured) -> Iterator[Sentence]:
+    trial = case.beyond
+    if trial is None:
+        return
+    refused = sum(way.refused_frames or 0 for way in trial.directions)
+    told = any(way.refused_frames is not None for way in trial.directions)
+    drops = _drops(trial)
+    if refused:
+        yield Sentence(
+            "a receive ring of the switch",
+            Verdict.FULL,
+            f"In trial {trial.index} a ring before the switch was full to the end: it did not take "
+            f"{human_count(refused)} frames.",
+        )
+    if drops:
+        said = ", ".join(f"{human_count(count)} at {where}" for where, count in drops.items())
+        yield Sentence(
+            "a ring or queue that the switch sends to or reads from",
+            Verdict.FULL,
+            f"In trial {trial.index} the switch counted frames that it lost: {said}.",
+        )
+    if not refused and not drops:
+        known = told or trial.switch is not None
+        yield Sentence(
+            "rings",
+            Verdict.FREE if known else Verdict.UNKNOWN,
+            f"No ring was seen full in trial {trial.index}."
+            if known
+            else "Whether a ring was full: neither generator nor switch counts that here.",
+        )
+
+
+def _drops(trial: Trial) -> dict[str, int]:
+    if trial.switch is None or trial.counts_backwards:
+        return {}
+    at_ports = {
+        f"{port.link or port.machine or port.name} ({reason})": count
+        for port in trial.switch.ports
+        for reason, count in port.drops.items()
+        if count > 0
+    }
+    return {**at_ports, **{name: count for name, count in trial.switch.drops.items() if count > 0}}
+
+
+def _machines(case: Measured) -> Iterator[Sentence]:
+    trial = case.beyond
+    if trial is None or not trial.machines:
+        return
+    missing = max(0, trial.lost_frames)
+    verdict = Verdict.FULL if 2 * trial.machine_frames > missing > 0 else Verdict.FREE
+    if any(one.lost_frames is None for one in trial.machines):
+        yield Sentence(
+            "the machines", Verdict.UNKNOWN, "What machines lost: one of them counts nothing."
+        )
+        return
+    yield Sentence(
+        "the machines",
+        verdict,
+        f"Of {human_count(missing)} frames that are missing in trial {trial.index}, machines lost "
+        f"or refused {human_count(trial.machine_frames)}.",
+    )
+
+
+def _stalls(case: Measured) -> Iterator[Sentence]:
+    name, trial = "the machine's CPUs", case.beyond or next(iter(case.at_bound), None)
+    if trial is None or not trial.threads:
+        yield Sentence(name, Verdict.UNKNOWN, "Whether the machine took CPUs away: nobody looked.")
+        return
+    kept = next(iter(trial.held_up), max(trial.threads, key=lambda one: one.kept_ns))
+    text = (
+        f"In trial {trial.index} {kept.name} ({kept.part}) was kept from running for "
+        f"{human_ns(kept.kept_ns)} of {human_ns(trial.elapsed_ns)}"
+    )
+    waited = _interruptions(case, trial)
+    verdict = Verdict.FULL if trial.held_up or _limited(case, Limit.HOST) else Verdict.FREE
+    alone = ", which alone can explain what is missing" if trial.held_up else ""
+    yield Sentence(name, verdict, f"{text}{alone}{waited}.")
+
+
+def _interruptions(case: Measured, trial: Trial) -> str:
+    """Say what else the CPUs did, where somebody collected it."""
+    words = []
+    for one in case.series:
+        for of, courses in sorted(one.of_trial(trial.index).items()):
+            course = courses.get("interrupts")
+            if of.startswith("cpu ") and course is not None and course.value and course.span_ns:
+                rate = course.value * NANO / course.span_ns
+                words.append(f"{of} had {human_count(round(rate))} interrupts a second")
+    return f"; {', '.join(words)}" if words else ""
