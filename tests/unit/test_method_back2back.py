@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from random import Random
 
 import pytest
 from bench_models import LOADS, FluidBench, figures, method
 from search_models import LINE_RATE, case_of
+from simulated_cases import CAPACITY_FPS, behaving, session, simulated_case
 
 from vsperf.errors import SpecError
 from vsperf.methods.back2back import BufferTime
@@ -17,6 +20,7 @@ from vsperf.record.result import Level, Standard
 from vsperf.record.trial import Trial
 from vsperf.search.base import Budget
 from vsperf.search.highest import HighestPassing
+from vsperf.trafficgens.base import TrialRequest
 from vsperf.units import NANOSECONDS, Ratio
 
 
@@ -51,6 +55,33 @@ def test_corrected_time_at_the_maximum_rate_is_the_buffer_of_the_model(seed: int
     exact = size / (1 - capacity / LINE_RATE)
     assert burst <= exact + 1 and burst >= exact - 2
     assert buffered == pytest.approx(size, abs=2)
+
+
+class SimulatedBench(FluidBench):
+    """The simulated switch with a buffer, behind the simulated generator."""
+
+    def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
+        behaviour = behaving("buffered", frames=self.buffer_frames)
+        with session(simulated_case(behaviour)) as running:
+            counts = running.run(TrialRequest(load_fps, duration_ns))
+        assert manner.event is None
+        return self._kept(counts.directions[0], load_fps, duration_ns, manner, None)
+
+
+@pytest.mark.parametrize("size", [1, 100, 2048, 50_000])
+def test_the_corrected_burst_is_the_buffer_of_the_simulated_switch_exactly(size: int) -> None:
+    loads = replace(LOADS, reference=CAPACITY_FPS)
+    bench = SimulatedBench(CAPACITY_FPS, size, loads=loads)
+    asked = method(
+        "back2back", throughput=f"{CAPACITY_FPS}fps", step=1, repeats=2, max_burst="100ms"
+    )
+
+    found = figures(asked.run(bench))
+
+    assert found["burst"] == int(size / (1 - Fraction(CAPACITY_FPS, LINE_RATE)))
+    buffered = found["buffered"]
+    assert buffered is not None
+    assert math.ceil(buffered) == size
 
 
 def test_the_throughput_is_looked_for_first_and_stands_in_the_result() -> None:
@@ -139,6 +170,30 @@ def test_a_mix_of_sizes_is_refused() -> None:
 
     with pytest.raises(SpecError, match="a burst has frames of one size, not imix"):
         loads_of(case)
+
+
+def test_where_one_step_already_loses_there_is_an_upper_bound_and_no_buffer() -> None:
+    """0 frames and 0 ns would be numbers that nobody measured."""
+    loads = replace(LOADS, reference=9_000_000)
+    asked = method("back2back", throughput="9Mfps")
+    result = asked.run(FluidBench(9_000_000, 5, loads=loads))
+
+    (burst,) = result.figures
+    assert (burst.value, burst.upper, burst.text) == (None, 100, "< 100 frames")
+    assert burst.limit is Limit.DUT
+    assert burst.reason.startswith("even 100 frames lose some")
+    assert "a smaller search.step" in burst.reason
+    (found,) = asked.compliance(case_of("mlr", search=asked), [64], result)
+    assert "there is no burst length" in found.deviations
+
+
+def test_where_the_generator_ends_the_shortest_burst_there_is_no_bound_at_all() -> None:
+    loads = replace(LOADS, reference=9_000_000)
+    result = method("back2back", throughput="9Mfps").run(ShortBench(9_000_000, 5, loads=loads))
+
+    (burst,) = result.figures
+    assert (burst.value, burst.upper, burst.text) == (None, None, "none")
+    assert burst.limit is Limit.GENERATOR
 
 
 @pytest.mark.parametrize(("repeats", "found"), [(0, 400), (1, 900)])

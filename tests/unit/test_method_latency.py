@@ -66,6 +66,15 @@ def test_the_book_s_own_times_comply() -> None:
     assert rfc8219.level is Level.UNCONDITIONAL
 
 
+def test_a_single_frame_size_weakens_the_word_on_both_standards() -> None:
+    asked = method("latency")
+    result = asked.run(FluidBench(5_000_000, latencies_ns=FRAMES))
+
+    for found in asked.compliance(case_of("mlr", search=asked), [64], result):
+        assert found.level is Level.CONDITIONAL
+        assert "128, 256, 512, 1024, 1280, 1518" in found.deviations[0]
+
+
 def test_a_tag_after_the_end_of_the_stream_is_refused() -> None:
     with pytest.raises(ValueError, match="within the duration"):
         method("latency", duration="60s", tag_after="60s")

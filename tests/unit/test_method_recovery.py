@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 from bench_models import LOADS, FluidBench, figures, method
+from hypothesis import given
+from hypothesis import strategies as st
 from search_models import LINE_RATE, case_of
 
 from vsperf.record.limit import Limit
@@ -13,6 +15,21 @@ from vsperf.record.result import Level
 from vsperf.units import NANOSECONDS
 
 GIVEN = replace(LOADS, reference=5_000_000)
+
+
+@given(
+    recovery_ns=st.integers(0, 50 * NANOSECONDS),
+    capacity=st.integers(100_000, LOADS.maximum * 10 // 11),
+)
+def test_whatever_a_switch_can_do_and_takes_to_recover_is_found(
+    recovery_ns: int, capacity: int
+) -> None:
+    loads = replace(LOADS, reference=capacity)
+    bench = FluidBench(capacity, 1000, recovery_ns=recovery_ns, loads=loads)
+
+    (figure,) = method("recovery", throughput=f"{capacity}fps").run(bench).figures
+
+    assert figure.value == recovery_ns
 
 
 @pytest.mark.parametrize("recovery_ns", [0, 1_000_000, NANOSECONDS])

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 from bench_models import LOADS, FluidBench, UnevenBench, figures, method
+from hypothesis import given
+from hypothesis import strategies as st
 from search_models import case_of
 
 from vsperf.engine.criteria import outcome_of
@@ -35,6 +37,53 @@ def test_both_methods_find_the_outage_of_each_event() -> None:
     assert found["restart_difference"] == pytest.approx(0)
     assert found["restart_lost"] == 1_000_000
     assert found["kill_time"] == 3 * NANOSECONDS
+
+
+@given(
+    outage_ns=st.integers(1_000_000, 40 * NANOSECONDS),
+    capacity=st.integers(100_000, LOADS.maximum),
+)
+def test_whatever_the_outage_both_methods_find_it(outage_ns: int, capacity: int) -> None:
+    loads = replace(LOADS, reference=capacity)
+    away = FluidBench(capacity, outages_ns={"kill-switch": outage_ns}, loads=loads)
+
+    found = figures(method("reset", throughput=f"{capacity}fps", events=["kill-switch"]).run(away))
+
+    gap_ns = 2 * NANOSECONDS / capacity
+    assert found["kill_time"] == outage_ns
+    assert found["kill_lost_time"] == pytest.approx(outage_ns, abs=gap_ns)
+    assert found["kill_difference"] == pytest.approx(0, abs=gap_ns)
+
+
+@pytest.mark.parametrize(
+    ("kept", "said"),
+    [
+        (0, "no more than the 1.000 µs between two frames, so both say the same"),
+        (1, "no more than the 1.000 µs between two frames, so both say the same"),
+        (-1, "no more than the 1.000 µs between two frames, so both say the same"),
+        (2, "below 0, as frames were kept and came later"),
+        (-2, "above 0, as frames were lost beside the outage"),
+    ],
+)
+def test_a_difference_of_one_gap_is_none(kept: int, said: str) -> None:
+    """An outage of n lost frames lasts from the frame before them to the one behind."""
+
+    class Keeping(FluidBench):
+        """So many frames of the outage come later; below 0, more are lost beside it."""
+
+        def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
+            trial = super().trial(load_fps, duration_ns, manner)
+            (way,) = trial.directions
+            counted = way.model_copy(update={"received_frames": way.received_frames + kept})
+            return trial.model_copy(update={"directions": (counted,)})
+
+    loads = replace(LOADS, reference=1_000_000)
+    stand = Keeping(1_000_000, outages_ns={"restart-switch": NANOSECONDS}, loads=loads)
+    asked = method("reset", throughput="1Mfps", events=["restart-switch"])
+
+    found = {figure.name: figure for figure in asked.run(stand).figures}
+
+    assert found["restart_difference"].reason == f"by loss less by time stamps: {said}"
 
 
 def test_a_reboot_of_the_machines_is_limited_by_them() -> None:

@@ -136,6 +136,19 @@ def test_a_share_of_the_throughput_is_offered_once_for_the_whole_time() -> None:
     assert (trial.load_fps, trial.duration_ns) == (500_000, 120 * NANOSECONDS)
 
 
+def test_no_loss_is_told_with_what_it_proves_of_the_frames_of_the_soak() -> None:
+    bench = FluidBench(2_000_000, loads=GIVEN)
+
+    result = method("soak", throughput="2Mfps", load="50%", duration="1000s").run(bench)
+
+    ratio = next(one for one in result.figures if one.name == "loss_ratio")
+    assert ratio.value == 0
+    assert ratio.reason == (
+        "none of 1,000,000,000 frames sent each way was lost: a loss ratio above 3.0e-09 is "
+        "unlikely (3/n, at 95 %)"
+    )
+
+
 def test_ten_seconds_are_the_least() -> None:
     with pytest.raises(ValueError, match="at least 10s"):
         method("soak", duration="9s")

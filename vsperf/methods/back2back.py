@@ -17,7 +17,7 @@ from vsperf.methods.range import TrialDuration
 from vsperf.methods.spread import spread_of
 from vsperf.record.figure import Figure
 from vsperf.record.limit import Limit
-from vsperf.record.result import Compliance, SearchResult, Standard
+from vsperf.record.result import Compliance, LoadResult, SearchResult, Standard
 from vsperf.record.trial import Trial
 from vsperf.search.base import Loads, Probe
 from vsperf.search.fixed import load_result
@@ -181,6 +181,8 @@ class BackToBack(WithThroughput):
         ends = {failed for _, failed in found if failed is not None}
         lossy = [trial for frames in sorted(ends) for trial in bursts.lossy[frames]]
         worst = load_result(bench.loads, lossy)
+        if not any(lengths):
+            return (self._too_long(bench, worst),)
         mean = statistics.mean(lengths)
         loads = bench.loads
         top = loads.maximum if loads.virtual else loads.line_rate
@@ -210,9 +212,7 @@ class BackToBack(WithThroughput):
                 lower=mean if bounds else None,
                 spread=spread_of(lengths),
                 limit=worst.limit,
-                reason=worst.reason
-                if any(lengths)
-                else f"even {self.step} frames lose some: {worst.reason}",
+                reason=worst.reason,
                 at=_at(bench),
             ),
             *(
@@ -234,6 +234,24 @@ class BackToBack(WithThroughput):
             ),
         )
 
+    def _too_long(self, bench: Bench, worst: LoadResult) -> Figure:
+        """Return what is known where even the shortest burst lost frames: of a buffer nothing."""
+        switch = worst.limit not in NOT_THE_BUFFER
+        hint = (
+            "so this says nothing on a buffer; a smaller search.step tries shorter bursts"
+            if int(self.step) > 1
+            else "so this says nothing on a buffer"
+        )
+        return Figure(
+            name="burst",
+            unit=Unit.FRAMES,
+            value=None,
+            upper=int(self.step) if switch else None,
+            limit=worst.limit,
+            reason=f"even {self.step} frames lose some, {hint}: {worst.reason}",
+            at=_at(bench),
+        )
+
     def compliance(
         self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult
     ) -> tuple[Compliance, ...]:
@@ -248,14 +266,15 @@ class BackToBack(WithThroughput):
                     "2544) or two (TST 009)"
                 )
         burst = next(iter(result.figures), None)
-        if burst is None or burst.limit is Limit.UNKNOWN:
+        if burst is None or burst.value is None:
             found.breaking.append("there is no burst length")
         elif burst.limit in NOT_THE_BUFFER:
             found.breaking.append(f"the {burst.limit} limited the burst")
         if not result.whole:
             found.weakening.append(f"{result.ended} before {self.repeats} searches")
-        if case.trial.drain.ns < LEAST_DRAIN_NS:
-            found.weakening.append(f"wait for late frames {case.trial.drain} instead of 2s")
+        drain = case.trial.shortest_drain
+        if drain.ns < LEAST_DRAIN_NS:
+            found.weakening.append(f"wait for late frames {drain} instead of 2s")
         if case.traffic.replay is not None:
             found.breaking.append("frames of a capture file, not frames of one size")
         return (found.verdict(Standard.RFC9004),)

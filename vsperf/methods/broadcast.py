@@ -19,6 +19,7 @@ from vsperf.record.histogram import merge, percentiles_ns
 from vsperf.record.result import Compliance, SearchResult, Standard
 from vsperf.record.trial import Purpose, Trial
 from vsperf.search.base import Loads
+from vsperf.spec.abilities import Ability
 from vsperf.spec.case import CaseSpec
 from vsperf.unit import Unit
 from vsperf.units import NANOSECONDS, Duration
@@ -42,6 +43,11 @@ class BroadcastForwarding(WithThroughput):
     """Length of a trial in which latency is measured."""
     repeats: int = Field(default=3, ge=1, le=1000)
     """Trials in which latency is measured."""
+
+    @property
+    def asks_generator(self) -> frozenset[Ability]:
+        """Return that latency is a part of its answer."""
+        return super().asks_generator | {Ability.LATENCY}
 
     def metrics(self) -> Mapping[str, Unit]:
         """Return what can be judged."""

@@ -156,7 +156,7 @@ def evidence(found: Findings, case: CaseSpec, sister_sizes: Sequence[int]) -> No
         found.weakening.append("no learning frames before a trial (section 23)")
     waits = (
         ("before the test stream", policy.settle, 2),
-        ("for late frames", policy.drain, 2),
+        ("for late frames", policy.shortest_drain, 2),
         ("after a trial", policy.pause, 5),
     )
     for what, wait, seconds in waits:

@@ -24,6 +24,7 @@ from vsperf.record.result import Compliance, SearchResult, Standard
 from vsperf.record.trial import REBOOT
 from vsperf.search.base import Loads
 from vsperf.search.fixed import FixedLoads
+from vsperf.spec.abilities import Ability
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.method import RESTARTED, Contradiction
 from vsperf.spec.topology import Topology
@@ -68,6 +69,12 @@ class FixedLoad(Method):
         """Yield that the event needs a machine, if there is none."""
         if self.event is not None:
             yield from without_machines(self.event, topology, "event")
+
+    @property
+    def asks_generator(self) -> frozenset[Ability]:
+        """Return what follows from frames that are counted, and from an event; else nothing."""
+        exact = super().asks_generator if self.frames is not None else frozenset()
+        return exact | ({Ability.SILENCE} if self.event is not None else frozenset())
 
     @property
     def done_to_switch(self) -> str | None:

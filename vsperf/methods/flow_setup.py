@@ -23,6 +23,7 @@ from vsperf.record.trial import Purpose, Trial
 from vsperf.search.base import Loads, Probe
 from vsperf.search.fixed import load_result
 from vsperf.search.highest import HighestPassing
+from vsperf.spec.abilities import Ability
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.method import MADE_TO_FORGET
 from vsperf.unit import Unit
@@ -75,6 +76,11 @@ class FlowSetup(WithinRange):
     def done_to_switch(self) -> str | None:
         """Return what its trials begin with, or hold."""
         return MADE_TO_FORGET
+
+    @property
+    def asks_generator(self) -> frozenset[Ability]:
+        """Return that the first frames of flows are measured apart from later ones."""
+        return super().asks_generator | {Ability.LATENCY, Ability.LATENCY_RANGES}
 
     def metrics(self) -> Mapping[str, Unit]:
         """Return what can be judged."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
@@ -34,6 +35,12 @@ def followers(case: CaseSpec) -> tuple[Follower, ...]:
     if case.latency is None or not case.latency.loads:
         return ()
     return (LatencyAtShares(case.latency),)
+
+
+def time_ns(after: Sequence[Follower], bench: Bench) -> int:
+    """Return what the trials of followers take: the method is to leave them so much."""
+    lengths = [length_ns for follower in after for length_ns in follower.durations_ns]
+    return sum(lengths) + len(lengths) * bench.overhead_ns
 
 
 @dataclass(frozen=True, slots=True)

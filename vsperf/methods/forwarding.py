@@ -37,7 +37,9 @@ class ForwardingRate(LoadSweep):
         best = max(one.throughput_fps for one in results)
         return len(results) > 1 and results[-1].load_fps <= best
 
-    def figures(self, loads: Loads, results: Sequence[LoadResult]) -> tuple[Figure, ...]:
+    def figures(
+        self, loads: Loads, results: Sequence[LoadResult], sent: Sequence[int]
+    ) -> tuple[Figure, ...]:
         """Return FRMOL and MFR, each with the load that was offered for it."""
         top = results[0]
         best = max(results, key=lambda one: one.throughput_fps)

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from vsperf.human import human_fps
 from vsperf.methods.base import Bench, Manner, probe_on, repeated
-from vsperf.methods.compliance import Findings, evidence, unnumbered
+from vsperf.methods.compliance import ETHERNET_SIZES, Findings, evidence, unnumbered
 from vsperf.methods.prerequisite import TIME_OVER, WithThroughput, unanswered, why_not
 from vsperf.methods.range import TrialDuration
 from vsperf.methods.spread import mean_of, spread_of
@@ -18,6 +18,7 @@ from vsperf.record.figure import Figure
 from vsperf.record.histogram import merge, percentiles_ns, summary
 from vsperf.record.result import Compliance, SearchResult, Standard
 from vsperf.record.trial import Purpose, Trial
+from vsperf.spec.abilities import Ability
 from vsperf.spec.case import CaseSpec
 from vsperf.unit import Unit
 from vsperf.units import NANOSECONDS, Duration, Ratio
@@ -54,6 +55,11 @@ class LatencyByTag(WithThroughput):
         if not self.load.value:
             raise ValueError("load must be above 0")
         return self
+
+    @property
+    def asks_generator(self) -> frozenset[Ability]:
+        """Return that frames from a moment on are measured, and the first of them by itself."""
+        return super().asks_generator | {Ability.LATENCY, Ability.LATENCY_FROM}
 
     def metrics(self) -> Mapping[str, Unit]:
         """Return what can be judged."""
@@ -101,6 +107,10 @@ class LatencyByTag(WithThroughput):
         if lossy:
             why = f"frames were lost in {lossy:.0f} trials: it is above the throughput"
             rfc2544.breaking.append(why)
+        sizes = {*sister_sizes, case.traffic.frame_size.bytes}
+        if missing := [size for size in ETHERNET_SIZES if size not in sizes]:
+            listed = ", ".join(map(str, missing))
+            rfc8219.weakening.append(f"frame sizes not measured: {listed}")
         evidence(rfc2544, case, sister_sizes)
         return (rfc2544.verdict(Standard.RFC2544), rfc8219.verdict(Standard.RFC8219))
 

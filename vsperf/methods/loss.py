@@ -11,6 +11,7 @@ from vsperf.methods.compliance import Findings, evidence, too_short
 from vsperf.methods.sweep import LoadSweep
 from vsperf.record.figure import Figure
 from vsperf.record.limit import Limit
+from vsperf.record.lossless import none_lost
 from vsperf.record.result import Compliance, LoadResult, SearchResult, Standard
 from vsperf.search.base import Loads
 from vsperf.spec.case import CaseSpec
@@ -35,7 +36,9 @@ class FrameLossRate(LoadSweep):
         """Whether two loads in a row lost nothing."""
         return len(results) > 1 and not any(_lost(one) for one in results[-2:])
 
-    def figures(self, loads: Loads, results: Sequence[LoadResult]) -> tuple[Figure, ...]:
+    def figures(
+        self, loads: Loads, results: Sequence[LoadResult], sent: Sequence[int]
+    ) -> tuple[Figure, ...]:
         """Return the highest load of two that lose nothing, and the loss at the top."""
         top = results[0]
         pair = next((a for a, b in pairwise(results) if not _lost(a) and not _lost(b)), None)
@@ -50,7 +53,8 @@ class FrameLossRate(LoadSweep):
                 limit=_limit(top, pair, refused),
                 reason="no two loads in a row passed without loss"
                 if pair is None
-                else "it and the next lower load lost nothing",
+                else "it and the next lower load lost nothing; at it, "
+                + none_lost(sent[results.index(pair)]),
             ),
             Figure(
                 name="loss_at_top",

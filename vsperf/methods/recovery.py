@@ -20,6 +20,7 @@ from vsperf.record.load import RateStep
 from vsperf.record.result import Compliance, SearchResult, Standard
 from vsperf.record.trial import Trial
 from vsperf.search.base import Loads
+from vsperf.spec.abilities import Ability
 from vsperf.spec.case import CaseSpec
 from vsperf.unit import Unit
 from vsperf.units import Duration, Ratio
@@ -51,6 +52,11 @@ class SystemRecovery(WithThroughput):
         if not 0 < self.after.value < 1:
             raise ValueError("after must lie between 0 and 100%")
         return self
+
+    @property
+    def asks_generator(self) -> frozenset[Ability]:
+        """Return that the load changes, and that the last loss has to be known."""
+        return super().asks_generator | {Ability.STEPS, Ability.LAST_LOSS}
 
     def metrics(self) -> Mapping[str, Unit]:
         """Return what can be judged."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Annotated, ClassVar, Literal, Self
@@ -26,6 +28,7 @@ from vsperf.record.figure import Figure
 from vsperf.record.limit import Limit
 from vsperf.record.result import Compliance, SearchResult, Standard
 from vsperf.record.trial import REBOOT, Trial
+from vsperf.spec.abilities import Ability
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.method import RESTARTED, Contradiction
 from vsperf.spec.topology import Topology
@@ -79,6 +82,11 @@ class ResetTime(WithThroughput):
     def done_to_switch(self) -> str | None:
         """Return what its trials begin with, or hold."""
         return RESTARTED if set(self.events) - {REBOOT} else None
+
+    @property
+    def asks_generator(self) -> frozenset[Ability]:
+        """Return that the time without frames has to be known."""
+        return super().asks_generator | {Ability.SILENCE}
 
     def metrics(self) -> Mapping[str, Unit]:
         """Return what can be judged."""
@@ -134,15 +142,14 @@ class ResetTime(WithThroughput):
         by_loss = [float(trial.loss_ratio * trial.duration_ns) for trial in trials]
         between = [one - other for one, other in zip(by_loss, silent, strict=True)]
         limit = Limit.GUEST if event == REBOOT else Limit.DUT
-        apart = human_ns(NANOSECONDS / trials[0].load_fps)
-        by_stamps = f"by time stamps: the longest time without a frame; they come {apart} apart"
+        gap_ns = NANOSECONDS / trials[0].load_fps
+        by_stamps = (
+            f"by time stamps: the longest time without a frame; they come {human_ns(gap_ns)} apart"
+        )
         yield mean_of(f"{word}_time", Unit.NANOSECONDS, silent, by_stamps, at, limit)
         reason = "by loss: frames lost, at the load offered to their direction"
         yield mean_of(f"{word}_lost_time", Unit.NANOSECONDS, by_loss, reason, at, limit)
-        reason = (
-            "by loss less by time stamps: below 0 where frames were kept and came later, above 0 "
-            "where frames were lost beside the outage"
-        )
+        reason = "by loss less by time stamps: " + _apart(statistics.mean(between), gap_ns)
         yield mean_of(f"{word}_difference", Unit.NANOSECONDS, between, reason, at)
         reason = "lost by the worse direction"
         yield mean_of(f"{word}_lost", Unit.FRAMES, lost, reason, at)
@@ -164,3 +171,12 @@ class ResetTime(WithThroughput):
         if not result.whole:
             found.breaking.append(f"{result.ended} before every event was seen often enough")
         return (found.verdict(Standard.RFC6201),)
+
+
+def _apart(difference_ns: float, gap_ns: float) -> str:
+    """Say what lies between both methods; the time by stamps has one gap more than frames lost."""
+    if abs(difference_ns) <= math.ceil(gap_ns):
+        return f"no more than the {human_ns(gap_ns)} between two frames, so both say the same"
+    if difference_ns < 0:
+        return "below 0, as frames were kept and came later"
+    return "above 0, as frames were lost beside the outage"

@@ -14,10 +14,12 @@ from vsperf.methods.range import TrialDuration
 from vsperf.methods.seconds import Hours, Stretch
 from vsperf.record.figure import Axis, Curve, Figure
 from vsperf.record.flags import Severity
+from vsperf.record.lossless import none_lost
 from vsperf.record.result import Compliance, SearchResult
 from vsperf.record.trial import Purpose, Trial
 from vsperf.search.base import BudgetExhausted
 from vsperf.search.fixed import load_result
+from vsperf.spec.abilities import Ability
 from vsperf.spec.case import CaseSpec
 from vsperf.unit import Unit
 from vsperf.units import NANOSECONDS, Ratio
@@ -45,6 +47,11 @@ class Soak(WithThroughput):
         if not self.load.value:
             raise ValueError("load must be above 0")
         return self
+
+    @property
+    def asks_generator(self) -> frozenset[Ability]:
+        """Return that it looks at each second."""
+        return super().asks_generator | {Ability.SECONDS}
 
     def metrics(self) -> Mapping[str, Unit]:
         """Return what can be judged."""
@@ -104,7 +111,9 @@ class Soak(WithThroughput):
             unit=Unit.RATIO,
             value=float(trial.loss_ratio),
             limit=limit.limit,
-            reason=f"of {human_count(trial.intended_frames)} frames, worse direction",
+            reason=f"of {human_count(trial.intended_frames)} frames, worse direction"
+            if any(way.lost_frames for way in trial.directions)
+            else none_lost(min(way.sent_frames for way in trial.directions)),
             flags=against,
         )
         return (whole, ratio, _events(hours), *_drifts(hours))

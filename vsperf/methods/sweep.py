@@ -18,6 +18,7 @@ from vsperf.record.figure import Figure
 from vsperf.record.result import LoadResult, SearchResult
 from vsperf.search.base import BudgetExhausted, Loads
 from vsperf.search.fixed import load_result
+from vsperf.spec.abilities import Ability
 from vsperf.units import Rate, Ratio
 
 LEAST_STEP = Fraction(1, 1000)
@@ -38,13 +39,23 @@ class LoadSweep(WithinRange):
             raise ValueError("step must lie between 0.1% and 100%")
         return self
 
+    @property
+    def asks_generator(self) -> frozenset[Ability]:
+        """Return nothing: the highest load alone says something, and needs no pace."""
+        return frozenset()
+
     @abstractmethod
     def enough(self, results: Sequence[LoadResult]) -> bool:
         """Whether the loads so far say all that is asked."""
 
     @abstractmethod
-    def figures(self, loads: Loads, results: Sequence[LoadResult]) -> tuple[Figure, ...]:
-        """Return what follows from the loads that were offered, the highest first."""
+    def figures(
+        self, loads: Loads, results: Sequence[LoadResult], sent: Sequence[int]
+    ) -> tuple[Figure, ...]:
+        """Return what follows from the loads that were offered, the highest first.
+
+        `sent` is how many frames each was, in the direction that was sent fewest.
+        """
 
     def ladder(self, loads: Loads) -> Iterator[int]:
         """Yield the loads, the highest first."""
@@ -56,10 +67,13 @@ class LoadSweep(WithinRange):
     def run(self, bench: Bench) -> SearchResult:
         """Offer one load after the other until they say all that is asked, or the time is over."""
         results: list[LoadResult] = []
+        sent: list[int] = []
         probe, complete = probe_on(bench), True
         try:
             for load in self.ladder(bench.loads):
-                results.append(load_result(bench.loads, [probe(load, self.duration.ns)]))
+                trial = probe(load, self.duration.ns)
+                results.append(load_result(bench.loads, [trial]))
+                sent.append(min(way.sent_frames for way in trial.directions))
                 if self.enough(results):
                     break
         except BudgetExhausted:
@@ -68,6 +82,6 @@ class LoadSweep(WithinRange):
             return SearchResult(complete=False)
         return SearchResult(
             loads=tuple(results),
-            figures=self.figures(bench.loads, results),
+            figures=self.figures(bench.loads, results, sent),
             complete=complete,
         )
