@@ -23,9 +23,7 @@ from vsperf.spec.case import CaseSpec
 from vsperf.spec.method import GIVEN_OTHER_RULES, MADE_TO_FORGET, RESTARTED
 from vsperf.spec.modify import Modify
 from vsperf.vswitches.base import Filters, SwitchPlan
-
-VIRTUAL_DEVICE = "net_"
-"""With this DPDK's names of virtual devices begin."""
+from vsperf.vswitches.ports import CHASSIS, VIRTUAL_DEVICE, chassis_endpoint
 
 
 class ExternalSpec(DriverSpec):
@@ -130,10 +128,13 @@ def _endpoint(case: CaseSpec, link: str) -> Endpoint:
         )
     if pci_addresses([device]):
         return Endpoint(link=link, kind="pci", address=device)
+    if device.startswith(CHASSIS):
+        return chassis_endpoint(link, device)
     if device.startswith(VIRTUAL_DEVICE):
         return Endpoint(link=link, kind="vdev", address=device)
     raise UsageError(
         f"{setting} is {device!r}, which is no device of DPDK",
-        why="a device is a PCI address, such as 0000:03:00.0, or a virtual device of DPDK",
+        why="a device is a PCI address, such as 0000:03:00.0, a virtual device of DPDK, or a port "
+        "of a chassis, such as chassis:0/2",
         fix=f"for a network device of the kernel: {setting}=net_af_packet0,iface={device}",
     )

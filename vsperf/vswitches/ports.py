@@ -23,6 +23,9 @@ PCI_ADDRESS = re.compile(r"[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]")
 VIRTUAL_DEVICE = "net_"
 """With this DPDK's names of virtual devices begin."""
 
+CHASSIS = "chassis:"
+"""With this begins the name of a port that is in the chassis of a generator."""
+
 VhostRole = Literal["vhost-user-client", "vhost-user"]
 """Who calls: as `vhost-user-client` the switch does, and the other end listens, so the switch may
 restart; as `vhost-user` the switch listens."""
@@ -111,5 +114,12 @@ def device_endpoint(case: CaseSpec, link: str) -> Endpoint:
             f"testbed link {link} has a device at the switch's end and none at the generator's",
             fix=f"name the generator's end of the cable in testbed.links.{link}.generator",
         )
+    if device.startswith(CHASSIS):
+        return chassis_endpoint(link, device)
     kind = "pci" if PCI_ADDRESS.match(device) else "vdev"
     return Endpoint(link=link, kind=kind, address=device)
+
+
+def chassis_endpoint(link: str, device: str) -> Endpoint:
+    """Return the generator's end of a cable that leads to a chassis."""
+    return Endpoint(link=link, kind="chassis", address=device.removeprefix(CHASSIS))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from vsperf.errors import NotReadyError
 from vsperf.host.tree import HERE, Tree
+from vsperf.host.versions import version_text
 from vsperf.record.placeholder import Placeholder
 
 DISTRIBUTION = Path("/usr")
@@ -17,7 +17,6 @@ EITHER = ("sbin/ovs-vswitchd", "local/sbin/ovs-vswitchd")
 WITHOUT_DPDK = ("lib/openvswitch-switch/ovs-vswitchd",)
 """Where a daemon may be below an install; the one that may be either has to say that it has DPDK,
 where that is wanted."""
-ANSWER_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +54,11 @@ class Programs:
         """Return how one of them is run, with the deployment's folder; `devices` are of /dev."""
         argv = (str(program), *arguments)
         return self.tree.command(argv, folders=(folder,), devices=devices)
+
+    def version(self, program: Path) -> str:
+        """Return what one of them says of its version."""
+        command = self.tree.command((str(program), "--version"))
+        return version_text(command, f"{program}{self.tree.within}")
 
 
 def planned_programs(install: str | None, tree: Tree = HERE, *, dpdk: bool = True) -> Programs:
@@ -97,34 +101,13 @@ def find_programs(install: str | None, tree: Tree = HERE, *, dpdk: bool = True) 
         raise NotReadyError(
             f"the schema of the database, {programs.schema}{tree.within}, is not there"
         )
-    if "DPDK" not in version_text(programs, programs.daemon) and dpdk:
+    if "DPDK" not in programs.version(programs.daemon) and dpdk:
         raise NotReadyError(
             f"{programs.daemon}{tree.within} was built without DPDK",
             why="it does not name DPDK when asked for its version",
             fix=_packages(programs),
         )
     return programs
-
-
-def version_text(programs: Programs, program: Path) -> str:
-    """Return what one of the programs says of its version."""
-    argv = programs.tree.command((str(program), "--version"))
-    told = f"{program}{programs.tree.within} does not tell its version"
-    try:
-        done = subprocess.run(  # noqa: S603 - a program that the user chose
-            argv,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=ANSWER_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise NotReadyError(told, why=str(error)) from error
-    if done.returncode != 0:
-        words = done.stderr.strip().splitlines()
-        raise NotReadyError(told, why=words[-1] if words else f"exit code {done.returncode}")
-    return done.stdout.strip()
 
 
 def _packages(programs: Programs) -> str:

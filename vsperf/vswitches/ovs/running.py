@@ -18,8 +18,9 @@ from vsperf.vswitches.ovs.control import ControlError, ask
 from vsperf.vswitches.ovs.counters import Unseen, silent, switch_counters
 from vsperf.vswitches.ovs.database import Interface
 from vsperf.vswitches.ovs.diagnosis import late_problem
+from vsperf.vswitches.ovs.insides import insides
 from vsperf.vswitches.ovs.layout import BRIDGE, SwitchPort
-from vsperf.vswitches.ovs.programs import Programs, version_text
+from vsperf.vswitches.ovs.programs import Programs
 
 SWITCH = "ovs-vswitchd"
 DATABASE = "ovsdb-server"
@@ -104,6 +105,11 @@ class RunningOvs:
         addresses = parse.addresses(self._ask("fdb/stats-show", BRIDGE))
         return counters.model_copy(update={"addresses": addresses})
 
+    def insides(self) -> dict[str, dict[str, int]]:
+        """Return what else it counts, for who collects that."""
+        threads = parse.thread_performance(self._ask_datapath("pmd-perf-show"))
+        return insides(threads, parse.coverage(self._ask("coverage/show")))
+
     def _look_at_filters(self) -> None:
         """See that no frame met a filter: those of the test have other addresses."""
         filters = self.read_filters()
@@ -146,7 +152,7 @@ class RunningOvs:
             **self.settings,
             "daemon": str(self.programs.daemon),
             "daemon_sha256": self.programs.tree.digest(self.programs.daemon),
-            "version": version_text(self.programs, self.programs.daemon).splitlines(),
+            "version": self.programs.version(self.programs.daemon).splitlines(),
             **({"tree": tree} if (tree := self.programs.tree.facts()) else {}),
             "queues": [asdict(queue) for queue in parse.queues(self._ask_datapath("pmd-rxq-show"))],
             "performance": [

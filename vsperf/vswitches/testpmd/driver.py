@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from vsperf.errors import UsageError
 from vsperf.host.cpus import CpuNeed, Needs
+from vsperf.host.doctor.finding import Check
 from vsperf.host.process import Managed, end, managed
 from vsperf.host.threads import LCORES, Polling
 from vsperf.host.tree import Tree
@@ -22,11 +23,11 @@ from vsperf.spec.case import CaseSpec
 from vsperf.testpmd.command import MEGABYTE
 from vsperf.testpmd.running import Patience, RunningTestpmd, find_testpmd
 from vsperf.vswitches.base import SwitchPlan
+from vsperf.vswitches.testpmd.doctor import CHECKS, PURPOSE
 from vsperf.vswitches.testpmd.plan import MAIN_ROLE, NAME, PMD_ROLE, Design, switch_plan
 from vsperf.vswitches.testpmd.running import START_S, RunningSwitch
 from vsperf.vswitches.testpmd.spec import TestpmdSpec
 
-PURPOSE = "it is the switch (vswitch.kind=testpmd)"
 END_S = 5.0
 
 
@@ -38,6 +39,7 @@ class TestpmdSwitch:
     kind: ClassVar[str] = "testpmd"
     summary: ClassVar[str] = "DPDK's testpmd, which joins ports in pairs and looks at no frame"
     Spec: ClassVar[type[DriverSpec]] = TestpmdSpec
+    checks: ClassVar[tuple[Check, ...]] = CHECKS
 
     def needs(self, case: CaseSpec) -> Needs:
         spec = _spec_of(case)

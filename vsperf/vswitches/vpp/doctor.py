@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from vsperf.errors import NotReadyError
-from vsperf.host.doctor.finding import Answer, Check, Group, Surroundings, absent, ok
-from vsperf.vswitches.vpp.programs import find_programs, version_text
+from vsperf.host.doctor.finding import Answer, Check, Group, Surroundings, missing, ok
+from vsperf.host.tree import HERE, Tree
+from vsperf.vswitches.vpp.programs import find_programs
+from vsperf.vswitches.vpp.spec import VppSpec
 
 
 def _programs(here: Surroundings) -> Answer:
-    """Look for the install that is used where a case names no other."""
+    """Look for the install that was chosen, or that is used where a case names no other."""
+    chosen = here.settings(VppSpec)
+    tree = HERE if chosen is None else Tree.of(chosen)
     try:
-        programs = find_programs(None)
-        version = version_text(programs).partition("\n")[0]
+        programs = find_programs(None if chosen is None else chosen.install, tree)
+        version = programs.version().partition("\n")[0]
     except NotReadyError as error:
-        problem = error.problems[0]
-        why = f": {problem.why}" if problem.why else ""
-        return absent(f"{problem.what}{why}", problem.fix)
-    return ok(f"{programs.daemon}: {version}")
+        return missing(error.problems[0], wanted=chosen is not None)
+    return ok(f"{programs.daemon}{tree.within}: {version}")
 
 
 CHECKS = (Check("vpp", Group.PROGRAMS, _programs),)

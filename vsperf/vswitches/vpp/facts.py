@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from vsperf.host.procfs import mapped_files
 from vsperf.vswitches.vpp.api import Api
 from vsperf.vswitches.vpp.layout import SwitchPort
 from vsperf.vswitches.vpp.plan import Design
-from vsperf.vswitches.vpp.programs import Programs, plugin_file, version_text
-from vsperf.vswitches.vpp.startup import buffers_of, plugins_of
+from vsperf.vswitches.vpp.programs import Programs, plugin_file
+from vsperf.vswitches.vpp.reading import buffer_pools
+from vsperf.vswitches.vpp.segment import Segment
+from vsperf.vswitches.vpp.startup import buffers_of
 
 FEATURES = {
     0: "csum",
@@ -25,10 +28,18 @@ FEATURES = {
 """Bits of virtio that decide how frames are handed over."""
 MODES = {1: "polling", 2: "interrupt", 3: "adaptive"}
 LINK_UP = 2
+NOT_TOLD = "not told"
+"""Of what VPP knows and its API does not say: the rings of a vhost-user port, made by the other
+end."""
 
 
 def facts(
-    design: Design, programs: Programs, api: Api, interfaces: Mapping[str, int]
+    design: Design,
+    programs: Programs,
+    api: Api,
+    segment: Segment,
+    pid: int,
+    interfaces: Mapping[str, int],
 ) -> dict[str, Any]:
     """Ask what there is."""
     build = api.call("show_version")
@@ -36,16 +47,15 @@ def facts(
     return {
         "daemon": str(programs.daemon),
         "daemon_sha256": programs.tree.digest(programs.daemon),
-        "version": version_text(programs).splitlines(),
+        "version": programs.version().splitlines(),
         **({"tree": tree} if (tree := programs.tree.facts()) else {}),
         "build": {"version": build.version, "date": build.build_date},
-        "plugins": [
-            plugin_file(name)
-            for name in plugins_of(design.spec, design.ports)
-            if programs.has_plugin(name)
-        ],
-        "buffers": buffers_of(design.spec, design.ports),
-        "hugepages": design.spec.hugepages,
+        "plugins": sorted(name for name in mapped_files(pid) if name.endswith(plugin_file(""))),
+        "buffers": segment.read(buffer_pools),
+        "asked": {
+            "buffers": buffers_of(design.spec, design.ports),
+            "hugepages": design.spec.hugepages,
+        },
         "threads": [
             {"name": one.name, "cpu": one.cpu_id} for one in api.call("show_threads").thread_data
         ],
@@ -87,7 +97,7 @@ def _port(port: SwitchPort, entry: Any, api: Api) -> dict[str, Any]:
         "mtu": entry.mtu[0],
     }
     if port.kind == "vhost":
-        about |= {"listens": port.listens, **_agreed(entry.sw_if_index, api)}
+        about |= {"listens": port.listens, "ring": NOT_TOLD, **_agreed(entry.sw_if_index, api)}
     if port.kind == "memif":
         about |= _memif(entry.sw_if_index, api)
     return about

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
 
 from vsperf.errors import UsageError
 from vsperf.spec.case import CaseSpec
@@ -17,6 +18,8 @@ from vsperf.vswitches.vpp.spec import VppSpec
 
 LEARN = 0x1
 """The bit of a bridge that learns, as the API has it."""
+MANY = 10_000
+"""Addresses that are sooner flushed than taken out one by one."""
 LEARN_LIMIT = 4_194_304
 """Addresses that a bridge may learn."""
 IDLE_MAC = 0x02_F0_00_00_00_00
@@ -57,11 +60,24 @@ def idle(
         yield from idle_routes(spec, ports, numbers, add=add)
 
 
-def forgetting(case: CaseSpec, spec: VppSpec) -> Iterator[Call]:
-    """Yield the calls after which a bridge knows no address that it learned."""
-    if spec.learns:
-        for bridge, _ in enumerate(groups(case.topology), start=1):
-            yield Call("l2fib_flush_bd", {"bd_id": bridge})
+def learning(case: CaseSpec, spec: VppSpec) -> tuple[int, ...]:
+    """Return the numbers of the bridges that learn addresses."""
+    return tuple(range(1, len(groups(case.topology)) + 1)) if spec.learns else ()
+
+
+def forgetting(bridges: Iterable[int], learned: Collection[Any]) -> Iterator[Call]:
+    """Yield the calls after which bridges know none of the addresses that VPP has listed.
+
+    To flush them all VPP goes through its whole table, 20 us at a time, and its main thread sleeps
+    between two pieces: 3 to 6 s, also for two addresses. So they are taken out one by one, unless
+    there are so many that this takes longer.
+    """
+    if len(learned) > MANY:
+        yield from (Call("l2fib_flush_bd", {"bd_id": bridge}) for bridge in bridges)
+        return
+    for entry in learned:
+        fields = {"mac": entry.mac, "bd_id": entry.bd_id, "sw_if_index": entry.sw_if_index}
+        yield Call("l2fib_add_del", {**fields, "is_add": False})
 
 
 def _cross_connects(topology: Topology) -> Iterator[Call]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -11,6 +9,7 @@ from pathlib import Path
 
 from vsperf.errors import NotReadyError
 from vsperf.host.tree import HERE, Tree
+from vsperf.host.versions import version_text
 
 DISTRIBUTION = Path("/usr")
 DAEMONS = ("bin/vpp", "local/bin/vpp", "vpp/bin/vpp")
@@ -27,7 +26,6 @@ GET_VPP = (
 ENVIRONMENT = "/usr/bin/env"
 DEVICES = ("shm", "vfio")
 """What it may need of /dev, where it is run in a tree: memory that it shares, and network cards."""
-ANSWER_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +62,11 @@ class Programs:
             inside = (ENVIRONMENT, *said, *argv) if said else argv
         folders = () if folder is None else (folder,)
         return self.tree.command(inside, folders=folders, devices=DEVICES)
+
+    def version(self) -> str:
+        """Return what it says of its version."""
+        name = f"{self.daemon}{self.tree.within}"
+        return version_text(self.command(str(self.daemon), "--version"), name, self.environment)
 
     @property
     def environment(self) -> dict[str, str]:
@@ -137,29 +140,6 @@ def definition_files(programs: Programs, names: Iterable[str]) -> tuple[Path, ..
     folder = programs.tree.path(programs.definitions)
     found = (path for path in folder.rglob("*.api.json") if path.name in wanted)
     return tuple(sorted(found))
-
-
-def version_text(programs: Programs) -> str:
-    """Return what the program says of its version."""
-    try:
-        done = subprocess.run(  # noqa: S603 - a program that the user chose
-            programs.command(str(programs.daemon), "--version"),
-            stdin=subprocess.DEVNULL,
-            env={**os.environ, **programs.environment},
-            capture_output=True,
-            text=True,
-            timeout=ANSWER_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise NotReadyError(
-            f"{programs.daemon} does not tell its version", why=str(error)
-        ) from error
-    if done.returncode != 0:
-        raise NotReadyError(
-            f"{programs.daemon} does not tell its version", why=done.stderr.strip() or None
-        )
-    return done.stdout.strip()
 
 
 def _first_folder(tree: Tree, root: Path, patterns: Iterable[str]) -> Path | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -15,6 +16,9 @@ LOST_ON_RECEIVING = {
     "rx errors": "/if/rx-error",
 }
 """Our words for counters of frames that came to an interface and were not taken in."""
+POOLS = "/buffer-pools/"
+STATES = ("cached", "used", "available")
+"""Where a buffer can be: each is in one of these."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +55,23 @@ def reading(segment: Segment) -> Reading:
         clocks=segment.simple("/sys/node/clocks"),
         calls=segment.simple("/sys/node/calls"),
         vectors=segment.simple("/sys/node/vectors"),
-        beats=segment.number("/sys/heartbeat"),
+        beats=heartbeat(segment),
     )
+
+
+def buffer_pools(segment: Segment) -> dict[str, int]:
+    """Return the buffers that there are, by pool; none of a pool that VPP has not counted yet."""
+    found: Counter[str] = Counter()
+    for name in segment.directory:
+        pool, _, state = name.removeprefix(POOLS).rpartition("/")
+        if name.startswith(POOLS) and state in STATES:
+            found[pool] += segment.number(name) or 0
+    return {pool: count for pool, count in found.items() if count}
+
+
+def heartbeat(segment: Segment) -> int | None:
+    """Return how often the counters of nodes have been copied by now."""
+    return segment.number("/sys/heartbeat")
 
 
 def beats_between(first: Reading, later: Reading) -> int:

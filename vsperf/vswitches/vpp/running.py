@@ -15,13 +15,13 @@ from vsperf.host.process import Managed
 from vsperf.host.sockets import listened_at
 from vsperf.record.switch import SwitchCounters
 from vsperf.vswitches.vpp.api import Api, ApiError
+from vsperf.vswitches.vpp.copies import at_rest, settled
 from vsperf.vswitches.vpp.counters import address_counts, switch_counters
 from vsperf.vswitches.vpp.facts import facts
-from vsperf.vswitches.vpp.forwarding import LEARN_LIMIT, forgetting
+from vsperf.vswitches.vpp.forwarding import LEARN_LIMIT, forgetting, learning
 from vsperf.vswitches.vpp.layout import SwitchPort
 from vsperf.vswitches.vpp.plan import Design
 from vsperf.vswitches.vpp.programs import Programs
-from vsperf.vswitches.vpp.reading import Reading, beats_between, reading
 from vsperf.vswitches.vpp.segment import Segment
 from vsperf.vswitches.vpp.work import Meter
 
@@ -31,12 +31,10 @@ LINK_UP = 2
 """The flag of an interface whose other end is there."""
 UP_AGAIN_S = 5.0
 """Patience with the neighbours of a VPP that was started anew; who is slower comes later."""
-FORGOTTEN_S = 5.0
+FORGOTTEN_S = 60.0
 """Patience with a bridge that goes through its table for what it shall forget."""
 WAKE_S = 0.25
 """A VPP that calls tries every 3 s; it is woken earlier where somebody listens by now."""
-BEAT_S = 3.0
-"""Patience with the next copy of the counters of nodes."""
 
 
 @dataclass
@@ -91,13 +89,14 @@ class RunningVpp:
     def counters(self) -> SwitchCounters:
         """Return all counters as they stand.
 
-        Those of ports are where the workers count. Those of nodes are copied by the main thread
-        now and then, so a copy is waited for that knows of all frames: none are on their way when
-        this is asked.
+        Those of nodes are copied by VPP now and then, so a copy is waited for that knows of all
+        frames: none are on their way when this is asked.
         """
-        if not self.meter.looked:
-            self._learn_what_polling_takes()
-        found = self._settled(self.meter.knows_all)
+        if self.meter.looked:
+            found = settled(self.segment, self.meter.knows_all)
+        else:  # before the first trial: ports are up, and nobody sends
+            first, found = at_rest(self.segment)
+            self.meter.learn(first, found)
         workers = self.meter.add(found)
         refused = self.read_refused()
         counters = switch_counters(self.ports, self.interfaces, found, workers, refused)
@@ -106,25 +105,17 @@ class RunningVpp:
         addresses = address_counts(len(self._addresses()), LEARN_LIMIT, found)
         return counters.model_copy(update={"addresses": addresses})
 
-    def _settled(self, enough: Callable[[Reading], bool]) -> Reading:
-        """Return what is read when it is enough, or when the next copy will not know more."""
-        deadline = time.monotonic() + BEAT_S
-        first = found = self.segment.read(reading)
-        while not enough(found) and time.monotonic() < deadline:
-            if beats_between(first, found) > 1:  # the first of them may have begun before
-                break
-            time.sleep(POLL_S)  # between two looks at a condition, never instead of one
-            found = self.segment.read(reading)
-        return found
-
     def _addresses(self) -> tuple[Any, ...]:
         """Return what bridges that learn know."""
-        bridges = (call.fields for call in forgetting(self.design.case, self.design.spec))
         return tuple(
             entry
-            for one in bridges
-            for entry in self.api.dump("l2_fib_table_dump", {"bd_id": one["bd_id"]})
+            for bridge in learning(self.design.case, self.design.spec)
+            for entry in self.api.dump("l2_fib_table_dump", {"bd_id": bridge})
         )
+
+    def _learned(self) -> tuple[Any, ...]:
+        """Return those that nobody told them of."""
+        return tuple(entry for entry in self._addresses() if not entry.static_mac)
 
     def waiting_for(self) -> tuple[str, ...]:
         """Return the ports whose other end is not there yet."""
@@ -170,14 +161,10 @@ class RunningVpp:
         sockets = [self.folder / f"{port.name}.sock" for port in called if port.name in waiting]
         return bool(listened_at(sockets))
 
-    def _learn_what_polling_takes(self) -> None:
-        """See what a poll in vain takes, before the first trial: ports are up, and nobody sends."""
-        first = self._settled(lambda found: False)
-        later = self._settled(lambda found: beats_between(first, found) > 0)
-        self.meter.learn(first, later)
-
     def facts(self) -> dict[str, Any]:
-        return facts(self.design, self.programs, self.api, self.interfaces)
+        return facts(
+            self.design, self.programs, self.api, self.segment, self.daemon.pid, self.interfaces
+        )
 
     def restart(self, *, kill: bool) -> None:
         """Restart VPP, and see to it that neighbours whom it called are at its ports again.
@@ -196,10 +183,12 @@ class RunningVpp:
 
     def forget_flows(self) -> None:
         """Have a bridge forget what it learned. VPP keeps nothing else: it looks at each frame."""
-        for call in forgetting(self.design.case, self.design.spec):
-            self.api.call(call.message, call.fields)
+        bridges = learning(self.design.case, self.design.spec)
+        calls = forgetting(bridges, self._learned())
+        for _ in self.api.call_all((call.message, call.fields) for call in calls):
+            pass
         deadline = time.monotonic() + FORGOTTEN_S
-        while any(not one.static_mac for one in self._addresses()):
+        while self._learned():
             if time.monotonic() > deadline:
                 raise ComponentError(
                     f"a bridge of VPP did not forget its addresses within {FORGOTTEN_S:g} s",

@@ -168,6 +168,11 @@ class VppSpec(RootedSpec):
         return self.ports != "memif"
 
     @property
+    def WITHHELD(self) -> tuple[str, ...]:
+        """What it does not offer on vhost-user ports; whoever is there then takes other code."""
+        return ("in_order",) if self.mergeable else ("in_order", "mrg_rxbuf")
+
+    @property
     def flows(self) -> Rules:
         """By what it forwards, in the words of all switches."""
         for word, meant in FORWARDS.items():

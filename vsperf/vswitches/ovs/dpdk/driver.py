@@ -29,7 +29,7 @@ class OvsDpdk:
     kind: ClassVar[str] = "ovs-dpdk"
     summary: ClassVar[str] = "Open vSwitch with DPDK, a private instance beside any other"
     Spec: ClassVar[type[DriverSpec]] = OvsDpdkSpec
-    checks: ClassVar[tuple[Check, ...]] = (check_of(kind, dpdk=True),)
+    checks: ClassVar[tuple[Check, ...]] = (check_of(kind, OvsDpdkSpec, dpdk=True),)
 
     def needs(self, case: CaseSpec) -> Needs:
         spec = _spec_of(case)

@@ -29,7 +29,7 @@ class Ovs:
     kind: ClassVar[str] = "ovs"
     summary: ClassVar[str] = "Open vSwitch without DPDK: taps, devices of the kernel, AF_XDP"
     Spec: ClassVar[type[DriverSpec]] = OvsSpec
-    checks: ClassVar[tuple[Check, ...]] = (check_of(kind, dpdk=False),)
+    checks: ClassVar[tuple[Check, ...]] = (check_of(kind, OvsSpec, dpdk=False),)
 
     def needs(self, case: CaseSpec) -> Needs:
         spec = _spec_of(case)
