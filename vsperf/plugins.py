@@ -15,6 +15,8 @@ GROUPS = {
     "generator": "vsperf.trafficgens",
     "vnf": "vsperf.vnfs",
     "search": "vsperf.methods",
+    "collect": "vsperf.collectors",
+    "noise": "vsperf.loadgens",
 }
 """Section of a specification → entry point group of the drivers that it can name."""
 

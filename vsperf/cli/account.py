@@ -39,7 +39,8 @@ def account_table(trials: Sequence[Trial]) -> Table | None:
 def _cells(trial: Trial, switch: SwitchCounters) -> list[str]:
     refused = [way.refused_frames for way in trial.directions if way.refused_frames is not None]
     good = sum(way.good_frames for way in trial.directions)
-    trips, generator = trial.round_trips_ns, trial.generator
+    trips = trial.round_trips_ns
+    gap_ns = trial.generator.longest_gap_ns if trial.generator else None
     unexplained = trial.unexplained_frames
     return [
         f"#{trial.index}",
@@ -53,7 +54,7 @@ def _cells(trial: Trial, switch: SwitchCounters) -> list[str]:
         _cycles(switch),
         _caches(switch.pmds),
         " … ".join(human_ns(trip) for trip in dict.fromkeys(trips)) or NOTHING,
-        human_ns(generator.longest_gap_ns) if generator else NOTHING,
+        human_ns(gap_ns) if gap_ns is not None else NOTHING,
     ]
 
 

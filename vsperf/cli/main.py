@@ -36,6 +36,7 @@ COMMANDS = {
     "export": "Write runs as CSV, Parquet, JSON, JUnit or metrics",
     "doctor": "Check this machine; changes nothing",
     "tgen": "Run the traffic generator by hand",
+    "otg": "Let scripts of the OTG model drive the generator",
     "clean": "Remove what a killed run left behind",
     "schema": "Print the JSON Schema of testcases or records",
     "plugins": "List drivers, and those that cannot be loaded",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from vsperf.errors import ExitCode, VsperfError
 from vsperf.report.form import Form, form_of
 
 if TYPE_CHECKING:
-    from vsperf.report.page import Overview
+    from vsperf.report.page import Costs, Overview
 
 BESIDE_THE_RECORDS = "report.html"
 """The report of a run that names no other."""
@@ -34,11 +34,19 @@ def write_after(folder: Path, report: str, form: Form) -> int:
 
     target = folder / report if report == BESIDE_THE_RECORDS else Path(report)
     try:
-        tell(target, write_report([folder], target, form, telling()))
+        costs = noise_costs([folder])
+        tell(target, write_report([folder], target, form, telling(), costs=costs))
     except VsperfError as error:
         print_problems(error.problems)
         return error.exit_code
     return ExitCode.OK
+
+
+def noise_costs(folders: Sequence[Path]) -> tuple[Costs, ...]:
+    """Return what noise cost in these runs, for their report."""
+    from vsperf.results.quiet import costs_of
+
+    return costs_of(folders)
 
 
 def telling() -> Callable[[int, int], None]:

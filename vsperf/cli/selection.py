@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields as dataclass_fields
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,13 +18,21 @@ from vsperf.cli import outside
 from vsperf.errors import UsageError
 from vsperf.plugins import Plugins
 from vsperf.spec import loader
-from vsperf.spec.document import settable_paths
+from vsperf.spec.document import ALTERNATIVES, settable_paths
 from vsperf.spec.loader import Loaded, Request, Shorthand
 from vsperf.spec.lookup import ALLOW, Library
+from vsperf.spec.noise import NOISE, QUIET
 from vsperf.spec.suggest import quoted
 
 F = TypeVar("F", bound=Callable[..., Any])
 KIND = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
+EXAMPLES = {
+    "vswitch": "ovs-dpdk,sim",
+    "generator": "tgen,sim",
+    "vnf": "qemu,process",
+    "noise": "none,level_1",
+}
+"""How to choose drivers of a section, for messages."""
 FULL = "full"
 """The mode in which everything is deployed."""
 
@@ -97,21 +105,15 @@ def complete_preset(ctx: click.Context, param: click.Parameter, incomplete: str)
     return [name for name in library().presets() if name.startswith(incomplete)]
 
 
-def complete_vnf(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Complete the kinds of machines."""
-    return _kinds("vnf", incomplete)
-
-
-def complete_vswitch(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Complete the kinds of switches; of several, the last one."""
+def complete_driver(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Complete the kinds of the section that the option is called by; of several, the last one."""
     before, comma, last = incomplete.rpartition(",")
-    chosen = before.split(",")
-    kinds = (kind for kind in _kinds("vswitch", last) if kind not in chosen)
-    return [f"{before}{comma}{kind}" for kind in kinds]
-
-
-def _kinds(section: str, incomplete: str) -> list[str]:
-    return [kind for kind in Plugins.load().drivers(section) if kind.startswith(incomplete)]
+    section = str(param.name)
+    known = set(Plugins.load().drivers(section))
+    if section == NOISE:
+        known |= {QUIET, *library().files(NOISE)}
+    kinds = known - set(before.split(","))
+    return [f"{before}{comma}{kind}" for kind in sorted(kinds) if kind.startswith(last)]
 
 
 def complete_setting(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
@@ -134,9 +136,8 @@ def _with_request(command: F, options: tuple[Callable[[F], F], ...]) -> F:
     @functools.wraps(command)
     def collecting(**values: Any) -> Any:
         fields = {f.name: values.pop(f.name) for f in dataclass_fields(Request) if f.name in values}
-        shorthands = _shorthands(
-            values.pop("vswitch", ()), values.pop("vnf", None), values.pop("mode", FULL)
-        )
+        drivers = {section: values.pop(section, ()) for section in ALTERNATIVES}
+        shorthands = _shorthands(drivers, values.pop("mode", FULL))
         request = Request(**{"names": (), **fields, "shorthands": shorthands})
         return command(request=request, **values)
 
@@ -145,19 +146,15 @@ def _with_request(command: F, options: tuple[Callable[[F], F], ...]) -> F:
     return collecting  # type: ignore[return-value]
 
 
-def _shorthands(vswitch: tuple[str, ...], vnf: str | None, mode: str) -> tuple[Shorthand, ...]:
+def _shorthands(drivers: Mapping[str, tuple[str, ...]], mode: str) -> tuple[Shorthand, ...]:
     """Return the settings that options of their own stand for."""
-    found = []
-    if vswitch and mode != FULL:
+    if drivers["vswitch"] and mode != FULL:
         raise UsageError(
             f"--vswitch and {outside.OPTION} exclude each other",
             why="from outside, no switch is deployed: others have deployed the device under test",
             fix="leave one of them out",
         )
-    if vswitch:
-        found.append(_several("vswitch", vswitch))
-    if vnf is not None:
-        found.append(Shorthand(f"--vnf {vnf}", f"vnf.kind={vnf}", keeps=True))
+    found = [_several(section, given) for section, given in drivers.items() if given]
     if mode != FULL:
         found.append(Shorthand(outside.OPTION, "vswitch.kind=external"))
     return tuple(found)
@@ -171,7 +168,7 @@ def _several(section: str, given: tuple[str, ...]) -> Shorthand:
     if unfit:
         raise UsageError(
             f"`{written}` names no kind of {section}: {quoted(unfit[0])}",
-            fix=f"write it like `--{section} ovs-dpdk,sim`; `vsperf plugins` lists the kinds",
+            fix=f"write it like `--{section} {EXAMPLES[section]}`; see `vsperf plugins`",
         )
     one = f"{section}.kind={kinds[0]}"
     return Shorthand(
@@ -205,6 +202,16 @@ def _selectors() -> tuple[Callable[[F], F], ...]:
     )
 
 
+def _driver(section: str, says: str) -> Callable[[F], F]:
+    return click.option(
+        f"--{section}",
+        multiple=True,
+        metavar="KIND,...",
+        shell_complete=complete_driver,
+        help=says,
+    )
+
+
 def _overrides() -> tuple[Callable[[F], F], ...]:
     return (
         click.option(
@@ -216,25 +223,16 @@ def _overrides() -> tuple[Callable[[F], F], ...]:
             shell_complete=complete_preset,
             help="How thoroughly: quick, standard, rfc2544-strict, tst009, or one of your own.",
         ),
-        click.option(
-            "--vswitch",
-            multiple=True,
-            metavar="KIND,...",
-            shell_complete=complete_vswitch,
-            help="Which switch, or several in turns; what the testcase sets for it stays.",
-        ),
-        click.option(
-            "--vnf",
-            metavar="KIND",
-            shell_complete=complete_vnf,
-            help="What runs as machines, qemu or process; what the testcase sets for them stays.",
-        ),
+        _driver("vswitch", "Which switch, or several in turns."),
+        _driver("generator", "Which generator, or several in turns."),
+        _driver("vnf", "Machines by qemu, process, or in turns."),
+        _driver("noise", "What runs beside: none, levels, kinds."),
         click.option(
             "--conf",
             multiple=True,
             metavar="FILE",
             type=click.Path(path_type=Path),
-            help="Settings from a YAML file; overrides the testcase.",
+            help="Settings in YAML, over the testcase's.",
         ),
         click.option(
             ALLOW,

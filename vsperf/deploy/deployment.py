@@ -7,10 +7,12 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
+from vsperf.deploy.cache import cache_cpus
 from vsperf.deploy.planner import CasePlan, Drivers
 from vsperf.errors import ComponentError, DiedError
 from vsperf.host.binding import bound, pci_addresses
 from vsperf.host.hugepages import reserve
+from vsperf.host.resctrl import Groups, partitioned
 from vsperf.host.workspace import Workspace
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.wiring import nics
@@ -111,9 +113,18 @@ def patience_s(spec: CaseSpec) -> float:
     return boot.seconds if isinstance(boot, Duration) else PORTS_S
 
 
-def prepare(spec: CaseSpec, plan: CasePlan, workspace: Workspace, stack: ExitStack) -> None:
-    """Give the parts the network cards and the memory that they will ask for."""
+def prepare(
+    spec: CaseSpec, plan: CasePlan, workspace: Workspace, stack: ExitStack
+) -> Groups | None:
+    """Give the parts the cards and the memory that they will ask for, and their parts of the cache.
+
+    Returns the latter, if anybody has one.
+    """
     if addresses := pci_addresses(spec.testbed.devices):
         stack.enter_context(bound(addresses, workspace))
     if plan.plan.hugepage_bytes:
         stack.enter_context(reserve(plan.plan.hugepage_bytes, workspace))
+    if not spec.cache:
+        return None
+    cpus = cache_cpus(spec, plan.plan.placement)
+    return stack.enter_context(partitioned({**spec.cache}, cpus, workspace))

@@ -4,12 +4,14 @@ A part that never sleeps gets a CPU for itself as long as there are any: isolate
 those near the NICs and on cores that nobody uses yet, the machine's first core last, because the
 system lives there. Parts that mostly sleep go to what is left. When there are too few, parts share,
 and say so; the generator is the last that has to, since what it does late, it does not do at all.
+A load that is to disturb a part comes last, so that all others are where they are without it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from vsperf.deploy.beside import beside, beside_notes
 from vsperf.errors import Problem, SpecError
 from vsperf.host.cpus import Cpu, CpuNeed, CpuTopology
 from vsperf.record.plan import Placement
@@ -31,8 +33,10 @@ def place(
     _check_counts(needs, topology)
     found: dict[str, tuple[int, ...]] = {}
     busy: list[int] = []
-    for need in sorted(needs, key=lambda need: (need.pinned is None, not need.busy)):
-        if need.pinned is not None:
+    for need in sorted(needs, key=_order):
+        if need.beside is not None:
+            found[need.role] = beside(need, topology, found, busy)
+        elif need.pinned is not None:
             found[need.role] = need.pinned
         elif need.busy:
             spared = found.get(GENERATOR, ())
@@ -47,14 +51,29 @@ def place(
         role: tuple(sorted({topology[number].node for number in numbers}))
         for role, numbers in cpus.items()
     }
-    notes = (*_notes(cpus, roles, topology), *_far_devices(device_nodes, topology, busy))
+    loads = [line for need in needs for line in beside_notes(need, found, topology)]
+    notes = (*_notes(cpus, roles, topology), *_far_devices(device_nodes, topology, busy), *loads)
     return Placement(cpus=cpus, nodes=nodes, notes=notes)
+
+
+def _order(need: CpuNeed) -> tuple[bool, bool, bool]:
+    """What is chosen comes first, what never sleeps before what does, and loads after all."""
+    return need.beside is not None, need.pinned is None, not need.busy
 
 
 def shares_cpu(placement: Placement, needs: Iterable[CpuNeed]) -> bool:
     """Whether two parts that never sleep have to take turns on one CPU."""
     taken = [cpu for need in needs if need.busy for cpu in placement.of(need.role)]
     return len(taken) != len(set(taken))
+
+
+def sharing(placement: Placement, needs: Iterable[CpuNeed]) -> frozenset[str]:
+    """Return the roles that never sleep and have a CPU together with another one."""
+    users: dict[int, set[str]] = {}
+    for need in needs:
+        for cpu in placement.of(need.role) if need.busy else ():
+            users.setdefault(cpu, set()).add(need.role)
+    return frozenset(role for roles in users.values() if len(roles) > 1 for role in roles)
 
 
 def _check_pins(needs: Sequence[CpuNeed], topology: CpuTopology) -> None:
@@ -84,7 +103,7 @@ def _check_counts(needs: Sequence[CpuNeed], topology: CpuTopology) -> None:
             fix=f"ask for {present} or fewer, or take a machine with more CPUs",
         )
         for need in needs
-        if need.pinned is None and need.busy and need.count > present
+        if need.pinned is None and need.beside is None and need.busy and need.count > present
     ]
     if problems:
         raise SpecError(problems)

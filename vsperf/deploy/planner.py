@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
-from vsperf.deploy.placement import place, shares_cpu
+from vsperf.collectors.base import Collector
+from vsperf.deploy.cache import cache_cpus, cache_steps
+from vsperf.deploy.placement import place, shares_cpu, sharing
 from vsperf.errors import Problem, SpecError, UsageError
 from vsperf.host.binding import pci_addresses
 from vsperf.host.cpus import CpuNeed, CpuTopology, Needs
+from vsperf.loadgens.base import LoadGenerator
 from vsperf.plugins import Plugins
 from vsperf.record.placeholder import Placeholder
 from vsperf.record.plan import Endpoint, Placement, Plan, Step, Wire
+from vsperf.spec.abilities import EVERYTHING, Capabilities
 from vsperf.spec.case import CaseSpec
+from vsperf.spec.demands import refusals
 from vsperf.spec.wiring import directions_of, outer_nics
 from vsperf.trafficgens.base import TrafficGenerator
+from vsperf.trafficgens.exactness import less_exact
 from vsperf.vnfs.base import Vnf
 from vsperf.vswitches.base import SwitchPlan, VSwitch, wire_of
 
@@ -30,6 +36,10 @@ class Drivers:
     generator: TrafficGenerator
     vnf: Vnf | None = None
     """None where no machine takes part."""
+    collectors: Mapping[str, Collector] = field(default_factory=dict)
+    """By their names in the case."""
+    noise: LoadGenerator | None = None
+    """None where nothing runs beside the case."""
 
     @classmethod
     def of(cls, spec: CaseSpec, plugins: Plugins) -> Drivers:
@@ -38,13 +48,15 @@ class Drivers:
             plugins.driver("vswitch", spec.vswitch.kind),
             plugins.driver("generator", spec.generator.kind),
             plugins.driver("vnf", spec.vnf.kind) if spec.vnf and spec.topology.machines else None,
+            {name: plugins.driver("collect", one.kind) for name, one in spec.collect.items()},
+            noise=plugins.driver("noise", spec.noise.kind) if spec.noise else None,
         )
 
     @property
-    def all(self) -> tuple[VSwitch | TrafficGenerator | Vnf, ...]:
+    def all(self) -> tuple[VSwitch | TrafficGenerator | Vnf | LoadGenerator, ...]:
         """Every driver of the case."""
-        machines = () if self.vnf is None else (self.vnf,)
-        return (self.vswitch, self.generator, *machines)
+        beside = (part for part in (self.vnf, self.noise) if part is not None)
+        return (self.vswitch, self.generator, *beside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +67,10 @@ class CasePlan:
     switch: SwitchPlan
     shared_cpu: bool = False
     """Whether parts that never sleep have to share a CPU."""
+    generator_can: Capabilities = EVERYTHING
+    """What the generator can do and tell."""
+    shared_roles: frozenset[str] = frozenset()
+    """Parts that never sleep and have to share a CPU with another one of that kind."""
 
     @property
     def busy_cpus(self) -> tuple[int, int] | None:
@@ -79,6 +95,10 @@ def make_plan(spec: CaseSpec, drivers: Drivers, topology: CpuTopology) -> CasePl
             ]
         )
     _require_models_on_simulated_testbeds_only(spec, drivers)
+    directions = directions_of(spec.topology, spec.traffic.direction)
+    can = drivers.generator.capabilities(spec)
+    if lacking := refusals(spec, can, len(directions)):
+        raise SpecError(lacking)
     parts = [driver.needs(spec) for driver in drivers.all]
     needs = [need for part in parts for need in part.cpus]
     if needs:
@@ -94,18 +114,31 @@ def make_plan(spec: CaseSpec, drivers: Drivers, topology: CpuTopology) -> CasePl
     if drivers.vnf is not None:
         guests = drivers.vnf.plan(spec, wires, placement)
         notes = drivers.vnf.notes(spec)
-    steps = (*guests, *switch.steps, *drivers.generator.plan(spec, endpoints, placement))
+    noise = drivers.noise.plan(spec, placement) if drivers.noise is not None else ()
+    steps = (
+        *cache_steps(spec, cache_cpus(spec, placement)),
+        *guests,
+        *switch.steps,
+        *drivers.generator.plan(spec, endpoints, placement),
+        *noise,
+        *(
+            step
+            for name, collector in drivers.collectors.items()
+            for step in collector.plan(spec.collect[name], name, placement)
+        ),
+    )
     simulated = ("SIMULATED: every number comes from a model",) if spec.testbed.simulated else ()
     plan = Plan(
         steps=steps,
         endpoints=endpoints,
         wires=wires,
-        directions=directions_of(spec.topology, spec.traffic.direction),
+        directions=directions,
         placement=placement,
         hugepage_bytes=_hugepages(parts, placement),
-        notes=(*simulated, *notes, *placement.notes),
+        notes=(*simulated, *less_exact(spec.generator.kind, can), *notes, *placement.notes),
     )
-    return CasePlan(plan, switch, shares_cpu(placement, needs))
+    shared = sharing(placement, needs)
+    return CasePlan(plan, switch, shares_cpu(placement, needs), can, shared)
 
 
 def _require_models_on_simulated_testbeds_only(spec: CaseSpec, drivers: Drivers) -> None:
@@ -114,6 +147,24 @@ def _require_models_on_simulated_testbeds_only(spec: CaseSpec, drivers: Drivers)
     The switch needs no look: the ports of a model are for no other generator.
     """
     testbed, simulated = spec.testbed.name, spec.testbed.simulated
+    if simulated and spec.collect:
+        raise UsageError(
+            f"`collect` asks for {', '.join(spec.collect)}, and testbed {testbed} is simulated",
+            why="a model runs nowhere, so there is nothing to look at",
+            fix="--set collect=none, or a testbed that is real, such as --testbed local",
+        )
+    if simulated and spec.noise is not None:
+        raise UsageError(
+            f"testbed {testbed} is simulated, and noise of the kind {spec.noise.kind} is asked for",
+            why="a model has no neighbours: it would go on as if there was none",
+            fix="--set noise=none, or a testbed that is real, such as --testbed local",
+        )
+    if simulated and spec.cache:
+        raise UsageError(
+            f"testbed {testbed} is simulated, and `cache` shares out a real one",
+            why="a model uses no cache",
+            fix="--set cache=null, or a testbed that is real, such as --testbed local",
+        )
     sections = {"generator": spec.generator} | ({"vnf": spec.vnf} if drivers.vnf else {})
     for section, settings in sections.items():
         if settings is None or settings.MODEL is simulated:

@@ -9,6 +9,7 @@ from vsperf.human import human_ns
 from vsperf.methods.base import Manner
 from vsperf.record.switch import SwitchCounters
 from vsperf.record.trial import Direction, Purpose, Trial
+from vsperf.spec.abilities import Ability
 from vsperf.spec.case import CaseSpec
 from vsperf.trafficgens.base import TrialRequest
 
@@ -24,7 +25,8 @@ def check_path(measurer: Measurer, spec: CaseSpec) -> tuple[str, ...]:
 
     Warn of those that do not arrive, and of headers that changed without being asked to.
     """
-    request = TrialRequest(FRAMES_FPS, DURATION_NS, headers=worth_a_look(spec))
+    seen = worth_a_look(spec) and measurer.generator_can.can(Ability.HEADERS)
+    request = TrialRequest(FRAMES_FPS, DURATION_NS, headers=seen)
     trial = measurer.attempt(request, PATH_CHECK)
     for number in range(max(PATIENT, measurer.policy.retries)):
         if number >= measurer.policy.retries and (_arrives(trial) or not kept_away(trial)):
@@ -34,7 +36,8 @@ def check_path(measurer: Measurer, spec: CaseSpec) -> tuple[str, ...]:
         trial = measurer.attempt(request, PATH_CHECK, retry_of=trial.index)
     if _arrives(trial):
         lost = [_story(way) for way in trial.directions if way.lost_frames]
-        story = f"the path check lost frames at {FRAMES_FPS} fps: {'; '.join(lost)}"
+        what = f"not all frames of the path check came through, at {FRAMES_FPS} fps"
+        story = f"{what}: {'; '.join(lost)}"
         return (*((story,) if lost else ()), *(check_headers(spec, trial)))
     if trial.error is not None:
         raise ComponentError("the generator failed in the path check", why=trial.error)
@@ -128,4 +131,5 @@ def _arrives(trial: Trial) -> bool:
 
 
 def _story(way: Direction) -> str:
-    return f"{way.name}: {way.sent_frames} frames sent, {way.received_frames} arrived"
+    meant = f" of {way.intended_frames}" if way.unsent_frames else ""
+    return f"{way.name}: {way.sent_frames}{meant} frames sent, {way.received_frames} arrived"

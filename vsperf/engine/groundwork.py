@@ -24,6 +24,7 @@ from vsperf.host.procfs import boot_id
 from vsperf.host.workspace import Workspace
 from vsperf.record.host import Calibration
 from vsperf.spec.case import CaseSpec
+from vsperf.spec.noise import NOISE
 from vsperf.spec.traffic import FRAME_SETTINGS
 from vsperf.trafficgens.base import Noise
 
@@ -65,10 +66,14 @@ class Groundwork:
             _write(self.cache, {**_read(self.cache), key: found})
         return found
 
-    def forget(self, spec: CaseSpec, plan: CasePlan) -> None:
-        """Have the next run measure a cap that this one doubts."""
+    def forget(self, spec: CaseSpec, plan: CasePlan, doubted: Calibration) -> tuple[str, ...]:
+        """Have the next run measure a cap that this one doubts; say so."""
         key = _key(spec, plan)
         _write(self.cache, {name: one for name, one in _read(self.cache).items() if name != key})
+        return (
+            f"the generator was calibrated at {doubted.measured_at} and may do more by now: the "
+            "next run measures it anew",
+        )
 
     def known(self, spec: CaseSpec, plan: CasePlan) -> Calibration | None:
         """Return the cap that an earlier run has measured, if any; measures nothing."""
@@ -79,7 +84,7 @@ class Groundwork:
         self, spec: CaseSpec, plan: CasePlan, drivers: Drivers, workspace: Workspace
     ) -> Noise:
         """Return what the machine does to the CPUs in use; looked at once per run and choice."""
-        cpus = tuple(sorted(plan.plan.placement.cpus.items()))
+        cpus = tuple(sorted(_cpus(spec, plan).items()))
         if cpus not in self.noises:
             self.noises[cpus] = drivers.generator.noise(spec, plan.plan.placement, workspace)
         return self.noises[cpus]
@@ -93,14 +98,28 @@ def _key(spec: CaseSpec, plan: CasePlan) -> str:
         "direction": spec.traffic.direction,
         "endpoints": [endpoint.kind for endpoint in plan.plan.endpoints],
         "generator": spec.generator.model_dump(mode="json", exclude=set(spec.generator.BESIDE)),
-        "cpus": dict(plan.plan.placement.cpus),
+        "cpus": _cpus(spec, plan),
         "boot": boot_id(),
     }
+    if spec.cache:
+        parts["cache"] = {role: str(share) for role, share in spec.cache.items()}
     rare = spec.traffic.model_dump(mode="json", exclude_defaults=True)
     parts |= {name: rare[name] for name in (*FRAME_SETTINGS, "encapsulation") if name in rare}
+    if spec.withheld:
+        parts["withheld"] = spec.withheld
     if spec.traffic.replay is not None:
         parts["replay"] = _state(Path(spec.traffic.replay.file))
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _cpus(spec: CaseSpec, plan: CasePlan) -> dict[str, tuple[int, ...]]:
+    """Return the CPUs of generator and switch: nothing else is there yet when this is measured."""
+    later = {NOISE, *spec.topology.machines}
+    return {
+        role: cpus
+        for role, cpus in plan.plan.placement.cpus.items()
+        if role not in later and role.removesuffix(" emulator") not in later
+    }
 
 
 def _state(file: Path) -> list[str | int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -59,6 +60,11 @@ def judge(counts: TrialCounts, asked: Asked, policy: TrialPolicy) -> tuple[Flag,
     lossy = [direction.lost_frames > 0 for direction in counts.directions]
     if any(lossy) and not all(lossy):
         flags[Flag.ONE_SIDED] = None
+    return in_order(flags)
+
+
+def in_order(flags: Iterable[Flag]) -> tuple[Flag, ...]:
+    """Return what is said against a trial, gravest matters first."""
     return tuple(sorted(flags, key=list(Flag).index))
 
 

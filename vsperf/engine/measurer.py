@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import partial
+from typing import Protocol
 
 from vsperf.engine.disturb import NOTHING, Parts, prepare, run_trial
-from vsperf.engine.judge import Asked, judge, judge_with_context
+from vsperf.engine.judge import Asked, in_order, judge, judge_with_context
 from vsperf.engine.seconds import Seconds
 from vsperf.engine.watch import Seen, Watch
 from vsperf.errors import ComponentError, DiedError, InvalidTrialError
@@ -23,11 +24,37 @@ from vsperf.methods.base import PLAIN, Manner, OnSecond
 from vsperf.record.flags import Flag, Severity
 from vsperf.record.trial import REBOOT, Purpose, Trial, TrialCounts
 from vsperf.search.base import Budget
+from vsperf.spec.abilities import EVERYTHING, Capabilities
 from vsperf.spec.traffic import TrialPolicy
 from vsperf.trafficgens.base import GeneratorSession, OnSample, TrialRequest
+from vsperf.trafficgens.exactness import reservations
 
+FAILED = {Flag.MACHINE_ERROR: "a machine", Flag.NOISE_ERROR: "the noise beside the case"}
+"""What a flag says of, where that is not the switch."""
 PAID = (Purpose.SEARCH, Purpose.LATENCY)
 """Trials that whoever asked for them pays for, if they are valid, or taken as they are."""
+
+
+class Around(Protocol):
+    """Whoever looks before each trial and after it, beside the watch; it never raises."""
+
+    def begin(self, trial: int, purpose: Purpose) -> None:
+        """Look before a trial."""
+        ...
+
+    def end(self) -> None:
+        """Look after it, if there was a look before."""
+        ...
+
+
+class Nobody:
+    """Nobody looks."""
+
+    def begin(self, trial: int, purpose: Purpose) -> None:
+        """Do nothing."""
+
+    def end(self) -> None:
+        """Do nothing."""
 
 
 @dataclass
@@ -51,6 +78,9 @@ class Measurer:
     trials: list[Trial] = field(default_factory=list)
     shares: tuple[Fraction, ...] = ()
     """What each direction is offered of the load; all of it unless told."""
+    around: Around = field(default_factory=Nobody)
+    generator_can: Capabilities = EVERYTHING
+    """What its trials tell less exactly is said of each of them."""
 
     def measure(
         self,
@@ -99,6 +129,7 @@ class Measurer:
         lost: ComponentError | None = None
         try:
             prepare(self.watch.switch, manner)
+            self.around.begin(len(self.trials) + 1, manner.purpose)
             self.watch.begin()
             self.watch.event = manner.event
             counts, happened = run_trial(
@@ -116,7 +147,9 @@ class Measurer:
                 request.steps,
                 self.shares,
             )
-            flags = judge(counts, asked, self.policy)
+            latency = any(way.latency_histogram is not None for way in counts.directions)
+            less = reservations(self.generator_can, latency=latency)
+            flags = in_order({*judge(counts, asked, self.policy), *less})
             if manner.event is not None and happened.event is None:
                 flags = (Flag.EVENT_MISSED, *flags)
         except ComponentError as failure:
@@ -124,11 +157,14 @@ class Measurer:
             counts = TrialCounts(directions=(), sending_ns=None, elapsed_ns=0, settled=False)
             flags, error = (Flag.GENERATOR_ERROR,), failure.with_why
         seen = self.watch.end()
+        self.around.end()
         if isinstance(lost, DiedError):
             flag = Flag.MACHINE_ERROR if manner.event == REBOOT else Flag.SWITCH_ERROR
             seen = Seen(failure=lost.with_why, flag=flag)
         if seen.failure is not None:
             flags, error = (seen.flag,), seen.failure
+        elif seen.noise_slackened:
+            flags = (Flag.NOISE_SLACKENED, *flags)
         trial = Trial(
             **dict(counts),
             index=len(self.trials) + 1,
@@ -145,17 +181,19 @@ class Measurer:
             switch=seen.switch,
             machines=seen.machines,
             threads=seen.threads,
+            noise=seen.noise,
+            cache=seen.cache,
             round_trips_ns=seen.round_trips_ns,
         )
         if trial.valid:
-            flags = (*trial.flags, *judge_with_context(trial, self.policy))
-            trial = trial.model_copy(update={"flags": tuple(sorted(flags, key=list(Flag).index))})
+            flags = in_order({*trial.flags, *judge_with_context(trial, self.policy)})
+            trial = trial.model_copy(update={"flags": flags})
         self.trials.append(trial)
         self.record(trial)
         if not (manner.purpose in PAID and (trial.valid or manner.given)):
             self.budget.spend(trial.elapsed_ns)
         if seen.failure is not None:
-            part = "a machine" if seen.flag is Flag.MACHINE_ERROR else "the switch"
+            part = FAILED.get(seen.flag, "the switch")
             raise DiedError(f"{part} failed during trial {trial.index}", why=seen.failure)
         if (reason := self.generator.failure()) is not None:
             raise DiedError(f"the generator failed during trial {trial.index}", why=reason)

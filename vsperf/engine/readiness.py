@@ -11,8 +11,10 @@ from vsperf.host.binding import pci_addresses, require_bindable
 from vsperf.host.dead import refuse_beside_dead
 from vsperf.host.doctor.examine import as_data, demand, examine_for
 from vsperf.host.doctor.finding import Surroundings
+from vsperf.host.files import Roots
 from vsperf.host.hugepages import require_memory
 from vsperf.host.lock import testbed_lock
+from vsperf.host.resctrl import abilities, masks_of
 from vsperf.host.workspace import require_short
 from vsperf.plugins import Plugins
 from vsperf.record.placeholder import Placeholder
@@ -48,6 +50,12 @@ def require_ready(
         item.drivers.vswitch.require(item.case.spec)
         if item.drivers.vnf is not None:
             item.drivers.vnf.require(item.case.spec)
+        for name, collector in item.drivers.collectors.items():
+            collector.require(item.case.spec, item.case.spec.collect[name])
+        if item.case.spec.cache:
+            masks_of({**item.case.spec.cache}, abilities(Roots()))
+        if item.drivers.noise is not None:
+            item.drivers.noise.require(item.case.spec)
     with testbed_lock(specs[0].testbed.name, "about to begin"):
         pass  # who holds it would refuse the run later, with a folder of results made for nothing
     return as_data(found)

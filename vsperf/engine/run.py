@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from vsperf.deploy.planner import CasePlan, Drivers, make_plan
-from vsperf.engine.case import CaseRun, run_case
+from vsperf.engine.assignment import CaseRun
+from vsperf.engine.case import run_case
 from vsperf.engine.expectation import expected, presumption
 from vsperf.engine.groundwork import Groundwork
 from vsperf.errors import ExitCode, VsperfError
@@ -110,10 +111,11 @@ def run_cases(
                 item.case, number, len(planned), stated.seconds, stated.spread_s, stated.here_s
             )
         )
+        attempt = (attempts or {}).get(item.case.key, 0) + 1
         writer.append(
             CaseStart(
                 case=item.case.key,
-                attempt=(attempts or {}).get(item.case.key, 0) + 1,
+                attempt=attempt,
                 started_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
                 plan=item.plan.plan,
             )
@@ -128,6 +130,7 @@ def run_cases(
             budget=budget,
             groundwork=groundwork,
             keep=manner.keep and number == len(planned),
+            attempt=attempt,
         )
         record, error = run_case(run)
         writer.append(record)

@@ -26,6 +26,7 @@ from vsperf.plugins import Plugins
 from vsperf.record.host import Calibration
 from vsperf.record.plan import Endpoint, Placement, Step
 from vsperf.record.trial import TrialCounts
+from vsperf.spec.abilities import EVERYTHING, Capabilities
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import Case, CaseSpec
 from vsperf.spec.wiring import outer_nics
@@ -121,6 +122,9 @@ class NoGenerator:
     kind: ClassVar[str] = "none"
     summary: ClassVar[str] = "no generator: one of the user's own is plugged in"
     Spec: ClassVar[type[DriverSpec]] = DriverSpec
+
+    def capabilities(self, case: CaseSpec) -> Capabilities:
+        return EVERYTHING  # whoever plugs one in knows what it can do
 
     def needs(self, case: CaseSpec) -> Needs:
         return Needs()

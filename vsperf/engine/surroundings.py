@@ -38,7 +38,9 @@ def flags_around(
     trips = [trip for trial in trials for trip in trial.round_trips_ns]
     said = {
         Flag.SHARED_CPU: shared_cpu,
-        Flag.EMULATED: any(emulated(facts) for facts in surroundings.machines.values()),
+        Flag.EMULATED: any(
+            emulated(facts) for facts in (*surroundings.machines.values(), surroundings.generator)
+        ),
         Flag.CORES_MOVED: moved(trips),
         Flag.STILL_WARMING: any(warming(one) for one in trials if one.purpose is Purpose.WARM_UP),
     }
@@ -80,9 +82,10 @@ def distances(trials: Sequence[Trial]) -> tuple[str, ...]:
         return ()
     near = [trip for trip in worst if trip <= MOVED * min(worst)]
     far = [trip for trip in worst if trip > MOVED * min(worst)]
+    noun = "trial" if len(near) == 1 else "trials"
     return (
         f"the CPUs of generator and switch were {_span(near)} apart (there and back) in "
-        f"{len(near)} trials and {_span(far)} in {len(far)}, and rates follow that",
+        f"{len(near)} {noun} and {_span(far)} in {len(far)}, and rates follow that",
     )
 
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from vsperf.engine.neighbour import Neighbour
 from vsperf.errors import ComponentError
 from vsperf.host.files import Roots
+from vsperf.host.resctrl import Groups
 from vsperf.host.threads import Look, Thread
 from vsperf.methods.base import EventName
+from vsperf.record.cache import CacheActivity
 from vsperf.record.flags import Flag
 from vsperf.record.machine import MachineCounters
+from vsperf.record.noise import NoiseActivity
 from vsperf.record.switch import SwitchCounters
 from vsperf.record.threads import ThreadActivity
 from vsperf.record.trial import REBOOT
@@ -27,6 +31,10 @@ class Seen:
     machines: tuple[MachineCounters, ...] = ()
     threads: tuple[ThreadActivity, ...] = ()
     round_trips_ns: tuple[int, ...] = ()
+    cache: tuple[CacheActivity, ...] = ()
+    noise: tuple[NoiseActivity, ...] = ()
+    noise_slackened: bool = False
+    """Whether what runs beside the case did less than when it had settled."""
     failure: str | None = None
     """Why a part no longer works, if it does not."""
     flag: Flag = Flag.SWITCH_ERROR
@@ -47,6 +55,11 @@ class Watch:
     """Finds those of all parts; a model has none."""
     event: EventName | None = None
     """What happens during the trial: what is restarted begins to count anew."""
+    cache: Groups | None = None
+    """The parts of the last-level cache, where it is shared out."""
+    neighbour: Neighbour | None = None
+    """What runs beside the case, once it does."""
+    _cache_before: tuple[CacheActivity, ...] = ()
     _before: SwitchCounters | None = None
     _machines_before: tuple[MachineCounters, ...] = ()
     _round_trip_ns: int | None = None
@@ -61,14 +74,30 @@ class Watch:
             self._before, self._machines_before = None, ()
         if self._round_trip_ns is None:
             self._round_trip_ns = self.round_trip_ns()
+        if self.neighbour is not None:
+            self.neighbour.begin()
+        self._cache_before = self.cache.counts() if self.cache is not None else ()
         self._threads_before = Look.at(self.polling_threads(), Roots())  # next to the trial
 
     def end(self) -> Seen:
         """Look after a trial."""
         threads = Look.at(self._threads_before.threads, Roots()).since(self._threads_before)
-        return replace(self._end(), threads=threads)
+        caches = self.cache.counts() if self.cache is not None else ()
+        seen = replace(
+            self._end(),
+            threads=threads,
+            cache=tuple(
+                now.since(then) for now, then in zip(caches, self._cache_before, strict=False)
+            ),
+        )
+        if self.neighbour is None:
+            return seen
+        noise = self.neighbour.end()
+        return replace(seen, noise=noise, noise_slackened=self.neighbour.slackened(noise))
 
     def _end(self) -> Seen:
+        if self.neighbour is not None and (reason := self.neighbour.failure()) is not None:
+            return Seen(failure=reason, flag=Flag.NOISE_ERROR)
         if self.switch is not None and (reason := self.switch.failure()) is not None:
             return Seen(failure=reason)
         if self.machines is not None and (reason := self.machines.failure()) is not None:

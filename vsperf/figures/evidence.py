@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from vsperf.human import human_ns, human_seconds
+from vsperf.record.flags import Flag
 from vsperf.record.trial import Trial
 from vsperf.store.view import CaseView
 
@@ -24,6 +25,8 @@ class Evidence:
     simulated: bool = False
     left_out: str = ""
     """Why the case has no number here; empty if it has."""
+    functional: bool = False
+    """Whether it only shows that things work, since parts that never sleep shared a CPU."""
 
 
 def evidence_of(view: CaseView, left_out: str = "") -> Evidence:
@@ -35,6 +38,7 @@ def evidence_of(view: CaseView, left_out: str = "") -> Evidence:
         measured_ns=record.measured_ns if record is not None else 0,
         simulated=view.simulated,
         left_out=left_out,
+        functional=record is not None and Flag.SHARED_CPU in record.flags,
     )
 
 
@@ -66,6 +70,8 @@ def caption(all_evidence: Iterable[Evidence], *more: str) -> str:
         every_one = all(one.simulated for one in shown)
         which = "these numbers come" if every_one else "what is hatched and called so comes"
         sentences.append(f"SIMULATED: {which} from a model.")
+    if functional := sum(one.functional for one in shown):
+        sentences.append(f"Functional only, on a shared CPU: {_counted(functional, 'case')}.")
     reasons = [one.left_out for one in every if one.left_out]
     for reason in dict.fromkeys(reasons):
         sentences.append(f"Left out: {_counted(reasons.count(reason), 'case')} ({reason}).")

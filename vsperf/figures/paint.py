@@ -175,7 +175,8 @@ def _line(canvas: Canvas, layer: Line, color: str, number: int) -> None:
     hatched = layer.simulated and not canvas.all_simulated
     for points in unbroken(canvas.x, layer.points):
         xs, ys = _placed(canvas, points)
-        effects = _hatching() if hatched and len(points) > 1 else None  # a point has no length
+        long = len({*zip(xs, ys, strict=True)}) > 1  # what has no length has no strokes
+        effects = _hatching() if hatched and long else None
         canvas.axes.plot(xs, ys, path_effects=effects, **style)
         if (bars := _error_bars(canvas, points)) is not None:
             canvas.axes.errorbar(

@@ -56,7 +56,7 @@ def gather(view: CaseView) -> tuple[Stalls, ...]:
             for kind, lengths in ((AWAY, noted.away_ns), (SILENT, noted.silent_ns)):
                 stalls = compress(zip(noted.index, lengths, strict=True), lengths)
                 found[kind] += [(at + index * width, ns) for index, ns in stalls]
-        elif trial.generator is not None and trial.generator.longest_gap_ns > 0:
+        elif trial.generator is not None and trial.generator.longest_gap_ns:
             found[GAP].append((at + trial.elapsed_ns / 2, trial.generator.longest_gap_ns))
         if trial.event is not None:
             events.append((trial.event.name, at + trial.event.began_ns, at + trial.event.ended_ns))

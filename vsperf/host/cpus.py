@@ -10,6 +10,9 @@ from pathlib import Path
 from vsperf.host.files import Roots, integer
 from vsperf.units import CpuSet
 
+LAST_LEVEL = 3
+"""The least level of a cache that several cores share; the others are a core's own."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cpu:
@@ -22,6 +25,10 @@ class Cpu:
     """Same number for the threads of one core."""
     isolated: bool = False
     """Whether the kernel leaves it alone (`isolcpus`)."""
+    cache: int | None = None
+    """Same number for the CPUs of one last-level cache; None where the machine does not say."""
+    socket: int = 0
+    """Same number for the CPUs of one processor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +49,18 @@ class CpuTopology:
 
 
 @dataclass(frozen=True, slots=True)
+class Beside:
+    """Where a load runs, seen from the part that it is to disturb."""
+
+    role: str
+    """Of that part, such as `pmd`."""
+    near: str
+    """`same-cpu`, `sibling`, `same-cache` or `other-socket`."""
+    share: bool = False
+    """Whether it may have a CPU together with a part that never sleeps, where no other one fits."""
+
+
+@dataclass(frozen=True, slots=True)
 class CpuNeed:
     """CPUs that a part of a deployment asks for."""
 
@@ -52,6 +71,8 @@ class CpuNeed:
     """Whether it never sleeps, and so wants each CPU for itself."""
     pinned: tuple[int, ...] | None = None
     """CPUs that the user chose."""
+    beside: Beside | None = None
+    """For a load that disturbs another part: where it is placed when all parts have their CPUs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +95,9 @@ def read_topology(allowed: frozenset[int] | None = None, roots: Roots | None = N
         siblings = _cpu_list(folder / "topology" / "thread_siblings_list") or {number}
         nodes = sorted(folder.glob("node[0-9]*"))
         node = int(nodes[0].name.removeprefix("node")) if nodes else 0
-        found.append(Cpu(number, node, min(siblings), number in isolated))
+        core, socket = min(siblings), integer(folder / "topology" / "physical_package_id")
+        cache = _last_cache(folder / "cache")
+        found.append(Cpu(number, node, core, number in isolated, cache, socket or 0))
     return CpuTopology(tuple(found), _device_nodes(roots))
 
 
@@ -82,6 +105,14 @@ def _device_nodes(roots: Roots) -> dict[str, int]:
     folders = (roots.pci / "devices").glob("*")
     nodes = {folder.name: integer(folder / "numa_node") for folder in folders}
     return {address: node for address, node in nodes.items() if node is not None and node >= 0}
+
+
+def _last_cache(folder: Path) -> int | None:
+    """Return the first CPU of those that share a CPU's last-level cache."""
+    levels = {integer(one / "level") or 0: one for one in folder.glob("index[0-9]*")}
+    if not levels or max(levels) < LAST_LEVEL:
+        return None
+    return min(_cpu_list(levels[max(levels)] / "shared_cpu_list"), default=None)
 
 
 def _cpu_list(path: Path) -> set[int]:

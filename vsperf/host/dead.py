@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from vsperf.host.owner import Owner
 from vsperf.host.places import WORKSPACE, workspaces
 from vsperf.host.procfs import is_running, marked_below, start_ticks
 from vsperf.host.undo import KillProcess, Reach
-from vsperf.host.workspace import end_the_rest, remove_folder, undo_all
+from vsperf.host.workspace import end_the_rest, forget_all, remove_folder, undo_all
 from vsperf.store.locks import lock
 
 LOCK_S = 10.0
@@ -42,33 +43,39 @@ class DeadDeployment:
         """Return what taking it down does, in order."""
         return tuple(entry.text for entry in pending(self.folder / NAME))
 
-    def take_down(self, roots: Roots | None = None) -> tuple[str, ...]:
+    def take_down(
+        self, roots: Roots | None = None, forgetting: Callable[[str], None] | None = None
+    ) -> tuple[str, ...]:
         """Undo all that it promised to undo, and remove it; return what failed, and why.
 
-        `roots` replaces the machine that it changed.
+        `roots` replaces the machine that it changed. With `forgetting`, what cannot be undone on
+        other machines is given up, and that is told what stays there.
         """
         try:
             with trusted.opened(self.folder) as folder:
                 if not lock(folder.descriptor, exclusive=True, wait_s=LOCK_S):
                     return (f"somebody else has been taking down {self.folder} for {LOCK_S:g} s",)
-                return self._undo(roots or Roots()) if self.folder.exists() else ()
+                return self._undo(roots or Roots(), forgetting) if self.folder.exists() else ()
         except FileNotFoundError:
             return ()
         except OSError as error:
             return (error.strerror or str(error),)
 
-    def _undo(self, roots: Roots) -> tuple[str, ...]:
+    def _undo(self, roots: Roots, forgetting: Callable[[str], None] | None) -> tuple[str, ...]:
         reach = Reach(self.folder, roots, self.owner.started if self.owner else None)
-        failures = (*self._carry_out(reach), *end_the_rest(self.folder))
+        failures = (*self._carry_out(reach, forgetting), *end_the_rest(self.folder))
         return failures or remove_folder(self.folder)
 
-    def _carry_out(self, reach: Reach) -> tuple[str, ...]:
+    def _carry_out(self, reach: Reach, forgetting: Callable[[str], None] | None) -> tuple[str, ...]:
         try:
             journal = Journal(self.folder / NAME)
         except OSError as error:
             return (f"the journal cannot be read: {error.strerror or error}",)
         try:
             same_boot = self.owner is None or self.owner.same_boot
+            if forgetting is not None:
+                for stays in forget_all(reach, journal):
+                    forgetting(stays)
             return undo_all(reach, journal, same_boot=same_boot)
         finally:
             journal.close()

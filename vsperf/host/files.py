@@ -38,6 +38,11 @@ class Roots:
         return self.sys / "devices" / "system" / "node"
 
     @property
+    def resctrl(self) -> Path:
+        """Groups of the last-level cache."""
+        return self.sys / "fs" / "resctrl"
+
+    @property
     def pci(self) -> Path:
         """Devices and drivers of the PCI bus."""
         return self.sys / "bus" / "pci"

@@ -17,7 +17,15 @@ from pathlib import Path
 
 from vsperf.errors import ComponentError, NotReadyError, VsperfError
 from vsperf.host.interrupts import signals_held
-from vsperf.host.procfs import MARK, POLL_S, is_stopped, start_ticks, wait_until_ended
+from vsperf.host.procfs import (
+    MARK,
+    POLL_S,
+    end_all,
+    is_stopped,
+    left_in_session,
+    start_ticks,
+    wait_until_ended,
+)
 from vsperf.host.threads import Polling
 from vsperf.host.undo import EndMarked, KillProcess
 from vsperf.host.workspace import Workspace
@@ -144,6 +152,7 @@ def managed(  # noqa: PLR0913 - named arguments, each of its own
                     if not workspace.kept:
                         with signals_held():
                             end(program, workspace, stop)
+                            _end_what_is_left(process.pid, started)
         finally:
             _detach(program)
 
@@ -223,6 +232,13 @@ def _wait_until(
                 why=f"its last words: {words}" if words else None,
             )
         time.sleep(POLL_S)  # between two looks at a condition, never instead of one
+
+
+def _end_what_is_left(pid: int, started: int | None) -> None:
+    """End what a program left that somebody else killed: with its number no group is told."""
+    if started is not None:
+        with suppress(OSError):  # what does not end is told of when the workspace is left
+            end_all(lambda: left_in_session(pid, started), 0.0)
 
 
 def _signal(program: Managed, number: signal.Signals) -> None:

@@ -64,6 +64,32 @@ def marked_below(prefix: str) -> tuple[int, ...]:
     )
 
 
+def mapped_files(pid: int) -> frozenset[str]:
+    """Return the names of the files that a process has mapped, such as its libraries."""
+    try:
+        lines = (PROC / str(pid) / "maps").read_text(errors="replace").splitlines()
+    except OSError:
+        return frozenset()
+    return frozenset(Path(line.split(maxsplit=5)[5]).name for line in lines if "/" in line)
+
+
+def left_in_session(leader: int, since: int) -> tuple[int, ...]:
+    """Return what a process that has ended left running in its session, whatever that is called.
+
+    Programs that name their processes anew write over the environment, and so over our mark. The
+    kernel gives the number of a session to nobody while one of it runs: where a process has that
+    number, all of the session have ended, and nothing of another's is named here.
+    """
+    if start_ticks(leader) is not None:
+        return ()
+    found = []
+    for pid in _pids():
+        state, *rest = _status(pid)
+        if state not in ENDED and int(rest[2]) == leader and int(rest[18]) >= since:
+            found.append(pid)
+    return tuple(found)
+
+
 def wait_until_ended(pid: int, patience_s: float) -> bool:
     """Wait for the end of a process, child or not; say whether it came."""
     try:

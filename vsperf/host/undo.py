@@ -10,6 +10,8 @@ from __future__ import annotations
 import glob
 import os
 import re
+import subprocess
+import sys
 import tempfile
 from abc import abstractmethod
 from contextlib import suppress
@@ -25,7 +27,7 @@ from vsperf.host.files import Roots
 from vsperf.host.netns import remove_namespace
 from vsperf.host.pages import Pool
 from vsperf.host.places import short_name, usual_folders
-from vsperf.host.procfs import end_all, is_running, marked
+from vsperf.host.procfs import end_all, is_running, left_in_session, marked
 from vsperf.host.tuntap import remove_tap
 from vsperf.record.base import Record
 
@@ -36,6 +38,12 @@ SHARED_MEMORY = DEVICES / "shm"
 PCI = Path("/sys/bus/pci")
 PCI_ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 DRIVER_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*")
+CHASSIS_WORD = re.compile(r"(//)?[A-Za-z0-9][A-Za-z0-9./:-]*")
+"""Names of chassis and of their ports: no option of a program begins so."""
+RELEASE = "vsperf.trafficgens.release"
+"""The program that speaks to a chassis."""
+RELEASE_S = 60.0
+OWNER_LENGTH = 8
 BRIDGE_DEVICES = ("vsperf-br", "ovs-netdev")
 """Taps that every OVS with a bridge of ours makes."""
 
@@ -84,6 +92,14 @@ class Undo(Record):
     def carry_out(self) -> None:
         """Take the change back; raises OSError where that cannot be done."""
 
+    @property
+    def if_forgotten(self) -> str | None:
+        """What stays as it is elsewhere if nobody ever carries it out, for people.
+
+        None for what is on this machine: that can be undone, and so it is not forgotten.
+        """
+        return None
+
     def take_back(self, reach: Reach) -> None:
         """Carry it out, unless no deployment can have promised it; raises OSError then."""
         if not self.is_within(reach):
@@ -125,7 +141,13 @@ class KillProcess(Undo):
         return self.pid > 1 and self.pid != os.getpid() and started_after
 
     def carry_out(self) -> None:
-        end_all(lambda: (self.pid,) if is_running(self.pid, self.started) else (), TERMINATE_S)
+        end_all(self._running, TERMINATE_S)
+
+    def _running(self) -> tuple[int, ...]:
+        """Return the process, or what it left when it was killed."""
+        if is_running(self.pid, self.started):
+            return (self.pid,)
+        return left_in_session(self.pid, self.started)
 
 
 class BindDriver(Undo):
@@ -268,6 +290,87 @@ class RemoveNetwork(Undo):
         remove_namespace(self.name)
 
 
+class ReleaseChassis(Undo):
+    """Lets go of the ports of a chassis that a deployment has reserved, and of no others.
+
+    A chassis keeps a reservation for its owner, also when that one was killed, or its machine was
+    started anew. Who can speak to it is a generator's driver, so a program of ours does that.
+    """
+
+    outlives_boot: ClassVar[bool] = True
+
+    kind: Literal["release-chassis"] = "release-chassis"
+    dialect: str
+    """The kind of the generator."""
+    chassis: str
+    owner: str
+    """Under which name the ports were reserved; it follows from that of the deployment."""
+    ports: tuple[str, ...]
+    password_file: str | None = None
+
+    @property
+    def text(self) -> str:
+        return f"release the ports {self._listed} of {self.chassis} that {self.owner} has"
+
+    @property
+    def if_forgotten(self) -> str | None:
+        if not self.ports:
+            return None
+        return f"ports {self._listed} of {self.chassis} stay reserved under the name {self.owner}"
+
+    @property
+    def _listed(self) -> str:
+        return ", ".join(self.ports)
+
+    def is_within(self, reach: Reach) -> bool:
+        words = (self.dialect, self.chassis, *self.ports)
+        named = all(CHASSIS_WORD.fullmatch(word) for word in words)
+        return named and self.owner == owner_name(reach.workspace.name)
+
+    def carry_out(self) -> None:
+        if not self.ports:  # all were released in good order
+            return
+        secret = () if self.password_file is None else (f"--password-file={self.password_file}",)
+        argv = (sys.executable, "-m", RELEASE, *secret, self.dialect, self.chassis, self.owner)
+        try:
+            done = subprocess.run(  # noqa: S603 - an argument vector of our own
+                [*argv, *self.ports],
+                capture_output=True,
+                text=True,
+                timeout=RELEASE_S,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise OSError(f"{self.chassis} does not answer within {RELEASE_S:g} s") from error
+        if done.returncode != 0:
+            said = done.stderr.strip().splitlines()
+            raise OSError(said[-1] if said else f"{self.chassis} does not let go of them")
+
+
+def owner_name(workspace: str) -> str:
+    """Return under which name a deployment reserves ports; a chassis may take eight characters."""
+    return short_name(workspace)[:OWNER_LENGTH]
+
+
+class RemoveCacheGroup(Undo):
+    """Removes a group of the last-level cache; its CPUs fall back to the group of all others."""
+
+    kind: Literal["remove-cache-group"] = "remove-cache-group"
+    folder: Path
+
+    @property
+    def text(self) -> str:
+        return f"remove the cache group {self.folder.name}"
+
+    def is_within(self, reach: Reach) -> bool:
+        own = self.folder.name.startswith(f"{reach.workspace.name}-")
+        return own and self.folder.parent == reach.roots.resctrl
+
+    def carry_out(self) -> None:
+        with suppress(FileNotFoundError):
+            self.folder.rmdir()
+
+
 def _dpdk_folders() -> tuple[Path, ...]:
     """Return where DPDK programs of this user have their sockets; root's are in /run only."""
     if os.geteuid() == 0:
@@ -285,7 +388,9 @@ AnyUndo = Annotated[
     | SweepDpdk
     | SweepSharedMemory
     | RemoveTap
-    | RemoveNetwork,
+    | RemoveNetwork
+    | ReleaseChassis
+    | RemoveCacheGroup,
     Field(discriminator="kind"),
 ]
 UNDO: TypeAdapter[AnyUndo] = TypeAdapter(AnyUndo)

@@ -20,7 +20,7 @@ from vsperf import trusted
 from vsperf.errors import DiedError, ExitCode, NotReadyError, VsperfError
 from vsperf.host.files import Roots
 from vsperf.host.interrupts import signals_held
-from vsperf.host.journal import NAME, Journal, pending
+from vsperf.host.journal import NAME, Entry, Journal, pending
 from vsperf.host.owner import Owner
 from vsperf.host.places import NAMESPACE, VARIABLE, make_root, runtime_folder, short_name
 from vsperf.host.procfs import end_all, marked_below
@@ -241,11 +241,36 @@ def undo_all(reach: Reach, journal: Journal, *, same_boot: bool = True) -> tuple
             if same_boot or entry.undo.outlives_boot:
                 entry.undo.take_back(reach)
         except OSError as error:
-            failures.append(f"cannot {entry.text}: {error.strerror or error}")
+            why = f"{error.strerror or error}{_way_out(entry, reach)}"
+            failures.append(f"cannot {entry.text}: {why}")
         else:
             with suppress(OSError):  # a full folder: it may well be undone twice
                 journal.undone(entry.number)
     return tuple(failures)
+
+
+def forget_all(reach: Reach, journal: Journal) -> tuple[str, ...]:
+    """Give up what is to be undone on other machines, which may be gone; return what stays there.
+
+    Each is tried once more: what can be undone is not forgotten.
+    """
+    forgotten = []
+    for entry in pending(reach.workspace / NAME):
+        if entry.undo is None or entry.undo.if_forgotten is None:
+            continue
+        try:
+            entry.undo.take_back(reach)
+        except OSError as error:
+            forgotten.append(f"{entry.undo.if_forgotten} ({error.strerror or error})")
+        journal.undone(entry.number)
+    return tuple(forgotten)
+
+
+def _way_out(entry: Entry, reach: Reach) -> str:
+    """Return how to go on where another machine may be gone for good."""
+    if entry.undo is None or entry.undo.if_forgotten is None:
+        return ""
+    return f" (if that is gone for good: vsperf clean --forget {reach.workspace.name})"
 
 
 def end_the_rest(folder: Path) -> tuple[str, ...]:

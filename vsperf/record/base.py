@@ -2,7 +2,7 @@
 
 from pydantic import BaseModel, ConfigDict
 
-SCHEMA_VERSION = 9
+SCHEMA_VERSION = 10
 """Raised when a record of an older version could be misread; `schema.py` migrates old ones."""
 
 

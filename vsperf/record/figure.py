@@ -75,7 +75,7 @@ class Figure(Record):
     def text(self) -> str:
         """The number for people, with what bounds it."""
         if self.value is None:
-            return "none"
+            return "none" if self.upper is None else f"< {amount(self.upper, self.unit)}"
         if self.lower is not None and self.open_ended:
             return f"≥ {amount(self.lower, self.unit)}"
         return amount(self.value, self.unit)

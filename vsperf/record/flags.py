@@ -89,6 +89,19 @@ class Flag(enum.StrEnum):
         Severity.INVALID,
         "A virtual machine failed during the trial: it ended, or what forwards in it did.",
     )
+    NOISE_ERROR = (
+        "noise-error",
+        Severity.INVALID,
+        "The load that was to run beside the case ended during the trial, so nobody knows how much "
+        "of the trial it was there for. The case is measured anew with another one.",
+    )
+    NOISE_SLACKENED = (
+        "noise-slackened",
+        Severity.INVALID,
+        "The load beside the case did less during the trial than when it had settled (beyond "
+        "`noise.tolerance`), or was not heard of. The trial does not stand for the noise that it "
+        "is named after.",
+    )
     STRETCHED = (
         "stretched",
         Severity.INVALID,
@@ -120,6 +133,26 @@ class Flag(enum.StrEnum):
         Severity.SUSPECT,
         "The generator cannot tell how long it sent. Nobody knows whether the rate was that of the "
         "load, so the bounds are as exact as the generator is, and no more.",
+    )
+    UNPACED = (
+        "unpaced",
+        Severity.SUSPECT,
+        "The generator sends as fast as it can, and not at the load. What was sent in a second is "
+        "what it came to, and differs from trial to trial; no load between can be tried.",
+    )
+    COUNTED_BY_SWITCH = (
+        "counted-by-switch",
+        Severity.SUSPECT,
+        "The switch's own counters say what was sent and what arrived, since the generator does "
+        "not count. A switch that counts wrongly, or drops frames before it counts them, goes "
+        "unnoticed.",
+    )
+    LATENCY_SAMPLED = (
+        "latency-sampled",
+        Severity.SUSPECT,
+        "Latency is that of frames of a sampled stream, sent among the others at a rate of their "
+        "own, and not of every frame. A percentile far out, or what happens to few frames in the "
+        "rest, need not be in it; do not hold it against one of every frame.",
     )
     COUNTERS_RESET = (
         "counters-reset",
@@ -194,7 +227,8 @@ class Flag(enum.StrEnum):
     UNCHECKED = (
         "unchecked-frames",
         Severity.NOTE,
-        "Some frames of the file that is replayed have no room for the generator's mark. They are "
+        "Frames bear no mark of the generator: those of a file that is replayed may have no room "
+        "for it, and a generator that counts by ports, such as testpmd, gives none. They are "
         "counted where they should arrive, so loss is complete; but a foreign frame there passes "
         "for one of them, and their order, copies and contents are not known.",
     )

@@ -46,6 +46,17 @@ def encode(latencies_ns: Iterable[int]) -> str | None:
     return _text(histogram)
 
 
+def of_microseconds(encoded: str | None) -> str | None:
+    """Return a histogram of whole microseconds as one of nanoseconds; what took less took 1 ns."""
+    if encoded is None:
+        return None
+    coarse, histogram = _read(encoded), _empty()
+    for index, count in _filled(coarse):
+        latency_ns = int(coarse.get_value_from_index(index)) * 1000
+        histogram.record_value(min(max(latency_ns, LOWEST_NS), HIGHEST_NS), count)
+    return _text(histogram)
+
+
 def merge(encoded: Iterable[str | None]) -> str | None:
     """Return one histogram of all latencies in `encoded`; what is None adds nothing."""
     return _text(_sum(encoded))

@@ -38,6 +38,19 @@ class Calibration(Record):
     round_trip_ns: int | None = None
     """How far the CPUs were from each other then; a hypervisor that moves them changes the cap."""
 
+    @property
+    def workers(self) -> int:
+        """How many CPUs the generator had: all but the one that stood in for the switch."""
+        return len(self.cpus) - 1
+
+    @property
+    def per_cpu_fps(self) -> int | None:
+        """The cap, still per direction, shared out among the generator's CPUs; None without any.
+
+        So several workers can be held against one; a CPU that only receives is counted, too.
+        """
+        return self.cap_fps // self.workers if self.workers > 0 else None
+
 
 class Surroundings(Record):
     """What a case found around itself, and how its parts were really set up."""
@@ -50,5 +63,7 @@ class Surroundings(Record):
     """Versions and settings of the switch as found."""
     machines: dict[str, object] = Field(default_factory=dict)
     """Accelerator, versions and settings of virtual machines, as found."""
+    noise: dict[str, object] = Field(default_factory=dict)
+    """What ran beside the case, and at which rates it settled; empty where nothing did."""
     generator: dict[str, object] = Field(default_factory=dict)
     """Versions of the generator, and what was negotiated on its ports."""

@@ -135,6 +135,17 @@ def _with_slots_in_rows(line: dict[str, Any]) -> dict[str, Any]:
     return {**line, "trial": {**line["trial"], "slots": {**kept, "columns": columns}}}
 
 
+def _without_noise(line: dict[str, Any]) -> dict[str, Any]:
+    """Lift version 9, in which nothing ran beside a case, and nobody had a part of the cache."""
+    match line.get("type"):
+        case "trial":
+            return {**line, "trial": {**line["trial"], "noise": [], "cache": []}}
+        case "case":
+            around = line["surroundings"]
+            return {**line, "surroundings": None if around is None else {**around, "noise": {}}}
+    return line
+
+
 MIGRATIONS: Mapping[int, Step] = MappingProxyType(
     {
         1: _without_surroundings,
@@ -145,6 +156,7 @@ MIGRATIONS: Mapping[int, Step] = MappingProxyType(
         6: _without_labels,
         7: _without_stages,
         8: _with_slots_in_rows,
+        9: _without_noise,
     }
 )
 """Version → the step that leaves it."""

@@ -150,6 +150,12 @@ class SwitchCounters(Record):
         return min((*self.drops.values(), *addresses, *ports, *pmds), default=0)
 
     @property
+    def lost_on_the_way(self) -> int:
+        """Frames that the switch lost before it had them at a link's port to be sent."""
+        at_links = sum(port.lost_on_sending for port in self.ports if port.link is not None)
+        return self.dropped_frames - at_links
+
+    @property
     def dropped_frames(self) -> int:
         """Frames that the switch knows it lost."""
         at_ports = sum(sum(port.drops.values()) for port in self.ports)

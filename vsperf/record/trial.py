@@ -11,9 +11,12 @@ from fractions import Fraction
 from typing import Final
 
 from vsperf.record.base import Record
+from vsperf.record.cache import CacheActivity
 from vsperf.record.flags import Flag, Severity, worst
+from vsperf.record.generator import GeneratorActivity
 from vsperf.record.headers import Headers
 from vsperf.record.machine import MachineCounters
+from vsperf.record.noise import NoiseActivity
 from vsperf.record.slots import Slots
 from vsperf.record.switch import SwitchCounters
 from vsperf.record.threads import GENERATOR, ThreadActivity
@@ -134,28 +137,6 @@ class Direction(Record):
         return Fraction(self.offered_frames - self.good_frames, self.offered_frames)
 
 
-class GeneratorActivity(Record):
-    """How the generator itself fared during a trial."""
-
-    busy_ppm: int
-    """Share of its time in which its loop had something to do; of the busiest worker."""
-    longest_gap_ns: int
-    """Longest time in which the machine kept one of its loops from running."""
-    gaps_over_10us: int
-    """How often it was kept from running for more than 10 µs."""
-    paused_ns: int | None = None
-    """Time that its schedule stood still because it was kept from running: what was due then was
-    sent later, and not faster. Of the worker that had most of it; None of one that catches up."""
-    no_buffers: int = 0
-    """Times that it had no buffer for a frame."""
-    ring_frames: int | None = None
-    """Frames that wait in a receive ring of it at most, while it does not run."""
-    behind_ns: int = 0
-    """Time in which half a receive ring or more waited for it: it found nothing but full bursts."""
-    missed_frames: int = 0
-    """Frames that its device says it dropped, because its ring was full."""
-
-
 class TrialCounts(Record):
     """What a generator reports of one trial, before anybody has judged it."""
 
@@ -221,6 +202,10 @@ class Trial(TrialCounts):
     """How the counters of the virtual machines grew."""
     threads: tuple[ThreadActivity, ...] = ()
     """What kept each polling thread from running; empty where nobody looked, as in a model."""
+    cache: tuple[CacheActivity, ...] = ()
+    """What each part of the last-level cache held and moved; empty where it is not shared out."""
+    noise: tuple[NoiseActivity, ...] = ()
+    """What each load beside the case did; empty where there was none."""
     round_trips_ns: tuple[int, ...] = ()
     """Time of a cache line from the generator's CPU to the switch's and back, before and after."""
     event: Event | None = None
@@ -292,12 +277,15 @@ class Trial(TrialCounts):
     def behind_frames(self) -> int:
         """Frames per direction that can have been lost before the generator's own rings.
 
-        Those that came while it was behind, at the trial's load, and what its devices missed.
+        Those that came while it was behind, at the trial's load, and what its devices missed; but
+        no frame that the switch counts as lost before it sent it on.
         """
         if self.generator is None:
             return 0
         arrived = self.generator.behind_ns * self.load_fps // NANOSECONDS
-        return arrived + self.generator.missed_frames
+        elsewhere = 0 if self.switch is None else self.switch.lost_on_the_way
+        under_way = sum(way.sent_frames - way.good_frames for way in self.directions)
+        return min(arrived + self.generator.missed_frames, max(0, under_way - elsewhere))
 
     @property
     def kept_ns(self) -> int:

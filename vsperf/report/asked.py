@@ -22,6 +22,7 @@ def asked_of(spec: dict[str, Any]) -> tuple[Fact, ...]:
         "switch": part_of(spec, "vswitch").get("kind"),
         "generator": part_of(spec, "generator").get("kind"),
         "machines": part_of(spec, "vnf").get("kind") if _machines(spec) else None,
+        "noise": _noise(spec),
         "links": _links(spec),
     }
     return tuple(Fact(name, str(value)) for name, value in found.items() if value)
@@ -34,6 +35,15 @@ def _links(spec: dict[str, Any]) -> str | None:
     if testbed.get("simulated") or not virtual or not all(virtual):
         return None
     return "virtual, without a network card"
+
+
+def _noise(spec: dict[str, Any]) -> str | None:
+    """Say what ran beside the case, and next to what; the plan has the rest."""
+    noise = part_of(spec, "noise")
+    if not noise:
+        return None
+    where = f", {noise['near']} of {noise['to']}" if noise.get("near") else ""
+    return f"{noise.get('instances', 1)} × {noise.get('kind')}{where}"
 
 
 def _machines(spec: dict[str, Any]) -> bool:

@@ -13,8 +13,9 @@ from vsperf.report.account import account_of, account_table
 from vsperf.report.asked import asked_of
 from vsperf.report.doubts import Concerns, criteria_of, standing_of
 from vsperf.report.environment import Found, found_of
+from vsperf.report.noise import cost_lines, noise_table
 from vsperf.report.numbers import curve_tables, latency_table, numbers_of
-from vsperf.report.page import CasePart, Doubt, Number
+from vsperf.report.page import CasePart, Costs, Doubt, Number
 from vsperf.report.pictures import NoPictures, Pictures
 from vsperf.report.plan import Plans
 from vsperf.report.topology import drawn
@@ -54,6 +55,8 @@ class Teller:
     """Whether cases are lines that open."""
     common: str = ""
     """What the labels of all cases begin with; left out where one case stands among others."""
+    costs: Sequence[Costs] = ()
+    """What noise cost, of each run that has levels of it."""
     concerns: Concerns = field(default_factory=Concerns)
     plans: Plans = field(default_factory=Plans)
     found: Found = field(default_factory=Found)
@@ -93,6 +96,8 @@ class Teller:
             drawn=drawn(spec, plan, result, trials) if full else None,
             account=account_of(result, trials) if full else None,
             accounts=account_table(trials) if full else None,
+            noise=noise_table(record, trials),
+            costs=cost_lines(self.costs, case.run, case.label),
             plan=self.plans.tell(plan, anchor, label) if plan is not None else None,
             found=around if not like else (),
             found_like=like,

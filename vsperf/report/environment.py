@@ -58,6 +58,8 @@ def found_of(around: Surroundings | None) -> tuple[Fact, ...]:
     if (cap := around.calibration) is not None:
         kept = ", measured before this run" if cap.cached else ""
         text = f"{human_fps(cap.cap_fps)} per direction without a switch ({cap.method}{kept})"
+        if cap.workers > 1 and cap.per_cpu_fps is not None:
+            text += f"; {human_fps(cap.per_cpu_fps)} for each of its {cap.workers} CPUs"
         found.append(Fact("cap of the generator", text))
     for stall in around.stalls:
         text = (

@@ -17,6 +17,7 @@ from vsperf.report.case_part import Teller
 from vsperf.report.doubts import criteria_of
 from vsperf.report.environment import groups_of, machine_text, short_machine, switch_version
 from vsperf.report.glossary import glossary_of
+from vsperf.report.noise import cost_part
 from vsperf.report.page import (
     CasePart,
     Concern,
@@ -130,6 +131,7 @@ def overview_of(runs: Sequence[RunView], gathered: Gathered, teller: Teller) -> 
         ),
         legend=tuple(told(lambda: _legend(gathered.rows, simulated), [])),
         repeats=_repeats(gathered.rows),
+        costs=tuple(cost_part(one, teller.common, single=len(runs) == 1) for one in teller.costs),
         pictures=teller.pictures.of_all(),
         runs=tuple(_run(number, run) for number, run in enumerate(runs, start=1)),
         standings=standings,
@@ -166,6 +168,7 @@ def _facts(runs: Sequence[RunView], gathered: Gathered) -> tuple[Fact, ...]:
         "switch": ", ".join(switches),
         "machines": ", ".join(asked.get("machines", ())),
         "generator": ", ".join(asked.get("generator", ())),
+        "noise": "; ".join(asked.get("noise", ())),
         "links": ", ".join(asked.get("links", ())),
         "frames": frames,
         "flows": ", ".join(asked.get("flows", ())),

@@ -192,6 +192,44 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True)
+class Cost:
+    """One number of a case beside noise, held against the quiet case; in words."""
+
+    label: str
+    """Of the case beside noise, as it was planned."""
+    case: str
+    """What both cases are called without their noise."""
+    number: str
+    level: str
+    quiet: str
+    noisy: str
+    change: str
+    judged: str
+    """By what means, and how often chance alone makes such a change."""
+    repeats: str
+    """Of the quiet case and of the one beside noise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What noise cost in a run, and what has to be read with that."""
+
+    run: str
+    rows: tuple[Cost, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CostPart:
+    """The same as a table of the page."""
+
+    run: str
+    """Empty where the report is of one run."""
+    table: Table | None
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class CasePart:
     """All that is said of one case."""
 
@@ -217,6 +255,10 @@ class CasePart:
     drawn: Drawn | None
     account: Account | None
     accounts: Table | None
+    noise: Table | None
+    """What ran beside it, and what that reached."""
+    costs: tuple[str, ...]
+    """What that cost, against the quiet case."""
     plan: Planned | None
     found: tuple[Fact, ...]
     """What was found on switch, machines, generator and host."""
@@ -292,6 +334,8 @@ class Overview:
     rows: tuple[Row, ...]
     legend: tuple[str, ...]
     repeats: Table | None
+    costs: tuple[CostPart, ...]
+    """What noise cost, for each run that has levels of it."""
     pictures: tuple[Picture, ...]
     runs: tuple[RunPart, ...]
     standings: tuple[tuple[Standing, str], ...]

@@ -10,7 +10,7 @@ from pathlib import Path
 from vsperf.errors import RecordingError
 from vsperf.report.form import Form
 from vsperf.report.interactive import Library
-from vsperf.report.page import Overview
+from vsperf.report.page import Costs, Overview
 from vsperf.report.pdf import browser, print_pdf
 from vsperf.report.write import Progress, write_html, write_markdown
 
@@ -21,6 +21,7 @@ def write_report(
     form: Form,
     progress: Progress,
     library: Library | None = None,
+    costs: Sequence[Costs] = (),
 ) -> Overview | None:
     """Write a report of these runs to a file; nothing is there before it is whole."""
     if form is Form.PDF:
@@ -31,9 +32,9 @@ def write_report(
     def write(path: Path) -> None:
         with path.open("x", encoding="utf-8", errors="backslashreplace") as out:
             if form is Form.MARKDOWN:
-                found.append(write_markdown(folders, out, progress))
+                found.append(write_markdown(folders, out, progress, costs))
             else:
-                found.append(write_html(folders, out, progress, library))
+                found.append(write_html(folders, out, progress, library, costs))
 
     try:
         if form is Form.PDF:

@@ -15,7 +15,7 @@ from vsperf.report import templates
 from vsperf.report.case_part import Teller, anchor_of
 from vsperf.report.interactive import Library
 from vsperf.report.overview import Gathered, overview_of
-from vsperf.report.page import CasePart, Overview
+from vsperf.report.page import CasePart, Costs, Overview
 from vsperf.report.pictures import NoPictures, Pictures
 from vsperf.stats.summary import CaseRow
 from vsperf.store.planned import name_of
@@ -32,38 +32,53 @@ Progress = Callable[[int, int], None]
 
 
 def write_html(
-    folders: Sequence[Path], out: TextIO, progress: Progress, library: Library | None = None
+    folders: Sequence[Path],
+    out: TextIO,
+    progress: Progress,
+    library: Library | None = None,
+    costs: Sequence[Costs] = (),
 ) -> Overview:
     """Write a report of these runs as one page of HTML; return what its first screen says.
 
-    With a library, its figures can be pointed at and zoomed.
+    With a library, its figures can be pointed at and zoomed. `costs` are what noise cost: that is
+    found by comparing cases, and told here.
     """
     runs = [open_run(folder) for folder in folders]
     single = sum(len(run.header.cases) for run in runs) == 1
     environment = templates.html()
     environment.globals["library"] = library
-    pictures = Pictures(single, interactive=library is not None)
-    return _write(environment, "html", pictures, runs, out, progress)
+    teller = _teller(Pictures(single, interactive=library is not None), runs, costs)
+    return _write(environment, "html", teller, runs, out, progress)
 
 
-def write_markdown(folders: Sequence[Path], out: TextIO, progress: Progress) -> Overview:
+def write_markdown(
+    folders: Sequence[Path], out: TextIO, progress: Progress, costs: Sequence[Costs] = ()
+) -> Overview:
     """Write a report of these runs as Markdown, which has no figures."""
     runs = [open_run(folder) for folder in folders]
-    return _write(templates.markdown(), "md", NoPictures(), runs, out, progress)
+    teller = _teller(NoPictures(), runs, costs)
+    return _write(templates.markdown(), "md", teller, runs, out, progress)
+
+
+def _teller(
+    pictures: Pictures | NoPictures, runs: Sequence[RunView], costs: Sequence[Costs]
+) -> Teller:
+    """Return who tells the cases of these runs, in as many words as there is room for."""
+    total = sum(len(run.header.cases) for run in runs)
+    names = {name_of(case) for run in runs for case in run.header.cases}
+    common = f"{next(iter(names))}-" if len(names) == 1 else ""
+    return Teller(pictures, total > MANY, total > FEW, common, costs)
 
 
 def _write(
     environment: Environment,
     form: str,
-    pictures: Pictures | NoPictures,
+    teller: Teller,
     runs: Sequence[RunView],
     out: TextIO,
     progress: Progress,
 ) -> Overview:
     total = sum(len(run.header.cases) for run in runs)
-    names = {name_of(case) for run in runs for case in run.header.cases}
-    common = f"{next(iter(names))}-" if len(names) == 1 else ""
-    teller = Teller(pictures, total > MANY, total > FEW, common)
     gathered, done = Gathered(), 0
     telling = environment.get_template(f"case.{form}")
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="backslashreplace") as spool:
@@ -72,7 +87,7 @@ def _write(
                 row = CaseRow.of(case.planned, case.record, case.trials, begun=case.attempt > 0)
                 part: CasePart = teller.tell(run, case, row, anchor_of(number, case))
                 gathered.add(case, row, part)
-                pictures.gather(replace(case, trials=()) if teller.compact else case)
+                teller.pictures.gather(replace(case, trials=()) if teller.compact else case)
                 spool.writelines(telling.generate(case=part, compact=teller.compact))
                 done += 1
                 progress(done, total)

@@ -7,6 +7,7 @@ from typing import Any
 
 from vsperf.results.compare_text import notes
 from vsperf.results.comparison import Comparison, Row
+from vsperf.results.generators_text import generators_data
 from vsperf.stats.difference import Difference
 from vsperf.stats.sample import Sample
 
@@ -29,6 +30,7 @@ def comparison_data(found: Comparison, *, only_changed: bool = False) -> dict[st
             name: {"share": one.share, "repeats_to_see_3_percent": one.repeats_to_see()}
             for name, one in found.scatters.items()
         },
+        **({"generators": generators_data(found.generators)} if found.generators else {}),
         "notes": list(notes(found)),
     }
 

@@ -7,14 +7,15 @@ from html import escape
 from importlib.resources import files
 
 from vsperf.results.compare_text import (
-    MEANING,
     change_grids,
     environment_grid,
+    meanings,
     notes,
     sides_grid,
     summary,
 )
 from vsperf.results.comparison import Comparison
+from vsperf.results.generators_text import generators_grid
 from vsperf.results.grid import Grid
 from vsperf.results.grid_page import SIMULATED, html_table, simulated_note
 
@@ -38,7 +39,7 @@ def html_page(found: Comparison, *, only_changed: bool = False) -> str:
         simulated=SIMULATED if found.simulated else "",
         summary=summary(found),
         grids=_grids(found, only_changed),
-        meaning=MEANING,
+        meanings=meanings(found),
         notes=list(notes(found)),
         empty=NOTHING,
         looks={"worse": " bad", "better": " good"},
@@ -50,7 +51,7 @@ def html_tables(found: Comparison) -> str:
     parts = [simulated_note(found.simulated)]
     for grid in _grids(found, only_changed=False):
         parts.append(f"<p>{escape(grid.title)}</p>{html_table(grid) if grid.rows else NOTHING}")
-    parts += [f"<li>{escape(line)}</li>" for line in (MEANING, *notes(found))]
+    parts += [f"<li>{escape(line)}</li>" for line in (*meanings(found), *notes(found))]
     return "".join(parts)
 
 
@@ -65,7 +66,9 @@ def markdown(found: Comparison, *, only_changed: bool = False) -> str:
     for grid in _grids(found, only_changed):
         parts.append(f"### {escape_markdown(grid.title)}")
         parts.append("\n".join(_lines(grid, escape_markdown)) if grid.rows else NOTHING)
-    parts.append("\n".join(f"- {escape_markdown(line)}" for line in (MEANING, *notes(found))))
+    parts.append(
+        "\n".join(f"- {escape_markdown(line)}" for line in (*meanings(found), *notes(found)))
+    )
     return "\n\n".join(parts) + "\n"
 
 
@@ -75,7 +78,8 @@ def _title(found: Comparison) -> str:
 
 def _grids(found: Comparison, only_changed: bool) -> Sequence[Grid]:
     changes = change_grids(found, only_changed=only_changed)
-    return [sides_grid(found), environment_grid(found), *changes]
+    own = [generators_grid(found.generators)] if found.generators else []
+    return [sides_grid(found), environment_grid(found), *own, *changes]
 
 
 def _lines(grid: Grid, escape_cell: Callable[[str], str]) -> Iterator[str]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 
-from vsperf.record.figure import amount, heading
+from vsperf.record.figure import heading
 from vsperf.record.run import RunHeader
+from vsperf.results.cells import common_prefix, value_text
 from vsperf.results.comparison import Comparison, Row
+from vsperf.results.generators_text import MEANING as OF_GENERATORS
+from vsperf.results.generators_text import generators_notes
 from vsperf.results.grid import Grid
 from vsperf.stats.difference import Change, Difference, Means
 from vsperf.stats.ranks import LEVEL, least_repeats
-from vsperf.stats.sample import Sample
 from vsperf.stats.scatter import SEEN
 from vsperf.unit import Unit
 
@@ -64,7 +65,7 @@ def environment_grid(found: Comparison) -> Grid:
 
 def change_grids(found: Comparison, *, only_changed: bool) -> Iterator[Grid]:
     """Yield what changed from the base to each other side, the greatest change first."""
-    prefix = _common([row.label for row in found.rows])
+    prefix = common_prefix([row.label for row in found.rows])
     for number in range(1, len(found.sides)):
         letter = LETTERS[number]
         rows, marks = [], []
@@ -91,20 +92,6 @@ def change_grids(found: Comparison, *, only_changed: bool) -> Iterator[Grid]:
         yield Grid(title, columns, tuple(rows), frozenset((2, 3)), tuple(marks))
 
 
-def value_text(sample: Sample | None) -> str:
-    """Write what the repeats of one side found: the interval in the middle."""
-    if sample is None:
-        return "–"
-    low, high = sample.resolved
-    if math.isinf(high):
-        return f"≥ {amount(low, sample.unit)}"
-    if low == high:
-        return amount(low, sample.unit)
-    first, last = amount(low, sample.unit), amount(high, sample.unit)
-    number, _, unit = first.partition(" ")
-    return f"{number if last.endswith(f' {unit}') else first} … {last}"
-
-
 def change_text(one: Difference | None, unit: Unit) -> str:
     """Write a change, or that there is none, and the interval in which it lies."""
     if one is None:
@@ -127,8 +114,21 @@ def mark_of(row: Row, number: int) -> str:
     return "worse" if row.worse(number) else "better"
 
 
+def meanings(found: Comparison) -> tuple[str, ...]:
+    """Return how the tables are to be read."""
+    return (MEANING, OF_GENERATORS) if found.generators else (MEANING,)
+
+
 def notes(found: Comparison) -> Iterator[str]:
-    """Yield what a reader has to know to believe the tables."""
+    """Yield what a reader has to know to believe the tables, and where they have no number."""
+    yield from reservations(found)
+    for gap in found.gaps:
+        yield f"{LETTERS[gap.side]} has no number for {gap.label}: {gap.why}"
+    yield from generators_notes(found.generators)
+
+
+def reservations(found: Comparison) -> Iterator[str]:
+    """Yield with what the numbers of a comparison have to be read."""
     if found.obstacles:
         yield "not comparable, and compared anyway: " + "; ".join(found.obstacles)
     used = [one.means for row in found.rows for one in row.differences if one is not None]
@@ -147,8 +147,6 @@ def notes(found: Comparison) -> Iterator[str]:
     yield from _needed(found)
     if any(" at " in row.name and row.unit is Unit.NANOSECONDS for row in found.rows):
         yield "latency is that at shares of what each side reached, so loads may differ, too"
-    for gap in found.gaps:
-        yield f"{LETTERS[gap.side]} has no number for {gap.label}: {gap.why}"
 
 
 def _needed(found: Comparison) -> Iterator[str]:
@@ -187,12 +185,6 @@ def _where(cases: Sequence[str]) -> str:
     return f"{shown} and {len(cases) - SHOWN_CASES} more" if len(cases) > SHOWN_CASES else shown
 
 
-def _common(labels: Sequence[str]) -> str:
-    """Return the name of the testcase that all labels begin with, with its dash; else nothing."""
-    names = {label.partition("-")[0] for label in labels}
-    return f"{names.pop()}-" if len(names) == 1 else ""
-
-
 def _means(one: Difference | None) -> str:
     if one is None:
         return ""
@@ -204,8 +196,9 @@ def _percent(share: float) -> str:
 
 
 def _between(least: float | None, most: float | None) -> str:
-    if least is None and most is None:
-        return ""
-    low = "" if least is None else f"{100 * least:+.2f}"
-    high = "" if most is None else f"{100 * most:+.2f}"
-    return f"[{low} … {high} %]"
+    """Write an interval; one that is open on a side says only how far it goes on the other."""
+    if least is None:
+        return "" if most is None else f"[≤ {_percent(most)}]"
+    if most is None:
+        return f"[≥ {_percent(least)}]"
+    return f"[{100 * least:+.2f} … {_percent(most)}]"

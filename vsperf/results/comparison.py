@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from vsperf.errors import UsageError
-from vsperf.record.run import Outcome
-from vsperf.results.sides import Side
+from vsperf.results.generators import GENERATOR, GeneratorRow, generator_rows
+from vsperf.results.sides import Side, why_empty
 from vsperf.stats.difference import Change, Difference, difference_of
 from vsperf.stats.environment import (
     OWN_FACTS,
@@ -87,6 +87,8 @@ class Comparison:
     gaps: tuple[Gap, ...]
     scatters: dict[str, Scatter]
     """Of repeats, by the name of the number."""
+    generators: tuple[GeneratorRow, ...] = ()
+    """What each of them did, where the sides are generators."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -106,7 +108,7 @@ class Comparison:
 def compare(sides: Sequence[Side], *, anyway: bool = False, latency: bool = False) -> Comparison:
     """Compare sides with the first of them; refuse what has nothing to do with each other.
 
-    Latency percentiles lie in trials, so they cost reading those.
+    Latency percentiles lie in trials, so they cost reading those, as do generators.
     """
     simulated = _kind(sides)
     by = next((side.by for side in sides if side.by), "")
@@ -138,6 +140,7 @@ def compare(sides: Sequence[Side], *, anyway: bool = False, latency: bool = Fals
         rows=tuple(sorted(rows, key=lambda row: row.effect, reverse=True)),
         gaps=tuple(_gaps(groups, found)),
         scatters=scatters,
+        generators=generator_rows(sides) if by == GENERATOR else (),
     )
 
 
@@ -270,15 +273,7 @@ def _gaps(
             if label not in group:
                 yield Gap(label, number, "not planned")
             elif label in found[number] and not found[number][label]:
-                yield Gap(label, number, _why_empty(group[label][-1]))
-
-
-def _why_empty(case: CaseView) -> str:
-    if case.record is None:
-        return "interrupted" if case.attempt else "not run"
-    if case.record.outcome is Outcome.PASS:
-        return "no number"
-    return f"{case.record.outcome.value}: {case.record.reason}"
+                yield Gap(label, number, why_empty(group[label][-1]))
 
 
 def _size(one: Difference) -> float:

@@ -8,7 +8,9 @@ from pathlib import Path
 
 from vsperf.errors import UsageError
 from vsperf.record.labels import parse_label
-from vsperf.spec.document import ALTERNATIVES
+from vsperf.record.run import Outcome
+from vsperf.spec.document import COMPARABLE
+from vsperf.spec.noise import NOISE, QUIET
 from vsperf.store.baselines import read_baseline
 from vsperf.store.folders import resolve
 from vsperf.store.index import Filter, Index
@@ -51,7 +53,10 @@ def apart(sides: Sequence[Side], section: str) -> tuple[Side, ...]:
     runs = {run.run: run for one in sides for run in one.runs}
     cases = {(case.run, case.key): case for one in sides for case in one.cases}
     every = Side(sides[0].name, tuple(runs.values()), tuple(cases.values()))
-    return tuple(every.of(section, name) for name in every.drivers(section))
+    names = every.drivers(section)
+    if section == NOISE:  # what it costs is said against the quiet case
+        names = tuple(sorted(names, key=lambda name: name != QUIET))
+    return tuple(every.of(section, name) for name in names)
 
 
 def side(results: Path, text: str) -> Side:
@@ -62,7 +67,7 @@ def side(results: Path, text: str) -> Side:
     did; anything else means a run as everywhere.
     """
     section, colon, rest = text.partition(":")
-    if colon and section in ALTERNATIVES:
+    if colon and section in COMPARABLE:
         name, _, where = rest.partition("@")
         return _of_driver(side(results, where or LATEST), section, name)
     if text.startswith(TAG):
@@ -83,6 +88,15 @@ def side_of(name: str, folders: Sequence[Path], wanted: frozenset[str] | None = 
     runs = tuple(open_run(folder) for folder in folders)
     cases = (case for run in runs for case in run.cases())
     return Side(name, runs, tuple(c for c in cases if wanted is None or c.testcase in wanted))
+
+
+def why_empty(case: CaseView) -> str:
+    """Say why there is no number of a case."""
+    if case.record is None:
+        return "interrupted" if case.attempt else "not run"
+    if case.record.outcome is Outcome.PASS:
+        return "no number"
+    return f"{case.record.outcome.value}: {case.record.reason}"
 
 
 def _of_driver(whole: Side, section: str, name: str) -> Side:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from vsperf.record.figure import amount, heading
-from vsperf.results.compare_text import value_text
+from vsperf.results.cells import value_text
 from vsperf.results.grid import Grid
 from vsperf.results.trend import Step, Trend
 from vsperf.stats.environment import Contrast

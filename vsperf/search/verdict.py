@@ -210,10 +210,17 @@ def lost_by_the_generator(own: Sequence[Trial]) -> str | None:
     """Say so if full rings of the generator explain every trial that the switch failed."""
     if not own or any(trial.worst_direction.lost_frames > trial.behind_frames for trial in own):
         return None
-    longest_ns = max(trial.generator.behind_ns for trial in own if trial.generator)
+    known = [trial.generator for trial in own if trial.generator]
+    longest_ns = max(generator.behind_ns for generator in known)
+    missed = max(generator.missed_frames for generator in known)
+    how = (
+        f"it was behind with receiving for up to {human_ns(longest_ns)}"
+        if longest_ns
+        else f"its ports had no room for up to {missed} frames"
+    )
     return (
         f"at {human_fps(own[0].load_fps)} every loss is one that the generator's own rings explain "
-        f"(it was behind with receiving for up to {human_ns(longest_ns)})"
+        f"({how})"
     )
 
 

@@ -84,11 +84,11 @@ class SimulatedPath:
         self.trials += 1
         asked = self._within_bursts(asked)
         duration_ns = sum(step.duration_ns for step in asked.steps)
-        if self.generator.realtime:
-            time.sleep(self.generator.realtime * duration_ns / NANOSECONDS)
+        began_s = time.monotonic()
         sending_ns = self.generator.sending_ns(duration_ns)
         if self.generator.raises_in(self.trials):
             self.traffic_ns += sending_ns
+            self._wait(began_s, duration_ns)
             raise ComponentError(
                 f"the simulated generator failed in its trial {self.trials}",
                 why="it was asked to: generator.fault is `raises`",
@@ -100,7 +100,9 @@ class SimulatedPath:
         if asked.on_sample is not None:
             latencies = [_latencies_of(course) for course in ways] if asked.latency else None
             for sample in samples(ways, latencies):
+                self._wait(began_s, sample.elapsed_ns)
                 asked.on_sample(sample)
+        self._wait(began_s, duration_ns)
         return TrialCounts(
             directions=tuple(
                 self._looked_at(way, self._counted(course, asked), asked)
@@ -110,6 +112,11 @@ class SimulatedPath:
             elapsed_ns=sending_ns + self.overhead_ns,
             settled=self.generator.fault is not Fault.EARLY_COUNTERS,
         )
+
+    def _wait(self, began_s: float, elapsed_ns: int) -> None:
+        """Wait until so much of a trial would be over, if time is to pass as in a real one."""
+        due_s = began_s + self.generator.realtime * elapsed_ns / NANOSECONDS
+        time.sleep(max(0.0, due_s - time.monotonic()))
 
     def _within_bursts(self, asked: Asked) -> Asked:
         """Return a trial without the gaps between its bursts, if frames come in bursts."""

@@ -11,6 +11,7 @@ from pydantic import Field, SerializeAsAny, model_validator
 
 from vsperf.printable import as_label
 from vsperf.spec.base import DriverSpec, Spec
+from vsperf.spec.cache import CacheRole, CacheShare
 from vsperf.spec.expect import Expectation
 from vsperf.spec.method import MethodSpec
 from vsperf.spec.modify import Modify
@@ -42,6 +43,13 @@ class CaseSpec(Spec):
     vswitch: SerializeAsAny[DriverSpec]
     generator: SerializeAsAny[DriverSpec]
     vnf: SerializeAsAny[DriverSpec] | None = None
+    cache: dict[CacheRole, CacheShare] = Field({})
+    """Parts of the last-level cache, such as `{switch: 8 ways, noise: 2 ways}`; none unless asked
+    for, and only where the processor can do so."""
+    collect: dict[Name, SerializeAsAny[DriverSpec]] = Field({})
+    """What is collected around the trials, by the names of the collectors."""
+    noise: SerializeAsAny[DriverSpec] | None = None
+    """A load that runs beside the case; none unless it is asked for."""
 
     @property
     def machine_queues(self) -> int:
@@ -93,6 +101,16 @@ class CaseSpec(Spec):
         """
         bounds: bool = getattr(self.vswitch, "CAPPED", True)
         return bounds
+
+    @property
+    def withheld(self) -> tuple[str, ...]:
+        """The features of virtio that vhost-user ports of the switch do not offer, by DPDK's names.
+
+        What the generator does without a switch is measured without them, too. A driver that names
+        none offers what DPDK's own ports do.
+        """
+        names: tuple[str, ...] = getattr(self.vswitch, "WITHHELD", ())
+        return names
 
     @property
     def longest_bytes(self) -> int:

@@ -13,17 +13,21 @@ from pydantic import Field, create_model
 from vsperf.attribute_docs import DescribedSchema
 from vsperf.quantity import Quantity
 from vsperf.spec.base import DriverSpec, Spec
-from vsperf.spec.case import CaseSpec
+from vsperf.spec.case import CaseSpec, Name
+from vsperf.spec.collect import COLLECT, NONE
+from vsperf.spec.noise import NOISE, QUIET
 from vsperf.spec.preset import PresetHeader
 from vsperf.spec.shape import paths
 
 Drivers = Mapping[str, Mapping[str, type[DriverSpec]]]
 """Section → kind → the settings of that driver."""
 
-DRIVER_SECTIONS = ("vswitch", "generator", "vnf", "search")
-ALTERNATIVES = ("vswitch",)
+DRIVER_SECTIONS = ("vswitch", "generator", "vnf", "search", NOISE)
+ALTERNATIVES = ("vswitch", "generator", "vnf", NOISE)
 """Sections that may be lists of drivers, each by its kind alone or with its settings."""
-SWEEPABLE = ("traffic.frame_size", "traffic.flows", "traffic.direction", *ALTERNATIVES)
+COMPARABLE = (*ALTERNATIVES, COLLECT)
+"""What a testcase can be measured with and without in turns, and then be compared by."""
+SWEEPABLE = ("traffic.frame_size", "traffic.flows", "traffic.direction", *COMPARABLE)
 """What may be a list; a testcase then has a case for each combination, the last changing first, so
 that what is compared is measured in turns."""
 SELECTION = "use"
@@ -60,6 +64,11 @@ def document_model(drivers: Drivers) -> type[CaseSpec]:
             annotation = Annotated[Union[settings], Field(discriminator="kind")]  # noqa: UP007
         optional = not CaseSpec.model_fields[section].is_required()
         fields[section] = (annotation | None, None) if optional else (annotation, ...)
+    if collectors := tuple(drivers.get(COLLECT, {}).values()):
+        settings_of: Any = collectors[0]
+        if len(collectors) > 1:
+            settings_of = Annotated[Union[collectors], Field(discriminator="kind")]  # noqa: UP007
+        fields[COLLECT] = (dict[Name, settings_of], Field({}))
     return create_model("Document", __base__=CaseSpec, **fields)
 
 
@@ -101,6 +110,12 @@ def document_schema(drivers: Drivers) -> dict[str, Any]:
     properties = schema["properties"]
     for path in SWEEPABLE:
         section, _, key = path.partition(".")
+        if path == COLLECT:
+            properties[path] = _words_or_list(properties[path], tuple(drivers.get(COLLECT, {})))
+            continue
+        if path == NOISE:
+            properties[path] = _levels_or_drivers(properties[path], tuple(drivers.get(NOISE, {})))
+            continue
         if not key:
             properties[path] = _driver_or_list(properties[path], schema["$defs"])
             continue
@@ -149,6 +164,26 @@ def _driver_or_list(single: dict[str, Any], definitions: dict[str, Any]) -> dict
     named = [{**driver, "properties": {**driver["properties"], "name": name}} for driver in drivers]
     several = {"type": "array", "items": {"anyOf": [kind, *named]}, "minItems": 1}
     return {"anyOf": [kind, single, several]}
+
+
+def _levels_or_drivers(single: dict[str, Any], kinds: tuple[str, ...]) -> dict[str, Any]:
+    """Return the schema of noise: a level or a kind by its name, each with settings, or several."""
+    word = {"type": "string", "examples": [QUIET, "level_1", *kinds]}
+    level = {
+        "type": "object",
+        "properties": {"kind": {"type": "string", "not": {"enum": [*kinds]}}},
+        "required": ["kind"],
+        "description": "A level of conf/noise, with settings that lie above those of its file.",
+    }
+    several = {"type": "array", "items": {"anyOf": [word, level, single]}, "minItems": 1}
+    return {"anyOf": [word, level, single, several]}
+
+
+def _words_or_list(named: dict[str, Any], kinds: tuple[str, ...]) -> dict[str, Any]:
+    """Return the schema of collectors by their names, as a word or as alternatives of both."""
+    word = {"type": "string", "examples": [NONE, *kinds, "+".join(kinds[:2])]}
+    several = {"type": "array", "items": {"anyOf": [word, named]}, "minItems": 1}
+    return {"anyOf": [word, named, several]}
 
 
 def _partial(schema: Any) -> Any:

@@ -12,8 +12,11 @@ from vsperf.errors import Problem
 from vsperf.quantity import UnitError
 from vsperf.spec.alternatives import named_items, same_names
 from vsperf.spec.case import Case, CaseSpec
-from vsperf.spec.document import ALTERNATIVES, SWEEPABLE
+from vsperf.spec.collect import COLLECT, collect_label
+from vsperf.spec.document import ALTERNATIVES, COMPARABLE, SWEEPABLE
 from vsperf.spec.imix import Imix
+from vsperf.spec.levels import is_quiet
+from vsperf.spec.noise import NOISE
 from vsperf.spec.suggest import quoted
 from vsperf.spec.tree import Listing, Node, Section, find, plain, put
 
@@ -106,11 +109,18 @@ def points(document: Section, found: Axes) -> list[Chosen]:
     for places in itertools.product(*(range(len(axis.nodes)) for axis in found.values())):
         single, named = document, {}
         for (path, axis), place in zip(found.items(), places, strict=True):
-            single = put(single, path, axis.nodes[place])
+            single = _chosen(single, path, axis.nodes[place])
             if axis.names is not None:
                 named[path] = axis.names[place]
         documents.append(Chosen(single, named))
     return documents
+
+
+def _chosen(document: Section, path: str, node: Node) -> Section:
+    """Return the document with one item of a list in its place."""
+    if path == NOISE and is_quiet(node):
+        return document.without(NOISE)
+    return put(document, path, node)
 
 
 def point_of(spec: CaseSpec, found: Axes, named: dict[str, str]) -> dict[str, str]:
@@ -119,6 +129,8 @@ def point_of(spec: CaseSpec, found: Axes, named: dict[str, str]) -> dict[str, st
 
 
 def _value(spec: CaseSpec, path: str) -> object:
+    if path == COLLECT:
+        return collect_label(spec.collect)
     return functools.reduce(getattr, path.split("."), spec)
 
 
@@ -134,7 +146,7 @@ def in_turns(cases: Sequence[Case], repeat: int) -> Iterator[Case]:
 
 
 def _without_drivers(case: Case) -> dict[str, str]:
-    return {name: value for name, value in case.point.items() if name not in ALTERNATIVES}
+    return {name: value for name, value in case.point.items() if name not in COMPARABLE}
 
 
 def repeated_values(specs: list[CaseSpec], found: Axes) -> list[Problem]:

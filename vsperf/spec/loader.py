@@ -9,10 +9,13 @@ from pathlib import Path
 from vsperf.errors import Location, Problem, SpecError
 from vsperf.spec.by_kind import with_settings_by_kind
 from vsperf.spec.case import Case, CaseSpec
+from vsperf.spec.collect import COLLECT, lifted
 from vsperf.spec.document import Drivers, document_model, paths_of
 from vsperf.spec.expand import MOST_CASES, Axes, axes, in_turns, point_of, points, repeated_values
 from vsperf.spec.layers import LayerReader, Layers, merged, names, together
+from vsperf.spec.levels import with_levels
 from vsperf.spec.lookup import Found, Library
+from vsperf.spec.noise import NOISE
 from vsperf.spec.rules import (
     case_problems,
     driver_problems,
@@ -101,8 +104,8 @@ def load(request: Request, library: Library, drivers: Drivers) -> Loaded:
         raise SpecError(dict.fromkeys(problems))
     cases = tuple(
         replace(case, repeat=repeat)
-        for testcase in resolved
         for repeat in range(1, request.repeat + 1)
+        for testcase in resolved
         for case in in_turns(testcase.cases, repeat)
     )
     presets = dict.fromkeys(testcase.preset for testcase in resolved if testcase.preset)
@@ -215,12 +218,21 @@ class _Loader:
         except (TopologyError, SpecError) as error:
             self.problems += error.problems
             document, incomplete = document.without("topology"), True
+        document, wrong_levels = with_levels(
+            document, self.reader.library, tuple(self.drivers.get(NOISE, {}))
+        )
+        self.problems += wrong_levels
+        incomplete = incomplete or bool(wrong_levels)
         wrong_drivers = driver_problems(document, self.drivers)
         self.problems += [problem for found in wrong_drivers.values() for problem in found]
         document = document.without(*wrong_drivers)
         document, wrong_settings = with_settings_by_kind(document, self.drivers)
         self.problems += wrong_settings
-        incomplete = incomplete or bool(wrong_drivers) or bool(wrong_settings)
+        document, wrong_collectors = lifted(document, tuple(self.drivers.get(COLLECT, {})))
+        self.problems += wrong_collectors
+        document = document.without(COLLECT) if wrong_collectors else document
+        wrong = (wrong_drivers, wrong_settings, wrong_collectors)
+        incomplete = incomplete or any(map(bool, wrong))
         context = Context(self._paths, names(layers), incomplete)
         found, problems = axes(document)
         if problems:

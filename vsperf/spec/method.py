@@ -8,6 +8,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from vsperf.spec.abilities import Ability
 from vsperf.spec.base import DriverSpec, Spec
 from vsperf.spec.topology import Topology
 from vsperf.unit import Unit
@@ -49,6 +50,11 @@ class MethodSpec(DriverSpec):
     def metrics(self) -> Mapping[str, Unit]:
         """Return what a criterion can be about: goals, and the names of figures."""
         return dict.fromkeys(self.asked(), Unit.FPS)
+
+    @property
+    def asks_generator(self) -> frozenset[Ability]:
+        """Return what its trials need of a generator, beside what frames and latency need."""
+        return frozenset({Ability.PACED, Ability.EXACT})
 
     @property
     def done_to_switch(self) -> str | None:

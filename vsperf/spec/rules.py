@@ -15,6 +15,7 @@ from vsperf.spec.document import (
     TESTCASES,
     Drivers,
 )
+from vsperf.spec.noise import NOISE, QUIET
 from vsperf.spec.suggest import described, did_you_mean, listed, quoted
 from vsperf.spec.tree import Listing, Node, Scalar, Section, find, plain
 from vsperf.spec.wiring import forks
@@ -44,7 +45,9 @@ def driver_problems(document: Section, drivers: Drivers) -> dict[str, list[Probl
     problems: dict[str, list[Problem]] = {}
     for section in DRIVER_SECTIONS:
         node = document.get(section)
-        known = drivers.get(section, {})
+        known: Collection[str] = drivers.get(section, {})
+        if section == NOISE:
+            known = (QUIET, *known)
         if isinstance(node, Listing) and section in ALTERNATIVES:
             wrong = item_problems(section, node)
             wrong += [p for item in node.items if (p := _driver_problem(section, item, known))]

@@ -311,6 +311,9 @@ class TrialPolicy(Spec):
     """Wait after learning frames, before the test stream."""
     drain: Duration
     """Wait for frames still on their way after the last one was sent."""
+    linger: Duration | None = None
+    """The same where every frame is back, and only copies of them could still come; as long as
+    `drain` where not given. Of generators, tgen makes use of it."""
     pause: Duration
     """Wait after a trial, for the switch to come to rest."""
     retries: int = Field(ge=0, le=100)
@@ -327,6 +330,11 @@ class TrialPolicy(Spec):
     def overhead_ns(self) -> int:
         """Time that each trial takes beyond its traffic."""
         return self.settle.ns + self.drain.ns + self.pause.ns
+
+    @property
+    def shortest_drain(self) -> Duration:
+        """Return how long late frames are waited for at least."""
+        return self.drain if self.linger is None else min(self.drain, self.linger)
 
     def allowed_late_ns(self, duration_ns: int) -> int:
         """Return by how much sending for that long may differ from it."""

@@ -15,7 +15,9 @@ from vsperf.record.run import CaseRecord, CaseStart, PlannedCase, RunHeader
 Facts = Mapping[str, str | None]
 PROSE = frozenset({"name", "title", "description", "tags", "expect"})
 """Sections of a specification that decide no number."""
-PASSING = frozenset({"checks", "id", "hugepages", "queues", "performance", "ports", "argv"})
+PASSING = frozenset(
+    {"checks", "id", "hugepages", "queues", "performance", "ports", "argv", "tsc", "clock"}
+)
 """Facts that differ from run to run, whatever else does; settings of such names are none."""
 HARDWARE = (
     *("architecture", "cpu_model", "cpus", "cores", "caches", "nodes", "hypervisor"),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vsperf.human import human_count
+from vsperf.record.lossless import unlikely_above
 from vsperf.record.result import Compliance, Standard
 from vsperf.stats.columns import LOSSY_MARK
-from vsperf.stats.repeats import unlikely_above
 from vsperf.stats.summary import LOSSY, CaseRow, flows_differ
 
 

@@ -17,8 +17,6 @@ STUDENT_95 = (
 )  # fmt: skip
 """Two-sided 95 % quantiles of Student's distribution with 1 to 30 degrees of freedom."""
 NORMAL_95 = 1.959964
-LEAST_LOSS = 3
-"""No loss in n frames leaves a loss ratio below 3/n, at 95 %."""
 
 
 def student_95(freedom: int) -> float:
@@ -94,8 +92,3 @@ def series_of(results: Sequence[SearchResult]) -> tuple[Series, ...]:
         )
         for (name, unit), pairs in found.items()
     )
-
-
-def unlikely_above(frames: int) -> float | None:
-    """Return the loss ratio that no loss in so many frames makes unlikely; None of too few."""
-    return LEAST_LOSS / frames if frames > LEAST_LOSS else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -12,7 +12,7 @@ import click
 
 from vsperf.cli.output import say
 from vsperf.cli.stored import json_option, results_option
-from vsperf.errors import ExitCode
+from vsperf.errors import ExitCode, UsageError
 from vsperf.host.dead import dead_deployments
 from vsperf.host.hugepages import remainders
 from vsperf.host.lock import remove_stale, stale_locks
@@ -31,6 +31,8 @@ class Row:
     """Why it could not be removed."""
     steps: tuple[str, ...] = ()
     """What removing it means, in order."""
+    forgotten: tuple[str, ...] = ()
+    """What stays as it is on other machines, since nobody undoes it any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,8 @@ class Removal:
     steps: tuple[str, ...]
     remove: Callable[[], tuple[str, ...]]
     """Removes it, and returns what failed."""
+    forgotten: list[str] = field(default_factory=list)
+    """Filled while it is removed."""
 
     def carry_out(self) -> Row:
         """Remove it and say what came of it."""
@@ -50,7 +54,8 @@ class Removal:
         except OSError as error:
             failures = (error.strerror or str(error),)
         reason = "; ".join(failures) or None
-        return Row(str(self.path), self.what, not failures, reason, self.steps)
+        gone = tuple(self.forgotten)
+        return Row(str(self.path), self.what, not failures, reason, self.steps, gone)
 
     def imagine(self) -> Row:
         """Say what it is, and leave it."""
@@ -60,11 +65,19 @@ class Removal:
 @click.command(
     epilog="Examples:\n\n\b\n  vsperf clean --dry-run     # say what would be removed\n"
     "  vsperf clean\n"
+    "  vsperf clean --forget vsperf-4711-a0b1c2   # its chassis is gone for good\n"
 )
 @click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
+@click.option(
+    "--forget",
+    metavar="NAME",
+    multiple=True,
+    help="Give up what the killed deployment NAME has reserved on another machine that does not "
+    "answer; it is said what stays reserved there. May be given again.",
+)
 @results_option
 @json_option
-def command(dry_run: bool, results: Path, as_json: bool) -> int:
+def command(dry_run: bool, forget: tuple[str, ...], results: Path, as_json: bool) -> int:
     """Remove what a killed run left behind, and take down what --keep left up.
 
     Programs that still run are ended, what was changed on the machine is changed back, and files
@@ -72,7 +85,7 @@ def command(dry_run: bool, results: Path, as_json: bool) -> int:
     interrupted runs too: `vsperf run --resume` goes on with them.
     """
     rows = []
-    for removal in _removals(results):
+    for removal in _removals(results, _known(forget)):
         row = removal.imagine() if dry_run else removal.carry_out()
         rows.append(row)
         if not as_json:
@@ -84,11 +97,27 @@ def command(dry_run: bool, results: Path, as_json: bool) -> int:
     return ExitCode.LEFT_BEHIND if any(row.reason for row in rows) else ExitCode.OK
 
 
-def _removals(results: Path) -> Iterator[Removal]:
+def _known(forget: tuple[str, ...]) -> frozenset[str]:
+    """Return the names of deployments that may be forgotten; refuse any other."""
+    dead = {one.folder.name for one in dead_deployments(trusted_folders())} if forget else set()
+    for name in forget:
+        if name not in dead:
+            raise UsageError(
+                f"no deployment {name} was left behind",
+                why="what was left behind: " + (", ".join(sorted(dead)) or "nothing"),
+                fix="take the name of a folder that vsperf clean --dry-run shows",
+            )
+    return frozenset(forget)
+
+
+def _removals(results: Path, forget: frozenset[str]) -> Iterator[Removal]:
     """Yield what is left on the machine, then what is left among the results."""
     roots = trusted_folders()
     for dead in dead_deployments(roots):
-        yield Removal(dead.folder, dead.text, dead.steps(), dead.take_down)
+        gone: list[str] = []
+        forgetting = gone.append if dead.folder.name in forget else None
+        take_down = partial(dead.take_down, forgetting=forgetting)
+        yield Removal(dead.folder, dead.text, dead.steps(), take_down, gone)
     for rest in remainders():
         yield Removal(rest.ledger, rest.text, (), _nothing_failed(rest.take_back))
     for root in roots:
@@ -111,5 +140,5 @@ def _print(row: Row, dry_run: bool) -> None:
     verb = "removed" if row.removed else "would remove" if dry_run else "cannot remove"
     why = f": {row.reason}" if row.reason else ""
     say(f"{verb} {row.path} ({row.what}){why}")
-    for step in row.steps if dry_run else ():
-        say(f"  {step}")
+    for line in row.steps if dry_run else row.forgotten:
+        say(f"  {line}")

@@ -17,17 +17,18 @@ from vsperf.errors import ExitCode, RecordingError, UsageError
 from vsperf.results.compare_data import comparison_data
 from vsperf.results.compare_page import html_page, markdown
 from vsperf.results.compare_text import (
-    MEANING,
     MOST_SIDES,
     change_grids,
     environment_grid,
+    meanings,
     notes,
     sides_grid,
     summary,
 )
 from vsperf.results.comparison import Comparison, compare
+from vsperf.results.generators_text import generators_grid
 from vsperf.results.sides import Side, apart, baseline_side, side
-from vsperf.spec.document import ALTERNATIVES
+from vsperf.spec.document import COMPARABLE
 from vsperf.units import Ratio
 
 LIMIT = 50
@@ -47,7 +48,7 @@ FORMATS = ("table", "json", "md", "html")
 @click.option("--baseline", metavar="NAME", help="Hold them against this baseline.")
 @click.option(
     "--by",
-    type=click.Choice(ALTERNATIVES),
+    type=click.Choice(COMPARABLE),
     help="Compare what the SIDEs measured of each of these, all of them taken together.",
 )
 @click.option("--only-changed", is_flag=True, help="Leave out what did not change.")
@@ -181,6 +182,11 @@ def _print(found: Comparison, only_changed: bool, limit: int) -> None:
         out.print(grid_table(environment))
     else:
         out.print("nothing that was recorded of machine, software and settings differs")
+    if found.generators:
+        own = generators_grid(found.generators)
+        out.print()
+        out.print(own.title, style="bold", markup=False)
+        out.print(grid_table(own))
     for grid in change_grids(found, only_changed=only_changed):
         out.print()
         out.print(grid.title, style="bold", markup=False)
@@ -191,7 +197,8 @@ def _print(found: Comparison, only_changed: bool, limit: int) -> None:
         else:
             out.print("no change" if found.rows else "no number on either side")
     out.print()
-    out.print(MEANING, style="dim", markup=False)
+    for meaning in meanings(found):
+        out.print(meaning, style="dim", markup=False)
     for line in notes(found):
         say(f"! {line}")
 

@@ -6,12 +6,12 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import click
 
-from vsperf.cli.selection import library
+from vsperf.cli.selection import library, load, overrides_cases
 from vsperf.cli.stored import json_option, results_option
 from vsperf.errors import ExitCode
 from vsperf.host.doctor.examine import checks, examine
@@ -27,7 +27,11 @@ from vsperf.host.doctor.finding import (
 )
 from vsperf.plugins import Plugins
 from vsperf.printable import printable
+from vsperf.spec.base import DriverSpec
+from vsperf.spec.loader import Request
 
+ANY_TESTCASE = "pvp_tput"
+"""By it the options are read: it has a switch and a machine."""
 MARKS = {
     Status.OK: ("✓", "green"),
     Status.ABSENT: ("–", None),
@@ -47,16 +51,25 @@ ENDINGS = {
 @click.command(
     epilog="Examples:\n\n\b\n  vsperf doctor\n  sudo vsperf doctor            # as a run sees it\n"
     "  vsperf doctor --json\n"
+    "  vsperf doctor --vswitch vpp --set vswitch.install=/usr/local\n"
 )
+@overrides_cases
 @results_option
 @json_option
-def command(results: Path, as_json: bool) -> int:
+def command(request: Request, results: Path, as_json: bool) -> int:
     """Check this machine and this installation; changes nothing.
 
     Each check gives its evidence, and where something can be mended, the command for it. Exits
-    with 3 if something would keep a run from working.
+    with 3 if something would keep a run from working. Parts that are elsewhere (`vswitch.install`,
+    `vswitch.root`, `vnf.root`) are looked for where a run with the same options would find them.
     """
-    here = Surroundings(results=results, plugins=Plugins.load(), environment=os.environ)
+    plugins = Plugins.load()
+    here = Surroundings(
+        results=results,
+        plugins=plugins,
+        environment=os.environ,
+        chosen=_chosen(request, plugins),
+    )
     own = Check("specifications", Group.INSTALLATION, _specifications)
     findings = list(examine(here, (own, *checks(here.plugins))))
     if as_json:
@@ -65,6 +78,15 @@ def command(results: Path, as_json: bool) -> int:
         _show(findings)
     failed = any(finding.status is Status.FAILURE for finding in findings)
     return ExitCode.NOT_READY if failed else ExitCode.OK
+
+
+def _chosen(request: Request, plugins: Plugins) -> tuple[DriverSpec, ...]:
+    """Return the settings of the drivers that a run with these options would have."""
+    if request == Request(names=()):
+        return ()
+    loaded = load(replace(request, names=(ANY_TESTCASE,)), plugins)
+    parts = [one for case in loaded.cases for one in (case.spec.vswitch, case.spec.vnf) if one]
+    return tuple(one for place, one in enumerate(parts) if one not in parts[:place])
 
 
 def _show(findings: Iterable[Finding]) -> None:

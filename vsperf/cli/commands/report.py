@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vsperf.cli.reporting import tell, telling
+from vsperf.cli.reporting import noise_costs, tell, telling
 from vsperf.cli.stored import complete_run, results_option
 from vsperf.errors import ExitCode, UsageError
 from vsperf.report.form import Form, form_of
@@ -67,7 +67,7 @@ def command(
     written = target or Path(f"report.{chosen.value}")
     from vsperf.report.target import write_report
 
-    found = write_report(folders, written, chosen, telling(), library)
+    found = write_report(folders, written, chosen, telling(), library, noise_costs(folders))
     tell(written, found)
     return ExitCode.OK
 
@@ -91,6 +91,6 @@ def _print(folders: Sequence[Path], form: Form, library: Library | None) -> None
     if form is Form.PDF:
         raise UsageError("a PDF is not printed to stdout", fix="name a file: -o report.pdf")
     if form is Form.MARKDOWN:
-        write_markdown(folders, sys.stdout, telling())
+        write_markdown(folders, sys.stdout, telling(), noise_costs(folders))
     else:
-        write_html(folders, sys.stdout, telling(), library)
+        write_html(folders, sys.stdout, telling(), library, noise_costs(folders))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -17,21 +17,27 @@ from rich.text import Text
 
 from vsperf.cli.account import account_table
 from vsperf.cli.chain_view import MEANING, chain_tables
+from vsperf.cli.noise_view import print_cost
 from vsperf.cli.progress import trial_line
 from vsperf.cli.seconds_view import write_seconds
 from vsperf.cli.selection import complete_testcase, library, load, overrides_cases
+from vsperf.cli.stages_view import MEANING as STAGES_MEANING
+from vsperf.cli.stages_view import stages_table
 from vsperf.cli.stored import json_option, results_option
 from vsperf.cli.tables import console, print_summary, simulated_banner
 from vsperf.cli.threads_view import MEANING as THREADS_MEANING
 from vsperf.cli.threads_view import threads_table
+from vsperf.cli.why_view import show_why
 from vsperf.errors import ExitCode, Location, StoreError, UsageError, VsperfError
 from vsperf.human import human_fps, human_ns
 from vsperf.plugins import Plugins
 from vsperf.record.labels import labels_text
-from vsperf.spec.document import ALTERNATIVES
+from vsperf.record.trial import Trial
+from vsperf.spec.document import COMPARABLE
 from vsperf.spec.loader import Request
 from vsperf.spec.topology import Topology
 from vsperf.stats.answers import reasons
+from vsperf.stats.noise import noise_lines
 from vsperf.stats.summary import CaseRow
 from vsperf.store.folders import RECORDS, resolve, run_folders
 from vsperf.store.reader import RunState, StoredCase, StoredRun, read_run
@@ -68,6 +74,7 @@ def complete_subject(
     "  vsperf show latest                         # the last run\n"
     "  vsperf show latest 64B                     # every trial of one of its cases\n"
     "  vsperf show k7f3 --json\n"
+    "  vsperf show latest 64B --why               # what was full, as far as anybody counted\n"
     "  vsperf show latest 64B --seconds > soak.csv   # of a soak, also of one that was killed\n"
 )
 @click.argument("subject", shell_complete=complete_subject)
@@ -76,6 +83,7 @@ def complete_subject(
 @results_option
 @json_option
 @click.option("--seconds", is_flag=True, help="Print each second of a long trial of CASE as CSV.")
+@click.option("--why", is_flag=True, help="Say of CASE which resource was full, with the figures.")
 def command(
     subject: str,
     case: str | None,
@@ -83,10 +91,14 @@ def command(
     results: Path,
     as_json: bool,
     seconds: bool,
+    why: bool,
 ) -> int:
     """Show SUBJECT: a testcase (resolved), or a run, or with CASE one case of a run."""
     if seconds:
         _print_seconds(results, subject, case)
+        return ExitCode.OK
+    if why:
+        show_why(*_only(results, subject, case), as_json=as_json)
         return ExitCode.OK
     if _is_testcase(subject):
         _show_testcase(replace(request, names=(subject,)), case, as_json)
@@ -106,14 +118,20 @@ def _is_part(text: str | None, label: str, point: Mapping[str, str]) -> bool:
     return text in label.split("-") or text in point.values()
 
 
-def _print_seconds(results: Path, subject: str, wanted: str | None) -> None:
-    """Print the seconds of a case; without its name that of the only one."""
+def _only(results: Path, subject: str, wanted: str | None) -> tuple[StoredRun, StoredCase]:
+    """Return a run with the case that is meant; without its name with the only one."""
     stored = read_run(resolve(results, subject))
-    case = stored.cases[0] if wanted is None and len(stored.cases) == 1 else None
-    if case is None and wanted is None:
+    if wanted is not None:
+        return stored, _pick(stored, wanted)
+    if len(stored.cases) > 1:
         fix = f"choose one of: {', '.join(one.planned.label for one in stored.cases)}"
-        raise UsageError(f"{stored.run} has several cases, each with seconds of its own", fix=fix)
-    case = case or _pick(stored, str(wanted))
+        raise UsageError(f"{stored.run} has several cases, and one is to be shown", fix=fix)
+    return stored, stored.cases[0]
+
+
+def _print_seconds(results: Path, subject: str, wanted: str | None) -> None:
+    """Print the seconds of a case."""
+    stored, case = _only(results, subject, wanted)
     if not case.attempts or not case.attempts[-1].seconds:
         raise UsageError(
             f"no second of {case.planned.label} is recorded",
@@ -245,7 +263,8 @@ def print_run(stored: StoredRun) -> None:
     if header.labels:
         out.print(f"labels: {labels_text(header.labels)}", soft_wrap=True)
     print_summary(out, rows_of(stored), header.simulated)
-    for section in ALTERNATIVES:
+    print_cost(out, stored)
+    for section in COMPARABLE:
         if len({case.planned.point.get(section) for case in stored.cases}) > 1:
             line = f"to compare: vsperf compare {stored.run} --by {section}"
             out.print(line, style="dim", soft_wrap=True)
@@ -264,7 +283,8 @@ def print_run(stored: StoredRun) -> None:
 
 
 def _pick(stored: StoredRun, text: str) -> StoredCase:
-    exact = [c for c in stored.cases if text in (c.planned.key, c.planned.id, c.planned.label)]
+    exact = [c for c in stored.cases if text == c.planned.key]  # the first repeat has but the id
+    exact = exact or [c for c in stored.cases if text in (c.planned.id, c.planned.label)]
     fitting = exact or [c for c in stored.cases if _is_part(text, c.planned.label, c.planned.point)]
     fitting = fitting or [c for c in stored.cases if text in c.planned.key]
     if len(fitting) == 1:
@@ -294,19 +314,30 @@ def _show_case(stored: StoredRun, case: StoredCase, as_json: bool) -> None:
     out.print("trials", style="bold")
     for trial in case.trials:
         out.print(trial_line(trial), soft_wrap=True)
-    if (table := account_table(case.trials)) is not None:
-        out.print("where the frames went, and what they cost the switch", style="bold")
-        out.print(table)
-    if (table := threads_table(case.trials)) is not None:
-        out.print("what kept polling threads from running", style="bold")
-        out.print(table)
-        out.print(THREADS_MEANING, style="dim", soft_wrap=True)
+    for line in noise_lines(case.record, case.trials):
+        out.print(line, soft_wrap=True)
+    _print_work(out, case.trials)
     with _understanding(stored):
         topology = Topology.model_validate(case.planned.spec["topology"])
     _print_chain(out, case, topology)
     if case.abandoned:
         count = sum(len(attempt.trials) for attempt in case.abandoned)
         out.print(f"{count} trials of interrupted attempts are kept in the records", style="dim")
+
+
+def _print_work(out: Console, trials: Sequence[Trial]) -> None:
+    """Print what the switch and the threads that poll did in trials, as far as it is known."""
+    if (table := account_table(trials)) is not None:
+        out.print("where the frames went, and what they cost the switch", style="bold")
+        out.print(table)
+    if (table := stages_table(trials)) is not None:
+        out.print("what its stages took", style="bold")
+        out.print(table)
+        out.print(STAGES_MEANING, style="dim", soft_wrap=True)
+    if (table := threads_table(trials)) is not None:
+        out.print("what kept polling threads from running", style="bold")
+        out.print(table)
+        out.print(THREADS_MEANING, style="dim", soft_wrap=True)
 
 
 def _print_chain(out: Console, case: StoredCase, topology: Topology) -> None:

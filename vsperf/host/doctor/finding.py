@@ -7,10 +7,15 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
+from vsperf.errors import Problem
 from vsperf.host.activity import Activity
 from vsperf.host.files import Roots
 from vsperf.plugins import Plugins
+from vsperf.spec.base import DriverSpec
+
+Settings = TypeVar("Settings", bound=DriverSpec)
 
 
 class Status(enum.StrEnum):
@@ -62,6 +67,12 @@ class Surroundings:
     plugins: Plugins = field(default_factory=lambda: Plugins(()))
     before: Activity | None = None
     """What the machine was doing when the examination began."""
+    chosen: tuple[DriverSpec, ...] = ()
+    """Settings of drivers as somebody wants to use them; of others those that are usual."""
+
+    def settings(self, kind: type[Settings]) -> Settings | None:
+        """Return what was chosen for a driver; None where nothing was."""
+        return next((one for one in self.chosen if isinstance(one, kind)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +110,12 @@ def absent(evidence: str, fix: str | None = None) -> Answer:
 def unknown(reason: str) -> Answer:
     """Answer that it cannot be told, and why."""
     return Answer(Status.UNKNOWN, f"cannot be told: {reason}")
+
+
+def missing(problem: Problem, *, wanted: bool) -> Answer:
+    """Answer that a part is not there: a failure where somebody wants that very one."""
+    evidence = f"{problem.what}: {problem.why}" if problem.why else problem.what
+    return (failure if wanted else absent)(evidence, problem.fix)
 
 
 def warning(evidence: str, fix: str | None = None) -> Answer:

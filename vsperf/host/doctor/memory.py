@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from vsperf.errors import NotReadyError
 from vsperf.host.doctor.finding import (
     Answer,
     Check,
@@ -17,6 +18,7 @@ from vsperf.host.doctor.finding import (
 from vsperf.host.doctor.parts import MEASURED, SWITCHES
 from vsperf.host.files import cpu_list, integer, kilobytes, numbered, text
 from vsperf.host.hugepages import Machine, read_pools, usable_bytes
+from vsperf.host.resctrl import MOUNT, abilities
 
 MEGABYTE = 2**20
 GIGABYTE = 2**30
@@ -112,6 +114,17 @@ def _transparent(here: Surroundings) -> Answer:
     return ok(state)
 
 
+def _partitions(here: Surroundings) -> Answer:
+    try:
+        able = abilities(here.roots)
+    except NotReadyError as error:
+        (problem,) = error.problems
+        mended = problem.fix if problem.fix == MOUNT else None
+        return absent(f"{problem.why}; only testcases with `cache` want it", mended)
+    bandwidth = "" if able.bandwidth_percent is None else ", and bandwidth"
+    return ok(f"{able.ways} ways for up to {able.groups} groups{bandwidth}")
+
+
 def _size(size_bytes: int) -> str:
     for unit, name in ((GIGABYTE, "GB"), (MEGABYTE, "MB")):
         if size_bytes >= unit:
@@ -125,4 +138,5 @@ CHECKS = (
     Check("hugepages", Group.MEMORY, _hugepages, SWITCHES),
     Check("hugetlbfs", Group.MEMORY, _mounts),
     Check("transparent hugepages", Group.MEMORY, _transparent, MEASURED),
+    Check("cache partitions", Group.MEMORY, _partitions),
 )

@@ -1,0 +1,58 @@
+"""What running one case needs, and where it tells what happens."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+
+from vsperf.deploy.planner import CasePlan, Drivers
+from vsperf.engine.groundwork import Groundwork
+from vsperf.events import Emit, PhaseEntered, TrialFinished, TrialStarted
+from vsperf.host.workspace import Nowhere, Workspace, workspace
+from vsperf.record.run import SecondLine, TrialLine
+from vsperf.record.second import Second
+from vsperf.record.trial import Purpose, Trial
+from vsperf.search.base import Budget
+from vsperf.spec.case import Case
+from vsperf.store.writer import RunWriter
+
+
+@dataclass(frozen=True, slots=True)
+class CaseRun:
+    """One case of a run, with all that it is to be run with."""
+
+    case: Case
+    plan: CasePlan
+    drivers: Drivers
+    writer: RunWriter
+    emit: Emit
+    budget: Budget
+    groundwork: Groundwork
+    keep: bool = False
+    """Whether the deployment stays up afterwards."""
+    attempt: int = 1
+    """How often the case was begun, this time included."""
+    trials: list[Trial] = field(default_factory=list)
+    """Every trial that was made, those of an attempt that failed included."""
+
+    def workspace(self) -> AbstractContextManager[Workspace]:
+        """Give the parts a place on this machine, if any of them needs one."""
+        needed = bool(self.plan.plan.placement.cpus)
+        return workspace(self.writer.run) if needed else nullcontext(Nowhere())
+
+    def enter(self, phase: str) -> None:
+        """Tell what begins."""
+        self.emit(PhaseEntered(self.case, phase))
+
+    def begin(self, purpose: Purpose, load_fps: int, duration_ns: int) -> None:
+        """Tell that a trial begins."""
+        self.emit(TrialStarted(self.case, purpose, load_fps, duration_ns))
+
+    def record(self, trial: Trial) -> None:
+        """Write a trial down, then tell of it."""
+        self.writer.append(TrialLine(case=self.case.key, trial=trial))
+        self.emit(TrialFinished(self.case, trial))
+
+    def record_second(self, second: Second) -> None:
+        """Write down a second of a trial that still goes on."""
+        self.writer.append(SecondLine(case=self.case.key, second=second))

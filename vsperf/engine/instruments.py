@@ -1,0 +1,94 @@
+"""What a case is measured with once its parts stand: the watch, the measurer, the collectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from vsperf.deploy.deployment import Deployment
+from vsperf.engine.assignment import CaseRun
+from vsperf.engine.collecting import Collecting, collected
+from vsperf.engine.measurer import Measurer
+from vsperf.engine.neighbour import neighbour, with_noise
+from vsperf.engine.watch import Watch
+from vsperf.host.resctrl import Groups
+from vsperf.host.workspace import Workspace
+from vsperf.record.host import Calibration, Surroundings
+from vsperf.spec.wiring import load_shares
+from vsperf.trafficgens.base import GeneratorSession, KnowsMoreLater, Noise
+
+
+@dataclass
+class Instruments:
+    """All that looks at a deployment, and what it found before the first trial."""
+
+    measurer: Measurer
+    collecting: Collecting
+    found: Surroundings
+
+
+@contextmanager
+def instruments(
+    run: CaseRun,
+    deployment: Deployment,
+    place: Workspace,
+    calibration: Calibration | None,
+    noise: Noise,
+    groups: Groups | None = None,
+) -> Iterator[Instruments]:
+    """Look at what was deployed; light collectors run until the context is left."""
+    spec, plan = run.case.seeded_spec, run.plan
+    watch = Watch(
+        deployment.switch,
+        deployment.generator,
+        deployment.machines,
+        plan.busy_cpus,
+        place.polling_threads,
+        cache=groups,
+    )
+    found = Surroundings(
+        calibration=calibration,
+        stalls=noise.stalls,
+        round_trip_ns=watch.round_trip_ns(),
+        switch=deployment.switch.facts(),
+        generator=deployment.generator.facts(),
+        machines=deployment.machines.facts() if deployment.machines else {},
+    )
+    placement = plan.plan.placement
+    where = (run.writer, run.attempt)
+    with collected(
+        run.case, run.drivers.collectors, deployment, placement, place, where
+    ) as collecting:
+        measurer = Measurer(
+            generator=deployment.generator,
+            watch=watch,
+            policy=spec.trial,
+            budget=run.budget,
+            directions=len(plan.plan.directions),
+            even=spec.traffic.evenly,
+            begin=run.begin,
+            record=run.record,
+            record_second=run.record_second,
+            trials=run.trials,
+            shares=load_shares(spec.topology, spec.traffic),
+            around=collecting,
+            generator_can=plan.generator_can,
+        )
+        yield Instruments(measurer, collecting, found)
+
+
+def looked_back(found: Surroundings, generator: GeneratorSession) -> Surroundings:
+    """Add what the generator knows of itself only when all trials are over."""
+    if not isinstance(generator, KnowsMoreLater):
+        return found
+    return found.model_copy(update={"generator": found.generator | generator.late_facts()})
+
+
+@contextmanager
+def disturbed(run: CaseRun, around: Instruments, place: Workspace) -> Iterator[None]:
+    """Run what is to disturb the case, if anything is, and look at it in each trial."""
+    with neighbour(run, place) as beside:
+        around.measurer.watch.neighbour = beside
+        around.found = with_noise(around.found, beside)
+        yield
