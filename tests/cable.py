@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from loopbacks import OPTIONS
 
-from vsperf.trafficgens.tgen.binary import find_binary
+from vsperf.trafficgens.tgen.binary import TGEN
 from vsperf.trafficgens.tgen.byhand import at_hand
 from vsperf.trafficgens.tgen.command import Options
 from vsperf.trafficgens.tgen.process import Tgen
@@ -30,23 +30,29 @@ PACKET_SOCKETS = ("net_af_packet0,iface=veth0", "net_af_packet1,iface=veth1")
 
 
 @contextmanager
-def tgen_apart(
-    folder: Path,
-    devices: tuple[str, ...] = PACKET_SOCKETS,
-    prepare: str = VETH,
-    options: Options = OPTIONS,
-) -> Iterator[Tgen]:
-    """Start a tgen in a namespace that ends with it, prepared by a few commands."""
+def apart(folder: Path, prepare: str = VETH) -> Iterator[None]:
+    """Have each tgen run in a namespace that ends with it, prepared by a few commands."""
     inner = folder / "inner"
-    inner.write_text(f'#!/bin/sh -e\n{prepare}\nexec {shlex.quote(str(find_binary()))} "$@"\n')
+    inner.write_text(f'#!/bin/sh -e\n{prepare}\nexec {shlex.quote(str(TGEN.find()))} "$@"\n')
     outer = folder / "tgen"
     outer.write_text(f'#!/bin/sh\nexec unshare --net --mount -- {shlex.quote(str(inner))} "$@"\n')
     for script in (inner, outer):
         script.chmod(0o700)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("VSPERF_TGEN", str(outer))
-        with at_hand(devices, replace(options)) as tgen:
-            yield tgen
+        yield
+
+
+@contextmanager
+def tgen_apart(
+    folder: Path,
+    devices: tuple[str, ...] = PACKET_SOCKETS,
+    prepare: str = VETH,
+    options: Options = OPTIONS,
+) -> Iterator[Tgen]:
+    """Start a tgen in a namespace of its own."""
+    with apart(folder, prepare), at_hand(devices, replace(options)) as tgen:
+        yield tgen
 
 
 @pytest.fixture(name="cables")

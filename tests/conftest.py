@@ -17,22 +17,33 @@ from contextlib import nullcontext
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import debian_trees
 import pytest
 import tgen_programs
 from hypothesis import settings
-from leave_no_trace import Places, adopt_orphans, children, left_behind, snapshot
+from lanes import Lanes, give_way
+from leave_no_trace import (
+    Places,
+    adopt_orphans,
+    children,
+    left_behind,
+    own_workspaces,
+    snapshot,
+)
 from loopbacks import tgen_dut
 from machine_lock import machine_to_oneself
+from trex_cases import TREX_VARIABLE, trex_install
 from vpp_cases import VPP_VARIABLE, vpp_install
 
 from vsperf.errors import NotReadyError
+from vsperf.guests.image import find_image
+from vsperf.guests.surroundings import PROGRAM
 from vsperf.host.tuntap import DEVICE
-from vsperf.trafficgens.tgen.binary import find_binary
-from vsperf.vnfs.qemu.image import find_image
-from vsperf.vnfs.qemu.plan import PROGRAM
+from vsperf.loadgens.patterns import MEMORY_LOAD
+from vsperf.trafficgens.tgen.binary import TGEN
+from vsperf.trafficgens.trex.private import require_program
 from vsperf.vswitches.linux_bridge.netlink import require_bridges
 from vsperf.vswitches.ovs.programs import find_programs
 from vsperf.vswitches.vpp.programs import find_programs as find_vpp
@@ -42,7 +53,8 @@ REPOSITORY = HERE.parent
 GIT = ("git", "-c", "safe.directory=*")
 """git, also in a checkout of another owner: a container often runs as root in a user's folder."""
 
-settings.register_profile("vsperf", derandomize=True, deadline=None)
+settings.register_profile("vsperf", derandomize=True, deadline=None, max_examples=30)
+settings.register_profile("thorough", deadline=None, max_examples=1000)
 settings.load_profile("vsperf")
 
 
@@ -58,7 +70,15 @@ def _checkout() -> str | None:
 
 def _tgen() -> str | None:
     try:
-        find_binary()
+        TGEN.find()
+    except NotReadyError as error:
+        return str(error)
+    return None
+
+
+def _memory_load() -> str | None:
+    try:
+        MEMORY_LOAD.find()
     except NotReadyError as error:
         return str(error)
     return None
@@ -96,6 +116,17 @@ def _vpp() -> str | None:
         find_vpp(vpp_install())
     except NotReadyError as error:
         return f"{error} ({VPP_VARIABLE} names a folder that it is installed under)"
+    return None if os.geteuid() == 0 else "only root can run it"
+
+
+def _trex() -> str | None:
+    install = trex_install()
+    if install is None:
+        return f"no {TREX_VARIABLE} names the folder of an installed TRex"
+    try:
+        require_program(install)
+    except NotReadyError as error:
+        return str(error)
     return None if os.geteuid() == 0 else "only root can run it"
 
 
@@ -144,7 +175,7 @@ PROGRAMS = (
         "qemu-img",
         "setpriv",
     ),
-    *("tshark", "zstd"),
+    *("perf", "stress-ng", "tshark", "zstd"),
 )
 PARTS: dict[str, Callable[[], str | None]] = {
     **{name: partial(_program, name) for name in PROGRAMS},
@@ -155,8 +186,10 @@ PARTS: dict[str, Callable[[], str | None]] = {
     "namespaces": _namespaces,
     "tgen": _tgen,
     "tgen-dut": _tgen_dut,
+    "memory-load": _memory_load,
     "ovs": _ovs,
     "ovs-dpdk": _ovs_dpdk,
+    "trex": _trex,
     "vpp": _vpp,
     "guests": _guests,
     "bridges": _bridges,
@@ -168,7 +201,7 @@ PARTS: dict[str, Callable[[], str | None]] = {
     "debian-trees": debian_trees.why_not,
 }
 """What tests may require: a name, and a probe that says why it is missing, or None."""
-UNPACKAGED = frozenset({"vpp"})
+UNPACKAGED = frozenset({"trex", "vpp"})
 """Parts that have to be built or fetched from elsewhere, so that no machine just has them."""
 
 Require = Callable[[str], None]
@@ -208,11 +241,18 @@ def pytest_configure(config: pytest.Config) -> None:
             f"known parts are all, {', '.join(sorted(PARTS))}"
         )
     adopt_orphans()
+    give_way(os.environ.get("PYTEST_XDIST_WORKER"))
     # Programs that tests start buffer their output, and are compiled once, as a user's are.
     for name in ("PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"):
         os.environ.pop(name, None)
     # A shell starts what runs in the background with this signal ignored, and programs inherit it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Lanes:
+    """Give tests that need the machine a lane of their own."""
+    return Lanes(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -257,7 +297,14 @@ def _needs_machine(node: pytest.Item | pytest.Collector) -> bool:
 
 @pytest.fixture(autouse=True)
 def _no_trace(request: pytest.FixtureRequest, _alone_on_the_machine: None) -> Iterator[None]:
-    """Fail an integration test that leaves a process, socket, link or the like behind."""
+    """Fail an integration test that leaves a process, socket, link or the like behind.
+
+    Unit tests touch nothing of the kind; but their deployments are folders where a user's are. A
+    contract's stand from one test to the next, and are asked when they end.
+    """
+    if request.path.is_relative_to(HERE / "unit"):
+        yield from _watch(request, own_workspaces)
+        return
     if not request.path.is_relative_to(HERE / "integration"):
         yield
         return

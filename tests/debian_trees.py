@@ -5,6 +5,7 @@ They are kept in build/trees, so that a CI can cache them: each is as good as th
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -40,10 +41,16 @@ def why_not() -> str | None:
 
 def debian_tree(release: str) -> Path:
     """Return the tree of a release, made if there is none; whole, or not there."""
+    TREES.mkdir(parents=True, exist_ok=True)
+    with (TREES / f"{release}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # the other lane may be at it
+        return _made(release)
+
+
+def _made(release: str) -> Path:
     tree, half = TREES / release, TREES / f"{release}.half"
     if tree.is_dir():
         return tree
-    TREES.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(half, ignore_errors=True)
     argv = ["debootstrap", "--variant=minbase", f"--include={PACKAGES}", release, str(half)]
     done = subprocess.run(

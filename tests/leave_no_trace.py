@@ -19,6 +19,8 @@ from pathlib import Path
 
 import psutil
 
+from vsperf.host.places import usual_folders, workspaces
+
 MARK = "vsperf"
 """Every socket folder, hugepage file, namespace and link of a run begins with this."""
 PR_SET_CHILD_SUBREAPER = 36
@@ -55,6 +57,12 @@ def children() -> frozenset[int]:
     return frozenset(process.pid for process in psutil.Process().children())
 
 
+def own_workspaces(roots: tuple[Path, ...] | None = None) -> frozenset[str]:
+    """Return the folders of this process's deployments where those of users are."""
+    found = workspaces(usual_folders() if roots is None else roots)
+    return frozenset(str(path) for path in found if f"-{os.getpid()}-" in path.name)
+
+
 def snapshot(
     places: Places, own: Path | None = None, older: frozenset[int] = frozenset()
 ) -> frozenset[str]:
@@ -76,7 +84,7 @@ def snapshot(
 
 
 def left_behind(
-    before: frozenset[str], look: Callable[[], frozenset[str]], patience_s: float = 2.0
+    before: frozenset[str], look: Callable[[], frozenset[str]], patience_s: float = 10.0
 ) -> list[str]:
     """Return what appeared since `before` and does not vanish within `patience_s`."""
     deadline = time.monotonic() + patience_s

@@ -25,12 +25,14 @@ from simulated_cases import simulated_case
 
 from vsperf.record.plan import Endpoint
 from vsperf.spec.case import CaseSpec
-from vsperf.trafficgens.tgen.binary import find_binary
+from vsperf.trafficgens.tgen.binary import TGEN
 from vsperf.trafficgens.tgen.command import Options
 from vsperf.trafficgens.tgen.spec import TgenSpec
 
 OPTIONS = Options(hugepages=False)
 PATIENCE_S = 20.0
+PATIENTLY = {"quiet_ns": 1_000_000_000, "linger_ns": 100_000_000, "drain_ns": 20_000_000_000}
+"""How a trial waits for what another program holds, which may not run for a while."""
 
 
 @dataclass
@@ -106,19 +108,21 @@ def socket_folder() -> Path:
 
 def tgen_dut() -> Path:
     """Return where the witness is: it is built beside tgen."""
-    return find_binary().parent / "dut" / "tgen-dut"
+    return TGEN.find().parent / "dut" / "tgen-dut"
 
 
 def tgen_case(**settings: Any) -> CaseSpec:
     """Return a case for tgen on a machine that other tests use at the same time.
 
-    Their stalls would cost frames at the end of a short trial, so sending may take longer.
+    Their stalls would cost frames at the end of a short trial, so sending may take longer, and
+    frames on their way are waited for though whoever holds them sleeps meanwhile.
     """
     case = simulated_case(traffic=settings.pop("traffic", None))
     policy = {
         "learning": settings.pop("learning", False),
         "settle": "10ms",
-        "drain": "100ms",
+        "drain": "500ms",
+        "linger": "100ms",
         "offered_tolerance": "1%",
         "stretch_tolerance": "100%",
     }

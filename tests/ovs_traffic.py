@@ -18,6 +18,9 @@ from vsperf.trafficgens.tgen.traffic import Way
 from vsperf.units import NANOSECONDS
 
 WAYS = byhand.ways_between(2, "both")
+SLOWLY = Sending(rate_fps="20000", frames=20_000, in_flight=128)
+"""What any switch can carry, with no more on its way than a ring has room for, should the switch or
+the generator not run for a while."""
 
 
 class WaitsForPorts(Protocol):
@@ -55,11 +58,11 @@ def generator(
         yield tgen
 
 
-def wait_until(condition: Callable[[], bool], patience_s: float = 10.0) -> None:
+def wait_until(condition: Callable[[], bool], patience_s: float = 30.0) -> None:
     """Wait for a condition; fail when it does not come true."""
     deadline = time.monotonic() + patience_s
     while not condition():
-        assert time.monotonic() < deadline, "the switch did not take up its ports"
+        assert time.monotonic() < deadline, f"it did not come true in {patience_s} s"
         time.sleep(0.01)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from loopbacks import tgen_dut
 
-from vsperf.trafficgens.tgen.binary import find_binary
+from vsperf.trafficgens.tgen.binary import TGEN
 
 
 def preload(library: str, folder: Path, patch: pytest.MonkeyPatch, **environment: str) -> None:
@@ -22,6 +22,6 @@ def preload(library: str, folder: Path, patch: pytest.MonkeyPatch, **environment
     words = ["env", f"LD_PRELOAD={file}"]
     words += [f"{name}={value}" for name, value in environment.items()]
     script = folder / f"tgen-{library}"
-    script.write_text(f'#!/bin/sh\nexec {shlex.join([*words, str(find_binary())])} "$@"\n')
+    script.write_text(f'#!/bin/sh\nexec {shlex.join([*words, str(TGEN.find())])} "$@"\n')
     script.chmod(0o700)
     patch.setenv("VSPERF_TGEN", str(script))

@@ -9,11 +9,11 @@ from typing import Any
 from ovs_cases import ovs_case
 from wires import wires_of
 
+from vsperf.guests.image import GuestImage
+from vsperf.guests.surroundings import Surroundings
 from vsperf.record.plan import Placement
 from vsperf.spec.case import CaseSpec
-from vsperf.vnfs.qemu.command import Machine
-from vsperf.vnfs.qemu.image import GuestImage
-from vsperf.vnfs.qemu.plan import Surroundings, machines_of
+from vsperf.vnfs.qemu.plan import QemuMachine, machines_of
 from vsperf.vnfs.qemu.spec import QemuSpec
 
 PVP = (("phy0", "vm1", "phy1"),)
@@ -50,6 +50,6 @@ def placement_of(case: CaseSpec, cpu: int = 0) -> Placement:
 
 def machines(
     case: CaseSpec, surroundings: Surroundings = EMULATED, kind: str = "vhost-user-client"
-) -> tuple[Machine, ...]:
+) -> tuple[QemuMachine, ...]:
     assert isinstance(case.vnf, QemuSpec)
     return machines_of(case, case.vnf, wires_of(case, kind), placement_of(case), surroundings)

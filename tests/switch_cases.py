@@ -48,8 +48,9 @@ def switch_case(
 def real_case(kind: str, switch: Mapping[str, Any] | None = None, **sections: Any) -> CaseSpec:
     """Return a case for real parts, on a machine that other tests use at the same time.
 
-    Sending may take long, and no more is on its way than has room in a ring that nobody empties.
-    Machines are processes.
+    Sending may take long, no more is on its way than has room in a ring that nobody empties, and
+    what is on its way at the end is waited for though somebody sleeps meanwhile. Machines are
+    processes.
     """
     generator = TgenGenerator.Spec.model_validate(
         {"kind": "tgen", "grace": "400ms", "in_flight": 128, "hugepages": False}
@@ -58,7 +59,8 @@ def real_case(kind: str, switch: Mapping[str, Any] | None = None, **sections: An
         vnf = {"kind": "process", "hugepages": False}
         sections = {"vnf": ProcessVnf.Spec.model_validate(vnf), **sections}
     case = switch_case(kind, switch, **sections)
-    policy = {"offered_tolerance": "1%", "stretch_tolerance": "100%", "drain": "200ms"}
+    waits = {"drain": "500ms", "linger": "100ms"}
+    policy = {"offered_tolerance": "1%", "stretch_tolerance": "100%", **waits}
     trial = case.trial.model_validate(case.trial.model_dump() | policy)
     return case.model_copy(update={"generator": generator, "trial": trial})
 

@@ -1,4 +1,4 @@
-"""Trees of this machine's switches, with all that their programs load."""
+"""Trees of this machine's switches and QEMU, with all that their programs load."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
+from vsperf.guests.surroundings import IN_A_TREE
 from vsperf.testpmd.running import find_testpmd
 from vsperf.vswitches.ovs import programs as ovs
 from vsperf.vswitches.vpp import programs as vpp
@@ -39,6 +40,19 @@ def vpp_tree(folder: Path, install: str | None) -> Path:
     loaded = [*programs.plugins.glob("*.so"), programs.daemon, Path(vpp.ENVIRONMENT)]
     rest = [path for path in programs.definitions.rglob("*") if path.is_file()]
     return _tree(folder, loaded, rest, ())
+
+
+def qemu_tree(folder: Path) -> Path:
+    """Make a tree of this machine's QEMU, with its firmware and its way to emulate."""
+    program = Path(IN_A_TREE)
+    modules = [*Path("/usr/lib").glob("*/qemu/accel-tcg-x86_64.so")]
+    firmware = [
+        file
+        for room in ("seabios", "qemu")
+        for file in Path("/usr/share", room).rglob("*")
+        if file.is_file()
+    ]
+    return _tree(folder, (program, *modules), firmware, ())
 
 
 def _plugins(names: Iterable[str]) -> list[Path]:

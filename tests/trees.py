@@ -5,7 +5,12 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 
+import psutil
+
+from vsperf.host.netns import FOLDER
+
 BUSYBOX = Path("/bin/busybox")
+NAMED_NETWORKS = str(FOLDER)
 COMMANDS = ("cat", "env", "false", "ls", "mkdir", "readlink", "sh", "sleep", "touch", "true")
 
 
@@ -43,20 +48,26 @@ def program_for(
 
 
 def mount_namespaces() -> frozenset[str]:
-    """Return the mount namespaces in which programs run now."""
+    """Return the mount namespaces in which descendants of this process run now.
+
+    Orphans are among them; what tests beside this one run in is theirs.
+    """
     found = set()
-    for process in Path("/proc").iterdir():
-        if process.name.isdigit():
-            try:
-                found.add(str((process / "ns" / "mnt").readlink()))
-            except OSError:
-                continue
+    for process in psutil.Process().children(recursive=True):
+        try:
+            found.add(str(Path(f"/proc/{process.pid}/ns/mnt").readlink()))
+        except OSError:
+            continue
     return frozenset(found)
 
 
-def mounts() -> str:
-    """Return what is mounted on this machine, as every program outside of trees sees it."""
-    return Path("/proc/self/mountinfo").read_text()
+def mounts() -> list[str]:
+    """Return what is mounted on this machine, as every program outside of trees sees it.
+
+    Without network namespaces that have a name: each is mounted there, also by tests beside this.
+    """
+    lines = Path("/proc/self/mountinfo").read_text().splitlines()
+    return [line for line in lines if not line.split()[4].startswith(NAMED_NETWORKS)]
 
 
 def contents(tree: Path) -> dict[str, tuple[int, int, int]]:

@@ -28,6 +28,11 @@ def vpp_install() -> str | None:
     return None if found is None else str(Path(found).parent.parent)
 
 
+def vpp_words() -> tuple[str, ...]:
+    """Return the words of a command line by which a case gets the VPP to test."""
+    return ("--vswitch=vpp", f"--set=vswitch.install={vpp_install()}")
+
+
 def vpp_case(switch: Mapping[str, Any] | None = None, **sections: Any) -> CaseSpec:
     """Return a case with VPP; `links` says more about links of the testbed."""
     return switch_case("vpp", {"install": vpp_install(), **(switch or {})}, **sections)

@@ -26,6 +26,7 @@ done
 mount --rbind "$folder/dev" /dev
 mount -t tmpfs -o size=16m,mode=755 none /run
 cut -d ' ' -f 5 /proc/self/mountinfo | sort -u | while read -r place; do
+    [ -e "$place" ] || continue # what was mounted over is out of reach
     case $place in "$folder"|"$folder"/*|/dev/*|/run) continue;; esac
     mount -o remount,bind,ro "$place" || [ ! -w "$place" ] || exit 1
 done

@@ -24,8 +24,9 @@ ATTEMPTS = 5
 """Others may keep both from running; a switch that loses frames does it each time."""
 GENERATORS = ("tgen",)
 """Programs of a deployment that are not the switch's."""
-NOTICED_S = 8.0
-"""Time in which a switch that stopped must be found out; a daemon may be asked for 5 s."""
+NOTICED_S = 20.0
+"""Time in which a switch that stopped must be found out; a daemon may be asked for 5 s, and the
+machine be busy."""
 
 
 @dataclass(frozen=True, slots=True)

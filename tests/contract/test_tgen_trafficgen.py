@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from conftest import Require
@@ -23,6 +23,7 @@ from vsperf.trafficgens.base import TrafficGenerator
 from vsperf.trafficgens.tgen.cap import measure_cap
 from vsperf.trafficgens.tgen.command import Options
 from vsperf.trafficgens.tgen.driver import TgenGenerator
+from vsperf.vswitches.testpmd.spec import TestpmdSpec
 
 pytestmark = pytest.mark.machine
 
@@ -69,7 +70,7 @@ class TestThroughTestpmd(TgenContract):
 
 def test_memif_ports_joined_to_each_other(require: Require) -> None:
     require("tgen")
-    socket = socket_folder() / "vsperf-test-memif.sock"
+    socket = socket_folder() / f"vsperf-memif-{os.getpid()}-0.sock"
     endpoints = tuple(
         Endpoint(
             link=f"phy{n}",
@@ -171,6 +172,16 @@ def test_frames_are_counted_by_slots_of_time_as_well(require: Require) -> None:
     assert cleaned.lost_frames == 0
 
 
+def test_its_facts_tell_how_fast_the_clock_was_and_stayed(require: Require) -> None:
+    require("tgen")
+    with started_generator(TgenGenerator(), tgen_case(), RING, TO_ITSELF) as session:
+        assert session.facts()["tsc"].keys() == {"hz", "hz_dpdk"}
+        session.run(LIGHT)
+        facts = session.facts()["tsc"]
+    assert facts["hz"] == pytest.approx(facts["hz_dpdk"], rel=0.01)
+    assert 0 <= facts["most_off_ppm"] < 1000
+
+
 def test_several_workers_send_a_direction(require: Require) -> None:
     require("tgen")
     case = tgen_case(queues=2, traffic=ONE_WAY, grace="10s")
@@ -196,10 +207,18 @@ def test_a_device_with_too_few_queues_is_refused_with_the_way_out(
     assert "generator.queues=1" in str(refused.value.problems[0].fix)
 
 
+class _Frugal(TestpmdSpec):
+    """A switch whose ports offer less than those of DPDK."""
+
+    WITHHELD: ClassVar[tuple[str, ...]] = ("in_order", "mrg_rxbuf")
+
+
 def test_the_mirror_has_as_many_queues_as_workers_send(require: Require) -> None:
+    """Also where the switch, and so the mirror, does not offer all that DPDK could."""
     require("tgen")
     require("dpdk-testpmd")
-    case = tgen_case(queues=2, traffic=ONE_WAY)
+    made = tgen_case(queues=2, traffic=ONE_WAY)
+    case = made.model_copy(update={"vswitch": _Frugal(kind="testpmd")})
     options = Options(cpus=SHARED.of("generator"), hugepages=False, queues=2, max_frame=1518)
     with room("a test") as place:
         last = max(os.sched_getaffinity(0))

@@ -30,9 +30,12 @@ from vsperf.record.load import RateStep, intended_frames
 from vsperf.record.plan import Endpoint
 from vsperf.record.sample import Sample
 from vsperf.record.trial import TrialCounts
+from vsperf.spec.abilities import Ability, Capabilities
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
+from vsperf.spec.demands import refusals
 from vsperf.spec.flows import TTL, link_mac
+from vsperf.spec.wiring import directions_of
 from vsperf.trafficgens.base import GeneratorSession, TrafficGenerator, TrialRequest
 
 LIGHT = TrialRequest(load_fps=1_000, duration_ns=500_000_000)
@@ -91,6 +94,23 @@ class TrafficGeneratorContract:
         assert seen == []
         assert first == second
 
+    @pytest.fixture
+    def can(self, driver: TrafficGenerator, case: CaseSpec) -> Capabilities:
+        return driver.capabilities(case)
+
+    def test_what_it_can_do_is_data_that_asks_nobody(
+        self, driver: TrafficGenerator, case: CaseSpec
+    ) -> None:
+        first = driver.capabilities(case)
+        with witness() as seen:
+            second = driver.capabilities(case)
+        assert seen == []
+        assert first == second
+        assert (first.clock is not None) == first.can(Ability.LATENCY)
+        if first.can(Ability.EVERY_LATENCY) or first.can(Ability.LATENCY_FROM):
+            assert first.can(Ability.LATENCY)
+        assert not driver_lacks_what(case, driver)
+
     def test_the_plan_says_who_does_what(
         self, driver: TrafficGenerator, case: CaseSpec, rig: Rig
     ) -> None:
@@ -145,8 +165,11 @@ class TrafficGeneratorContract:
             assert name == f"{enters} to {leaves}"
 
     def test_it_tells_the_headers_of_frames_that_arrive_when_they_are_wanted(
-        self, session: GeneratorSession, case: CaseSpec
+        self, session: GeneratorSession, case: CaseSpec, can: Capabilities
     ) -> None:
+        if not can.can(Ability.HEADERS):
+            assert all(way.first_headers == () for way in session.run(LOOKED_AT).directions)
+            return
         plain = session.run(LIGHT)
         assert all(way.first_headers == () for way in plain.directions)
         for way in session.run(LOOKED_AT).directions:
@@ -199,8 +222,10 @@ class TrafficGeneratorContract:
         assert all(way.received_frames <= way.sent_frames for way in second.directions)
 
     def test_latency_is_measured_when_asked_for_and_only_then(
-        self, session: GeneratorSession
+        self, session: GeneratorSession, can: Capabilities
     ) -> None:
+        if not can.can(Ability.LATENCY):
+            return refuses(session, WITH_LATENCY)
         for way in session.run(LIGHT).directions:
             assert way.latency_histogram is None
         for way in session.run(WITH_LATENCY).directions:
@@ -208,10 +233,14 @@ class TrafficGeneratorContract:
             assert found is not None
             assert 0 < found.minimum_ns <= found.mean_ns <= found.maximum_ns
             assert 0 < found.count <= way.received_frames
+            if can.can(Ability.EVERY_LATENCY):
+                assert found.count == way.good_frames
 
     def test_of_latencies_those_from_a_moment_on_can_be_asked_for(
-        self, session: GeneratorSession
+        self, session: GeneratorSession, can: Capabilities
     ) -> None:
+        if not can.can(Ability.LATENCY_FROM):
+            return refuses(session, replace(WITH_LATENCY, latency_after_ns=300_000_000))
         request = replace(WITH_LATENCY, latency_after_ns=300_000_000)
         for way in session.run(request).directions:
             found = summary(way.latency_histogram)
@@ -219,7 +248,11 @@ class TrafficGeneratorContract:
             assert way.first_latency_ns is not None and way.first_latency_ns > 0
             assert way.first_sent_ns is not None and way.first_sent_ns >= 300_000_000
 
-    def test_ranges_of_frames_have_latencies_of_their_own(self, session: GeneratorSession) -> None:
+    def test_ranges_of_frames_have_latencies_of_their_own(
+        self, session: GeneratorSession, can: Capabilities
+    ) -> None:
+        if not can.can(Ability.LATENCY_RANGES):
+            return refuses(session, replace(WITH_LATENCY, latency_ranges=((0, 9),)))
         request = replace(WITH_LATENCY, latency_ranges=((0, 9), (90, 99), (500, 600)))
         for way in session.run(request).directions:
             first, tenth, beyond = way.range_histograms
@@ -228,8 +261,10 @@ class TrafficGeneratorContract:
             assert beyond is None
 
     def test_loads_follow_each_other_and_each_frame_has_its_step(
-        self, session: GeneratorSession
+        self, session: GeneratorSession, can: Capabilities
     ) -> None:
+        if not can.can(Ability.STEPS):
+            return refuses(session, TWO_LOADS)
         for way in session.run(TWO_LOADS).directions:
             assert way.intended_frames == TWO_LOADS.frames == 600
             assert [step.intended_frames for step in way.steps] == [500, 100]
@@ -239,7 +274,11 @@ class TrafficGeneratorContract:
             assert second > first and second >= 500_000_000
             assert way.lost_frames or way.recovery_ns() == 0
 
-    def test_a_trial_tells_how_it_goes_once_a_second(self, session: GeneratorSession) -> None:
+    def test_a_trial_tells_how_it_goes_once_a_second(
+        self, session: GeneratorSession, can: Capabilities
+    ) -> None:
+        if not can.can(Ability.SECONDS):
+            return
         heard: list[Sample] = []
         counts = session.run(TrialRequest(load_fps=1_000, duration_ns=2_500_000_000), heard.append)
         assert 1 <= len(heard) <= 4  # a machine that stalls takes longer, or misses a second
@@ -287,6 +326,19 @@ class TrafficGeneratorContract:
             started_generator(driver, case, rig.endpoints, rig.directions),
         ):
             raise ZeroDivisionError
+
+
+def refuses(session: GeneratorSession, request: TrialRequest) -> None:
+    """See that what a generator does not claim to tell is refused, and not made up."""
+    with pytest.raises(ComponentError):
+        session.run(request)
+
+
+def driver_lacks_what(case: CaseSpec, driver: TrafficGenerator) -> list[str]:
+    """Return what a case needs and its generator does not claim to be able to do."""
+    ways = directions_of(case.topology, case.traffic.direction)
+    problems = refusals(case, driver.capabilities(case), len(ways))
+    return [problem.what for problem in problems]
 
 
 def _intended(counts: TrialCounts) -> list[int]:

@@ -48,6 +48,8 @@ from vsperf.spec.wiring import nics
 from vsperf.vswitches.base import VSwitch
 
 POLLING_ROLE = "pmd"
+IDLE_RULES = 10_000
+"""As many rules, routes or addresses as tables in the field hold."""
 PVP = Topology(name="pvp", paths=(("phy0", "vm1", "phy1"),))
 
 
@@ -195,6 +197,9 @@ class ForwardingContract(VSwitchContract):
     changes_rules: ClassVar[bool] = True
     """Whether rules can be added that no frame meets."""
 
+    def shorten_patience(self, switch: Any) -> None:
+        """Have a switch that waits for answers of its programs do so for a moment only."""
+
     def is_found_again(self, driver: VSwitch, case: CaseSpec) -> bool:
         """Whether its neighbours are at its ports after a restart: none calls it twice."""
         return all(end.kind != "vhost-user" for end in driver.plan(case, PLACEMENT).endpoints)
@@ -273,8 +278,8 @@ class ForwardingContract(VSwitchContract):
     def test_rules_that_no_frame_meets_change_nothing(self, shared: Standing) -> None:
         switch = shared.parts.switch
         if not self.changes_rules:
-            return refuses(lambda: switch.change_rules(100))
-        for count in (100, -100):
+            return refuses(lambda: switch.change_rules(IDLE_RULES))
+        for count in (IDLE_RULES, -IDLE_RULES):
             switch.change_rules(count)
             forwards(shared)
 
@@ -290,6 +295,7 @@ class ForwardingContract(VSwitchContract):
                 assert bool(programs) == self.runs_programs
                 for name in sorted(programs.keys() - missed)[:1]:
                     assert standing.parts.switch.failure() is None
+                    self.shorten_patience(standing.parts.switch)
                     with struck(programs[name], number):
                         assert failure_of(standing)
                     missed.add(name)

@@ -17,4 +17,4 @@ def left_alone(tree: Path) -> Iterator[None]:
     yield
     assert contents(tree) == before
     assert mounts() == mounted
-    assert wait_until(lambda: mount_namespaces() <= namespaces, patience_s=5)
+    assert wait_until(lambda: mount_namespaces() <= namespaces, patience_s=30)

@@ -17,6 +17,7 @@ from vsperf.host.hugepages import read_pools, reserve
 from vsperf.host.lock import testbed_lock as hold
 from vsperf.host.owner import Owner
 from vsperf.host.procfs import marked_below
+from vsperf.host.undo import ReleaseChassis, owner_name
 from vsperf.host.workspace import workspace
 
 MEGABYTE = 1 << 20
@@ -69,6 +70,26 @@ def test_what_cannot_be_undone_is_told_and_stays(vsperf: Shell) -> None:
     assert marked_below(folder.name) == ()
     (folder / "journal.jsonl").unlink()
     assert vsperf("clean").code == ExitCode.OK
+
+
+def test_a_chassis_that_is_gone_for_good_is_forgotten_by_name_and_nothing_else_is(
+    vsperf: Shell, runtime: Path
+) -> None:
+    folder = killed()
+    name = owner_name(folder.name)
+    gone = ReleaseChassis(dialect="xena", chassis="127.0.0.1:1", owner=name, ports=("0/0",))
+    with (folder / "journal.jsonl").open("a") as journal:
+        journal.write(f'{{"number": 99, "undo": {gone.model_dump_json()}}}\n')
+    first = vsperf("clean")
+    assert first.code == ExitCode.LEFT_BEHIND
+    assert f"vsperf clean --forget {folder.name}" in first.out
+    wrong = vsperf("clean", "--forget", "vsperf-1-a0b1c2")
+    assert wrong.code == ExitCode.BAD_INPUT
+    assert folder.name in wrong.err
+    last = vsperf("clean", "--forget", folder.name)
+    assert last.code == ExitCode.OK
+    assert f"  ports 0/0 of 127.0.0.1:1 stay reserved under the name {name}" in last.out
+    assert not runtime.exists()
 
 
 def test_a_run_that_is_going_on_is_left_alone(vsperf: Shell) -> None:

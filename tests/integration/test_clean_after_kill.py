@@ -26,6 +26,8 @@ from vsperf.host.procfs import marked_below
 
 MEGABYTE = 1 << 20
 SIGNALS = 24
+SOON_S = 15.0
+"""Five seconds, on a machine that is not busy with something else."""
 POLITE = "print('ready', flush=True); import time; time.sleep(100)"
 STUBBORN = (
     "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN);"
@@ -263,5 +265,5 @@ def test_a_signal_at_any_moment_ends_clean_and_soon(world: World, number: signal
         time.sleep(chance.uniform(0, 0.1))
         process.send_signal(number)
         process.communicate(timeout=30)
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < SOON_S
         assert world.traces() == []

@@ -212,6 +212,8 @@ def test_repetitions_are_one_case_measured_anew_each_time(vsperf: Shell) -> None
     assert len({case["case"] for case in cases}) == 3
     assert len({case["label"] for case in cases}) == 1
     assert len({json.dumps(case["latency"]) + str(case["goals"]) for case in cases}) > 1
+    for case in cases:  # each by the name that a list of them offers
+        assert vsperf("show", "latest", case["case"], "--json").data["case"] == case["case"]
 
 
 def test_the_same_seed_gives_the_same_answer(vsperf: Shell) -> None:

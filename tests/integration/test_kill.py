@@ -33,6 +33,7 @@ SELECTION = (
 )
 EVENTS = 80
 """About as many as an undisturbed run tells of; a moment is counted in them, not in seconds."""
+PATIENCE_S = 60
 START_S = 0.6
 """About as long as it takes to the first event."""
 
@@ -113,3 +114,34 @@ def test_killed_runs_lose_nothing_and_end_like_undisturbed_ones(
         assert run.end.exit_code == 0
         assert found(run) == undisturbed
     assert in_mid_run >= KILLS // PARTS // 3, "the kills missed what they should have hit"
+
+
+def test_a_soak_that_is_killed_keeps_its_seconds(tmp_path: Path) -> None:
+    """Each second is in the file when it is over, not with the end of a trial that never comes."""
+    asked = ("search.throughput=1Mfps", "search.duration=10m", "traffic.frame_size=64")
+    settings = (*asked, "trial.warm_up=0s", "generator.realtime=1")
+    options = [f"--set={one}" for one in settings]
+    process = vsperf(tmp_path, "phy2phy_soak", "--testbed=sim", *options)
+    try:
+        told_by = time.monotonic() + PATIENCE_S
+        while seconds_in(tmp_path) < 2:
+            assert process.poll() is None
+            assert time.monotonic() < told_by
+            time.sleep(0.1)
+    finally:
+        process.kill()
+        process.communicate()
+
+    assert seconds_in(tmp_path) >= 2
+    (folder,) = run_folders(tmp_path)
+    (case,) = read_run(folder).cases
+    (attempt,) = case.attempts
+    assert attempt.record is None
+    assert attempt.seconds >= 2
+
+
+def seconds_in(results: Path) -> int:
+    """Count the seconds that are in the records of the only run, if it has begun."""
+    records = [folder / RECORDS for folder in run_folders(results)]
+    texts = [path.read_text() for path in records if path.exists()]
+    return sum(text.count('"type":"second"') for text in texts)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from cable import fixture_cables
 from ovs_cases import deployed, ovs_case
-from ovs_traffic import accounts_close_at_overload, generator, send, wait_until
+from ovs_traffic import SLOWLY, accounts_close_at_overload, generator, send, wait_until
 from places import PLACEMENT, hugepages
 
 from vsperf.errors import ComponentError, NotReadyError
@@ -26,7 +26,6 @@ from vsperf.vswitches.ovs.programs import planned_programs
 pytestmark = pytest.mark.machine
 __all__ = ["fixture_cables"]
 
-SLOWLY = Sending(rate_fps="20000", frames=20_000)
 SECOND = 1_000_000_000
 PORTS = ("vhost-user-client", "vhost-user")
 
@@ -149,7 +148,7 @@ def test_without_hugepages_it_forwards_too(require: Callable[[str], None]) -> No
     endpoints = OvsDpdk().plan(case, PLACEMENT).endpoints
     with deployed(case) as (running, place), generator(endpoints, running, place) as tgen:
         assert free_hugepages() == before
-        assert send(tgen, Sending(rate_fps="1000", frames=1000)) == (2000, 2000)
+        assert send(tgen, Sending(rate_fps="1000", frames=1000, in_flight=128)) == (2000, 2000)
         assert running.failure() is None
 
 
@@ -200,9 +199,9 @@ def test_buffers_that_do_not_fit_when_the_generator_connects_are_a_failure(
     case = ovs_case(spec)
     endpoints = OvsDpdk().plan(case, PLACEMENT).endpoints
     with deployed(case) as (running, place), generator(endpoints, running, place, ready=False):
+        # That is final, though OVS tries again, and now and then comes by a smaller pool.
         wait_until(lambda: running.failure() is not None)
         assert "memory pool" in (running.failure() or "")
-        assert running.waiting_for()
 
 
 def test_more_memory_than_there_is_is_refused_with_the_line_of_the_log() -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from loopbacks import PATIENTLY
 from ovs_cases import deployed, ovs_case
 from ovs_traffic import WAYS, generator
 from places import PLACEMENT, hugepages
@@ -86,7 +87,8 @@ def captured(tgen: Tgen, traffic: TrafficProfile, folder: Path) -> Path:
     file = folder / "arrived.pcap"
     tgen.ask("configure", streams=streams(traffic, FORWARD))
     tgen.ask("capture", port=FORWARD[0].receive, path=str(file), frames=FRAMES)
-    result = tgen.ask("trial", 20, frames=FRAMES, rate_fps=1000, check_fill=True)
+    asked = {"frames": FRAMES, "rate_fps": 1000, "check_fill": True, **PATIENTLY}
+    result = tgen.ask("trial", 60, **asked)
     (stream,) = result["streams"]
     assert (stream["sent"], stream["distinct"], stream["corrupted"]) == (FRAMES, FRAMES, 0)
     return file

@@ -11,21 +11,18 @@ from typing import Any
 import pytest
 from entered import left_alone
 from ovs_cases import deployed, ovs_case
-from ovs_traffic import generator, send
+from ovs_traffic import SLOWLY, generator, send
 from places import PLACEMENT, hugepages
 from real_runs import FIXED, Place, fixture_calibrations, fixture_place
 from switch_trees import ovs_tree
 
 from vsperf.errors import NotReadyError
 from vsperf.record.trial import Purpose
-from vsperf.trafficgens.tgen.byhand import Sending
 from vsperf.vswitches.ovs.dpdk.driver import OvsDpdk
 from vsperf.vswitches.ovs.programs import planned_programs
 
 pytestmark = pytest.mark.machine
 __all__ = ["fixture_calibrations", "fixture_place"]
-
-SLOWLY = Sending(rate_fps="20000", frames=20_000)
 
 
 @pytest.fixture(name="made", scope="module")

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from vsperf.guests.qmp import Monitor
+from vsperf.guests.surroundings import PROGRAM
 from vsperf.host.process import Managed, managed
 from vsperf.host.workspace import workspace
-from vsperf.vnfs.qemu.plan import PROGRAM
-from vsperf.vnfs.qemu.qmp import Monitor
 
 LONG_S = 30.0
 RESETS = 3

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Require
+from loopbacks import PATIENTLY
 from ovs_cases import deployed, ovs_case
 from ovs_traffic import WAYS, generator
 from places import PLACEMENT, hugepages
@@ -23,7 +24,6 @@ from vsperf.spec.flows import link_mac
 from vsperf.store.reader import StoredCase
 from vsperf.trafficgens.tgen.headers import frames_in, read
 from vsperf.trafficgens.tgen.traffic import streams
-from vsperf.units import NANOSECONDS
 from vsperf.vswitches.ovs.command import command
 from vsperf.vswitches.ovs.dpdk.driver import OvsDpdk
 from vsperf.vswitches.ovs.parse import Matched
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.machine
 __all__ = ["fixture_calibrations", "fixture_place"]
 
 FRAMES = 1000
-PATIENTLY = {"rate_fps": 2000, "drain_ns": 20 * NANOSECONDS, "quiet_ns": NANOSECONDS}
+SLOWLY = {"rate_fps": 2000, **PATIENTLY}
 EVERYBODY = "ff:ff:ff:ff:ff:ff"
 IN_FLIGHT = 256
 """Frames on their way, so that a ring has room for all of them, whatever else the machine does."""
@@ -64,7 +64,7 @@ def test_a_captured_frame_in_100_is_for_everybody(
         files = {way.receive: tmp_path / f"{way.receive}.pcap" for way in WAYS}
         for port, file in files.items():
             tgen.ask("capture", port=port, path=str(file), frames=2 * FRAMES)
-        asked = {"frames": FRAMES, "check_fill": True, "in_flight": IN_FLIGHT, **PATIENTLY}
+        asked = {"frames": FRAMES, "check_fill": True, "in_flight": IN_FLIGHT, **SLOWLY}
         found = tgen.ask("trial", 60, **asked)["streams"]
         growth = running.counters()
     for way, counted in zip(WAYS, found, strict=True):
@@ -89,7 +89,7 @@ def test_filters_drop_what_they_forbid_and_nothing_else(require: Require) -> Non
     case = ovs_case({"flows": "l3", "filters": 24})
     endpoints = OvsDpdk().plan(case, PLACEMENT).endpoints
     forbidden = {"source_ip": "198.51.100.24", "destination_ip": "203.0.113.24"}
-    asked = {"frames": FRAMES, **PATIENTLY}
+    asked = {"frames": FRAMES, **SLOWLY}
     with (
         hugepages(),
         deployed(case) as (running, place),

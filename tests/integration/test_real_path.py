@@ -5,6 +5,7 @@ The runs go on in this process, so that something can be changed exactly between
 
 from __future__ import annotations
 
+import re
 import socket
 import subprocess
 from collections.abc import Callable
@@ -21,9 +22,11 @@ from vsperf.events import Event, PhaseEntered
 from vsperf.plugins import Plugins
 from vsperf.record.run import Outcome
 from vsperf.record.trial import Purpose
+from vsperf.spec.flows import host_ip, link_mac
 from vsperf.spec.loader import Request, load
 from vsperf.spec.lookup import Library
 from vsperf.store.reader import StoredCase
+from vsperf.vswitches.linux_bridge.netlink import connected as netlink_of
 from vsperf.vswitches.vpp.api import DEFINITIONS, Messages, connected
 from vsperf.vswitches.vpp.bringup import ANSWER_S
 from vsperf.vswitches.vpp.programs import definition_files, find_programs
@@ -31,7 +34,11 @@ from vsperf.vswitches.vpp.programs import definition_files, find_programs
 pytestmark = pytest.mark.machine
 __all__ = ["fixture_calibrations", "fixture_place"]
 
-SETTINGS = tuple(word.removeprefix("--set=") for word in FIXED if word.startswith("--set="))
+SETTINGS = (
+    *(word.removeprefix("--set=") for word in FIXED if word.startswith("--set=")),
+    "trial.drain=500ms",
+)
+"""Counts are told to the frame, and who has some at the end may not run for a while."""
 NO_DEVICE = (
     "--set=testbed.links.phy0.switch=net_af_packet0,iface=nowhere0",
     "--set=testbed.links.phy0.generator=net_null0",
@@ -46,6 +53,7 @@ def fixture_disturbed(place: Place, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.chdir(place.folder)
     for name, value in place.environ.items():
         monkeypatch.setenv(name, value)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(place.cache_for(FIXED)))
 
     def run(
         phase: str, disturb: Callable[[Path], None], *settings: str
@@ -145,6 +153,49 @@ def test_missing_ways_of_vpp_are_diagnosed_and_not_searched(
     assert "phy0 to phy1: 100 frames sent, 0 arrived" in case.record.reason
     assert "the switch took frames from phy0 and gave none to phy1" in case.record.reason
     assert "phy0 took 100 and gave 0, phy1 took 100 and gave 0" in case.record.reason
+
+
+def test_a_removed_route_of_vpp_is_diagnosed_and_not_searched(
+    disturbed: Run, require: Callable[[str], None]
+) -> None:
+    require("vpp")
+    messages = Messages(definition_files(find_programs(vpp_install()), DEFINITIONS))
+
+    def remove(folder: Path) -> None:
+        route = {"table_id": 1, "prefix": f"{host_ip(1, 0)}/16", "n_paths": 0}
+        with connected(folder / "api.sock", messages, ANSWER_S) as api:
+            api.call("ip_route_add_del", {"is_add": False, "route": route})
+
+    switch = ("vswitch.kind=vpp", f"vswitch.install={vpp_install()}", "vswitch.forwarding=ip4")
+    code, phases, case = disturbed("check the path", remove, *switch)
+    assert code is ExitCode.COMPONENT_FAILED
+    assert phases[-1] == "check the path"
+    assert case.record is not None
+    assert "phy0 to phy1: 100 frames sent, 0 arrived" in case.record.reason
+    assert "the switch took frames from phy0 and gave none to phy1" in case.record.reason
+
+
+def test_an_address_behind_the_wrong_port_of_the_kernels_bridge_is_diagnosed_and_not_searched(
+    disturbed: Run, require: Callable[[str], None]
+) -> None:
+    require("bridges")
+
+    def mistell(folder: Path) -> None:
+        with netlink_of(folder.name) as netlink:
+            found = netlink.devices().items()
+            first, second = sorted(name for name, device in found if device.master is not None)
+            netlink.forget(second, [link_mac(1)])
+            netlink.know(first, [link_mac(1)])
+
+    switch = ("vswitch.kind=linux-bridge", "vswitch.flows=l2")
+    code, phases, case = disturbed("check the path", mistell, *switch)
+    assert code is ExitCode.COMPONENT_FAILED
+    assert phases[-1] == "check the path"
+    assert {trial.purpose for trial in case.trials} == {Purpose.PATH_CHECK}
+    assert case.record is not None
+    # A tap may not take all of them in time on a busy machine.
+    assert re.search(r"phy0 to phy1: \d+( of 100)? frames sent, 0 arrived", case.record.reason)
+    assert "the switch took frames from phy0 and gave none to phy1" in case.record.reason
 
 
 def test_a_port_whose_socket_is_taken_ends_the_case_with_what_the_generator_says(

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from real_runs import FIXED, Ended, Place, fixture_calibrations, fixture_place, hugepages
+from real_runs import FIXED, TIMES, Ended, Place, fixture_calibrations, fixture_place, hugepages
 
 from vsperf.engine.surroundings import moved
+from vsperf.errors import ExitCode
 from vsperf.host.hugepages import read_pools
 from vsperf.record.host import Calibration
 from vsperf.record.plan import Plan
@@ -29,16 +30,20 @@ SMOKE = (
     "run",
     "phy2phy_smoke",
     "--set=trial.warm_up=0s",
-    "--set=trial.drain=50ms",
+    "--set=trial.drain=500ms",
     "--set=trial.retries=5",
     "--set=traffic.frame_size=[64,512]",
     "--set=search.width=25%",
+    "--set=search.duration_sum=200ms",
 )
+"""A search of the kind that people make, whose bounds one trial each is enough for."""
 DEAD_END = (
     "--set=testbed.links.phy0.switch=net_null0,no-rx=1",
     "--set=testbed.links.phy0.generator=net_null1,no-rx=1",
 )
 """A port of the switch that swallows what it is given, with nothing at its other end."""
+TO_THE_FRAME = "--set=trial.drain=500ms"
+"""Who has frames at the end of a trial may not run for a while, and has not counted them then."""
 
 
 class Smoke(NamedTuple):
@@ -61,8 +66,11 @@ def fixture_smoke(
 ) -> Smoke:
     """Measure once for all tests of this file: two frame sizes, nothing calibrated before."""
     if not smokes:
-        fresh = tmp_path_factory.mktemp("fresh")
-        ended = place(*SMOKE, XDG_CACHE_HOME=str(fresh))
+        for _ in range(TIMES):  # a busy machine may cost the answer, which is said
+            fresh = tmp_path_factory.mktemp("fresh")
+            ended = place(*SMOKE, XDG_CACHE_HOME=str(fresh))
+            if ended.code != ExitCode.INVALID_RESULT:
+                break
         assert ended.code == 0, ended.err
         stored = place.records()
         validate_file(stored.folder / "records.jsonl")
@@ -130,7 +138,8 @@ def test_a_path_check_comes_before_every_search(smoke: Smoke) -> None:
     for case in stored.cases:
         purposes = list(dict.fromkeys(trial.purpose for trial in case.trials))
         assert purposes == [Purpose.PATH_CHECK, Purpose.SEARCH, Purpose.LATENCY]
-        assert all(way.good_frames > 0 for way in case.trials[0].directions)
+        checks = [trial for trial in case.trials if trial.purpose is Purpose.PATH_CHECK]
+        assert all(way.good_frames > 0 for way in checks[-1].directions)
 
 
 def test_latency_is_measured_in_a_trial_of_its_own(smoke: Smoke) -> None:
@@ -180,7 +189,7 @@ def test_the_generator_is_calibrated_once_and_anew_when_asked_to(
 
 
 def test_a_port_that_leads_nowhere_is_diagnosed_and_not_searched(place: Place) -> None:
-    ended = place(*FIXED, *DEAD_END)
+    ended = place(*FIXED, *DEAD_END, TO_THE_FRAME)
     assert ended.code == 4, ended.err
     (case,) = place.records().cases
     assert case.record is not None

@@ -10,17 +10,15 @@ from typing import Any
 import pytest
 import switch_trees
 from entered import left_alone
-from ovs_traffic import generator, send
+from ovs_traffic import SLOWLY, generator, send
 from places import PLACEMENT, hugepages
 from switch_cases import driver_of, started, switch_case
 from vpp_cases import vpp_install
 
 from vsperf.errors import NotReadyError
-from vsperf.trafficgens.tgen.byhand import Sending
 
 pytestmark = pytest.mark.machine
 
-SLOWLY = Sending(rate_fps="20000", frames=20_000)
 ATTEMPTS = 5
 UP_S = 20.0
 

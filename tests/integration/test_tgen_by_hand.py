@@ -191,7 +191,8 @@ def test_calibration_finds_rates_and_a_floor(loop: str, require: Require) -> Non
     done = tgen("calibrate", "--loop", loop, *quick)
     assert done.returncode == 0, done.stderr
     (found,) = json.loads(done.stdout)
-    assert found["maximum_fps"] > 0
+    assert found["maximum_fps"] == found["per_cpu_fps"] > 0  # of one worker
+    assert found["workers"] == 1
     assert 0 < found["floor_min_ns"] <= found["floor_p50_ns"] <= found["floor_p99_ns"]
 
 

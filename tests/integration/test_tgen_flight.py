@@ -58,17 +58,36 @@ def test_frames_without_a_mark_are_not_waited_for(tmp_path: Path) -> None:
     assert port["held_back"] == 0
 
 
+def test_who_finds_more_than_half_a_ring_was_behind_for_so_long(tmp_path: Path) -> None:
+    """While tgen is frozen, more comes due at the witness than the ring of 1024 has room for."""
+    frozen_s = 0.3
+    sending = {"frames": 400_000, "rate_fps": 200_000, "in_flight": 0}
+    patience = {"quiet_ns": 500_000_000, "drain_ns": 3_000_000_000}
+    with (
+        witness_dut(tmp_path, delay_ns=(20_000_000, 0)) as switch,
+        at_hand(switch.devices, OPTIONS) as tgen,
+    ):
+        tgen.ports()
+        tgen.ask("configure", streams=[Stream(64).on(way) for way in ways_between(2, "both")[:1]])
+        with frozen_soon(tgen.process.pid, 0.4, frozen_s):
+            found = tgen.ask("trial", 60, **sending, **patience)
+    (stream,), (nothing, arrived) = found["streams"], found["ports"]
+    assert stream["distinct"] == stream["sent"] == 400_000, "the witness keeps what finds no room"
+    assert arrived["receive_behind_ns"] > frozen_s * 1_000_000_000 / 2
+    assert nothing["receive_behind_ns"] == 0, "where nothing comes"
+
+
 def test_a_backlog_that_the_ring_has_room_for_is_none(tmp_path: Path) -> None:
     """While tgen is frozen, all that the witness has delayed gathers in its ring of 1024."""
     streams = [Stream(64).on(way) for way in ways_between(2, "both")[:1]]
-    sending = {"frames": 200_000, "rate_fps": 800_000, "in_flight": 900}
+    sending = {"frames": 800_000, "rate_fps": 800_000, "in_flight": 900}
     with (
         witness_dut(tmp_path, delay_ns=(1_000_000, 0)) as switch,
         at_hand(switch.devices, OPTIONS) as tgen,
     ):
         tgen.ports()
         tgen.ask("configure", streams=streams)
-        with frozen_soon(tgen.process.pid, 0.05, 0.05):
+        with frozen_soon(tgen.process.pid, 0.4, 0.05):
             found = tgen.ask("trial", 60, **sending)
     arrived = found["ports"][1]
     assert arrived["receive_full_polls"] > 0

@@ -49,7 +49,7 @@ def files() -> set[Path]:
 
 
 def wait_for_pages(count: int) -> int:
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 20
     while free_pages() < count and time.monotonic() < deadline:
         time.sleep(0.05)
     return free_pages()

@@ -209,3 +209,59 @@ def test_a_port_whose_number_at_dpdk_is_above_all_that_tgen_has(require: Require
         way = Way("the ring to itself", last, last)
         found = trial(tgen, [way], Stream(64), Sending(frames=1000), lambda event: None)
     assert found["streams"][0]["arrived"] == {str(last): 1000}
+
+
+HOLDER = """
+import os, socket, sys, time
+owner, device, held = int(sys.argv[1]), socket.if_nametoindex(sys.argv[2]), sys.argv[3]
+socket_of_others = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+socket_of_others.bind((sys.argv[4], 3))
+number = (owner ^ device) & 0xFFFF  # as the driver of DPDK makes it
+socket_of_others.setsockopt(263, 18, (0x9000 << 16 | number) - (1 << 32))
+open(held, "w").close()
+while os.getppid() == owner:
+    time.sleep(0.01)
+"""
+"""Has the number that a process will want for a device, for another device, until it ends."""
+
+
+def number_taken(folder: Path, times: int) -> str:
+    """Return what makes a cable and takes the number of one of its ends, so many starts long."""
+    holder, starts = folder / "holder.py", folder / "starts"
+    holder.write_text(HOLDER)
+    return f"""{VETH}
+ip link add other type veth peer name another
+echo >> {starts}
+if [ $(wc -l < {starts}) -le {times} ]; then
+    rm -f {folder}/held
+    python3 {holder} $$ veth1 {folder}/held other &
+    until [ -e {folder}/held ]; do sleep 0.01; done
+fi
+"""
+
+
+def test_a_packet_socket_whose_number_another_program_has_is_tried_again(
+    apart: Apart, tmp_path: Path
+) -> None:
+    """DPDK goes on with the ports that it could make."""
+    with apart(PACKET_SOCKETS, number_taken(tmp_path, 2)) as tgen:
+        assert [port["name"] for port in tgen.ports()] == ["net_af_packet0", "net_af_packet1"]
+    assert len((tmp_path / "starts").read_text()) == 3
+
+
+def test_a_packet_socket_that_can_never_be_had_is_an_error(apart: Apart, tmp_path: Path) -> None:
+    with pytest.raises(ComponentError) as caught, apart(PACKET_SOCKETS, number_taken(tmp_path, 9)):
+        pass
+    (problem,) = caught.value.problems
+    assert "packet socket" in problem.what
+    assert "veth1" in (problem.why or "")
+
+
+def test_a_port_that_dpdk_could_not_make_is_missed(apart: Apart) -> None:
+    with (
+        apart(("net_ring0", "net_af_packet1,iface=nowhere")) as tgen,
+        pytest.raises(ComponentError, match="no port net_af_packet1") as caught,
+    ):
+        tgen.ports()
+    (problem,) = caught.value.problems
+    assert "net_af_packet1: ioctl failed" in (problem.why or "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 import stat
@@ -16,11 +17,12 @@ import pytest
 from conftest import Require
 from dpdk_files import dpdk_files
 
-from vsperf.trafficgens.tgen.binary import find_binary
+from vsperf.trafficgens.tgen.binary import TGEN
 
 pytestmark = pytest.mark.machine
 
-EAL = ("--no-huge", "--no-pci", "-m", "256", "--lcores=0@0,1@0", "--file-prefix=vsperf-process")
+PREFIX = f"vsperf-process-{os.getpid()}-0"
+EAL = ("--no-huge", "--no-pci", "-m", "256", "--lcores=0@0,1@0", f"--file-prefix={PREFIX}")
 PATIENCE_S = 20.0
 
 
@@ -31,7 +33,7 @@ def _parts(require: Require) -> None:
 
 @contextmanager
 def started(path: Path, *more: str) -> Iterator[subprocess.Popen[str]]:
-    argv = [str(find_binary()), *EAL, "--vdev=net_ring0", "--", "--control", str(path), *more]
+    argv = [str(TGEN.find()), *EAL, "--vdev=net_ring0", "--", "--control", str(path), *more]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as tgen:
         try:
             yield tgen
@@ -129,14 +131,14 @@ def test_a_signal_ends_it_in_order(tmp_path: Path, number: signal.Signals) -> No
         tgen.send_signal(number)
         assert tgen.wait(PATIENCE_S) == 128 + number
     assert not path.exists()
-    assert not dpdk_files("vsperf-process").exists()
+    assert not dpdk_files(PREFIX).exists()
 
 
 def test_a_signal_ends_the_wait_for_a_switch(tmp_path: Path) -> None:
     port, path = tmp_path / "port", tmp_path / "s"
     waiting = f"--vdev=net_virtio_user0,path={port},server=1"
     with subprocess.Popen(
-        [str(find_binary()), *EAL, waiting, "--", "--control", str(path)],
+        [str(TGEN.find()), *EAL, waiting, "--", "--control", str(path)],
         stderr=subprocess.PIPE,
         text=True,
     ) as tgen:
@@ -181,15 +183,13 @@ def test_another_controller_is_refused_and_the_first_one_stays(tmp_path: Path) -
 )
 def test_options_that_make_no_sense_are_refused_with_the_usage(options: list[str]) -> None:
     done = subprocess.run(
-        [str(find_binary()), "--", *options], capture_output=True, text=True, check=False
+        [str(TGEN.find()), "--", *options], capture_output=True, text=True, check=False
     )
     assert done.returncode == 2
     assert "usage: tgen" in done.stderr
 
 
 def test_help_needs_no_dpdk() -> None:
-    done = subprocess.run(
-        [str(find_binary()), "--help"], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([str(TGEN.find()), "--help"], capture_output=True, text=True, check=False)
     assert done.returncode == 0
     assert done.stdout.startswith("usage: tgen")

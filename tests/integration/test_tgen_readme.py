@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 from collections.abc import Iterator
@@ -13,10 +14,11 @@ from typing import Any
 import pytest
 from conftest import REPOSITORY, Require
 
-from vsperf.trafficgens.tgen.binary import find_binary
+from vsperf.trafficgens.tgen.binary import TGEN
 
 pytestmark = pytest.mark.machine
 
+PREFIX = f"--file-prefix=vsperf-readme-{os.getpid()}-0"
 PAGE = (REPOSITORY / "tools" / "tgen" / "README.md").read_text()
 EXAMPLES = [
     json.loads(block.replace("\n", " "))
@@ -48,7 +50,7 @@ class Conversation:
 @contextmanager
 def started(*argv: str) -> Iterator[Conversation]:
     with subprocess.Popen(
-        [str(find_binary()), *argv],
+        [str(TGEN.find()), *argv],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -78,7 +80,7 @@ def test_every_verb_has_its_example(require: Require) -> None:
 
 
 def ring() -> tuple[str, ...]:
-    return ("--vdev=net_ring0", "--lcores=0@0,1@0", "--file-prefix=vsperf-readme")
+    return ("--vdev=net_ring0", "--lcores=0@0,1@0", PREFIX)
 
 
 def answer_to(tgen: Conversation, request: dict[str, Any]) -> dict[str, Any]:
@@ -106,7 +108,7 @@ def test_every_example_is_answered_as_shown(require: Require) -> None:
             assert answer["ok"], f"{request['verb']}: {answer['error']['message']}"
             if request["id"] in ANSWERS:
                 assert shape(answer) == shape(ANSWERS[request["id"]]), request["verb"]
-        assert tgen.process.wait(5) == 0
+        assert tgen.process.wait(20) == 0
 
 
 def test_the_first_trial_by_hand_works_as_typed(require: Require) -> None:
@@ -114,7 +116,7 @@ def test_the_first_trial_by_hand_works_as_typed(require: Require) -> None:
     assert BY_HAND is not None
     command, lines = BY_HAND.groups()
     argv = command.split()[1:]
-    with started("--file-prefix=vsperf-readme", *argv) as tgen:
+    with started(PREFIX, *argv) as tgen:
         answers = []
         for line in lines.splitlines():
             tgen.say(line)
@@ -122,4 +124,4 @@ def test_the_first_trial_by_hand_works_as_typed(require: Require) -> None:
         assert [answer["ok"] for answer in answers] == [True, True, True]
         (stream,) = answers[1]["result"]["streams"]
         assert stream["intended"] == 2_000_000
-        assert tgen.process.wait(5) == 0
+        assert tgen.process.wait(20) == 0

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from cable import tgen_apart
 from conftest import Require
-from loopbacks import OPTIONS, witness_dut
+from loopbacks import OPTIONS, PATIENTLY, witness_dut
 from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import ARP, Dot1Q, Ether
@@ -226,7 +226,8 @@ def test_loss_is_told_to_the_frame(tmp_path: Path, require: Require) -> None:
             {"transmit_port": 0, "replay": str(file)},
             {"transmit_port": 1, "replay": str(file)},
         )
-        found = tgen.ask("trial", 30, rate_fps=20_000, frames=rounds * len(FRAMES), check_fill=True)
+        asked = {"rate_fps": 20_000, "frames": rounds * len(FRAMES), "check_fill": True}
+        found = tgen.ask("trial", 60, **asked, **PATIENTLY)
         switch.stop()
     for stream, truth in zip(found["streams"], switch.report["ports"], strict=True):
         assert stream["sent"] == rounds * len(FRAMES)

@@ -62,7 +62,7 @@ def test_a_controller_that_is_killed_takes_tgen_along() -> None:
         tgen = psutil.Process(int(pid))
         assert controller.stdout.readline() == "stats\n"  # it is sending
         controller.kill()
-    _, alive = psutil.wait_procs([tgen], timeout=5)
+    _, alive = psutil.wait_procs([tgen], timeout=20)
     assert alive == []
     assert not Path(control).exists()
     assert not dpdk_files(f"{folder.name}-tgen").exists()
@@ -95,7 +95,7 @@ def test_a_tgen_that_hears_nothing_is_ended_by_force_and_soon() -> None:
     with at_hand(RINGS, OPTIONS) as tgen:
         tgen.process.send_signal(signal.SIGSTOP)
         began = time.monotonic()
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 15
     assert tgen.process.returncode == -signal.SIGKILL
 
 

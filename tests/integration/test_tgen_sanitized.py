@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -21,7 +22,7 @@ from dpdk_files import dpdk_files
 pytestmark = pytest.mark.machine
 
 PATIENCE_S = 60.0
-PREFIX = "vsperf-sanitized"
+PREFIX = f"vsperf-sanitized-{os.getpid()}-0"
 LCORES = ",".join(f"{number}@0" for number in range(5))
 EAL = ("--no-huge", "--no-pci", "-m", "256", f"--lcores={LCORES}", f"--file-prefix={PREFIX}")
 STREAM = {

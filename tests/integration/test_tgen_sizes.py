@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from cable import tgen_apart
 from conftest import Require
-from loopbacks import OPTIONS, witness_dut
+from loopbacks import OPTIONS, PATIENTLY, witness_dut
 from test_tgen_pcap import bad_checksums, complaints, dissected
 
 from vsperf.trafficgens.tgen.byhand import Stream, at_hand, ways_between
@@ -34,7 +34,8 @@ MIXES = {
 def assert_every_byte_arrives(tgen: Tgen, stream: Stream) -> None:
     """Send both ways with all fill bytes compared."""
     tgen.ask("configure", streams=[stream.on(way) for way in WAYS])
-    found = tgen.ask("trial", 30, rate_fps=20_000, frames=FRAMES, burst=32, check_fill=True)
+    asked = {"rate_fps": 20_000, "frames": FRAMES, "burst": 32, "check_fill": True, **PATIENTLY}
+    found = tgen.ask("trial", 60, **asked)
     assert found["settled"]
     for seen in found["streams"]:
         assert seen["sent"] == seen["distinct"] == FRAMES

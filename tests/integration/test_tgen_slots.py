@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from conftest import Require
 from freezing import frozen_soon
-from loopbacks import OPTIONS, witness_dut
+from loopbacks import OPTIONS, PATIENTLY, witness_dut
 from preloads import preload
 from test_tgen_replay import ROOM, written
 
@@ -24,6 +24,7 @@ RING = ("net_ring0",)
 BOTH = ways_between(2, "both")
 MS = 1_000_000
 SLOT_NS = 10 * MS
+PATIENT = {"slot_ns": SLOT_NS, **PATIENTLY}
 
 
 @pytest.fixture(autouse=True)
@@ -87,7 +88,7 @@ def test_losses_lie_in_the_slots_in_which_the_lost_frames_left(tmp_path: Path) -
     ):
         tgen.ports()
         tgen.ask("configure", streams=[Stream().on(way) for way in BOTH])
-        found = tgen.ask("trial", 60, frames=20_000, rate_fps=50_000, slot_ns=SLOT_NS)
+        found = tgen.ask("trial", 60, frames=20_000, rate_fps=50_000, **PATIENT)
     assert [stream["lost"] for stream in found["streams"]] == [60, 60]
     assert_adds_up(found)
     # Each slot holds what was sent in it: 1000 frames are more than a slot or two.
@@ -105,7 +106,7 @@ def test_missing_numbers_are_told_and_late_ones_are_not_missing(tmp_path: Path) 
     ):
         tgen.ports()
         tgen.ask("configure", streams=[Stream().on(BOTH[0])])
-        found = tgen.ask("trial", 60, frames=20_000, rate_fps=50_000, slot_ns=SLOT_NS)
+        found = tgen.ask("trial", 60, frames=20_000, rate_fps=50_000, **PATIENT)
     missing = found["events"]["missing"]
     assert [(one["first"], one["span"], one["frames"]) for one in missing] == [
         (1000 * number + 17, 2, 2) for number in range(20)
@@ -147,8 +148,8 @@ def test_frames_of_bursts_count_as_others() -> None:
 def test_a_generator_that_was_stopped_was_away_and_nothing_else() -> None:
     with at_hand(RING, OPTIONS) as tgen:
         tgen.ask("configure", streams=[Stream().on(LOOP)])
-        with frozen_soon(tgen.process.pid, 0.1, 0.1):
-            found = tgen.ask("trial", 60, frames=8000, rate_fps=20_000, slot_ns=SLOT_NS)
+        with frozen_soon(tgen.process.pid, 0.25, 0.1):
+            found = tgen.ask("trial", 60, frames=12_000, rate_fps=20_000, slot_ns=SLOT_NS)
     assert_adds_up(found)
     slots, gaps = found["slots"], found["events"]["gaps"]
     longest = found["workers"][0]["longest_gap_ns"]
@@ -242,8 +243,8 @@ def test_a_switch_that_was_stopped_was_silent_and_the_generator_not_away(tmp_pat
     ):
         tgen.ports()
         tgen.ask("configure", streams=[Stream().on(BOTH[0])])
-        with frozen_soon(switch.process.pid, 0.2, 0.15):
-            found = tgen.ask("trial", 60, frames=3000, rate_fps=5000, slot_ns=SLOT_NS)
+        with frozen_soon(switch.process.pid, 0.4, 0.15):
+            found = tgen.ask("trial", 60, frames=5000, rate_fps=5000, **PATIENT)
     assert found["streams"][0]["lost"] == 0
     assert_adds_up(found)
     slots = found["slots"]

@@ -19,6 +19,8 @@ ROUNDS = 500
 FRAMES = PERIOD * ROUNDS
 """Per direction; what happens in one period happens in each."""
 WAYS = ways_between(2, "both")
+MIXED = Stream(flows=4096, more={"sizes": [68] * 7 + [570] * 4 + [1518], "vlans": [100]})
+"""Several sizes, a tag and many flows at once."""
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +53,11 @@ def test_a_sound_switch_loses_nothing_and_adds_nothing(tmp_path: Path) -> None:
     assert [port["foreign"] + port["stale"] + port["corrupted"] for port in ports] == [0, 0]
 
 
-@pytest.mark.parametrize("stream", [Stream(64), Stream(1518), Stream(64, flows=4096)], ids=repr)
+@pytest.mark.parametrize(
+    "stream",
+    [Stream(64), Stream(1518), Stream(64, flows=4096), MIXED],
+    ids=["short", "long", "flows", "mixed sizes with a tag in flows"],
+)
 def test_all_wrongs_at_once_are_counted_one_by_one(tmp_path: Path, stream: Stream) -> None:
     rules = (
         "drop=17",

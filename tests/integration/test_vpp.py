@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ovs_traffic import accounts_close_at_overload, generator, send, wait_until
+from ovs_traffic import SLOWLY, accounts_close_at_overload, generator, send, wait_until
 from places import PLACEMENT, hugepages
 from vpp_cases import deployed, vpp_case
 
@@ -26,7 +26,6 @@ from vsperf.vswitches.vpp.running import RunningVpp
 
 pytestmark = pytest.mark.machine
 
-SLOWLY = Sending(rate_fps="20000", frames=20_000)
 SECOND = 1_000_000_000
 LINKS = ("phy0", "phy1")
 PATIENCE_S = 20.0
@@ -129,7 +128,8 @@ def test_a_bridge_says_what_it_learned_and_forgets_it_when_told() -> None:
         send(tgen, SLOWLY)
         addresses = running.counters().addresses
         assert addresses is not None
-        assert (addresses.known, addresses.learned) == (2, 2)
+        assert addresses.known == 2
+        assert addresses.learned >= 2  # each frame of a burst that was not known yet
         running.forget_flows()
         addresses = running.counters().addresses
         assert addresses is not None and addresses.known == 0
@@ -160,8 +160,9 @@ def test_it_forwards_again_after_a_restart(ports: str, kill: bool) -> None:
         all_arrive(tgen)
 
 
-def test_the_other_end_of_a_port_may_come_anew() -> None:
-    case = vpp_case()
+@pytest.mark.parametrize("ports", KINDS)
+def test_the_other_end_of_a_port_may_come_anew(ports: str) -> None:
+    case = vpp_case({"ports": ports})
     endpoints = Vpp().plan(case, PLACEMENT).endpoints
     with deployed(case) as (running, place):
         for _ in range(2):
@@ -229,7 +230,10 @@ def test_facts_say_what_it_is_and_what_was_agreed_on() -> None:
         facts = running.facts()
     assert facts["build"]["version"]
     assert len(facts["daemon_sha256"]) == 64
-    assert facts["buffers"] == 16_384
+    assert "vhost_plugin.so" in facts["plugins"] and "memif_plugin.so" not in facts["plugins"]
+    assert facts["asked"]["buffers"] == 16_384
+    (pool,) = facts["buffers"].values()
+    assert pool > 0
     assert [thread["cpu"] for thread in facts["threads"]] == [0, 1]
     first = facts["ports"][0]
     assert (first["name"], first["up"], first["listens"]) == ("phy0", True, False)

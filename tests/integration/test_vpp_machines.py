@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from switch_cases import PVP, PVPV, deployed, real_case
+from switch_cases import PVP, PVPV, PVVP, V2V, deployed, real_case
 from vpp_cases import vpp_install
 
 from vsperf.deploy.deployment import PORTS_S
@@ -73,6 +73,32 @@ def test_a_bridge_that_is_told_all_addresses_finds_machines_side_by_side() -> No
     with deployed(case) as (running, _):
         counts = running.generator.run(SLOWLY)
     assert [way.good_frames for way in counts.directions] == ALL
+
+
+@pytest.mark.parametrize(
+    ("forwarding", "topology", "ports"),
+    [
+        ("xconnect", PVVP, 6),
+        ("ip4", PVVP, 6),
+        ("xconnect", V2V, 2),
+        ("ip4", {**PVPV, "dispatch": "ip"}, 6),
+    ],
+    ids=["in a row", "in a row, routed", "to each other", "side by side, routed"],
+)
+def test_every_frame_passes_several_machines(
+    forwarding: str, topology: dict[str, Any], ports: int
+) -> None:
+    case = vpp({"forwarding": forwarding}, topology=topology)
+    with deployed(case) as (running, _):
+        before = running.switch.counters()
+        counts = running.generator.run(SLOWLY)
+        after = running.switch.counters()
+    assert [way.good_frames for way in counts.directions] == ALL
+    assert before is not None and after is not None
+    growth = after.since(before)
+    assert len(growth.ports) == ports
+    assert all(port.received_frames > 0 for port in growth.ports)
+    assert growth.dropped_frames == 0
 
 
 @pytest.mark.parametrize("kill", [False, True], ids=["asked", "killed"])

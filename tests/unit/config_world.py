@@ -8,7 +8,11 @@ from typing import Annotated, Literal
 from all_methods import METHODS
 from pydantic import Field
 
+from vsperf.collectors.ovs import OvsCollectorSpec
+from vsperf.collectors.proc import ProcSpec
 from vsperf.errors import Problem, SpecError
+from vsperf.loadgens.memory import MemorySpec
+from vsperf.loadgens.stress import StressSpec
 from vsperf.spec.base import DriverSpec, Spec
 from vsperf.spec.document import Drivers
 from vsperf.spec.loader import Loaded, Request, load
@@ -74,11 +78,25 @@ class VppSwitch(DriverSpec):
 
 
 class Generator(DriverSpec):
-    """The only generator."""
+    """The generator of the testbeds here."""
 
     kind: Literal["sim"]
     seed: int = 1
     max_rate: Rate | None = None
+
+
+class TgenGenerator(DriverSpec):
+    """As far as testcases of the project name its settings."""
+
+    kind: Literal["tgen"]
+    burst: int = 32
+    workers: int = 1
+
+
+class TestpmdGenerator(DriverSpec):
+    """As far as testcases of the project name its settings."""
+
+    kind: Literal["testpmd"]
 
 
 class Guest(DriverSpec):
@@ -103,9 +121,11 @@ DRIVERS: Drivers = {
         "ovs": OvsSwitch,
         "vpp": VppSwitch,
     },
-    "generator": {"sim": Generator},
+    "generator": {"sim": Generator, "tgen": TgenGenerator, "testpmd": TestpmdGenerator},
     "vnf": {"loop": Guest, "sim": NoGuest},
     "search": METHODS,
+    "collect": {"proc": ProcSpec, "ovs": OvsCollectorSpec},
+    "noise": {"memory": MemorySpec, "stress": StressSpec},
 }
 
 

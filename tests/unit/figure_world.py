@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from vsperf.store.view import CaseView, views
 from vsperf.unit import Unit
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "records"
+COLLECTED = GOLDEN.parent / "series"
+"""Its first case has series of a real run."""
 SOAK = GOLDEN / "version-6" / "2026-11-22-phy2phy_soak-kkmu"
 LETTERS = ("aaaa", "cccc", "dddd")
 HOSTILE = "<script>alert('x')</script> $x^2$ =1+1 \x1b[31m \u202e交换机 " + "long" * 40
@@ -98,6 +101,17 @@ def all_cases(*, simulated: bool = False, name: str = "ovs-dpdk") -> list[CaseVi
     )
     cases += [throughput_case("64B", 6_000_000, spec=few, repeat=n) for n in (2, 3)]
     cases += [throughput_case("64B", 5_000_000, spec=many)]
+    cases += [
+        throughput_case(
+            size,
+            fps // slower,
+            simulated=simulated,
+            point={"frame_size": size, "noise": level},
+        )
+        for slower, level in enumerate(("none", "level_0"), start=1)
+        for size, fps in sizes
+    ]
     runs = tuple(f"2026-11-{20 + day}-b2b-{letters}" for day, letters in enumerate(LETTERS))
     cases += [buffer_case("64B", 400_000.0 + at, run) for at, run in enumerate(runs)]
-    return [*cases, *views(SOAK)]
+    collected = replace(throughput_case("64B", 4_000_000, simulated=simulated), folder=COLLECTED)
+    return [*cases, collected, *views(SOAK)]

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -41,23 +42,30 @@ SYSTEM = {
 PACKET_BUILT_IN = frozenset({"af_packet"})
 
 
-def make_package(folder: Path) -> Path:
+def make_package(
+    folder: Path,
+    name: str = "linux-image-9.9-test",
+    image: str | None = "boot/vmlinuz-9.9-test",
+    modules: Mapping[str, tuple[str, ...]] = SYSTEM,
+) -> Path:
     """Pack a kernel the way the distribution does, with modules that hold only their names."""
-    tree = folder / "tree"
+    tree = folder / f"tree-{name}"
     home = tree / "lib/modules/9.9-test"
     (tree / "DEBIAN").mkdir(parents=True)
-    (tree / "boot").mkdir()
     (home / "kernel").mkdir(parents=True)
     (tree / "DEBIAN/control").write_text(
-        "Package: linux-image-9.9-test\nVersion: 9.9-1\nArchitecture: amd64\n"
+        f"Package: {name}\nVersion: 9.9-1\nArchitecture: amd64\n"
         "Maintainer: nobody <nobody@example.org>\nDescription: a kernel for tests\n"
     )
-    (tree / "boot/vmlinuz-9.9-test").write_bytes(b"kernel" * 1000)
-    for name, needs in SYSTEM.items():
-        file = home / "kernel" / f"{name.replace('_', '-')}.ko"
-        file.write_bytes(module(name, *needs) + SIGNATURE)
-    (home / "modules.builtin").write_text("kernel/net/packet/af_packet.ko\n")
-    path = folder / "linux-image-9.9-test_9.9-1.deb"
+    if image is not None:
+        (tree / image).parent.mkdir(parents=True, exist_ok=True)
+        (tree / image).write_bytes(b"kernel" * 1000)
+    for word, needs in modules.items():
+        file = home / "kernel" / f"{word.replace('_', '-')}.ko"
+        file.write_bytes(module(word, *needs) + SIGNATURE)
+    if modules:
+        (home / "modules.builtin").write_text("kernel/net/packet/af_packet.ko\n")
+    path = folder / f"{name}_9.9-1.deb"
     subprocess.run(["dpkg-deb", "--build", tree, path], check=True, capture_output=True)
     return path
 

@@ -1,4 +1,4 @@
-"""Options that stand for settings: `--vswitch KIND,…`, `--vnf KIND` and `--mode trafficgen`."""
+"""Options that stand for settings: `--vswitch KIND,…` and its sisters, and `--mode trafficgen`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -14,6 +15,7 @@ from vsperf.cli.main import cli
 from vsperf.errors import SpecError, UsageError
 from vsperf.plugins import Plugins
 from vsperf.spec.case import Case
+from vsperf.spec.document import ALTERNATIVES
 from vsperf.spec.loader import Request, Shorthand
 from vsperf.spec.topology import Topology
 
@@ -160,15 +162,14 @@ class TestSwitches:
 
     @pytest.mark.usefixtures("plugins")
     def test_completion_goes_on_behind_a_comma(self) -> None:
-        found = selection.complete_vswitch(None, None, "sim,ovs")  # type: ignore[arg-type]
-        assert "sim,ovs-dpdk" in found
-        again = selection.complete_vswitch(None, None, "sim,si")  # type: ignore[arg-type]
-        assert again == []
+        switch, context = click.Option(["--vswitch"]), click.Context(cli)
+        assert "sim,ovs-dpdk" in selection.complete_driver(context, switch, "sim,ovs")
+        assert selection.complete_driver(context, switch, "sim,si") == []
 
 
 @pytest.mark.parametrize("command", ["run", "plan"])
 def test_the_help_names_both_modes(command: str) -> None:
     shown = CliRunner().invoke(cli, [command, "--help"]).output
     assert "--mode [full|trafficgen]" in shown
-    assert "--vnf KIND" in shown
-    assert "--vswitch KIND,..." in shown
+    for section in ALTERNATIVES:
+        assert f"--{section} KIND,..." in shown

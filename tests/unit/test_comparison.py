@@ -17,11 +17,12 @@ from vsperf.errors import UsageError
 from vsperf.record.run import Outcome
 from vsperf.results.compare_data import comparison_data
 from vsperf.results.compare_page import html_page, markdown
-from vsperf.results.compare_text import change_grids, notes
+from vsperf.results.compare_text import change_grids, change_text, notes
 from vsperf.results.comparison import Comparison, compare
 from vsperf.results.sides import Side, baseline_side, side
-from vsperf.stats.difference import Change, Means
+from vsperf.stats.difference import Change, Difference, Means
 from vsperf.store.baselines import set_baseline
+from vsperf.unit import Unit
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "records"
 
@@ -245,6 +246,21 @@ class TestOutputs:
         data = comparison_data(of(tmp_path, "aaaa", "bbbb"))
         assert json.loads(json.dumps(data, allow_nan=False)) == data
         assert data["rows"][0]["changes"][0]["share"] == pytest.approx(0.2)
+
+    @pytest.mark.parametrize(
+        ("least", "most", "shown"),
+        [
+            (-0.042, 0.003, "~ [-4.20 … +0.30 %]"),
+            (-0.9887, None, "~ [≥ -98.87 %]"),
+            (None, 0.03, "~ [≤ +3.00 %]"),
+            (None, None, "~"),
+        ],
+    )
+    def test_an_interval_that_is_open_says_how_far_it_goes_where_it_ends(
+        self, least: float | None, most: float | None, shown: str
+    ) -> None:
+        one = Difference(Means.INTERVALS, Change.NONE, None, least, most)
+        assert change_text(one, Unit.FPS) == shown
 
     def test_what_did_not_change_is_left_out_on_demand(self, tmp_path: Path) -> None:
         run(tmp_path, "aaaa", {1: [1000_000], 2: [1000_000]})

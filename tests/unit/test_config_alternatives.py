@@ -48,6 +48,20 @@ class TestCases:
         assert of_switch(found, "kind") == ["sim", "other"]
         assert of_switch(found, "cpus") == [None, "3"]
 
+    def test_generators_and_machines_may_be_lists_as_well(self, tmp_path: Path) -> None:
+        text = (
+            "topology: pvp\n"
+            "generator: [sim, {kind: sim, name: late, seed: 7}]\n"
+            "vnf: [sim, {kind: sim, name: slow}]\n"
+        )
+        found = loaded(tmp_path, START.replace("topology: p2p\n", "") + text).cases
+        assert [case.point for case in found] == [
+            {"generator": "sim", "vnf": "sim"}, {"generator": "sim", "vnf": "slow"},
+            {"generator": "late", "vnf": "sim"}, {"generator": "late", "vnf": "slow"},
+        ]  # fmt: skip
+        seeds = [case.spec.generator.model_dump()["seed"] for case in found]
+        assert seeds[2:] == [7, 7] and 7 not in seeds[:2]
+
     def test_with_other_lists_the_switch_changes_first(self, tmp_path: Path) -> None:
         text = START.replace("64", "[64, 128]") + TWO
         assert [case.label for case in loaded(tmp_path, text).cases] == [

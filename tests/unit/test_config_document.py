@@ -76,7 +76,8 @@ def test_the_schema_accepts_a_part_of_a_document(document: Any) -> None:
         {"vswitch": ["sim", "xpp"]},
         {"vswitch": ["sim", {"kind": "sim", "cpus": "1"}]},
         {"vswitch": {"kind": "sim", "name": "twin"}},
-        {"generator": ["sim", "sim"]},
+        {"generator": ["sim", "xpp"]},
+        {"search": ["mlr", "fixed"]},
         {"trial": {"learning": "yes"}},
         {"extends": ["base"]},
         {"methods": {"fixd": {"duration": "1s"}}},
@@ -120,13 +121,16 @@ def test_every_listed_path_is_known_to_the_loader(tmp_path: Path, path: str) -> 
     setting = f"{path.replace('NAME', 'phy0' if 'links' in path else 'ndr')}=junk"
     # A setting of another kind is known where that kind is chosen.
     kinds = {
+        "burst": "generator.kind=tgen",
+        "workers": "generator.kind=tgen",
         "cpus": "vswitch.kind=other",
         "forwarding": "vswitch.kind=vpp",
         "probability": "vswitch.behaviour.kind=lossy",
         "queues": "vnf.kind=loop",
     }
     last = path.rsplit(".", 1)[-1]
-    sets = [kinds[last]] if path.startswith(("vswitch", "vnf")) and last in kinds else []
+    of_a_driver = path.startswith(("vswitch", "generator", "vnf"))
+    sets = [kinds[last]] if of_a_driver and last in kinds else []
     if path.startswith("search."):
         setting_of = path.split(".")[1]
         searches = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from config_world import MINIMAL, loaded
+from config_world import MINIMAL, loaded, write
 
 from vsperf.spec.loader import Request
 
@@ -79,3 +79,11 @@ def test_repeats_run_the_whole_testcase_once_and_then_again(tmp_path: Path) -> N
     assert cases[4].id == cases[0].id
     assert cases[4].key == f"{cases[0].id}.2"
     assert len({case.key for case in cases}) == 8
+
+
+def test_repeats_take_all_testcases_in_turns(tmp_path: Path) -> None:
+    """A machine that slows down steadily must not make one of them look slow."""
+    write(tmp_path, {"testcases/other.yaml": SWEEP.replace("name: mine", "name: other")})
+    cases = loaded(tmp_path, SWEEP, Request(("mine", "other"), testbed="sim", repeat=2)).cases
+    order = [(case.spec.name, case.repeat) for case in cases[::4]]
+    assert order == [("mine", 1), ("other", 1), ("mine", 2), ("other", 2)]

@@ -146,7 +146,7 @@ def test_every_leaf_of_the_resolved_case_has_an_origin(tmp_path: Path) -> None:
     assert origins["traffic.frame_size"] == "mine.yaml:3"
     assert origins["traffic.flows"] == BUILT_IN
     assert origins["search.kind"] == "preset quick (quick.yaml:10)"
-    assert origins["search.goals.ndr.loss_ratio"] == "defaults.yaml:21"
+    assert origins["search.goals.ndr.loss_ratio"] == "defaults.yaml:22"
     assert origins["testbed.links.phy0.speed"] == "testbed sim (sim.yaml:8)"
     assert origins["vswitch.behaviour.kind"] == BUILT_IN
     assert origins["expect.0.min"] == "mine.yaml:5"

@@ -154,7 +154,7 @@ def test_the_kind_may_be_repeated(tmp_path: Path) -> None:
         ),
         (
             "methods: {mlr: }",
-            "over.yaml:1:15: `methods.mlr` holds settings of the method, and is empty",
+            "over.yaml:1:16: `methods.mlr` holds settings of the method, and is empty",
         ),
         (
             "methods: [mlr]",

@@ -11,6 +11,7 @@ from machine_tree import MachineTree, write
 
 from vsperf.host.activity import Activity, Process, competitors, stolen_ppm
 from vsperf.host.doctor.finding import Status, Surroundings
+from vsperf.host.resctrl import MOUNT
 
 __all__ = ["fixture_here", "fixture_tree"]
 
@@ -131,6 +132,21 @@ def test_transparent_hugepages_everywhere_are_a_warning(
 ) -> None:
     tree.sys("kernel/mm/transparent_hugepage/enabled", text)
     assert answer(here, "transparent hugepages").status is status
+
+
+def test_a_cache_that_can_be_shared_out_is_told_with_its_ways(
+    tree: MachineTree, here: Surroundings
+) -> None:
+    found = answer(here, "cache partitions")
+    assert (found.status, found.fix) == (Status.ABSENT, None)
+    assert "no resctrl" in found.evidence
+    here.roots.resctrl.mkdir(parents=True)
+    found = answer(here, "cache partitions")
+    assert (found.status, found.fix) == (Status.ABSENT, MOUNT)
+    for name, value in {"cbm_mask": "7ff", "min_cbm_bits": "1", "num_closids": "4"}.items():
+        write(here.roots.resctrl / "info" / "L3" / name, f"{value}\n")
+    found = answer(here, "cache partitions")
+    assert (found.status, found.evidence) == (Status.OK, "11 ways for up to 4 groups")
 
 
 def test_a_bridge_of_ovs_wants_the_tap_device(here: Surroundings) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from simulated_cases import simulated_case
@@ -19,11 +20,12 @@ from vsperf.record.limit import Limit
 from vsperf.record.plan import Placement
 from vsperf.record.result import GoalResult, SearchResult
 from vsperf.spec.case import CaseSpec
+from vsperf.spec.topology import Topology
 from vsperf.spec.traffic import Replay
 from vsperf.trafficgens.base import Noise
 from vsperf.trafficgens.sim import SimulatedGenerator
 from vsperf.trafficgens.tgen.spec import TgenSpec
-from vsperf.vswitches.sim import SimulatedSwitch
+from vsperf.vswitches.sim import SimulatedSwitch, SimulatedSwitchSpec
 
 
 @dataclass
@@ -99,6 +101,49 @@ def test_a_cap_is_that_of_the_file_that_is_replayed(lab: Lab, tmp_path: Path) ->
     assert lab.run() == [(4000, False)]
 
 
+def test_a_cap_is_that_of_the_cpus_of_switch_and_generator_whoever_joins_them_later(
+    lab: Lab,
+) -> None:
+    made, plan, drivers = lab.case()
+    pvp = Topology(name="pvp", paths=(("phy0", "vm1", "phy1"),))
+    with_machine = made.model_copy(update={"topology": pvp})
+
+    def placed(**cpus: tuple[int, ...]) -> CasePlan:
+        placement = Placement(cpus={**plan.plan.placement.cpus, **cpus})
+        return replace(plan, plan=plan.plan.model_copy(update={"placement": placement}))
+
+    machines = {"vm1": (3,), "vm1 emulator": (4,)}
+    found = [
+        Groundwork(cache=lab.cache).calibration(spec, where, drivers, Nowhere())
+        for spec, where in (
+            (made, plan),
+            (with_machine, placed(**machines)),
+            (with_machine, placed(**machines, generator=(5,))),
+        )
+    ]
+    assert [(one.cap_fps, one.cached) for one in found if one] == [
+        (1000, False), (1000, True), (2000, False),
+    ]  # fmt: skip
+
+
+class Frugal(SimulatedSwitchSpec):
+    """A switch whose ports offer less than others."""
+
+    WITHHELD: ClassVar[tuple[str, ...]] = ("in_order",)
+
+
+def test_a_cap_is_that_of_the_features_that_the_ports_of_the_switch_offer(lab: Lab) -> None:
+    made, plan, drivers = lab.case()
+    frugal = made.model_copy(update={"vswitch": Frugal.model_validate(made.vswitch.model_dump())})
+    found = [
+        Groundwork(cache=lab.cache).calibration(spec, plan, drivers, Nowhere())
+        for spec in (made, frugal, made, frugal)
+    ]
+    assert [(one.cap_fps, one.cached) for one in found if one] == [
+        (1000, False), (2000, False), (1000, True), (2000, True),
+    ]  # fmt: skip
+
+
 def test_it_does_not_depend_on_how_long_the_machine_is_watched(lab: Lab) -> None:
     made, plan, drivers = lab.case()
     told, names = [], []
@@ -159,7 +204,11 @@ def test_it_is_measured_anew_when_the_cpus_were_moved(
 def test_one_that_is_doubted_is_forgotten_and_the_others_are_not(lab: Lab) -> None:
     lab.run("64B", "128B")
     spec, plan, _ = lab.case("64B")
-    Groundwork(cache=lab.cache).forget(spec, plan)
+    groundwork = Groundwork(cache=lab.cache)
+    doubted = groundwork.known(spec, plan)
+    assert doubted is not None
+    (said,) = groundwork.forget(spec, plan, doubted)
+    assert said.startswith(f"the generator was calibrated at {doubted.measured_at} and may do more")
     assert lab.run("64B", "128B") == [(3000, False), (2000, True)]
 
 

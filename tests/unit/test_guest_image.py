@@ -129,6 +129,22 @@ def test_a_missing_program_is_named_with_its_package(monkeypatch: pytest.MonkeyP
     assert "package dpdk-dev" in caught.value.fix
 
 
+def test_tgen_is_taken_from_where_it_was_built_and_a_guest_does_without_it(
+    tmp_path: Path,
+) -> None:
+    built = tmp_path / "build" / "tgen" / "tgen"
+    assert programs.find_tgen({}, tmp_path) is None
+    built.parent.mkdir(parents=True)
+    shutil.copy("/bin/true", built)
+    assert programs.find_tgen({}, tmp_path) == built
+    other = tmp_path / "build" / "tgen-guest" / "tgen"
+    other.parent.mkdir()
+    shutil.copy("/bin/true", other)
+    assert programs.find_tgen({}, tmp_path) == other, "QEMU may not emulate this processor"
+    assert programs.find_tgen({programs.TGEN: "/bin/false"}, tmp_path) == Path("/bin/false")
+    assert programs.find_tgen({programs.TGEN: "/nonexistent"}, tmp_path) is None
+
+
 def test_the_owners_of_a_file_are_read_past_diversions_and_where_several_share_it() -> None:
     said = """diversion by libc6 from: /lib64/ld-linux-x86-64.so.2
 diversion by libc6 to: /lib64/ld-linux-x86-64.so.2.usr-is-merged

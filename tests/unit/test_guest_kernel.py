@@ -16,6 +16,7 @@ from guest_kernels import (
     SYSTEM,
     commands,
     fixture_package,
+    make_package,
     module,
     prepared,
     system,
@@ -48,6 +49,27 @@ def test_a_kernel_without_a_module_is_refused_by_its_name() -> None:
 def test_the_signature_of_a_module_is_taken_off() -> None:
     signed = kernel.Kernel("9.9", b"", {"a": module("a") + SIGNATURE}, frozenset())
     assert modules.plain(signed, "a") == module("a")
+
+
+def test_a_kernel_is_found_in_one_package_or_spread_over_several(
+    tmp_path: Path, require: Require
+) -> None:
+    """As in Debian up to 13, and from 14 on: the image is empty, and the kernel lies by modules."""
+    require("dpkg-deb")
+    spread = {
+        "linux-image-9.9-test": (None, {}),
+        "linux-binary-9.9-test": ("usr/lib/modules/9.9-test/vmlinuz", {}),
+        "linux-modules-9.9-test": (None, SYSTEM),
+    }
+    together = kernel.unpack({PACKAGE: make_package(tmp_path)})
+    apart = kernel.unpack(
+        {
+            kernel.Package(name, "9.9-1"): make_package(tmp_path / "apart", name, image, modules)
+            for name, (image, modules) in spread.items()
+        }
+    )
+    assert together == apart
+    assert (apart.release, len(apart.image)) == ("9.9-test", 6000)
 
 
 def test_without_package_lists_the_way_to_get_them_is_said(

@@ -6,6 +6,7 @@ The trees stand for a kernel that knows how many pages are used; the tests say h
 from __future__ import annotations
 
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -259,7 +260,7 @@ from vsperf.host.hugepages import Machine, reserve
 from vsperf.host.pages import Pool
 from vsperf.host.workspace import workspace
 
-folder, deadly, steps = Path(sys.argv[1]), int(sys.argv[2]), 0
+folder, deadly, steps = Path(sys.argv[1]), 0, 0
 
 def step():
     global steps
@@ -274,29 +275,58 @@ def around(function):
         step()
     return doing
 
+def run():
+    with workspace("a run", folder / "killed", Roots(folder)) as place:
+        trusted.replace = around(trusted.replace)
+        with reserve({0: 20 << 20}, place, Machine(folder / "sys", folder / "proc")):
+            step()
+
 Pool.resize = around(Pool.resize)
-with workspace("a run", folder / "killed", Roots(folder)) as place:
-    trusted.replace = around(trusted.replace)
-    with reserve({0: 20 << 20}, place, Machine(folder / "sys", folder / "proc")):
-        step()
-print(steps)
+for line in sys.stdin:
+    deadly = int(line)
+    child = os.fork()
+    if not child:
+        run()
+        os._exit(steps)
+    _, status = os.waitpid(child, 0)
+    print(os.waitstatus_to_exitcode(status), flush=True)
 """
+"""Runs as often as it is asked to, each time in a process that is killed at the step it is told."""
 
 
-def killed(world: World, step: int) -> str:
-    argv = [sys.executable, "-c", KILLED, str(world.folder), str(step)]
-    return subprocess.run(argv, capture_output=True, text=True, check=False).stdout
+@dataclass
+class Runs:
+    """Runs that are killed at a step, or get through at step 0."""
+
+    process: subprocess.Popen[str]
+
+    def at(self, step: int) -> int:
+        """Return the steps of a run that got through, or the signal that ended it, below 0."""
+        asked, told = self.process.stdin, self.process.stdout
+        assert asked is not None and told is not None
+        print(step, file=asked, flush=True)
+        return int(told.readline())
+
+
+@pytest.fixture(name="runs")
+def fixture_runs(world: World) -> Iterator[Runs]:
+    argv = [sys.executable, "-c", KILLED, str(world.folder)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(argv, stdin=pipe, stdout=pipe, text=True) as process:
+        yield Runs(process)
 
 
 @pytest.mark.parametrize("beside", [False, True])
-def test_at_whatever_step_a_run_is_killed_clean_makes_it_good(world: World, beside: bool) -> None:
+def test_at_whatever_step_a_run_is_killed_clean_makes_it_good(
+    world: World, runs: Runs, beside: bool
+) -> None:
     if beside:
         world.begin("a", 10)
     before = world.total
-    steps = int(killed(world, 0))
+    steps = runs.at(0)
     assert steps > 8
     for step in range(1, steps + 1):
-        assert killed(world, step) == ""
+        assert runs.at(step) == -signal.SIGKILL
         (dead,) = dead_deployments((world.folder / "killed",))
         assert (step, dead.take_down(Roots(world.folder)), world.total) == (step, (), before)
         assert dead.take_down(Roots(world.folder)) == ()
@@ -306,8 +336,10 @@ def test_at_whatever_step_a_run_is_killed_clean_makes_it_good(world: World, besi
     assert not world.ledger.exists()
 
 
-def test_a_dead_run_claims_nothing_and_the_next_one_takes_its_pages_back(world: World) -> None:
-    killed(world, 7)
+def test_a_dead_run_claims_nothing_and_the_next_one_takes_its_pages_back(
+    world: World, runs: Runs
+) -> None:
+    assert runs.at(7) == -signal.SIGKILL
     assert world.total == 10
     world.begin("b", 10)
     assert world.total == 10
@@ -340,8 +372,10 @@ def test_what_was_added_is_taken_back_even_if_the_ledger_is_gone(world: World) -
     assert (world.total, world.ledger.exists()) == (7, False)
 
 
-def test_clean_takes_back_what_a_killed_run_added_even_if_the_ledger_is_gone(world: World) -> None:
-    killed(world, 7)
+def test_clean_takes_back_what_a_killed_run_added_even_if_the_ledger_is_gone(
+    world: World, runs: Runs
+) -> None:
+    assert runs.at(7) == -signal.SIGKILL
     assert world.total == 10
     world.ledger.unlink()
     (dead,) = dead_deployments((world.folder / "killed",))

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from vsperf.errors import ComponentError, DiedError, NotReadyError
-from vsperf.host.process import managed
-from vsperf.host.procfs import marked, start_ticks
+from vsperf.host.process import log_of, managed
+from vsperf.host.procfs import left_in_session, mapped_files, marked, start_ticks
 from vsperf.host.threads import Polling
+from vsperf.host.undo import KillProcess
 from vsperf.host.workspace import Workspace, workspace
 
 STUBBORN = """
@@ -51,6 +52,13 @@ def test_the_threads_that_poll_are_found_while_their_program_runs(place: Workspa
         (thread,) = place.polling_threads()
         assert (thread.part, thread.name) == ("vm1", "sleep")
     assert place.polling == {}
+
+
+def test_the_files_that_a_program_has_mapped_are_known_by_name(place: Workspace) -> None:
+    assert Path(sys.executable).resolve().name in mapped_files(os.getpid())
+    with managed(["sleep", "100"], name="ended", workspace=place) as program:
+        pass
+    assert mapped_files(program.pid) == frozenset()
 
 
 def test_it_is_given_once_it_is_ready(place: Workspace, tmp_path: Path) -> None:
@@ -150,6 +158,53 @@ def test_what_a_program_started_ends_with_it(place: Workspace) -> None:
     ):
         pass
     assert marked(mark) == ()
+
+
+UNMARKED = """
+import os, subprocess, sys, time
+child = subprocess.Popen(["sleep", "100"], env={})
+print(child.pid, flush=True)
+time.sleep(100)
+"""
+"""Starts what does not carry its mark, as programs do that name their processes anew."""
+
+
+def child_of(log: Path) -> int | None:
+    found = log.read_text().split() if log.exists() else []
+    return int(found[0]) if found else None
+
+
+def test_what_a_program_left_that_somebody_killed_ends_too(place: Workspace) -> None:
+    log = log_of("parent", place)
+    with managed(
+        python(UNMARKED), name="parent", workspace=place, ready=lambda: child_of(log) is not None
+    ) as program:
+        child = child_of(log)
+        assert child is not None and start_ticks(child) is not None
+        os.kill(program.pid, signal.SIGKILL)
+        assert program.wait(10)
+        assert start_ticks(child) is not None, "nobody told it"
+    assert start_ticks(child) is None
+
+
+def test_the_journal_ends_what_is_left_and_nothing_of_a_session_that_lives(
+    place: Workspace,
+) -> None:
+    log = log_of("parent", place)
+    with managed(
+        python(UNMARKED), name="parent", workspace=place, ready=lambda: child_of(log) is not None
+    ) as program:
+        child, started = child_of(log), start_ticks(program.pid)
+        assert child is not None and started is not None
+        assert left_in_session(program.pid, started) == ()
+        os.kill(program.pid, signal.SIGKILL)
+        assert program.wait(10)
+        assert left_in_session(program.pid, started) == (child,)
+        later = start_ticks(child)
+        assert later is not None
+        assert left_in_session(program.pid, later + 1) == (), "older than what is meant"
+        KillProcess(pid=program.pid, started=started).carry_out()
+        assert start_ticks(child) is None
 
 
 def test_it_is_asked_before_it_is_told(place: Workspace, tmp_path: Path) -> None:

@@ -12,10 +12,11 @@ from slot_samples import AWAY, CALM, GAP_NS, LOSSY, Story, told, trial_of
 
 from vsperf.engine.judge import Asked, judge, judge_with_context
 from vsperf.record.flags import Flag, Severity
+from vsperf.record.generator import GeneratorActivity
 from vsperf.record.machine import MachineCounters, NicCounters
 from vsperf.record.switch import PmdCounters, PortCounters, SwitchCounters
 from vsperf.record.threads import ThreadActivity
-from vsperf.record.trial import Direction, GeneratorActivity, TrialCounts
+from vsperf.record.trial import Direction, TrialCounts
 from vsperf.spec.traffic import TrialPolicy
 
 SECOND = 1_000_000_000
@@ -196,6 +197,19 @@ def test_a_loss_while_the_generator_was_behind_is_said_to_be_doubtful() -> None:
     ):
         seen = counts.model_copy(update={"generator": activity})
         assert (Flag.GENERATOR_BEHIND in judge_with_context(seen, POLICY)) is doubted
+
+
+def test_what_the_switch_lost_on_its_way_no_ring_of_the_generator_explains() -> None:
+    """Its own queue was full, long before a frame could have come to the generator."""
+    behind = GeneratorActivity(busy_ppm=1, longest_gap_ns=0, gaps_over_10us=0, behind_ns=SECOND)
+    counted = trial(10**6, SECOND, [lane(10**6, lost=50)])
+    for reason, explained in (("rx dropped", 0), ("tx tap full", 50)):
+        port = PortCounters(
+            name="phy0", link="phy0", received_frames=0, sent_frames=0, drops={reason: 50}
+        )
+        switch = SwitchCounters(ports=(port,))
+        seen = counted.model_copy(update={"generator": behind, "switch": switch})
+        assert seen.behind_frames == explained
 
 
 def polling(part: str, **known: int) -> ThreadActivity:

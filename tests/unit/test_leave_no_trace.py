@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 from conftest import HERE, PARTS, Require, not_here
-from leave_no_trace import Places, adopt_orphans, children, left_behind, snapshot
+from leave_no_trace import Places, adopt_orphans, children, left_behind, own_workspaces, snapshot
+
+from vsperf.host.workspace import workspace
 
 WAIT = "import sys; sys.stdin.read()"
 
@@ -169,3 +171,11 @@ def test_what_a_living_process_beside_this_one_owns_is_not_looked_at(tmp_path: P
     assert f"-{ours}-" in left
     assert f"-{nobodys}-" in left
     assert f"-{theirs}-" not in left
+
+
+def test_a_deployment_of_this_process_is_found_and_that_of_another_is_not(tmp_path: Path) -> None:
+    root = tmp_path / "run"
+    with workspace("a test", root) as place:
+        (root / "vsperf-1-a0b1c2").mkdir(mode=0o700)
+        assert own_workspaces((root,)) == {str(place.folder)}
+    assert own_workspaces((root,)) == frozenset()

@@ -14,13 +14,13 @@ from simulated_cases import simulated_case
 from wires import wires_of
 
 from vsperf.errors import DiedError
+from vsperf.guests.machine import RunningMachine
 from vsperf.host.process import Managed, managed
 from vsperf.host.workspace import Workspace, workspace
 from vsperf.record.plan import Placement
 from vsperf.vnfs.process.command import machines_of
 from vsperf.vnfs.process.machine import RunningMachine as RunningProcess
 from vsperf.vnfs.process.spec import ProcessSpec
-from vsperf.vnfs.qemu.machine import RunningMachine
 
 LOST = "tgen was lost while vm1 was waited for"
 

@@ -29,6 +29,7 @@ def test_every_page_says_how_long_it_takes_and_what_it_cannot_tell() -> None:
         if page.name != "README.md":
             assert "**What it cannot tell.**" in text, page.name
             assert "**Time.**" in text, page.name
+            assert "**On a virtual machine" in text, page.name
 
 
 def test_the_method_of_the_example_works() -> None:

@@ -12,7 +12,7 @@ from vsperf.engine.measurer import Measurer
 from vsperf.errors import PathError
 from vsperf.record.switch import PortCounters, SwitchCounters
 from vsperf.record.threads import ThreadActivity
-from vsperf.record.trial import Trial
+from vsperf.record.trial import Direction, Trial
 
 SECOND = 1_000_000_000
 
@@ -101,3 +101,20 @@ def test_a_path_that_never_gets_to_run_is_told_so() -> None:
         check_path(cast("Measurer", Trials(*[KEPT_AWAY] * (PATIENT + 1))), CASE)
     why = caught.value.problems[0].why
     assert why == "by the machine, switch (pmd-c01/id:8) was kept from running for 540.0 ms"
+
+
+@pytest.mark.parametrize(
+    ("found", "story"),
+    [
+        (way(100, lost=3), "phy0 to phy1: 100 frames sent, 97 arrived"),
+        (way(100, unsent=1), "phy0 to phy1: 99 of 100 frames sent, 99 arrived"),
+    ],
+    ids=["lost by the switch", "never sent"],
+)
+def test_frames_that_do_not_come_through_are_told_as_what_became_of_them(
+    found: Direction, story: str
+) -> None:
+    few = trial(100, SECOND, [found])
+    trials = cast("Measurer", Trials(*[few] * (CASE.trial.retries + 1)))
+    warning = f"not all frames of the path check came through, at 1000 fps: {story}"
+    assert check_path(trials, CASE) == (warning,)

@@ -78,7 +78,7 @@ def test_the_whole_command_line() -> None:
             "--total-num-mbufs=16384",
             "--no-flush-rx",
             "--no-mlockall",
-            "--stats-period=86400",
+            "--stats-period=43200",
         )
     ]
 

@@ -15,8 +15,8 @@ import pytest
 from qemu_cases import machines, qemu_case
 
 from vsperf.errors import ComponentError
-from vsperf.vnfs.qemu.agent import Agent, AgentRefused, AgentSilent, last_lines
-from vsperf.vnfs.qemu.machine import RunningMachine
+from vsperf.guests.agent import Agent, AgentRefused, AgentSilent, last_lines
+from vsperf.guests.machine import RunningMachine
 
 BOOTED = {"event": "booted", "protocol": 1, "kernel": "6.1", "nics": []}
 Answers = Callable[[dict[str, Any]], Iterable[dict[str, Any] | bytes]]

@@ -14,10 +14,12 @@ from machine_tree import MachineTree
 from qemu_cases import qemu_case, qemu_spec
 
 from vsperf.errors import NotReadyError, UsageError
+from vsperf.guests.image import GuestImage, find_image, planned_image
+from vsperf.guests.kvm import Outcome, Probe, remember
+from vsperf.guests.surroundings import IN_A_TREE
+from vsperf.host.tree import Tree
 from vsperf.vnfs.qemu.checks import check, check_image, check_kernel, check_ram_disk
 from vsperf.vnfs.qemu.driver import Qemu
-from vsperf.vnfs.qemu.image import GuestImage, find_image, planned_image
-from vsperf.vnfs.qemu.kvm import Outcome, Probe, remember
 
 QCOW2 = bytes.fromhex("514649fb00000003") + bytes(16) + bytes.fromhex("00000010")
 
@@ -54,6 +56,17 @@ def refusal(action: Any) -> NotReadyError:
 
 def why(action: Any) -> str:
     return str(refusal(action).problems[0].why)
+
+
+def test_a_tree_without_qemu_is_refused_with_the_way_to_get_it(
+    tmp_path: Path, probe: Probe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    tree = Tree(tmp_path, foreign=True, setting="vnf")
+    absent = Probe(probe.image, IN_A_TREE, probe.cache, tree=tree)
+    error = refusal(lambda: check({}, absent))
+    assert f"{IN_A_TREE} of the tree {tmp_path} is not installed" in str(error)
+    assert error.problems[0].fix == f"chroot {tmp_path} apt-get install qemu-system-x86"
 
 
 def test_a_raw_disk_that_boots_is_taken(tmp_path: Path) -> None:

@@ -6,12 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from qemu_cases import ACCELERATED, EMULATED, IMAGE, machines, qemu_case
+from qemu_cases import ACCELERATED, EMULATED, IMAGE, machines, qemu_case, qemu_spec
 
+from vsperf.errors import NotReadyError
+from vsperf.guests.command import FIRST_USER, command_line, image_format
+from vsperf.guests.emulator import require_within_reach
+from vsperf.guests.surroundings import Surroundings, program_of
 from vsperf.record.placeholder import shown
 from vsperf.record.plan import Placement
-from vsperf.vnfs.qemu.command import FIRST_USER, command_line, image_format
-from vsperf.vnfs.qemu.plan import Surroundings, machines_of
+from vsperf.vnfs.qemu.plan import machines_of
 from vsperf.vnfs.qemu.spec import QemuSpec
 
 
@@ -190,6 +193,35 @@ def test_devices_of_the_host_take_the_place_of_cards() -> None:
 
 def test_more_words_of_the_user_come_last() -> None:
     assert words(arguments=["-device", "virtio-rng-pci"])[-2:] == ["-device", "virtio-rng-pci"]
+
+
+def test_a_qemu_of_a_tree_is_run_in_it_and_finds_what_it_boots(tmp_path: Path) -> None:
+    """The folders stay where they are, and /dev has what QEMU opens."""
+    kernel = tmp_path / "vmlinuz"
+    argv = words(root="/srv/trees/next", kernel=str(kernel))
+    before, program = argv[: argv.index("--")], argv[argv.index("--") + 1 :]
+    assert "/srv/trees/next" in before
+    assert [word for word in before if word.startswith("--folder=")] == [
+        "--folder=RUN", f"--folder={tmp_path.resolve()}",
+    ]  # fmt: skip
+    assert "--device=kvm" in before
+    assert after("-kernel", program) == [str(kernel.resolve())]
+    tree = qemu_spec(root="/srv/trees/next").tree
+    assert program_of(tree) == "/usr/bin/qemu-system-x86_64"
+
+
+def test_the_tree_is_that_of_all_machines() -> None:
+    with pytest.raises(ValueError, match="cannot set root"):
+        qemu_spec(each={"vm1": {"root": "/srv/trees/next"}})
+
+
+def test_what_lies_where_a_tree_has_its_programs_cannot_be_shown_to_it() -> None:
+    spec = qemu_spec(root="/srv/trees/next")
+    with pytest.raises(NotReadyError, match="cannot be shown the folder /usr/share") as caught:
+        require_within_reach(spec, ["/usr/share/vmlinuz"])
+    assert caught.value.problems[0].fix
+    require_within_reach(spec, ["/srv/guests/vmlinuz", "/var/lib/guests/initrd"])
+    require_within_reach(qemu_spec(), ["/usr/share/vmlinuz"])
 
 
 def test_qemu_lets_go_of_the_rights_of_root_where_it_opens_nothing_later() -> None:

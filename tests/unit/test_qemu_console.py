@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from vsperf.vnfs.qemu import console as module
-from vsperf.vnfs.qemu.console import Console
+from vsperf.guests import console as module
+from vsperf.guests.console import Console
 
 
 @pytest.fixture(name="followed")

@@ -7,7 +7,7 @@ from typing import Any
 
 from qemu_cases import machines, qemu_case
 
-from vsperf.vnfs.qemu.machine import OFF_S, RunningMachine
+from vsperf.guests.machine import OFF_S, RunningMachine
 
 
 class Hung:

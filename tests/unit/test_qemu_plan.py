@@ -21,12 +21,12 @@ from qemu_cases import (
 from wires import wires_of
 
 from vsperf.errors import UsageError
+from vsperf.guests.surroundings import Surroundings
 from vsperf.host.cpus import CpuNeed
 from vsperf.record.placeholder import shown
 from vsperf.spec.case import CaseSpec
 from vsperf.vnfs.qemu.driver import Qemu
 from vsperf.vnfs.qemu.plan import (
-    Surroundings,
     machines_of,
     needs_of,
     notes_of,

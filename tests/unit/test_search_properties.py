@@ -28,7 +28,7 @@ from vsperf.trafficgens.sim import SimulatedGenerator, SimulatedGeneratorSpec
 from vsperf.units import NANOSECONDS
 from vsperf.vswitches.sim import SimulatedSwitch, SimulatedSwitchSpec
 
-EXAMPLES = settings(max_examples=12)
+EXAMPLES = settings(max_examples=8)
 CAPACITIES = st.integers(20_000, LINE_RATE - 1)
 SEEDS = st.integers(1, 10_000)
 WAYS = (("phy0", "phy1"), ("phy1", "phy0"))

@@ -9,11 +9,12 @@ from fractions import Fraction
 from search_models import LINE_RATE, LOADS, lossy, trial, way
 
 from vsperf.record.flags import Flag
+from vsperf.record.generator import GeneratorActivity
 from vsperf.record.limit import Limit
 from vsperf.record.machine import MachineCounters, NicCounters
 from vsperf.record.result import GoalResult
 from vsperf.record.switch import PortCounters, SwitchCounters
-from vsperf.record.trial import Direction, GeneratorActivity, Trial
+from vsperf.record.trial import Direction, Trial
 from vsperf.search.classify import DurationRule
 from vsperf.search.verdict import Question, answer, constant_loss
 from vsperf.units import NANOSECONDS

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from simulated_cases import CAPACITY_FPS, KINDS, SECOND, behaving, session, simulated_case
 
@@ -72,7 +72,6 @@ def expected_loss(frames: int, gap_ns: int, room: int, count: int, load_fps: int
     return math.ceil(missing)
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     frames=st.integers(1, 3000),
     gap_us=st.integers(1, 3000),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from simulated_cases import behaving, session, simulated_case
 
 from vsperf.record.sample import Sample
@@ -45,3 +47,18 @@ def test_a_second_of_another_trial_has_none() -> None:
     (sample,) = told(TrialRequest(500_000, SECOND))
 
     assert [way.latency for way in sample.directions] == [None, None]
+
+
+def test_in_real_time_each_second_is_told_when_it_is_over() -> None:
+    """So a trial that is killed has told of what was over by then."""
+    moments: list[float] = []
+    case = simulated_case(behaving("ideal"), {"realtime": 0.05})
+    began = time.monotonic()
+    with session(case) as running:
+        running.run(
+            TrialRequest(1000, 4 * SECOND), lambda _: moments.append(time.monotonic() - began)
+        )
+
+    assert len(moments) == 4
+    assert all(moment >= 0.05 * (number + 1) for number, moment in enumerate(moments))
+    assert moments[-1] - moments[0] >= 0.1

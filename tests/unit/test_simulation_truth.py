@@ -38,7 +38,7 @@ def passes(kind: str, load_fps: int, loss_ratio: Fraction, seed: int, seconds: i
 
 @pytest.mark.parametrize("loss_ratio", [Fraction(0), PDR], ids=["ndr", "pdr"])
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(seed=st.integers(1, 1000), seconds=st.sampled_from([1, 10]))
 def test_trials_pass_below_each_crossing_and_fail_from_it_on(
     kind: str, loss_ratio: Fraction, seed: int, seconds: int

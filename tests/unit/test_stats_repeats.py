@@ -9,8 +9,9 @@ from search_models import trial, way
 from vsperf.record.figure import Figure
 from vsperf.record.flags import Flag
 from vsperf.record.limit import Limit
+from vsperf.record.lossless import unlikely_above
 from vsperf.record.result import GoalResult, SearchResult
-from vsperf.stats.repeats import Series, series_of, student_95, unlikely_above
+from vsperf.stats.repeats import Series, series_of, student_95
 from vsperf.stats.summary import lossless_frames
 from vsperf.unit import Unit
 

@@ -11,14 +11,15 @@ from ovs_cases import ovs_case
 from qemu_cases import EMULATED, IMAGE, PVP, V2V, placement_of, qemu_spec
 
 from vsperf.errors import UsageError
+from vsperf.guests.command import command_line
+from vsperf.guests.surroundings import Surroundings
 from vsperf.host.files import Roots
 from vsperf.host.tuntap import refused_frames
 from vsperf.host.undo import UNDO, RemoveTap
 from vsperf.record.placeholder import shown
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.wiring import Nic
-from vsperf.vnfs.qemu.command import Machine, command_line
-from vsperf.vnfs.qemu.plan import Surroundings, machines_of, steps_of
+from vsperf.vnfs.qemu.plan import QemuMachine, machines_of, steps_of
 from vsperf.vnfs.qemu.spec import QemuSpec
 from vsperf.vswitches.base import SwitchPlan
 from vsperf.vswitches.ovs.counters import Unseen, switch_counters
@@ -57,7 +58,7 @@ def ports(case: CaseSpec) -> tuple[SwitchPort, ...]:
     return tuple(port for port in ports_of(case, case.vswitch) if port.machine is not None)
 
 
-def machines(case: CaseSpec, surroundings: Surroundings = EMULATED) -> tuple[Machine, ...]:
+def machines(case: CaseSpec, surroundings: Surroundings = EMULATED) -> tuple[QemuMachine, ...]:
     assert isinstance(case.vnf, QemuSpec)
     wires = planned(case).wires
     return machines_of(case, case.vnf, wires, placement_of(case), surroundings)

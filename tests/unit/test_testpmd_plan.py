@@ -76,7 +76,7 @@ def test_the_whole_command_line() -> None:
         "--disable-link-check",
         "--no-flush-rx",
         "--no-mlockall",
-        "--stats-period=86400",
+        "--stats-period=43200",
     ]
 
 

@@ -9,8 +9,9 @@ from simulated_cases import simulated_case
 
 from vsperf.errors import NotReadyError, UsageError
 from vsperf.record.plan import Endpoint, Placement
-from vsperf.trafficgens.tgen.binary import find_binary, planned_binary
-from vsperf.trafficgens.tgen.command import Options, Port, command_line, lcores, port_of
+from vsperf.trafficgens.dpdk_ports import Port
+from vsperf.trafficgens.tgen.binary import TGEN
+from vsperf.trafficgens.tgen.command import Options, command_line, lcores, port_of
 from vsperf.trafficgens.tgen.driver import TgenGenerator
 from vsperf.trafficgens.tgen.spec import TgenSpec
 from vsperf.vnfs.process.spec import ProcessSpec
@@ -134,28 +135,28 @@ def test_another_kind_of_port_is_refused() -> None:
 
 def test_the_variable_names_the_program(tmp_path: Path) -> None:
     named = program(tmp_path / "mine")
-    assert find_binary({"VSPERF_TGEN": str(named)}, tmp_path) == named
+    assert TGEN.find({"VSPERF_TGEN": str(named)}, tmp_path) == named
 
 
 def test_a_variable_that_names_nothing_is_not_passed_over(tmp_path: Path) -> None:
     program(tmp_path / "build/tgen/tgen")
     with pytest.raises(NotReadyError, match="VSPERF_TGEN"):
-        find_binary({"VSPERF_TGEN": str(tmp_path / "no")}, tmp_path)
+        TGEN.find({"VSPERF_TGEN": str(tmp_path / "no")}, tmp_path)
 
 
 def test_the_checkout_is_looked_at_before_the_path(tmp_path: Path) -> None:
     built = program(tmp_path / "build/tgen/tgen")
     installed = program(tmp_path / "bin/tgen")
     environment = {"PATH": str(installed.parent)}
-    assert find_binary(environment, tmp_path) == built
-    assert find_binary(environment, tmp_path / "elsewhere") == installed
+    assert TGEN.find(environment, tmp_path) == built
+    assert TGEN.find(environment, tmp_path / "elsewhere") == installed
 
 
 def test_a_missing_program_comes_with_the_way_to_build_it(tmp_path: Path) -> None:
     with pytest.raises(NotReadyError) as refused:
-        find_binary({"PATH": ""}, tmp_path)
+        TGEN.find({"PATH": ""}, tmp_path)
     assert "meson setup build/tgen tools/tgen" in str(refused.value.problems[0].fix)
 
 
 def test_a_plan_can_be_made_before_the_program_is_built() -> None:
-    assert planned_binary({"VSPERF_TGEN": "/nonexistent"}) == "tgen"
+    assert TGEN.planned({"VSPERF_TGEN": "/nonexistent"}) == "tgen"

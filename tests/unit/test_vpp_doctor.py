@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,7 @@ from vsperf.errors import NotReadyError
 from vsperf.host.doctor.finding import Status, Surroundings
 from vsperf.vswitches.vpp import programs
 from vsperf.vswitches.vpp.doctor import CHECKS
+from vsperf.vswitches.vpp.spec import VppSpec
 
 
 def test_a_machine_without_vpp_is_well_all_the_same() -> None:
@@ -18,6 +20,15 @@ def test_a_machine_without_vpp_is_well_all_the_same() -> None:
     if shutil.which("vpp") is None:
         assert answer.status is Status.ABSENT
         assert answer.fix is not None and "vswitch.install=PATH" in answer.fix
+
+
+def test_one_that_was_chosen_is_looked_for_where_it_is(tmp_path: Path) -> None:
+    """And that it is not there keeps a run from working."""
+    (check,) = CHECKS
+    chosen = VppSpec(kind="vpp", install=str(tmp_path))
+    answer = check.ask(Surroundings(chosen=(chosen,)))
+    assert answer.status is Status.FAILURE
+    assert str(tmp_path) in answer.evidence
 
 
 def test_a_missing_library_is_named_with_the_way_to_get_it(

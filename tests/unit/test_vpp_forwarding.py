@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from places import PLACEMENT
-from switch_cases import P2P, PVP, PVPV, PVVP, V2V
+from switch_cases import P2P, PVP, PVPV, PVVP, V2V, switch_case
 from vpp_cases import vpp_case
 
 from vsperf.errors import UsageError
+from vsperf.trafficgens.tgen.cap import method_of
 from vsperf.vswitches.vpp.driver import Vpp
+from vsperf.vswitches.vpp.forwarding import MANY, forgetting, learning
 from vsperf.vswitches.vpp.plan import Design
 from vsperf.vswitches.vpp.spec import VppSpec
 
@@ -222,3 +225,48 @@ def test_a_bridge_and_a_cross_connect_leave_frames_as_they_are() -> None:
 def test_the_cap_of_the_generator_is_that_of_vhost_user_ports() -> None:
     assert vpp_case({"ports": "vhost-user"}).capped
     assert not vpp_case({"ports": "memif"}).capped
+
+
+def test_the_cap_is_measured_without_what_its_ports_do_not_offer() -> None:
+    assert vpp_case().withheld == ("in_order",)
+    assert vpp_case({"mergeable": False}).withheld == ("in_order", "mrg_rxbuf")
+    assert switch_case("ovs-dpdk").withheld == ()
+    assert method_of(vpp_case()) == (
+        "vhost-user ports without in_order against a forwarder that looks at no frame"
+    )
+
+
+@dataclass(frozen=True)
+class Address:
+    """An address as VPP lists it."""
+
+    mac: str
+    bd_id: int = 1
+    sw_if_index: int = 2
+
+
+def test_a_few_addresses_are_taken_out_one_by_one_where_they_were_learned() -> None:
+    (call,) = forgetting((1, 2), [Address("02:00:00:00:00:01")])
+    assert (call.message, call.fields) == (
+        "l2fib_add_del",
+        {"mac": "02:00:00:00:00:01", "bd_id": 1, "sw_if_index": 2, "is_add": False},
+    )
+
+
+def test_many_addresses_are_flushed_bridge_by_bridge() -> None:
+    calls = forgetting((1, 2), [Address("02:00:00:00:00:01")] * (MANY + 1))
+    assert [(call.message, call.fields["bd_id"]) for call in calls] == [
+        ("l2fib_flush_bd", 1),
+        ("l2fib_flush_bd", 2),
+    ]
+
+
+def test_only_bridges_that_learn_have_something_to_forget() -> None:
+    for switch, bridges in (
+        ({"forwarding": "bridge"}, (1, 2)),
+        ({"forwarding": "bridge", "learn": False}, ()),
+        ({"forwarding": "xconnect"}, ()),
+    ):
+        case = vpp_case(switch, topology=PVP)
+        assert isinstance(case.vswitch, VppSpec)
+        assert learning(case, case.vswitch) == bridges

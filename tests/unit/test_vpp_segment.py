@@ -7,7 +7,7 @@ import threading
 import pytest
 from vpp_segment import WrittenSegment
 
-from vsperf.vswitches.vpp.reading import reading
+from vsperf.vswitches.vpp.reading import buffer_pools, reading
 from vsperf.vswitches.vpp.segment import Segment, SegmentError
 
 SOON_S = 0.05
@@ -57,6 +57,15 @@ def test_a_number_is_read_anew_where_nothing_moved() -> None:
     assert segment.read(lambda segment: segment.number("/sys/heartbeat")) == 3
     written.change_number(1, 4)
     assert segment.read(lambda segment: segment.number("/sys/heartbeat")) == 4
+
+
+def test_buffers_of_a_pool_are_counted_wherever_they_are() -> None:
+    written = WrittenSegment()
+    for state, count in (("cached", 40), ("used", 60), ("available", 16_000), ("rate", 7)):
+        written.number(f"/buffer-pools/default-numa-0/{state}", count)
+    written.number("/buffer-pools/default-numa-1/available", 0)  # not counted yet
+    found = Segment(written.memory).read(buffer_pools)
+    assert found == {"default-numa-0": 16_100}
 
 
 def test_what_is_added_later_is_found() -> None:

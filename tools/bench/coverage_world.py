@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
+from vsperf.record.generator import GeneratorActivity
 from vsperf.record.slots import Column, SlotColumns, Slots, even_share
 from vsperf.record.threads import GENERATOR, SWITCH, ThreadActivity
-from vsperf.record.trial import GeneratorActivity
 from vsperf.units import NANOSECONDS
 
 RING = 1024

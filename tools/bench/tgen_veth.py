@@ -25,7 +25,7 @@ from pathlib import Path
 from common import Option, Ratio, carry_out, options, say, two_cpus, wanted
 
 from vsperf.errors import ComponentError, NotReadyError
-from vsperf.trafficgens.tgen.binary import find_binary
+from vsperf.trafficgens.tgen.binary import TGEN
 from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
 from vsperf.trafficgens.tgen.command import Options
 
@@ -64,7 +64,7 @@ def measure(found: argparse.Namespace) -> Ratio:
         raise NotReadyError(
             f"this comparison needs {', '.join(absent)}", fix=f"apt install {' '.join(absent)}"
         )
-    find_binary()
+    TGEN.find()
     if INSIDE not in os.environ:
         os.environ[INSIDE] = "1"
         os.execvp("unshare", ["unshare", "--net", sys.executable, *sys.argv])  # noqa: S606, S607

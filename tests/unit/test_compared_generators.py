@@ -1,0 +1,213 @@
+"""Generators of one run side by side: what each did on the same switch, or why nobody knows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from compared_runs import MACHINE, found
+from record_samples import TIME, case_record, case_start, header, planned, run_end, trial
+from stored_runs import store
+
+from vsperf.cli.main import cli
+from vsperf.record.flags import Flag
+from vsperf.record.histogram import encode
+from vsperf.record.host import Calibration, Surroundings
+from vsperf.record.limit import Limit
+from vsperf.record.result import LoadResult, SearchResult
+from vsperf.record.run import Line, TrialLine
+from vsperf.record.trial import Purpose, Trial
+from vsperf.results.compare_text import notes
+from vsperf.results.comparison import compare
+from vsperf.results.generators import GeneratorRow
+from vsperf.results.sides import apart, side
+
+REPEATS = 4
+SETTINGS = {
+    "tgen": {"kind": "tgen", "workers": 1},
+    "tgen-two": {"kind": "tgen", "workers": 2},
+    "testpmd": {"kind": "testpmd", "mode": "flowgen"},
+}
+
+
+def searched(rate: int) -> SearchResult:
+    return found(rate)
+
+
+def flooded(rate: int) -> SearchResult:
+    """What a generator without a pace answers: no goal, one load."""
+    load = LoadResult(
+        load_fps=9_000_000,
+        trials=1,
+        passed=0,
+        worst_loss_ratio="1/10",
+        throughput_fps=rate,
+        limit=Limit.GENERATOR,
+        reason="the generator was short",
+    )
+    return SearchResult(loads=(load,))
+
+
+def latency(index: int, load_fps: int, median_ns: int) -> Trial:
+    """Return a trial with latencies; its generator takes 250 ms beside its traffic."""
+    plain = trial(index, load_fps=load_fps, purpose=Purpose.LATENCY, elapsed_ns=1_250_000_000)
+    text = encode([median_ns, median_ns, 10 * median_ns])
+    ways = tuple(way.model_copy(update={"latency_histogram": text}) for way in plain.directions)
+    return plain.model_copy(update={"directions": ways})
+
+
+def trials_of(name: str) -> list[Trial]:
+    if name == "testpmd":
+        return [trial(1, flags=(Flag.UNPACED, Flag.UNCHECKED), elapsed_ns=1_100_000_000)]
+    invalid = trial(1, load_fps=2, flags=(Flag.OVERSENT,), elapsed_ns=9_000_000_000)
+    return [
+        invalid,
+        trial(2, lost=100_000, elapsed_ns=1_250_000_000),
+        trial(3, lost=400_000, elapsed_ns=1_250_000_000),
+        latency(4, 900_000, 8000),
+        latency(5, 100_000, 2000),
+    ]
+
+
+def surroundings(name: str) -> Surroundings | None:
+    """Return what was found before a case: a cap only where the generator was calibrated."""
+    if name == "testpmd":
+        return None
+    calibration = Calibration(
+        frame_size=64,
+        cap_fps=8_000_000,
+        method="a mirror",
+        measured_at=TIME,
+        cpus=(0, 1) if name == "tgen" else (0, 2, 1),
+    )
+    return Surroundings(calibration=calibration)
+
+
+def a_run(results: Path, *names: str, repeats: int = REPEATS) -> None:
+    """Store a run of some generators in turns; what they find differs by their place."""
+    cases, lines = [], list[Line]()
+    for repeat in range(1, repeats + 1):
+        for place, name in enumerate(names):
+            label = f"generators_compare-64B-{name}"
+            key = label if repeat == 1 else f"{label}.{repeat}"
+            point = {"frame_size": "64B", "generator": name}
+            case = planned(1, repeat=repeat, key=key, id=label, label=label, point=point)
+            spec = {**case.spec, "generator": SETTINGS[name]}
+            cases.append(case.model_copy(update={"spec": spec}))
+            rate = 1_000_000 * (place + 1) + 1000 * repeat
+            result = flooded(rate) if name == "testpmd" else searched(rate)
+            lines.append(case_start(key))
+            lines += [TrialLine(case=key, trial=one) for one in trials_of(name)]
+            lines.append(case_record(key, result=result, surroundings=surroundings(name)))
+    run_id = "2026-11-20-generators_compare-aaaa"
+    made = header(run_id, environment=MACHINE).model_copy(update={"cases": tuple(cases)})
+    store(results, run_id, [made, *lines, run_end()])
+
+
+def rows(results: Path, *names: str, repeats: int = REPEATS) -> dict[str, GeneratorRow]:
+    a_run(results, *names, repeats=repeats)
+    compared = compare(apart([side(results, "aaaa")], "generator"))
+    return {row.generator: row for row in compared.generators}
+
+
+def command(results: Path, *more: str, by: str = "generator") -> Result:
+    argv = ["compare", "aaaa", "--by", by, "--results", str(results), *more]
+    return CliRunner().invoke(cli, argv, catch_exceptions=False)
+
+
+class TestTheRowOfAGenerator:
+    def test_holds_the_most_that_came_through_with_every_frame_looked_at(
+        self, tmp_path: Path
+    ) -> None:
+        row = rows(tmp_path, "tgen", "testpmd")["tgen"]
+        assert row.repeats == REPEATS
+        assert row.checked_fps == pytest.approx(1_000_000)
+
+    def test_holds_the_rate_without_loss_and_how_far_repeats_lie_apart(
+        self, tmp_path: Path
+    ) -> None:
+        row = rows(tmp_path, "tgen", "testpmd")["tgen"]
+        assert row.loss_free is not None
+        assert row.loss_free.values == (1_001_000, 1_002_000, 1_003_000, 1_004_000)
+        assert row.scatter == pytest.approx(0.00129, abs=0.0001)
+        assert row.limits == (Limit.DUT,)
+
+    def test_takes_the_floor_from_the_lightest_load(self, tmp_path: Path) -> None:
+        assert rows(tmp_path, "tgen", "testpmd")["tgen"].floor_ns == pytest.approx(2000, rel=0.001)
+
+    def test_counts_time_beside_traffic_of_believed_trials_only(self, tmp_path: Path) -> None:
+        found = rows(tmp_path, "tgen", "testpmd")
+        assert found["tgen"].beside_ns == 250_000_000
+        assert found["testpmd"].beside_ns == 100_000_000
+
+    def test_shares_the_cap_out_among_the_generators_cpus(self, tmp_path: Path) -> None:
+        found = rows(tmp_path, "tgen", "tgen-two")
+        assert found["tgen"].per_cpu_fps == 8_000_000
+        assert found["tgen-two"].per_cpu_fps == 4_000_000
+
+    def test_says_why_a_number_is_missing(self, tmp_path: Path) -> None:
+        row = rows(tmp_path, "tgen", "testpmd")["testpmd"]
+        assert (row.checked_fps, row.loss_free, row.floor_ns, row.per_cpu_fps) == (None,) * 4
+        assert row.missing == {
+            "checked": "it does not look at each frame",
+            "loss_free": "the method searches none",
+            "floor": "no latency was measured",
+            "per_cpu": "it was not calibrated without a switch",
+        }
+        assert row.reservations == (Flag.UNPACED, Flag.UNCHECKED)
+
+    def test_has_no_repeatability_without_repeats(self, tmp_path: Path) -> None:
+        row = rows(tmp_path, "tgen", "testpmd", repeats=1)["tgen"]
+        assert row.scatter is None
+        assert row.missing["scatter"] == "it was not repeated"
+
+    def test_of_one_that_was_never_run_says_so_everywhere(self, tmp_path: Path) -> None:
+        case = planned(1, point={"frame_size": "64B", "generator": "tgen"})
+        cases = [
+            case.model_copy(
+                update={
+                    "key": name,
+                    "id": name,
+                    "label": f"generators_compare-64B-{name}",
+                    "point": {"frame_size": "64B", "generator": name},
+                    "spec": {**case.spec, "generator": SETTINGS[name]},
+                }
+            )
+            for name in ("tgen", "testpmd")
+        ]
+        run_id = "2026-11-20-generators_compare-aaaa"
+        made = header(run_id, environment=MACHINE).model_copy(update={"cases": tuple(cases)})
+        store(tmp_path, run_id, [made])
+        for row in compare(apart([side(tmp_path, "aaaa")], "generator")).generators:
+            assert set(row.missing.values()) == {"not run"}
+            assert len(row.missing) == 6
+
+
+def test_each_empty_cell_is_told_below_the_tables_once(tmp_path: Path) -> None:
+    a_run(tmp_path, "tgen", "testpmd")
+    said = list(notes(compare(apart([side(tmp_path, "aaaa")], "generator"))))
+    assert "testpmd has no checked: it does not look at each frame" in said
+    assert "testpmd has no loss-free: the method searches none" in said
+    assert len([line for line in said if line.startswith("testpmd, unpaced: ")]) == 1
+
+
+def test_the_command_shows_the_table_in_every_format(tmp_path: Path) -> None:
+    a_run(tmp_path, "tgen", "testpmd")
+    for form in ("table", "md", "html"):
+        shown = command(tmp_path, "--format", form).output
+        assert "generators side by side, cases of generators" in shown
+        assert "testpmd has no floor: no latency was measured" in shown
+    first, second = json.loads(command(tmp_path, "--json").output)["generators"]
+    assert (first["generator"], first["beside_ns"]) == ("tgen", 250_000_000)
+    assert (second["checked_fps"], second["missing"]["checked"]) == (
+        None,
+        "it does not look at each frame",
+    )
+
+
+def test_other_comparisons_have_no_such_table(tmp_path: Path) -> None:
+    a_run(tmp_path, "tgen", "testpmd")
+    compared = compare([side(tmp_path, "aaaa"), side(tmp_path, "aaaa")])
+    assert compared.generators == ()
