@@ -11,8 +11,8 @@ import pytest
 from nbclient import NotebookClient
 
 NOTEBOOKS = Path(__file__).parents[2] / "docs" / "notebooks"
-PASSING = re.compile(r"\d{4}-\d\d-\d\d[-\w:. ]*")
-"""What is another each time: runs and moments."""
+PASSING = re.compile(r"\d{4}-\d\d-\d\d[-\w:. ]*|(?<=B-)[0-9a-f]{8}\b")
+"""What is another each time: runs and moments, and the digest of a case at each new setting."""
 
 
 def outputs(notebook: Any) -> list[str]:
