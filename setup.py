@@ -82,6 +82,7 @@ setup(
             "learning = vsperf.methods.learning:AddressLearning",
             "caching = vsperf.methods.caching:AddressCaching",
             "broadcast = vsperf.methods.broadcast:BroadcastForwarding",
+            "wake_up = vsperf.methods.wake_up:WakeUp",
         ],
         "vsperf.collectors": [
             "proc = vsperf.collectors.proc:Proc",

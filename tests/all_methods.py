@@ -22,6 +22,7 @@ from vsperf.methods.reset import ResetTime
 from vsperf.methods.rfc2544 import Rfc2544Search
 from vsperf.methods.soak import Soak
 from vsperf.methods.tst009 import Tst009Search
+from vsperf.methods.wake_up import WakeUp
 
 METHODS: dict[str, type[Method]] = {
     "mlr": MlrSearch,
@@ -40,6 +41,7 @@ METHODS: dict[str, type[Method]] = {
     "learning": AddressLearning,
     "caching": AddressCaching,
     "broadcast": BroadcastForwarding,
+    "wake_up": WakeUp,
 }
 
 

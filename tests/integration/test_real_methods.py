@@ -265,6 +265,30 @@ def test_loss_ends_some_time_after_an_overload_does(place: Place) -> None:
     assert (figure.spread.minimum, figure.spread.maximum) == (min(worst), max(worst))
 
 
+def test_the_first_frame_after_a_silence_is_told_apart(place: Place) -> None:
+    case = measured(
+        place,
+        "phy2phy_wake_up",
+        "--set=search.throughput=20kfps",
+        "--set=search.repeats=2",
+        "--set=search.frames=1000",  # which the ring before the switch holds, should it stall
+        "--set=search.silence=250ms",
+        "--set=trial.stretch_tolerance=10%",
+    )
+    found = figures(case)
+    woken, awake = found["wake_up_latency"].value, found["awake_latency"].value
+    assert woken is not None and awake is not None and min(woken, awake) > 0
+    paused = [t for t in case.trials if t.valid and t.directions[0].steps]
+    assert len(paused) == 2
+    for way in (way for trial in paused for way in trial.directions):
+        before, silent, after = way.steps
+        counted = (before.intended_frames, silent.intended_frames, after.intended_frames)
+        assert counted == (1000, 1, 1000)
+        assert silent.began_ns is not None and after.began_ns is not None
+        assert after.began_ns - silent.began_ns >= 240_000_000
+        assert [summary(one).count for one in way.range_histograms if one] == [100, 1]
+
+
 def test_tagged_frames_come_back(place: Place) -> None:
     case = measured(
         place,

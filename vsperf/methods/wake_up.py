@@ -1,0 +1,156 @@
+"""Waking up: what a silence costs the frames that end it."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from vsperf.human import human_count, human_fps
+from vsperf.methods.base import Bench, Manner, burst_ns, one_rhythm, probe_on, refused, repeated
+from vsperf.methods.prerequisite import TIME_OVER, WithThroughput, unanswered, why_not
+from vsperf.methods.range import TrialDuration
+from vsperf.methods.spread import spread_of
+from vsperf.record.figure import Figure
+from vsperf.record.histogram import merge, percentiles_ns
+from vsperf.record.load import RateStep
+from vsperf.record.result import Compliance, SearchResult
+from vsperf.record.trial import Purpose, Trial
+from vsperf.search.base import Loads
+from vsperf.spec.abilities import Ability
+from vsperf.spec.case import CaseSpec
+from vsperf.unit import Unit
+from vsperf.units import NANOSECONDS, Duration, Ratio
+
+WOKEN, AWAKE, LOST = "wake_up_latency", "awake_latency", "lost"
+SHORTEST_NS = 1_000_000
+MEDIAN = 50.0
+
+
+class WakeUp(WithThroughput):
+    """Frames, a silence, and frames again: how much later the first of them arrives."""
+
+    summary: ClassVar[str] = "what a silence costs the frames that end it"
+
+    kind: Literal["wake_up"]
+    throughput_duration: TrialDuration = Duration.parse("1s")
+    throughput_sum: TrialDuration = Duration.parse("5s")
+    load: Ratio = Ratio.parse("50%")
+    """Share of the throughput at which frames come before the silence and after it."""
+    silence: Duration = Duration.parse("100ms")
+    """How long nothing comes but one frame each way, at its beginning; it goes into a second
+    without a rest."""
+    frames: int = Field(default=10_000, ge=100, le=10_000_000)
+    """So many each way before the silence, and as many after it."""
+    repeats: int = Field(default=10, ge=1, le=1000)
+
+    @model_validator(mode="after")
+    def _is_silent(self) -> Self:
+        if self.silence.ns < SHORTEST_NS or NANOSECONDS % self.silence.ns:
+            raise ValueError("silence: a part of a second from 1ms on, such as 10ms, 250ms or 1s")
+        if not self.load.value:
+            raise ValueError("load must be above 0")
+        return self
+
+    @property
+    def asks_generator(self) -> frozenset[Ability]:
+        """Return that the load changes, and that some frames are measured apart from others."""
+        apart = {Ability.STEPS, Ability.LATENCY, Ability.LATENCY_RANGES}
+        return super().asks_generator | apart
+
+    def metrics(self) -> Mapping[str, Unit]:
+        """Return what can be judged."""
+        times = dict.fromkeys((WOKEN, AWAKE), Unit.NANOSECONDS)
+        return {**super().metrics(), **times, LOST: Unit.FRAMES}
+
+    def offers(self, case: CaseSpec, generator_cap: int | None) -> Loads:
+        """Return the range; both ways fall silent together."""
+        one_rhythm(case)
+        if case.traffic.reverse_load.value != 1:
+            raise refused(
+                f"the way back has {case.traffic.reverse_load} of the load",
+                "as many frames are to come each way before the silence as after it",
+                "leave traffic.reverse_load out",
+            )
+        return super().offers(case, generator_cap)
+
+    def run(self, bench: Bench) -> SearchResult:
+        """Look for the throughput; then let a share of it pause, again and again."""
+        reference = self.reference(bench)
+        if (none := why_not(reference)) is not None:
+            return unanswered(reference, WOKEN, Unit.NANOSECONDS, none)
+        fps = max(1, round(reference.fps * self.load.value))
+        burst = RateStep(fps, burst_ns(self.frames, fps))
+        silent = RateStep(NANOSECONDS // self.silence.ns, self.silence.ns)
+        text = f"{self.load} of {reference.text}, with a silence of {self.silence}"
+        manner = Manner(
+            Purpose.LATENCY,
+            text,
+            steps=(burst, silent, burst),
+            latency_ranges=_ranges(burst.frames, silent.frames),
+        )
+        length_ns = 2 * burst.duration_ns + silent.duration_ns
+        probe = probe_on(bench, manner)
+        trials = repeated(self.repeats, lambda: probe(fps, length_ns))
+        if not trials.found:
+            return unanswered(reference, WOKEN, Unit.NANOSECONDS, TIME_OVER)
+        at = f"{human_fps(fps)}, {text}"
+        return SearchResult(
+            goals=reference.goals,
+            figures=(
+                _latency(trials.found, 1, WOKEN, "of the first frame after the silence", at),
+                _latency(trials.found, 0, AWAKE, "of the frames just before it", at),
+                _lost(trials.found, at),
+            ),
+            complete=trials.in_time,
+            spoiled=trials.spoiled,
+        )
+
+    def compliance(
+        self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult
+    ) -> tuple[Compliance, ...]:
+        """No standard has this."""
+        return ()
+
+
+def _ranges(before: int, silent: int) -> tuple[tuple[int, int], ...]:
+    """Return which frames are measured: a tenth before the silence, and the first one after it."""
+    first = before + silent
+    return ((before - before // 10, before - 1), (first, first))
+
+
+def _latency(trials: Sequence[Trial], which: int, name: str, whose: str, at: str) -> Figure:
+    """Return the median over the trials, of both directions together."""
+    ranges = [
+        merge(way.range_histograms[which] for way in trial.directions if way.range_histograms)
+        for trial in trials
+    ]
+    known = [float(percentiles_ns(one, (MEDIAN,))[MEDIAN]) for one in ranges if one is not None]
+    gone = len(trials) - len(known)
+    reason = f"median of the trials' medians {whose}"
+    if gone:
+        reason += f"; in {gone} of {len(trials)} trials none of them came back"
+    return Figure(
+        name=name,
+        unit=Unit.NANOSECONDS,
+        value=statistics.median(known) if known and not gone else None,
+        spread=spread_of(known) if known else None,
+        reason=reason,
+        at=at,
+    )
+
+
+def _lost(trials: Sequence[Trial], at: str) -> Figure:
+    """Return the loss of the worst trial and direction."""
+    lost = [max(way.lost_frames for way in trial.directions) for trial in trials]
+    sent = min(way.sent_frames for trial in trials for way in trial.directions)
+    return Figure(
+        name=LOST,
+        unit=Unit.FRAMES,
+        value=max(lost),
+        spread=spread_of([float(one) for one in lost]),
+        reason=f"of {human_count(sent)} frames in the worst trial, worse direction",
+        at=at,
+    )
