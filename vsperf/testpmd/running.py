@@ -5,6 +5,7 @@ It is asked over the socket that each DPDK program has for questions, and never 
 
 from __future__ import annotations
 
+import re
 import shutil
 import time
 from collections.abc import Callable, Collection
@@ -20,8 +21,11 @@ from vsperf.testpmd.telemetry import Telemetry
 
 STATISTICS = "Port statistics"
 """With this begins what testpmd prints of itself, which says nothing about how it ended."""
-USAGE = "\nUsage: "
+USAGE = "Usage: "
 """With this begins a list of all options, and before it is what was wrong with the given ones."""
+REFUSED = re.compile(r"(?:unrecognized|invalid) option:? .*", re.IGNORECASE)
+"""What was wrong with them, wherever it stands: what testpmd prints and what it complains of get
+into one file in pieces."""
 WORDS = 5
 POLL_S = 0.01
 FOLDERS = (Path("/usr/bin"), Path("/usr/local/bin"))
@@ -185,12 +189,14 @@ class RunningTestpmd:
             text = self.program.log.read_text(errors="replace")
         except OSError:
             return None
-        text = text.partition(USAGE)[0]
-        before, found, after = text.rpartition(STATISTICS)
+        before, found, after = text.partition(USAGE)[0].rpartition(STATISTICS)
         later = (line for line in after.splitlines()[1:] if not _statistic(line))
-        told = [*before.splitlines(), *later] if found else text.splitlines()
-        lines = [line.strip() for line in told if line.strip() and line.isprintable()]
-        return f"its last words: {' | '.join(lines[-WORDS:])}" if lines else None
+        told = [*before.splitlines(), *later] if found else after.splitlines()
+        lines = [line.strip() for line in told if line.strip() and line.isprintable()][-WORDS:]
+        refused = REFUSED.search(text)
+        if refused is not None and not any(REFUSED.search(line) for line in lines):
+            lines = [*lines[1 - WORDS :], refused[0].strip()]
+        return f"its last words: {' | '.join(lines)}" if lines else None
 
     def access(self) -> tuple[str, ...]:
         """Return the commands by which a person looks at it."""
