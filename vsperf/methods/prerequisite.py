@@ -140,6 +140,17 @@ class WithThroughput(WithinRange):
         return confirmed.run(probe).goals[0]
 
 
+def refers_to_another_search(method: WithThroughput, result: SearchResult) -> Findings:
+    """Return how a throughput that is referred to stands to TST 009."""
+    found = Findings()
+    method.refers(found, result)
+    if method.throughput is None:
+        found.weakening.append(
+            "the throughput was looked for by a multiple loss ratio search, not by one of its own"
+        )
+    return found
+
+
 TIME_OVER = "the time ended before the first trial at it"
 
 
