@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from bench_models import LOADS, FluidBench, figures, method
@@ -190,7 +191,7 @@ def test_a_generator_that_fails_after_hours_leaves_what_was_seen() -> None:
     assert result.curves[0].points
 
 
-def under_tst009(bench: FluidBench, limit: Limit | None = None, **settings: str) -> Compliance:
+def under_tst009(bench: FluidBench, limit: Limit | None = None, **settings: Any) -> Compliance:
     """Return the word on TST 009; `limit` is what the trials are said to have been limited by."""
     asked = method("soak", **settings)
     result = asked.run(bench)
@@ -251,7 +252,7 @@ def test_a_soak_that_had_no_time_or_broke_complies_with_nothing() -> None:
             trial = super().trial(load_fps, duration_ns, manner)
             return trial.model_copy(update={"flags": (Flag.RX_EXCEEDS_TX,)})
 
-    given = {"throughput": "2Mfps", "duration": "24h", "load": "100%"}
+    given: dict[str, Any] = {"throughput": "2Mfps", "duration": "24h", "load": "100%"}
     late = FluidBench(2_000_000, loads=GIVEN, budget=Budget(NANOSECONDS))
     broken, doubted = (kind(2_000_000, loads=GIVEN) for kind in (Failing, Doubted))
 
