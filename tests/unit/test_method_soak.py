@@ -204,12 +204,26 @@ def under_tst009(bench: FluidBench, limit: Limit | None = None, **settings: Any)
 
 
 def test_a_day_at_the_throughput_is_a_long_duration_of_tst_009() -> None:
-    found = under_tst009(FluidBench(2_000_000), duration="24h", load="100%")
+    minute: dict[str, Any] = {"throughput_duration": "60s", "throughput_sum": "60s"}
+    found = under_tst009(FluidBench(2_000_000), duration="24h", load="100%", **minute)
 
     assert found.level is Level.CONDITIONAL
     assert found.deviations == (
         "the throughput was looked for by a multiple loss ratio search, not by one of its own",
     )
+
+
+def test_a_throughput_from_short_trials_is_told_as_that() -> None:
+    found = under_tst009(FluidBench(2_000_000), duration="24h", load="100%")
+
+    assert "it is from trials of 1s instead of 60s" in found.deviations
+
+
+def test_a_generator_that_could_do_no_more_and_lost_nothing_is_no_deviation() -> None:
+    given: dict[str, Any] = {"throughput": "2Mfps", "duration": "24h", "load": "100%"}
+    found = under_tst009(FluidBench(2_000_000, loads=GIVEN), Limit.GENERATOR, **given)
+
+    assert found.deviations == ("the throughput was given, not measured here",)
 
 
 def test_loss_within_a_day_is_what_was_looked_for_and_no_deviation() -> None:

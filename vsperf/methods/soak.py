@@ -143,7 +143,7 @@ class Soak(WithThroughput):
             found.breaking.append(f"there is no loss to tell: {whole.reason}")
         elif worst(whole.flags) is Severity.INVALID:
             found.breaking.append(f"the trial is invalid: {', '.join(whole.flags)}")
-        elif whole.limit in NOT_THE_SWITCH:
+        elif whole.value and whole.limit in NOT_THE_SWITCH:
             found.breaking.append(f"the {whole.limit} lost frames, not the switch")
         if self.duration.ns < DAY_NS:
             found.weakening.append(f"{self.duration} of traffic instead of 24h (RFC 8204)")
