@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from bench_models import method
@@ -14,10 +15,12 @@ from vsperf.engine.measurer import Measurer
 from vsperf.engine.watch import Watch
 from vsperf.errors import ExitCode, SpecError
 from vsperf.host.cpus import read_topology
-from vsperf.methods.base import Manner
+from vsperf.methods.base import Bench, Manner
+from vsperf.methods.range import WithinRange
 from vsperf.plugins import Plugins
 from vsperf.record.flags import Flag, Severity
 from vsperf.record.histogram import encode
+from vsperf.record.result import Compliance, SearchResult
 from vsperf.record.trial import Direction, Purpose, TrialCounts
 from vsperf.search.base import Budget
 from vsperf.spec.abilities import EVERYTHING, Ability, Capabilities
@@ -26,6 +29,7 @@ from vsperf.spec.demands import demands, refusals
 from vsperf.trafficgens.base import OnSample, TrialRequest
 from vsperf.trafficgens.exactness import LESS_EXACT, reservations
 from vsperf.trafficgens.sim import SimulatedGenerator
+from vsperf.units import Rate
 from vsperf.vswitches.sim import SimulatedSwitch
 
 RANGE: dict[str, Any] = {
@@ -137,6 +141,9 @@ def test_flows_and_directions_have_a_most() -> None:
         ("latency", {"duration": "2s", "tag_after": "1s"}, {Ability.LATENCY_FROM}),
         ("flow_setup", {}, {Ability.LATENCY_RANGES}),
         ("broadcast", {}, {Ability.LATENCY}),
+        ("back2back", {"throughput": "1Mfps"}, {Ability.BRIEF}),
+        ("learning", {}, {Ability.BRIEF}),
+        ("caching", {}, {Ability.BRIEF}),
     ],
 )
 def test_each_method_says_what_it_cannot_do_without(
@@ -145,6 +152,56 @@ def test_each_method_says_what_it_cannot_do_without(
     asked = method(kind, **settings).asks_generator
     assert needs <= asked
     assert (kind in UNPACED) == (Ability.PACED not in asked)
+
+
+class Foreign(WithinRange):
+    """A method that no driver has heard of."""
+
+    kind: Literal["foreign"]
+    min_load: Rate = Rate.parse("1%")
+    max_load: Rate = Rate.parse("100%")
+    asks: frozenset[Ability] = frozenset({Ability.PACED})
+
+    @property
+    def asks_generator(self) -> frozenset[Ability]:
+        return self.asks
+
+    def run(self, bench: Bench) -> SearchResult:
+        raise NotImplementedError
+
+    def compliance(
+        self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult
+    ) -> tuple[Compliance, ...]:
+        return ()
+
+
+@pytest.mark.parametrize("kind", ["xena", "spirent", "ixnetwork", "trex", "otg", "testpmd"])
+@pytest.mark.parametrize("ability", [Ability.PACED, Ability.BRIEF, Ability.STEPS])
+def test_a_method_that_no_driver_knows_is_held_against_what_it_asks_for(
+    kind: str, ability: Ability
+) -> None:
+    driver = Plugins.load().driver("generator", kind)
+    asked = Foreign(kind="foreign", asks=frozenset({ability}))
+    case = simulated_case().model_copy(
+        update={"search": asked, "generator": driver.Spec.model_construct(kind=kind)}
+    )
+    can = driver.capabilities(case)
+
+    refused = [
+        problem for problem in refusals(case, can, 1) if "search.kind" in (problem.why or "")
+    ]
+
+    assert bool(refused) == (not can.can(ability))
+
+
+def test_a_chassis_makes_no_trial_of_a_moment() -> None:
+    """… and so has no bursts; what else it cannot do follows from its other abilities."""
+    for kind, brief in (("xena", False), ("trex", True), ("otg", True), ("sim", True)):
+        driver = Plugins.load().driver("generator", kind)
+        case = simulated_case().model_copy(
+            update={"generator": driver.Spec.model_construct(kind=kind)}
+        )
+        assert driver.capabilities(case).can(Ability.BRIEF) == brief
 
 
 def test_latency_trials_need_some_latency_and_not_that_of_each_frame() -> None:

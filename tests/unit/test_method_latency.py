@@ -8,7 +8,8 @@ import pytest
 from bench_models import LOADS, FluidBench, figures, method
 from search_models import case_of
 
-from vsperf.record.result import Level
+from vsperf.methods.base import Method
+from vsperf.record.result import Compliance, Level, SearchResult, Standard
 from vsperf.record.trial import Purpose
 
 GIVEN = replace(LOADS, reference=5_000_000)
@@ -25,6 +26,7 @@ def test_the_tagged_frame_and_all_behind_it_are_told() -> None:
     assert found["typical_latency"] == pytest.approx(10_000, rel=1e-3)
     assert found["worst_case_latency"] == pytest.approx(60_000, rel=1e-3)
     assert found["delay_variation"] == pytest.approx(51_000, rel=1e-3)
+    assert found["mean_latency"] == pytest.approx(sum(FRAMES) / len(FRAMES), rel=1e-3)
 
 
 def test_twenty_trials_are_made_at_the_throughput() -> None:
@@ -60,7 +62,7 @@ def test_the_book_s_own_times_comply() -> None:
     result = asked.run(FluidBench(5_000_000, latencies_ns=FRAMES))
     case = case_of("mlr", search=asked)
 
-    rfc2544, rfc8219 = asked.compliance(case, [64, 128, 256, 512, 1024, 1280, 1518], result)
+    rfc2544, rfc8219, _ = asked.compliance(case, [64, 128, 256, 512, 1024, 1280, 1518], result)
 
     assert (rfc2544.level, rfc2544.deviations) == (Level.UNCONDITIONAL, ())
     assert rfc8219.level is Level.UNCONDITIONAL
@@ -70,7 +72,7 @@ def test_a_single_frame_size_weakens_the_word_on_both_standards() -> None:
     asked = method("latency")
     result = asked.run(FluidBench(5_000_000, latencies_ns=FRAMES))
 
-    for found in asked.compliance(case_of("mlr", search=asked), [64], result):
+    for found in asked.compliance(case_of("mlr", search=asked), [64], result)[:2]:
         assert found.level is Level.CONDITIONAL
         assert "128, 256, 512, 1024, 1280, 1518" in found.deviations[0]
 
@@ -85,6 +87,62 @@ def test_trials_that_lost_frames_are_told_and_comply_with_nothing() -> None:
     result = asked.run(FluidBench(4_999_999, latencies_ns=FRAMES, loads=GIVEN))
 
     assert figures(result)["trials_with_loss"] == 20
-    rfc2544, _ = asked.compliance(case_of("mlr", search=asked), [64], result)
-    assert rfc2544.level is Level.NOT
-    assert "lost in 20 trials" in "; ".join(rfc2544.deviations)
+    rfc2544, _, tst009 = asked.compliance(case_of("mlr", search=asked), [64], result)
+    for found in (rfc2544, tst009):
+        assert found.level is Level.NOT
+        assert "lost in 20 trials" in "; ".join(found.deviations)
+
+
+def under_tst009(result: SearchResult, asked: Method) -> Compliance:
+    """Return the word on TST 009."""
+    found = asked.compliance(case_of("mlr", search=asked), [64], result)
+    return next(one for one in found if one.standard is Standard.TST009)
+
+
+def test_the_delay_of_all_frames_is_held_against_tst_009() -> None:
+    """Where the throughput comes from and which frames count weakens the word, no more."""
+    asked = method("latency")
+
+    found = under_tst009(asked.run(FluidBench(5_000_000, latencies_ns=FRAMES)), asked)
+
+    assert found.level is Level.CONDITIONAL
+    assert found.deviations == (
+        "the throughput was looked for by a multiple loss ratio search, not by one of its own",
+        "frames of the first 1m do not count for it",
+    )
+
+
+def test_all_frames_at_a_throughput_that_was_given_are_told_so() -> None:
+    asked = method("latency", throughput="5Mfps", tag_after="0s")
+    bench = FluidBench(5_000_000, latencies_ns=FRAMES, loads=GIVEN)
+
+    found = under_tst009(asked.run(bench), asked)
+
+    assert found.level is Level.CONDITIONAL
+    assert found.deviations == ("the throughput was given, not measured here",)
+
+
+def test_short_trials_at_a_share_of_the_throughput_do_not_comply_with_tst_009() -> None:
+    asked = method("latency", throughput="5Mfps", duration="2s", tag_after="1s", load="50%")
+    bench = FluidBench(5_000_000, latencies_ns=FRAMES, loads=GIVEN)
+
+    found = under_tst009(asked.run(bench), asked)
+
+    assert found.level is Level.NOT
+    assert found.deviations == (
+        "trial duration 2s instead of 60s",
+        "the throughput was given, not measured here",
+        "at 50% of the throughput, not at all of it",
+        "frames of the first 1s do not count for it",
+    )
+
+
+def test_without_a_distribution_there_is_no_delay_to_comply_with() -> None:
+    asked = method("latency", throughput="5Mfps")
+    bench = FluidBench(5_000_000, latencies_ns=FRAMES[:499], loads=GIVEN)
+
+    found = under_tst009(asked.run(bench), asked)
+
+    assert found.level is Level.NOT
+    missing = ("worst case latency", "delay variation", "mean latency")
+    assert found.deviations[:3] == tuple(f"there is no {name}" for name in missing)

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from bench_models import LOADS, FluidBench, figures, method
+from search_models import case_of
 
 from vsperf.methods.base import PLAIN, Manner
 from vsperf.methods.seconds import PARTS, Hours
 from vsperf.record.flags import Flag
+from vsperf.record.limit import Limit
+from vsperf.record.result import Compliance, Level, Standard
 from vsperf.record.sample import DirectionSample, LatencySample, Sample
 from vsperf.record.second import Second
 from vsperf.record.switch import PmdCounters, SwitchCounters
 from vsperf.record.threads import ThreadActivity
 from vsperf.record.trial import Trial
+from vsperf.search.base import Budget
 from vsperf.units import NANOSECONDS
 
 GIVEN = replace(LOADS, reference=2_000_000)
@@ -184,3 +189,92 @@ def test_a_generator_that_fails_after_hours_leaves_what_was_seen() -> None:
     assert lost.flags == (Flag.GENERATOR_ERROR,)
     assert events.value == 1
     assert result.curves[0].points
+
+
+def under_tst009(bench: FluidBench, limit: Limit | None = None, **settings: Any) -> Compliance:
+    """Return the word on TST 009; `limit` is what the trials are said to have been limited by."""
+    asked = method("soak", **settings)
+    result = asked.run(bench)
+    if limit is not None:
+        told = tuple(one.model_copy(update={"limit": limit}) for one in result.figures)
+        result = result.model_copy(update={"figures": told})
+    (found,) = asked.compliance(case_of("mlr", search=asked), [64], result)
+    assert found.standard is Standard.TST009
+    return found
+
+
+def test_a_day_at_the_throughput_is_a_long_duration_of_tst_009() -> None:
+    minute: dict[str, Any] = {"throughput_duration": "60s", "throughput_sum": "60s"}
+    found = under_tst009(FluidBench(2_000_000), duration="24h", load="100%", **minute)
+
+    assert found.level is Level.CONDITIONAL
+    assert found.deviations == (
+        "the throughput was looked for by a multiple loss ratio search, not by one of its own",
+    )
+
+
+def test_a_throughput_from_short_trials_is_told_as_that() -> None:
+    found = under_tst009(FluidBench(2_000_000), duration="24h", load="100%")
+
+    assert "it is from trials of 1s instead of 60s" in found.deviations
+
+
+def test_a_generator_that_could_do_no_more_and_lost_nothing_is_no_deviation() -> None:
+    given: dict[str, Any] = {"throughput": "2Mfps", "duration": "24h", "load": "100%"}
+    found = under_tst009(FluidBench(2_000_000, loads=GIVEN), Limit.GENERATOR, **given)
+
+    assert found.deviations == ("the throughput was given, not measured here",)
+
+
+def test_loss_within_a_day_is_what_was_looked_for_and_no_deviation() -> None:
+    bench = FluidBench(1_999_999, loads=GIVEN)
+    found = under_tst009(bench, duration="24h", load="100%", throughput="2Mfps")
+
+    assert found.level is Level.CONDITIONAL
+    assert found.deviations == ("the throughput was given, not measured here",)
+
+
+def test_an_hour_at_a_share_is_told_as_that() -> None:
+    found = under_tst009(FluidBench(2_000_000, loads=GIVEN), duration="1h", throughput="2Mfps")
+
+    assert found.level is Level.CONDITIONAL
+    assert found.deviations == (
+        "the throughput was given, not measured here",
+        "1h of traffic instead of 24h (RFC 8204)",
+        "at 50% of the throughput, not at all of it",
+    )
+
+
+@pytest.mark.parametrize("limit", [Limit.GENERATOR, Limit.HOST])
+def test_loss_of_generator_or_machine_complies_with_nothing(limit: Limit) -> None:
+    bench = FluidBench(900_000, loads=GIVEN)
+    found = under_tst009(bench, limit, throughput="2Mfps")
+
+    assert found.level is Level.NOT
+    assert found.deviations[0] == f"the {limit} lost frames, not the switch"
+
+
+def test_a_soak_that_had_no_time_or_broke_complies_with_nothing() -> None:
+    class Failing(FluidBench):
+        def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
+            trial = super().trial(load_fps, duration_ns, manner)
+            gone = {"directions": (), "flags": (Flag.GENERATOR_ERROR,), "error": "it hung up"}
+            return trial.model_copy(update=gone)
+
+    class Doubted(FluidBench):
+        def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
+            trial = super().trial(load_fps, duration_ns, manner)
+            return trial.model_copy(update={"flags": (Flag.RX_EXCEEDS_TX,)})
+
+    given: dict[str, Any] = {"throughput": "2Mfps", "duration": "24h", "load": "100%"}
+    late = FluidBench(2_000_000, loads=GIVEN, budget=Budget(NANOSECONDS))
+    broken, doubted = (kind(2_000_000, loads=GIVEN) for kind in (Failing, Doubted))
+
+    found = [under_tst009(bench, **given) for bench in (late, broken, doubted)]
+
+    assert [one.level for one in found] == [Level.NOT] * 3
+    assert [one.deviations[0] for one in found] == [
+        "the time ended before the trial did",
+        "there is no loss to tell: the generator failed after 0 seconds: it hung up",
+        "the trial is invalid: rx-exceeds-tx",
+    ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 from record_samples import case_record
 from search_models import trial, way
@@ -39,6 +41,46 @@ def test_a_series_says_where_the_middle_is_and_how_far_the_ends() -> None:
     assert (series.median, series.mean) == (12, 12)
     assert series.deviation == 2
     assert series.confidence == pytest.approx((12 - 4.968, 12 + 4.968), abs=1e-3)
+
+
+SKEWED = (1e6, 2e6, 30e6)
+"""Times of which one is far from the others: Student's interval would begin at -29.9 ms."""
+
+
+@pytest.mark.parametrize("name", ["recovery_time", "delay_variation", "loss_ratio", "ndr"])
+def test_the_mean_of_what_cannot_be_below_0_is_not_said_to_lie_there(name: str) -> None:
+    interval = Series(name, Unit.NANOSECONDS, SKEWED).confidence
+
+    assert interval is not None
+    assert interval[0] == 0
+    assert interval[1] == pytest.approx(11e6 + 4.303 * 16.462e6 / 3**0.5, rel=1e-3)
+
+
+@pytest.mark.parametrize("name", ["latency_drift", "cycles_drift", "restart_difference"])
+def test_a_difference_may_lie_below_0(name: str) -> None:
+    interval = Series(name, Unit.NANOSECONDS, SKEWED).confidence
+
+    assert interval is not None and interval[0] == pytest.approx(-29.9e6, rel=1e-2)
+
+
+def test_what_was_below_0_once_may_be_there_again() -> None:
+    interval = Series("balance", Unit.COUNT, (-1.0, 0.0, 1.0)).confidence
+
+    assert interval is not None and interval[0] < -1
+
+
+def test_cutting_at_0_takes_no_mean_out_that_there_can_be() -> None:
+    """Of exponential times the interval holds the mean as often as it would uncut."""
+    chance = Random(1)
+    uncut = cut = cases = 0
+    for _ in range(1000):
+        values = tuple(chance.expovariate(1.0) for _ in range(5))
+        pair = [Series(name, Unit.COUNT, values).confidence for name in ("drift", "time")]
+        held = [ends is not None and ends[0] <= 1 <= ends[1] for ends in pair]
+        uncut, cut, cases = uncut + held[0], cut + held[1], cases + (pair[0] != pair[1])
+
+    assert cases > 100, "or nothing was cut"
+    assert cut == uncut
 
 
 @pytest.mark.parametrize(

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from places import PLACEMENT
 from switch_cases import PVPV, switch_case
 
 from vsperf.errors import ComponentError, UsageError, VsperfError
+from vsperf.methods.base import Method
+from vsperf.methods.sweep import LoadSweep
 from vsperf.plugins import Plugins
+from vsperf.record.figure import Figure
 from vsperf.record.plan import Endpoint
+from vsperf.record.result import Compliance, LoadResult, SearchResult
+from vsperf.search.base import Loads
+from vsperf.spec.abilities import Ability
 from vsperf.spec.case import CaseSpec
+from vsperf.spec.demands import refusals
 from vsperf.testpmd.console import Console, Forwarded, forwarded
 from vsperf.trafficgens.testpmd.driver import TestpmdGenerator
 from vsperf.trafficgens.testpmd.spec import TestpmdGeneratorSpec
@@ -76,7 +84,6 @@ def planned(case: CaseSpec) -> list[tuple[str, ...]]:
         ({"search": {**SEARCHED, "kind": "rfc2544"}}, "unpaced"),
         ({"search": {**FULL, "loads": ["50%", "100%"]}}, "unpaced"),
         ({"search": {"kind": "forwarding", "duration": "1s"}}, "unpaced"),
-        ({"search": {**FULL, "duration": "9s", "event": "restart-switch"}}, "not when"),
         ({"traffic": {"layer3": "ipv6", "frame_size": "128B"}}, "UDP on IPv4"),
         ({"traffic": {"vlans": [7], "frame_size": "128B"}}, "UDP on IPv4"),
         ({"traffic": {"direction": "forward"}}, "every port"),
@@ -96,6 +103,57 @@ def test_what_it_cannot_do_is_refused_in_the_plan_with_reason_and_way_out(
     problem = refused.value.problems[0]
     assert problem.why is not None and why in problem.why
     assert problem.fix
+
+
+def test_a_method_that_it_does_not_know_is_planned_where_its_loads_are_all_it_can_do() -> None:
+    class Unheard(LoadSweep):
+        """Its name stands nowhere in the driver; what it offers it says itself."""
+
+        kind: Literal["unheard"]
+
+        def enough(self, results: Sequence[LoadResult]) -> bool:
+            return True
+
+        def figures(
+            self, loads: Loads, results: Sequence[LoadResult], sent: Sequence[int]
+        ) -> tuple[Figure, ...]:
+            return ()
+
+        def compliance(
+            self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult
+        ) -> tuple[Compliance, ...]:
+            return ()
+
+    class Ends(Unheard):
+        """What it offers follows from its answers: both ends of the range stand for it."""
+
+        def offered(self, loads: Loads) -> Iterator[int]:
+            yield from Method.offered(self, loads)
+
+    settings = {"kind": "unheard", "duration": "1s", "min_load": "99%"}
+    top, range_ = (kind.model_validate(settings) for kind in (Unheard, Ends))
+
+    assert planned(case_of().model_copy(update={"search": top}))
+    with pytest.raises(UsageError, match="frames per second"):
+        planned(case_of().model_copy(update={"search": range_}))
+
+
+@pytest.mark.parametrize(
+    ("search", "lacking"),
+    [
+        ({**SEARCHED, "kind": "rfc2544"}, {Ability.PACED, Ability.EXACT}),
+        ({**FULL, "duration": "9s", "event": "restart-switch"}, {Ability.SILENCE}),
+        (FULL, set()),
+    ],
+)
+def test_what_a_method_needs_is_held_against_what_it_declares(
+    search: dict[str, Any], lacking: set[Ability]
+) -> None:
+    case = case_of(search)
+    refused = refusals(case, TestpmdGenerator().capabilities(case), 2)
+    assert {problem.what for problem in refused} == {
+        f"generator testpmd cannot {ability.words}" for ability in lacking
+    }
 
 
 def test_forwarding_at_the_full_rate_alone_is_planned() -> None:

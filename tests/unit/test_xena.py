@@ -37,6 +37,8 @@ from vsperf.trafficgens.xena import client
 from vsperf.trafficgens.xena.chassis import XenaChassis
 from vsperf.trafficgens.xena.driver import XenaGenerator, XenaSpec
 
+LOOKED_FOR = {"throughput_duration": "1s", "throughput_sum": "1s"}
+
 ENDPOINTS = (
     Endpoint(link="phy0", kind="chassis", address="0/0"),
     Endpoint(link="phy1", kind="chassis", address="0/1"),
@@ -262,12 +264,26 @@ class TestPlan:
         (problem,) = refusals(case, XenaGenerator().capabilities(case), 2)
         assert lacking.words in problem.what
 
-    def test_methods_that_need_more_than_plain_trials_are_refused(self) -> None:
-        case = switch_case("external", search={"kind": "learning"})
+    @pytest.mark.parametrize(
+        ("search", "lacking"),
+        [
+            ({"kind": "learning"}, Ability.BRIEF),
+            ({"kind": "loss", "duration": "1s"}, None),
+            (
+                {"kind": "reset", "throughput": "1Mfps", **LOOKED_FOR, "duration": "9s"},
+                Ability.SILENCE,
+            ),
+        ],
+    )
+    def test_methods_that_need_more_than_plain_trials_are_refused_by_what_they_need(
+        self, search: dict[str, Any], lacking: Ability | None
+    ) -> None:
+        case = switch_case("external", search=search)
         generator = XenaSpec.model_validate({"kind": "xena", "chassis": "192.0.2.7"})
-        learning = case.model_copy(update={"generator": generator})
-        with pytest.raises(UsageError, match="the method learning cannot be had"):
-            XenaGenerator().plan(learning, ENDPOINTS, PLACEMENT)
+        asked = case.model_copy(update={"generator": generator})
+        found = refusals(asked, XenaGenerator().capabilities(asked), 2)
+        wanted = [] if lacking is None else [f"generator xena cannot {lacking.words}"]
+        assert [problem.what for problem in found] == wanted
 
     def test_a_place_of_another_vendor_is_refused(self) -> None:
         wrong = (ENDPOINTS[0], ENDPOINTS[1].model_copy(update={"address": "//10.0.0.1/1/1"}))

@@ -22,6 +22,7 @@ from vsperf.record.trial import Trial
 from vsperf.search.base import Loads, Probe
 from vsperf.search.fixed import load_result
 from vsperf.search.highest import HighestPassing
+from vsperf.spec.abilities import Ability
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.traffic import FULL
 from vsperf.unit import Unit
@@ -106,6 +107,11 @@ class BackToBack(WithThroughput):
         if self.max_burst.ns > LONGEST_NS:
             raise ValueError("max_burst is at most 30s (RFC 9004)")
         return self
+
+    @property
+    def asks_generator(self) -> frozenset[Ability]:
+        """Return that a burst lasts no longer than it has frames."""
+        return super().asks_generator | {Ability.BRIEF}
 
     def metrics(self) -> Mapping[str, Unit]:
         """Return what can be judged."""

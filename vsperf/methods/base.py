@@ -7,7 +7,7 @@ it asks for: so the engine measures by it, a plan rehearses it, and a test plays
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar, Generic, Literal, Protocol, TypeVar
@@ -135,6 +135,13 @@ class Method(MethodSpec):
 
         Nothing is searched above what the generator was seen to do without a switch.
         """
+
+    def offered(self, loads: Loads) -> Iterable[int]:
+        """Return the loads that it will offer, as far as they are known before.
+
+        Where one follows from what became of another, both ends of their range stand for them.
+        """
+        return loads.fixed or (loads.minimum, loads.maximum)
 
     @abstractmethod
     def run(self, bench: Bench) -> SearchResult:

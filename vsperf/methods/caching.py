@@ -20,6 +20,7 @@ from vsperf.methods.base import Bench, Method, refused
 from vsperf.record.result import Compliance, SearchResult
 from vsperf.search.base import Loads
 from vsperf.search.highest import HighestPassing
+from vsperf.spec.abilities import Ability
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.method import MADE_TO_FORGET
 from vsperf.unit import Unit
@@ -40,6 +41,11 @@ class AddressCaching(Method):
     """Searches, each from the beginning."""
     max_repeats: int = Field(default=1, ge=0, le=100)
     """How often a number is tried again of which not all were known."""
+
+    @property
+    def asks_generator(self) -> frozenset[Ability]:
+        """Return that few addresses come in a moment."""
+        return super().asks_generator | {Ability.BRIEF}
 
     @property
     def done_to_switch(self) -> str | None:

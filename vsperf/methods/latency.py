@@ -10,8 +10,14 @@ from pydantic import Field, model_validator
 
 from vsperf.human import human_fps
 from vsperf.methods.base import Bench, Manner, probe_on, repeated
-from vsperf.methods.compliance import ETHERNET_SIZES, Findings, evidence, unnumbered
-from vsperf.methods.prerequisite import TIME_OVER, WithThroughput, unanswered, why_not
+from vsperf.methods.compliance import ETHERNET_SIZES, Findings, evidence, too_short, unnumbered
+from vsperf.methods.prerequisite import (
+    TIME_OVER,
+    WithThroughput,
+    refers_to_another_search,
+    unanswered,
+    why_not,
+)
 from vsperf.methods.range import TrialDuration
 from vsperf.methods.spread import mean_of, spread_of
 from vsperf.record.figure import Figure
@@ -31,6 +37,7 @@ LEAST_FRAMES = 500
 TYPICAL, WORST_CASE = 50.0, 99.9
 LOSSY = "trials_with_loss"
 TAGGED, TYPICAL_LATENCY = "tagged_latency", "typical_latency"
+MEAN_LATENCY = "mean_latency"
 WORST_LATENCY, VARIATION = "worst_case_latency", "delay_variation"
 
 
@@ -63,7 +70,7 @@ class LatencyByTag(WithThroughput):
 
     def metrics(self) -> Mapping[str, Unit]:
         """Return what can be judged."""
-        names = (TAGGED, TYPICAL_LATENCY, WORST_LATENCY, VARIATION)
+        names = (TAGGED, TYPICAL_LATENCY, WORST_LATENCY, VARIATION, MEAN_LATENCY)
         return {**super().metrics(), **dict.fromkeys(names, Unit.NANOSECONDS)}
 
     def run(self, bench: Bench) -> SearchResult:
@@ -103,8 +110,7 @@ class LatencyByTag(WithThroughput):
                 found.breaking.append(f"fewer than {LEAST_REPEATS} trials")
         unnumbered(rfc2544, result, TAGGED)
         unnumbered(rfc8219, result, TYPICAL_LATENCY, WORST_LATENCY, VARIATION)
-        lossy = next((one.value for one in result.figures if one.name == LOSSY), None)
-        if lossy:
+        if lossy := _lossy_trials(result):
             why = f"frames were lost in {lossy:.0f} trials: it is above the throughput"
             rfc2544.breaking.append(why)
         sizes = {*sister_sizes, case.traffic.frame_size.bytes}
@@ -112,7 +118,28 @@ class LatencyByTag(WithThroughput):
             listed = ", ".join(map(str, missing))
             rfc8219.weakening.append(f"frame sizes not measured: {listed}")
         evidence(rfc2544, case, sister_sizes)
-        return (rfc2544.verdict(Standard.RFC2544), rfc8219.verdict(Standard.RFC8219))
+        return (
+            rfc2544.verdict(Standard.RFC2544),
+            rfc8219.verdict(Standard.RFC8219),
+            self._tst009(result).verdict(Standard.TST009),
+        )
+
+    def _tst009(self, result: SearchResult) -> Findings:
+        """Return where the delay of all frames and its variation leave TST 009."""
+        found = refers_to_another_search(self, result)
+        too_short(found, self.duration.ns)
+        if not result.whole:
+            found.breaking.append(f"{result.ended} before the last trial did")
+        unnumbered(found, result, MEAN_LATENCY, WORST_LATENCY, VARIATION)
+        if lossy := _lossy_trials(result):
+            found.breaking.append(
+                f"frames were lost in {lossy:.0f} trials, and the loss was not verified"
+            )
+        if self.load.value != 1:
+            found.weakening.append(f"at {self.load} of the throughput, not at all of it")
+        if self.tag_after.ns:
+            found.weakening.append(f"frames of the first {self.tag_after} do not count for it")
+        return found
 
 
 def _figures(trials: Sequence[Trial], at: str) -> Iterator[Figure]:
@@ -144,6 +171,11 @@ def _lossy(trials: Sequence[Trial], at: str) -> Iterator[Figure]:
         yield Figure(name=LOSSY, unit=Unit.COUNT, value=lossy, reason=reason, at=at)
 
 
+def _lossy_trials(result: SearchResult) -> float | None:
+    """Return how many trials of a result lost frames; None where none did."""
+    return next((one.value for one in result.figures if one.name == LOSSY), None)
+
+
 def _all_known(times: Sequence[int | None]) -> list[int]:
     """Return the times of all directions; none where one of them is missing."""
     known = [time for time in times if time is not None]
@@ -153,18 +185,21 @@ def _all_known(times: Sequence[int | None]) -> list[int]:
 def _distributed(trials: Sequence[Trial], at: str) -> Iterator[Figure]:
     """Yield medians over the trials of what RFC 8219 asks of all frames after the tag."""
     typical, worst, variation = list[float](), list[float](), list[float]()
+    means = list[float]()
     for trial in trials:
         merged = merge(way.latency_histogram for way in trial.directions)
         if merged is None or (all_frames := summary(merged)).count < LEAST_FRAMES:
             continue
         shares = percentiles_ns(merged, (TYPICAL, WORST_CASE))
         typical.append(shares[TYPICAL])
+        means.append(all_frames.mean_ns)
         worst.append(shares[WORST_CASE])
         variation.append(shares[WORST_CASE] - all_frames.minimum_ns)
     told = (
         (TYPICAL_LATENCY, typical, "median of the trials' medians"),
         (WORST_LATENCY, worst, "median of the trials' 99.9th percentiles"),
         (VARIATION, variation, "median of 99.9th percentile less minimum"),
+        (MEAN_LATENCY, means, "median of the trials' means"),
     )
     for name, values, reason in told:
         few = f"no trial had {LEAST_FRAMES} frames after the tag"

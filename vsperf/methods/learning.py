@@ -21,6 +21,7 @@ from vsperf.methods.rates import Rates, Width
 from vsperf.record.result import Compliance, SearchResult
 from vsperf.search.base import Loads
 from vsperf.search.highest import HighestPassing
+from vsperf.spec.abilities import Ability
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.method import MADE_TO_FORGET
 from vsperf.unit import Unit
@@ -41,6 +42,11 @@ class AddressLearning(WithinRange):
     """Searches, each from the beginning."""
     max_repeats: int = Field(default=2, ge=0, le=100)
     """How often a rate is tried again at which not all addresses were learned."""
+
+    @property
+    def asks_generator(self) -> frozenset[Ability]:
+        """Return that new addresses come in a moment."""
+        return super().asks_generator | {Ability.BRIEF}
 
     @property
     def done_to_switch(self) -> str | None:

@@ -10,7 +10,7 @@ from typing import ClassVar, Self
 from pydantic import model_validator
 
 from vsperf.methods.base import Bench, probe_on, refused
-from vsperf.methods.compliance import Findings, undetermined
+from vsperf.methods.compliance import FULL_NS, Findings, undetermined
 from vsperf.methods.range import TrialDuration, WithinRange
 from vsperf.record.figure import Figure
 from vsperf.record.flags import Severity, worst
@@ -138,6 +138,21 @@ class WithThroughput(WithinRange):
         search = MultipleLossRatio(goals, loads, self.repeats_upper)
         confirmed = Confirmed(search, CleanTime(search.questions, search.duration_ns))
         return confirmed.run(probe).goals[0]
+
+
+def refers_to_another_search(method: WithThroughput, result: SearchResult) -> Findings:
+    """Return how a throughput that is referred to stands to TST 009."""
+    found = Findings()
+    method.refers(found, result)
+    if method.throughput is None:
+        found.weakening.append(
+            "the throughput was looked for by a multiple loss ratio search, not by one of its own"
+        )
+        if method.throughput_duration.ns < FULL_NS:
+            found.weakening.append(
+                f"it is from trials of {method.throughput_duration} instead of 60s"
+            )
+    return found
 
 
 TIME_OVER = "the time ended before the first trial at it"

@@ -9,13 +9,20 @@ from pydantic import Field, model_validator
 
 from vsperf.human import human_count, human_fps, human_ns
 from vsperf.methods.base import Bench, Manner, probe_on
-from vsperf.methods.prerequisite import TIME_OVER, WithThroughput, unanswered, why_not
+from vsperf.methods.prerequisite import (
+    TIME_OVER,
+    WithThroughput,
+    refers_to_another_search,
+    unanswered,
+    why_not,
+)
 from vsperf.methods.range import TrialDuration
 from vsperf.methods.seconds import Hours, Stretch
 from vsperf.record.figure import Axis, Curve, Figure
-from vsperf.record.flags import Severity
+from vsperf.record.flags import Severity, worst
+from vsperf.record.limit import Limit
 from vsperf.record.lossless import none_lost
-from vsperf.record.result import Compliance, SearchResult
+from vsperf.record.result import Compliance, SearchResult, Standard
 from vsperf.record.trial import Purpose, Trial
 from vsperf.search.base import BudgetExhausted
 from vsperf.search.fixed import load_result
@@ -25,6 +32,9 @@ from vsperf.unit import Unit
 from vsperf.units import NANOSECONDS, Ratio
 
 SHORTEST_NS = 10 * NANOSECONDS
+DAY_NS = 24 * 3600 * NANOSECONDS
+NOT_THE_SWITCH = (Limit.GENERATOR, Limit.HOST)
+"""What these lose in hours says nothing of the switch."""
 
 
 class Soak(WithThroughput):
@@ -121,8 +131,25 @@ class Soak(WithThroughput):
     def compliance(
         self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult
     ) -> tuple[Compliance, ...]:
-        """No standard that is known here has a soak."""
-        return ()
+        """Hold it against what TST 009 has of long duration; how long it is to last, RFC 8204 says.
+
+        A loss does not break it: to find one, and when it was, is what hours are for.
+        """
+        found = refers_to_another_search(self, result)
+        whole = next((one for one in result.figures if one.name == "lost"), None)
+        if whole is None or not result.complete:
+            found.breaking.append("the time ended before the trial did")
+        elif whole.value is None:
+            found.breaking.append(f"there is no loss to tell: {whole.reason}")
+        elif worst(whole.flags) is Severity.INVALID:
+            found.breaking.append(f"the trial is invalid: {', '.join(whole.flags)}")
+        elif whole.value and whole.limit in NOT_THE_SWITCH:
+            found.breaking.append(f"the {whole.limit} lost frames, not the switch")
+        if self.duration.ns < DAY_NS:
+            found.weakening.append(f"{self.duration} of traffic instead of 24h (RFC 8204)")
+        if self.load.value != 1:
+            found.weakening.append(f"at {self.load} of the throughput, not at all of it")
+        return (found.verdict(Standard.TST009),)
 
 
 def _events(hours: Hours) -> Figure:

@@ -57,7 +57,7 @@ class LoadSweep(WithinRange):
         `sent` is how many frames each was, in the direction that was sent fewest.
         """
 
-    def ladder(self, loads: Loads) -> Iterator[int]:
+    def offered(self, loads: Loads) -> Iterator[int]:
         """Yield the loads, the highest first."""
         share = Fraction(1)
         while share > 0 and (load := round(loads.maximum * share)) >= loads.minimum:
@@ -70,7 +70,7 @@ class LoadSweep(WithinRange):
         sent: list[int] = []
         probe, complete = probe_on(bench), True
         try:
-            for load in self.ladder(bench.loads):
+            for load in self.offered(bench.loads):
                 trial = probe(load, self.duration.ns)
                 results.append(load_result(bench.loads, [trial]))
                 sent.append(min(way.sent_frames for way in trial.directions))

@@ -24,6 +24,7 @@ class Ability(enum.StrEnum):
     # How it sends.
     PACED = "paced", "send at the rate that it is asked for"
     EXACT = "exact", "send an exact number of frames"
+    BRIEF = "brief", "make trials of much less than a second"
     STEPS = "steps", "change the load in the middle of a trial"
     UNEQUAL = "unequal-loads", "offer each direction a load of its own"
     BURSTS = "bursts", "send bursts with a gap after each"

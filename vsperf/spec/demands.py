@@ -123,7 +123,9 @@ def _of_trials(case: CaseSpec) -> Iterator[Demand]:
     method = case.search
     for ability in sorted(method.asks_generator, key=list(Ability).index):
         yield Demand(
-            ability, f"search.kind={method.kind}", "another method, such as mlr, or generator"
+            ability,
+            f"search.kind={method.kind}",
+            "another generator, or a method that asks for less, such as fixed at 100%",
         )
     if case.latency is not None and case.latency.loads and method.asked():
         yield Demand(Ability.LATENCY, "latency", "--set latency=null, or another generator")

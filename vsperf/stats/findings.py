@@ -16,6 +16,8 @@ from vsperf.unit import Unit
 
 LOSSES = ("loss", "lost")
 """A figure whose name says so is better where it is less."""
+DIFFERENCES = ("drift", "difference")
+"""A figure whose name says so may lie below 0, which no time, rate or count does."""
 
 
 class Basis(enum.StrEnum):
@@ -54,6 +56,11 @@ class Finding:
 def more_is_better(name: str, unit: Unit) -> bool:
     """Return which way a finding gets better."""
     return unit is not Unit.NANOSECONDS and not any(word in name for word in LOSSES)
+
+
+def may_be_negative(name: str) -> bool:
+    """Return whether a number may lie below 0."""
+    return any(word in name for word in DIFFERENCES)
 
 
 def findings_of(result: SearchResult) -> Iterator[Finding]:

@@ -11,8 +11,9 @@ from vsperf.stats.summary import CaseRow
 NAMES = ("case", "repeated", "runs", "median", "lowest", "highest", "s", "s / mean", "mean, 95 %")
 MEANING = (
     "repeats: rates are the highest loads that passed; s is the standard deviation, and the last "
-    "column holds the mean of all repeats there could be, at 95 %; ≥ where a repeat is only a "
-    "lower bound, and then nothing is averaged"
+    "column holds the mean of all repeats there could be, at 95 %, cut at 0 "
+    "where no such number lies below; ≥ where a repeat is only a lower bound, and then nothing is "
+    "averaged"
 )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vsperf.record.result import SearchResult
-from vsperf.stats.findings import findings_of
+from vsperf.stats.findings import findings_of, may_be_negative
 from vsperf.unit import Unit
 
 STUDENT_95 = (
@@ -57,12 +57,20 @@ class Series:
 
     @property
     def confidence(self) -> tuple[float, float] | None:
-        """Interval that holds the mean of all repeats there could be, at 95 %."""
+        """Interval that holds the mean of all repeats there could be, at 95 %.
+
+        It is Student's, for numbers that scatter as the normal distribution does. Of few that lie
+        far apart it may begin below 0, where no time lies; it is cut there. What holds the mean in
+        95 of 100 cases still does: nothing is taken out but where the mean cannot be.
+        """
         if self.deviation is None or self.mean is None:
             return None
         freedom = len(self.values) - 1
         half = student_95(freedom) * self.deviation / len(self.values) ** 0.5
-        return self.mean - half, self.mean + half
+        low, high = self.mean - half, self.mean + half
+        if may_be_negative(self.name) or min(self.values) < 0:
+            return low, high
+        return max(0.0, low), high
 
     @property
     def median_is_bound(self) -> bool:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from vsperf.errors import UsageError
 from vsperf.record.plan import Endpoint
-from vsperf.spec.case import CaseSpec
 from vsperf.trafficgens.directions import check_directions
 
 KIND = "chassis"
 """Of an endpoint that is a port of a chassis."""
-METHODS = ("mlr", "rfc2544", "tst009", "fixed", "loss", "forwarding")
-"""Methods whose trials are plain: one load for a while, and what became of it."""
 OTHER = "--set generator.kind=tgen"
 
 
@@ -35,16 +32,3 @@ def check_ways(who: str, places: dict[str, str], directions: tuple[tuple[str, st
             fix=f"--set topology=p2p, or {OTHER}",
         )
     check_directions(who, places, directions, known="there are ports on")
-
-
-def check_case(who: str, case: CaseSpec) -> None:
-    """Refuse methods that nobody has tried to think through for a chassis.
-
-    What else a case asks for in vain follows from what is declared that a chassis can do.
-    """
-    if case.search.kind not in METHODS:
-        raise UsageError(
-            f"the method {case.search.kind} cannot be had with {who}",
-            why="a chassis makes plain trials: one load for a while, and what became of it",
-            fix=f"--set search.kind={METHODS[0]}, or {OTHER}",
-        )

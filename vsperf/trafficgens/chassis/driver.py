@@ -16,7 +16,7 @@ from vsperf.spec.abilities import Ability, Capabilities
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
 from vsperf.trafficgens.base import Unmeasured
-from vsperf.trafficgens.chassis.checks import check_case, check_ways, places_of
+from vsperf.trafficgens.chassis.checks import check_ways, places_of
 from vsperf.trafficgens.chassis.session import Chassis, ChassisSession, unseen_s
 from vsperf.trafficgens.chassis.spec import ChassisSpec
 from vsperf.trafficgens.streams import streams_of
@@ -30,7 +30,11 @@ ABILITIES = frozenset(
         *(Ability.VARY_IP, Ability.VARY_MAC, Ability.VARY_PORT),
     }
 )
-"""What is built for any chassis; that it can do more itself is of no use until it is."""
+"""What is built for any chassis; that it can do more itself is of no use until it is.
+
+Its trials are not brief: it tells so late for how long it sent that nobody would know the rate of a
+burst.
+"""
 
 
 class ChassisGenerator(Unmeasured):
@@ -66,7 +70,6 @@ class ChassisGenerator(Unmeasured):
         spec = self._spec_of(case)
         places = places_of(self.who, endpoints)
         self.check(spec, places)
-        check_case(self.who, case)
         ports = ", ".join(f"{place} ({link})" for link, place in places.items())
         traffic = case.traffic
         return (

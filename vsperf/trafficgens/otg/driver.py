@@ -36,6 +36,7 @@ DOES = frozenset(
     {
         Ability.PACED,
         Ability.EXACT,
+        Ability.BRIEF,
         Ability.UNEQUAL,
         Ability.IPV6,
         Ability.VLAN,

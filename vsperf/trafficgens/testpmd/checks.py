@@ -1,19 +1,16 @@
-"""What testpmd cannot send, and which methods cannot do without what it does not have. Pure."""
+"""What testpmd cannot send, beside what follows from its abilities. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from vsperf.errors import UsageError
-from vsperf.methods.base import loads_of
-from vsperf.methods.sweep import LoadSweep
+from vsperf.methods.base import loads_of, method_of
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.traffic import FULL, TrafficProfile
 from vsperf.spec.wiring import directions_of
 from vsperf.trafficgens.testpmd.spec import TestpmdGeneratorSpec
 
-PLAIN_METHODS = ("fixed", "forwarding", "loss")
-"""Methods whose trials are plain: one load for a while, and what became of it."""
 MOST_FLOWS = 1 << 24
 OTHER = "--set generator.kind=tgen"
 
@@ -35,7 +32,7 @@ def check(case: CaseSpec, spec: TestpmdGeneratorSpec) -> None:
             fix=f"{OTHER}, or a switch that leaves frames as they are",
         )
     _check_ways(case, spec)
-    _check_method(case)
+    _check_loads(case)
 
 
 def _check_frames(traffic: TrafficProfile) -> None:
@@ -102,23 +99,10 @@ def _check_ways(case: CaseSpec, spec: TestpmdGeneratorSpec) -> None:
         )
 
 
-def _check_method(case: CaseSpec) -> None:
-    kind = case.search.kind
-    if kind not in PLAIN_METHODS:
-        raise UsageError(
-            f"the method {kind} needs a generator that can be told how fast to send",
-            why="testpmd is unpaced: it sends as fast as it can, so no load can be searched",
-            fix=f"{OTHER}, or offer all it can: --set search.kind=fixed --set search.loads=100%",
-        )
-    if getattr(case.search, "event", None) is not None:
-        raise UsageError(
-            "testpmd cannot tell how long frames stay away when something is done to the switch",
-            why="it counts frames that arrive, and not when",
-            fix=f"{OTHER}, or no search.event",
-        )
+def _check_loads(case: CaseSpec) -> None:
+    """Refuse loads that are not all it can do; a method that needs a pace has been refused."""
     loads = loads_of(case)
-    offered = case.search.ladder(loads) if isinstance(case.search, LoadSweep) else loads.fixed
-    lowest = min(offered)
+    lowest = min(method_of(case).offered(loads))
     if lowest < loads.line_rate:
         raise UsageError(
             f"testpmd cannot send {lowest} frames per second",

@@ -27,8 +27,9 @@ from vsperf.trafficgens.trex.streams import ways_of
 ROLE = "generator"
 ABILITIES = frozenset(
     {
-        *(Ability.PACED, Ability.EXACT, Ability.UNEQUAL, Ability.MIX, Ability.PER_DIRECTION),
-        *(Ability.OWN_COUNTS, Ability.VLAN, Ability.QINQ, Ability.LEARNING),
+        *(Ability.PACED, Ability.EXACT, Ability.BRIEF, Ability.UNEQUAL, Ability.MIX),
+        *(Ability.PER_DIRECTION, Ability.OWN_COUNTS),
+        *(Ability.VLAN, Ability.QINQ, Ability.LEARNING),
         *(Ability.BROADCAST, Ability.MULTICAST, Ability.LATENCY),
         *(Ability.VARY_IP, Ability.VARY_MAC, Ability.VARY_PORT),
     }
