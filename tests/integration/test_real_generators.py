@@ -17,7 +17,8 @@ TWO = "[{kind: tgen, stalls: 100ms}, testpmd]"
 QUICK = (
     "--set=traffic.frame_size=64B",
     "--set=trial.warm_up=0s",
-    "--set=trial.drain=20ms",
+    "--set=trial.drain=500ms",
+    "--set=trial.linger=20ms",
     "--set=search.duration=400ms",
 )
 

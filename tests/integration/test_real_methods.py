@@ -25,7 +25,8 @@ __all__ = ["fixture_calibrations", "fixture_place", "fixture_switch"]
 
 SHORT = (
     "--set=trial.warm_up=0s",
-    "--set=trial.drain=50ms",
+    "--set=trial.drain=100ms",
+    "--set=trial.linger=50ms",
     "--set=trial.retries=5",
     "--set=traffic.frame_size=64",
 )
