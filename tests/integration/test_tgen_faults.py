@@ -95,6 +95,15 @@ def test_the_speed_of_the_clock_is_not_what_dpdk_takes_it_for(
     assert sending_s == pytest.approx((FRAMES - 1) / 1000, rel=0.02)
 
 
+def test_a_clock_that_nobody_calls_constant_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    preload("faults", tmp_path, monkeypatch, TGEN_FAULT="clock")
+    with pytest.raises(ComponentError) as failed, at_hand(RING, OPTIONS):
+        pytest.fail("a tgen was given")
+    assert "the TSC of this processor is not constant" in str(failed.value.problems[0].why)
+
+
 def hundred_ms(tgen: Tgen, **more: Any) -> Any:
     """Return a trial that takes so long, if nothing is in its way."""
     tgen.ask("configure", streams=[Stream().on(way) for way in WAYS])

@@ -10,6 +10,7 @@
  *   count        misses 100 frames more each time that it is asked for its counters
  *   count-first  the same, and fails each first time of two; count-second: each second time
  *   tsc          nothing; but DPDK takes the TSC for 5 % faster than it is
+ *   clock        nothing; but neither processor nor kernel say that the TSC is constant
  */
 
 #define _GNU_SOURCE /* RTLD_NEXT */
@@ -24,6 +25,7 @@
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
 
+typedef FILE *(*open_file)(const char *path, const char *mode);
 typedef int (*enable)(uint16_t port);
 typedef int (*stats_get)(uint16_t port, struct rte_eth_stats *stats);
 typedef int (*set_up)(uint16_t port, uint16_t queue, uint16_t descriptors, unsigned int socket,
@@ -105,6 +107,18 @@ rte_get_tsc_hz(void)
 	uint64_t hz = ((tsc_hz)dlsym(RTLD_NEXT, "rte_get_tsc_hz"))();
 
 	return fails("tsc") ? hz / 20 * 21 : hz;
+}
+
+FILE *
+fopen(const char *path, const char *mode)
+{
+	static char cpuinfo[] = "flags\t\t: fpu tsc msr rep_good\n", clocksource[] = "hpet\n";
+
+	if (fails("clock") && strcmp(path, "/proc/cpuinfo") == 0)
+		return fmemopen(cpuinfo, strlen(cpuinfo), "r");
+	if (fails("clock") && strstr(path, "/current_clocksource") != NULL)
+		return fmemopen(clocksource, strlen(clocksource), "r");
+	return ((open_file)dlsym(RTLD_NEXT, "fopen"))(path, mode);
 }
 
 int
