@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from captures import times_s
 from conftest import Require
 from loopbacks import OPTIONS
 from preloads import preload
@@ -177,6 +178,23 @@ def test_what_a_full_port_held_up_is_sent_once_it_takes_frames_again(
     sent = sent_past("20-40", tmp_path, monkeypatch, rate_fps=20_000, frames=4000)
     (found,) = sent["streams"]
     assert (found["sent"], found["unsent"], found["refused"]) == (4000, 0, 0)
+
+
+def test_what_a_full_port_held_up_is_caught_up_with_at_no_more_than_twice_the_rate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    preload("faults", tmp_path, monkeypatch, TGEN_FAULT="full", TGEN_FULL="20-40")
+    file, rate, burst, window_s = tmp_path / "sent.pcap", 20_000, 4, 0.001
+    with at_hand([f"net_pcap0,tx_pcap={tmp_path / 'taken.pcap'}"], OPTIONS) as tgen:
+        tgen.ask("configure", streams=[Stream().on(way) for way in WAYS])
+        tgen.ask("capture", port=0, path=str(file), frames=2000)
+        sending = {"rate_fps": rate, "burst": burst, "drain_ns": 1_000_000}
+        tgen.ask("trial", 60, frames=2000, **sending)
+    times = times_s(file)
+    assert len(times) == 2000
+    ahead = int(2 * rate * window_s) + burst + 1  # so many frames take longer than the window
+    least = min(after - before for before, after in zip(times, times[ahead:], strict=False))
+    assert least > 0.9 * window_s
 
 
 def test_what_was_due_while_the_port_was_full_was_refused(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import socket
-import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 import pytest
 from cable import tgen_apart
+from captures import times_s
 from conftest import Require
 from freezing import frozen_soon
 from loopbacks import OPTIONS, witness_dut
@@ -159,7 +159,7 @@ def test_a_generator_that_was_frozen_goes_on_where_it_was_and_says_for_how_long(
         with frozen_soon(tgen.process.pid, 0.3, 0.04):
             found = tgen.ask("trial", 30, frames=8000, rate_fps=rate, burst=burst)
     assert found["streams"][0]["sent"] == 8000
-    times = _times_s(file)
+    times = times_s(file)
     assert len(times) == 8000
     worker, stream = found["workers"][0], found["streams"][0]
     assert worker["longest_gap_ns"] > 30_000_000
@@ -182,18 +182,7 @@ def test_streams_do_not_fire_at_the_same_moment(tmp_path: Path, require: Require
         tgen.ask("configure", streams=[Stream(64).on(Way("0 to 1", 0, 1))] * streams)
         tgen.ask("capture", port=0, path=str(file), frames=streams * rounds)
         tgen.ask("trial", 30, frames=rounds, rate_fps=rate, burst=1)
-    times = _times_s(file)
+    times = times_s(file)
     distances = [after - before for before, after in itertools.pairwise(times)]
     # While a busy machine keeps tgen from running all its schedules stand still: none comes nearer.
     assert min(distances) > 0.8 / rate / streams
-
-
-def _times_s(file: Path) -> list[float]:
-    """Return when each frame of a pcap file was seen."""
-    content = file.read_bytes()
-    found, at = [], 24
-    while at < len(content):
-        seconds, nanoseconds, length, _ = struct.unpack_from("=IIII", content, at)
-        found.append(seconds + nanoseconds / 1e9)
-        at += 16 + length
-    return found
