@@ -76,8 +76,8 @@ class RunningVpp:
     def failure(self) -> str | None:
         if self.stopped:
             return "the switch was stopped"
-        if self.daemon.poll() is not None:
-            return f"{SWITCH} {self.daemon.obituary()}"
+        if (found := self.daemon.failure()) is not None:
+            return f"{SWITCH} {found}"
         try:
             self.api.ping()
         except ApiError as error:
