@@ -19,8 +19,8 @@ from vsperf.stats.environment import (
     obstacle,
     run_facts,
     settings,
-    told_apart,
     together,
+    told_apart,
 )
 from vsperf.stats.findings import Finding, findings_of, more_is_better
 from vsperf.stats.latencies import latencies_of
