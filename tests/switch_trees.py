@@ -38,8 +38,8 @@ def vpp_tree(folder: Path, install: str | None) -> Path:
     programs = vpp.find_programs(install)
     assert programs.plugins is not None and programs.definitions is not None
     loaded = [*programs.plugins.glob("*.so"), programs.daemon, Path(vpp.ENVIRONMENT)]
-    rest = [path for path in programs.definitions.rglob("*") if path.is_file()]
-    return _tree(folder, loaded, rest, ())
+    # A build directory has much more there, which others may write to.
+    return _tree(folder, loaded, programs.definitions.rglob("*.api.json"), ())
 
 
 def qemu_tree(folder: Path) -> Path:

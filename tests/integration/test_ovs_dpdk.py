@@ -118,6 +118,7 @@ def test_facts_say_what_was_negotiated(require: Callable[[str], None]) -> None:
     with deployed(case) as (running, place), generator(endpoints, running, place):
         facts = running.facts()
     assert facts["other_config"]["smc-enable"] == "true"
+    assert facts["other_config"]["dpdk-extra"].endswith("--file-prefix=NAME-ovs")
     assert facts["other_config"]["emc-insert-inv-prob"] == "0"
     assert facts["dpdk_version"].startswith("DPDK ")
     assert len(facts["daemon_sha256"]) == 64

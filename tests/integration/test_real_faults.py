@@ -159,11 +159,12 @@ def test_when_testpmd_is_the_switch_and_is_struck_the_case_is_measured_anew(
     struck_in_mid_trial(place, "testpmd", Flag.SWITCH_ERROR, "--vswitch=testpmd", number=number)
 
 
-def test_when_vpp_is_killed_the_case_is_measured_anew(
-    place: Place, require: Callable[[str], None]
+@pytest.mark.parametrize("number", SAID, ids=SAID.values())
+def test_when_vpp_is_struck_the_case_is_measured_anew(
+    number: signal.Signals, place: Place, require: Callable[[str], None]
 ) -> None:
     require("vpp")
-    struck_in_mid_trial(place, "vpp", Flag.SWITCH_ERROR, *vpp_words())
+    struck_in_mid_trial(place, "vpp", Flag.SWITCH_ERROR, *vpp_words(), number=number)
 
 
 def test_when_the_kernels_bridge_is_removed_the_case_is_measured_anew(

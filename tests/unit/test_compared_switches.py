@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -80,6 +80,21 @@ def test_what_only_one_kind_has_is_no_difference_between_them(tmp_path: Path) ->
     assert [(one.name, one.values) for one in compared.contrasts] == [
         ("vswitch.kind", (("ovs-dpdk",), ("vpp",)))
     ]
+
+
+def test_what_two_of_one_kind_differ_in_is_told_beside_another_kind(tmp_path: Path) -> None:
+    switches = [
+        {"kind": "ovs-dpdk", "root": None, "emc": True},
+        {"kind": "ovs-dpdk", "root": "/srv/trees/next", "emc": True},
+        {"kind": "linux-bridge", "ageing": "300s"},
+    ]
+    for letters, switch in zip(("aaaa", "bbbb", "cccc"), switches, strict=True):
+        run(tmp_path, letters, {1: [1000]}, spec={"vswitch": switch})
+    sides = [replace(side(tmp_path, one), by="vswitch") for one in ("aaaa", "bbbb", "cccc")]
+    assert {one.name: one.values for one in compare(sides).contrasts} == {
+        "vswitch.kind": (("ovs-dpdk",), ("ovs-dpdk",), ("linux-bridge",)),
+        "vswitch.root": ((None,), ("/srv/trees/next",), (None,)),
+    }
 
 
 def test_a_side_can_be_one_switch_of_the_latest_run_or_of_another(tmp_path: Path) -> None:

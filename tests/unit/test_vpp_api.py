@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,16 @@ from typing import Any
 import pytest
 
 from vsperf.errors import NotReadyError
-from vsperf.vswitches.vpp.api import ApiError, Messages, connect
+from vsperf.vswitches.vpp.api import (
+    FEW,
+    ON_THE_WAY,
+    Api,
+    ApiError,
+    Messages,
+    call_many,
+    call_over,
+    connect,
+)
 from vsperf.vswitches.vpp.calls import Call, InterfaceOf
 from vsperf.vswitches.vpp.diagnosis import not_started
 from vsperf.vswitches.vpp.segment import SegmentError, mapped
@@ -139,3 +148,45 @@ def test_the_log_says_why_it_did_not_start(log: str, why: str) -> None:
 
 def test_a_log_that_says_nothing_leaves_the_obituary() -> None:
     assert not_started("", "was killed by SIGSEGV").problems[0].why == "was killed by SIGSEGV"
+
+
+class Connection(Api):
+    """A connection that answers whatever it is asked, and counts what it owes."""
+
+    def __init__(self) -> None:
+        self.owed = 0
+        self.most_owed = 0
+        self.asked: list[str] = []
+
+    def ask(self, name: str, fields: Mapping[str, Any], context: int | None = None) -> int:
+        self.asked.append(name)
+        self.owed += 1
+        self.most_owed = max(self.most_owed, self.owed)
+        return len(self.asked)
+
+    def answer(self, name: str, context: int) -> Any:
+        assert self.asked[context - 1] == name
+        self.owed -= 1
+        return name
+
+
+def test_calls_over_several_connections_are_made_in_turns_and_answered_in_order() -> None:
+    connections = [Connection(), Connection(), Connection()]
+    names = [f"call {number}" for number in range(1_000)]
+    assert [*call_over(connections, ((name, {}) for name in names))] == names
+    assert [one.asked for one in connections] == [names[0::3], names[1::3], names[2::3]]
+    assert [one.most_owed for one in connections] == [ON_THE_WAY] * 3
+    assert [one.owed for one in connections] == [0, 0, 0]
+
+
+def test_a_few_calls_are_made_over_the_connection_that_there_is(tmp_path: Path) -> None:
+    known = Connection()
+    call_many(tmp_path / "nobody.sock", known, known_messages(), [("call", {})] * FEW)
+    assert len(known.asked) == FEW and known.owed == 0
+
+
+def test_many_calls_need_more_connections(tmp_path: Path) -> None:
+    known = Connection()
+    known.patience_s = SOON_S
+    with pytest.raises(ApiError, match=r"nobody\.sock cannot be reached"):
+        call_many(tmp_path / "nobody.sock", known, known_messages(), [("call", {})] * (FEW + 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,11 +16,11 @@ from vsperf.stats.environment import (
     Contrast,
     case_facts,
     contrasts,
-    known_to_all,
     obstacle,
     run_facts,
     settings,
     together,
+    told_apart,
 )
 from vsperf.stats.findings import Finding, findings_of, more_is_better
 from vsperf.stats.latencies import latencies_of
@@ -201,22 +202,24 @@ def _around_cases(
     """Yield what differs in each case; settings are looked at where the ids say that any do.
 
     Where drivers are what is compared, what one of them has and another kind does not know is no
-    difference between them.
+    difference between them; what two of one kind differ in is.
     """
     for label in labels:
         members = [group[label] for group in groups]
         every = [case for cases in members for case in cases]
-        own = (by, *OWN_FACTS.get(by, ())) if _kinds(every, by) > 1 else ()
+        kinds = [_kinds(cases, by) for cases in members]
+        own = (by, *OWN_FACTS.get(by, ())) if len({*itertools.chain(*kinds)}) > 1 else ()
+        named = [" ".join(sorted(found)) for found in kinds]
         around = [[case_facts(c.planned, c.start, c.record) for c in cases] for cases in members]
-        yield from contrasts(known_to_all(around, own), label)
+        yield from contrasts(told_apart(around, named, own), label)
         if len({case.planned.id for case in every}) > 1:
             asked = [[settings(c.planned) for c in cases] for cases in members]
-            yield from contrasts(known_to_all(asked, own), label)
+            yield from contrasts(told_apart(asked, named, own), label)
 
 
-def _kinds(cases: Sequence[CaseView], section: str) -> int:
+def _kinds(cases: Sequence[CaseView], section: str) -> set[str]:
     found = (case.planned.spec.get(section) for case in cases)
-    return len({one.get("kind") for one in found if isinstance(one, dict)})
+    return {str(one.get("kind")) for one in found if isinstance(one, dict)}
 
 
 def _told(sides: Sequence[Side], one: Contrast) -> str:

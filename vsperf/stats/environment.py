@@ -87,14 +87,22 @@ def settings(planned: PlannedCase) -> dict[str, str | None]:
     return dict(_flat("", {k: v for k, v in planned.spec.items() if k not in PROSE}, frozenset()))
 
 
-def known_to_all(sides: Sequence[Sequence[Facts]], sections: Sequence[str]) -> list[list[Facts]]:
-    """Return the facts without what stands in these sections and is not known of every case."""
+def told_apart(
+    sides: Sequence[Sequence[Facts]], kinds: Sequence[str], sections: Sequence[str]
+) -> list[list[Facts]]:
+    """Return the facts without what stands in these sections and only some kinds of driver know.
+
+    `kinds` are those of the sides. Where two sides of one kind differ in such a fact, it is told.
+    """
 
     def own(name: str) -> bool:
         return any(_within(name, section) for section in sections)
 
     every = [facts for side in sides for facts in side]
     kept = {name for name in every[0] if all(name in facts for facts in every)} if every else set()
+    for kind in set(kinds):
+        alike = [side for side, one in zip(sides, kinds, strict=True) if one == kind]
+        kept.update(one.name for one in contrasts(alike) if len(alike) > 1)
     return [
         [{k: v for k, v in facts.items() if k in kept or not own(k)} for facts in side]
         for side in sides

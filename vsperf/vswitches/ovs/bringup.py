@@ -166,7 +166,7 @@ def instance(design: Design, programs: Programs, workspace: Workspace) -> Iterat
             problem = port_problems(made.ports, database.interfaces(), made.log)
             if problem is not None:
                 raise problem
-            facts = database.facts()
+            facts = database.facts(workspace.name)
         _check_polling(made)
         _install_rules(made)
         stack.enter_context(workspace.errand(made.calls.make))

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from vsperf.errors import ComponentError
+from vsperf.record.placeholder import Placeholder, shown
 from vsperf.vswitches.ovs.layout import BRIDGE, SwitchPort
 
 LOOK_MS = 50
@@ -132,15 +133,21 @@ class Database:
         """Return what became of the ports."""
         return tuple(_interface(row) for row in self._idl.tables["Interface"].rows.values())
 
-    def facts(self) -> dict[str, Any]:
-        """Return versions and settings as found."""
+    def facts(self, name: str) -> dict[str, Any]:
+        """Return versions and settings as found, with the deployment's name as plans have it.
+
+        It is another one each time, and no two switches would ever be set alike.
+        """
         row = self._row()
         if row is None:
             return {}
         return {
             "ovs_version": _first(row.ovs_version),
             "dpdk_version": _first(row.dpdk_version),
-            "other_config": dict(sorted(row.other_config.items())),
+            "other_config": {
+                key: value.replace(name, shown(f"{Placeholder.NAME}"))
+                for key, value in sorted(row.other_config.items())
+            },
             "interface_types": sorted(row.iface_types),
         }
 

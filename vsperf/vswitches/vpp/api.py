@@ -11,8 +11,8 @@ import socket
 import struct
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,12 @@ NUMBER = struct.Struct(">H")
 CREATE, CREATED = 15, 16
 """The numbers of the first two messages; those of all others are told in the second."""
 ON_THE_WAY = 64
-"""Calls that are sent before the first is answered, of many."""
+"""Calls that are sent over a connection before the first is answered, of many."""
+FEW = 256
+"""More calls than these are spread over several connections."""
+CONNECTIONS = 12
+"""For many calls. Between two of its sleeps VPP reads 4 KiB of each connection, some 18 routes, and
+looks at 16 files at most."""
 NAME = "vsperf"
 PING = "control_ping"
 
@@ -110,18 +115,12 @@ class Api:
 
     def call_all(self, calls: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[Any]:
         """Make calls and yield their replies, in order; many are on their way at once."""
-        waiting: deque[tuple[str, int]] = deque()
-        for name, fields in calls:
-            waiting.append((name, self._ask(name, fields)))
-            if len(waiting) >= ON_THE_WAY:
-                yield self._answer(*waiting.popleft())
-        while waiting:
-            yield self._answer(*waiting.popleft())
+        return call_over((self,), calls)
 
     def dump(self, name: str, fields: Mapping[str, Any] | None = None) -> tuple[Any, ...]:
         """Ask for a list, of which each entry is a message, and return it."""
-        context = self._ask(name, fields or {})
-        self._ask(PING, {}, context)
+        context = self.ask(name, fields or {})
+        self.ask(PING, {}, context)
         deadline = time.monotonic() + self.patience_s
         found: list[Any] = []
         while True:
@@ -139,7 +138,8 @@ class Api:
         with suppress(OSError):
             self._socket.close()
 
-    def _ask(self, name: str, fields: Mapping[str, Any], context: int | None = None) -> int:
+    def ask(self, name: str, fields: Mapping[str, Any], context: int | None = None) -> int:
+        """Send a question; return the number that its answer will have."""
         if name not in self._numbers:
             raise ApiError(
                 f"this VPP does not know {name}",
@@ -152,7 +152,8 @@ class Api:
         self._send(data, time.monotonic() + self.patience_s)
         return context
 
-    def _answer(self, name: str, context: int) -> Any:
+    def answer(self, name: str, context: int) -> Any:
+        """Return the reply to a question that was asked before all others without one."""
         _, reply = self._next(context, time.monotonic() + self.patience_s, name)
         if reply.retval < 0:
             raise ApiError(
@@ -200,6 +201,40 @@ class Api:
                 raise ApiError("VPP closed the connection to its API")
             found += piece
         return bytes(found)
+
+
+def call_over(apis: Sequence[Api], calls: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[Any]:
+    """Make calls over connections in turn, and yield their replies in order."""
+    waiting: deque[tuple[Api, str, int]] = deque()
+    for api, (name, fields) in zip(itertools.cycle(apis), calls, strict=False):
+        waiting.append((api, name, api.ask(name, fields)))
+        if len(waiting) >= ON_THE_WAY * len(apis):
+            yield _answered(*waiting.popleft())
+    while waiting:
+        yield _answered(*waiting.popleft())
+
+
+def _answered(api: Api, name: str, context: int) -> Any:
+    return api.answer(name, context)
+
+
+def call_many(
+    path: Path, api: Api, messages: Messages, calls: Iterable[tuple[str, Mapping[str, Any]]]
+) -> None:
+    """Make calls of which none needs another one, and see that none is refused.
+
+    Where there are more than a few, over some more connections for as long as that takes: VPP reads
+    little of each at a time, and then sleeps.
+    """
+    remaining = iter(calls)
+    few = [*itertools.islice(remaining, FEW + 1)]
+    with ExitStack() as stack:
+        apis = [api]
+        if len(few) > FEW:
+            for _ in range(CONNECTIONS - 1):
+                apis.append(stack.enter_context(connected(path, messages, api.patience_s)))
+        for _ in call_over(apis, itertools.chain(few, remaining)):
+            pass
 
 
 @contextmanager

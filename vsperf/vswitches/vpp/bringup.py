@@ -17,7 +17,7 @@ from vsperf.host.undo import SHARED_MEMORY, SweepSharedMemory
 from vsperf.host.workspace import Workspace
 from vsperf.record import threads
 from vsperf.vswitches.vpp import layout
-from vsperf.vswitches.vpp.api import DEFINITIONS, Api, Messages, connect
+from vsperf.vswitches.vpp.api import DEFINITIONS, Api, Messages, call_many, connect
 from vsperf.vswitches.vpp.calls import Call
 from vsperf.vswitches.vpp.diagnosis import not_started
 from vsperf.vswitches.vpp.plan import Design
@@ -98,8 +98,7 @@ class Instance:
         fill = self.workspace.fill
         if many:
             filled = ((call.message, call.filled(fill, self.interfaces)) for call in calls)
-            for _ in api.call_all(filled):
-                pass
+            call_many(self.path(layout.API_SOCKET), api, self.messages, filled)
             return
         for call in calls:
             fields = call.filled(fill, self.interfaces)

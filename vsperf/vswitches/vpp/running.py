@@ -76,13 +76,13 @@ class RunningVpp:
     def failure(self) -> str | None:
         if self.stopped:
             return "the switch was stopped"
-        if self.daemon.poll() is not None:
-            return f"{SWITCH} {self.daemon.obituary()}"
+        if (found := self.daemon.failure()) is not None:
+            return f"{SWITCH} {found}"
         try:
             self.api.ping()
         except ApiError as error:
-            if self.daemon.poll() is not None:
-                return f"{SWITCH} {self.daemon.obituary()}"
+            if (found := self.daemon.failure()) is not None:
+                return f"{SWITCH} {found}"
             return f"{SWITCH} does not answer: {error.with_why}"
         return None
 
