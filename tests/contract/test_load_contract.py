@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from conftest import Require
-from real_runs import wait_until
+from ovs_traffic import wait_until
 from simulated_cases import simulated_case
 
 from vsperf.host.workspace import Workspace, workspace
@@ -49,7 +49,7 @@ def fixture_place(tmp_path: Path) -> Iterator[Workspace]:
 
 
 def load_of(kind: str, instances: int = 1) -> tuple[LoadGenerator, CaseSpec]:
-    driver = Plugins.installed().noise(kind)
+    driver = Plugins.load().driver("noise", kind)
     spec = driver.Spec.model_validate({"kind": kind, "instances": instances, **KINDS[kind][1]})
     return driver, simulated_case().model_copy(update={"noise": spec})
 
@@ -71,7 +71,7 @@ def heard(running: RunningLoad) -> bool:
 
 
 def test_every_kind_that_is_installed_is_held_to_this() -> None:
-    assert set(KINDS) == set(Plugins.installed().kinds("noise"))
+    assert set(KINDS) == set(Plugins.load().drivers("noise"))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -101,12 +101,12 @@ def test_it_runs_says_what_it_did_and_leaves_nothing(
     driver, case = load_of(kind)
     driver.require(case)
     with driver.start(case, PLACED, place) as running:
-        assert wait_until(lambda: heard(running), PATIENCE_S)
+        wait_until(lambda: heard(running), PATIENCE_S)
         assert [one.instance for one in running.counts()] == ["noise 1"]
         assert running.failure() is None
         assert running.facts()
         before = running.counts()[0]
-        assert wait_until(lambda: _did_more(running, before.cpu_ns), PATIENCE_S)
+        wait_until(lambda: _did_more(running, before.cpu_ns), PATIENCE_S)
         assert marked(place)
     assert marked(place) == []
 
@@ -119,10 +119,10 @@ def test_who_is_killed_is_told_by_name_and_its_end_is_no_obstacle(
         require(part)
     driver, case = load_of(kind)
     with driver.start(case, PLACED, place) as running:
-        assert wait_until(lambda: heard(running), PATIENCE_S)
+        wait_until(lambda: heard(running), PATIENCE_S)
         for pid in marked(place):
             os.kill(pid, signal.SIGKILL)
-        assert wait_until(running.failure, PATIENCE_S)
+        wait_until(lambda: running.failure() is not None, PATIENCE_S)
         assert (running.failure() or "").startswith("noise 1 was killed by SIGKILL")
     assert marked(place) == []
 

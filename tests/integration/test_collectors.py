@@ -71,7 +71,7 @@ def test_every_trial_has_what_the_kernel_and_the_switch_counted_around_it(place:
     taken = found["ovs"].value(last.index, pmd, "received_frames")
     assert taken is not None and taken >= last.sent_frames > 0
     histogram = found["ovs"].of_trial(last.index)[f"{pmd}: packets/it"]
-    busy = [course.value or 0 for name, course in histogram.items() if name != "upto_0"]
+    busy = [course.value or 0 for name, course in histogram.items() if name != "bin_0"]
     assert 0 < sum(busy) <= taken, "an iteration with frames has one at least"
     assert (found["ovs"].value(last.index, f"{pmd}: last second", "milliseconds") or 0) > 0
     assert warnings(place) == "" or "collector" not in warnings(place)

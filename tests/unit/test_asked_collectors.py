@@ -133,7 +133,7 @@ def perf_show(bins: int, fast: int, slow: int) -> str:
 def test_metrics_of_ovs_are_histograms_and_the_worst_of_the_last_second() -> None:
     found = insides(parse.thread_performance(perf_show(3, 10, 5)), {})
     of_frames = found["pmd on CPU 1: cycles/pkt"]
-    assert of_frames == {"upto_0": 10, "upto_1": 11, "upto_2": 12, "above": 5}
+    assert of_frames == {"bin_0": 10, "bin_1": 11, "bin_2": 12, "bin_more": 5}
     assert "pmd on CPU 1: max vhost qlen" in found
     assert found["pmd on CPU 1: last second"] == {
         "milliseconds": 3,

@@ -25,14 +25,14 @@ class VppInsides(Asked):
     Spec: ClassVar[type[DriverSpec]] = VppCollectorSpec
 
     def quantities(self, settings: DriverSpec) -> tuple[Quantity, ...]:
-        total, gauge = Nature.TOTAL, Nature.GAUGE
+        gauge = Nature.GAUGE
         per_call, per_frame = "vectors per call, in the trial", "clocks per frame, in the trial"
         return (
             Quantity(name="calls", unit="1", meaning="calls of a node"),
             Quantity(name="frames", unit="1", meaning="frames that it was called with (vectors)"),
             Quantity(name="cycles", unit="cycles", meaning="time in it (clocks)"),
-            Quantity(name="frames_per_call", unit="1", nature=total, meaning=per_call),
-            Quantity(name="cycles_per_frame", unit="cycles", nature=total, meaning=per_frame),
+            Quantity(name="frames_per_call", unit="1", nature=gauge, meaning=per_call),
+            Quantity(name="cycles_per_frame", unit="cycles", nature=gauge, meaning=per_frame),
             Quantity(name="count_*", unit="1", meaning="what a node counts, by its own words"),
             Quantity(name="buffers_*", unit="1", nature=gauge, meaning="buffers of a pool"),
         )

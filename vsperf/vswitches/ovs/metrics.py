@@ -14,8 +14,8 @@ HISTOGRAMS = (
 """The daemon's names; each has two columns, its bound and its count."""
 REST = ">"
 """The bound of what is above all others."""
-ABOVE = "above"
-UP_TO = "upto_"
+ABOVE = "bin_more"
+BIN = "bin_"
 MILLISECONDS = ("ms", "iterations", "cycles/it", "Kpps", "cycles/pkt", "pkts/batch")
 """How the head of the history begins; frames per millisecond are kpps."""
 COLUMNS = 9
@@ -29,7 +29,7 @@ def histograms(body: str) -> dict[str, dict[str, int]]:
     found: dict[str, dict[str, int]] = {name: {} for name in HISTOGRAMS}
     for words in _rows(body, 2 * len(HISTOGRAMS)):
         for name, bound, count in zip(HISTOGRAMS, words[::2], words[1::2], strict=True):
-            found[name][ABOVE if bound == REST else f"{UP_TO}{bound}"] = int(count)
+            found[name][ABOVE if bound == REST else f"{BIN}{bound}"] = int(count)
     return {name: bins for name, bins in found.items() if bins}
 
 
