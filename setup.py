@@ -88,6 +88,7 @@ setup(
             "proc = vsperf.collectors.proc:Proc",
             "network = vsperf.collectors.network:Network",
             "ovs = vsperf.collectors.ovs:OvsInsides",
+            "vpp = vsperf.collectors.vpp:VppInsides",
             "guest = vsperf.collectors.guest:Guest",
             "command = vsperf.collectors.command:Command",
             "perf = vsperf.collectors.perf:Perf",
@@ -131,7 +132,8 @@ setup(
         "vsperf.loadgens": [
             "memory = vsperf.loadgens.memory:MemoryLoad",
             "stress = vsperf.loadgens.stress:StressLoad",
-            "stress-vm = vsperf.loadgens.guest:GuestLoad",
+            "stress-vm = vsperf.loadgens.stress_vm:GuestStressLoad",
+            "memory-vm = vsperf.loadgens.memory_vm:GuestMemoryLoad",
             "command = vsperf.loadgens.command:CommandLoad",
         ],
         "vsperf.trafficgens": [

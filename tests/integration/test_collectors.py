@@ -51,7 +51,9 @@ def warnings(place: Place) -> str:
 
 def test_every_trial_has_what_the_kernel_and_the_switch_counted_around_it(place: Place) -> None:
     # A frame that is still on its way at the end is one that the switch has not counted yet.
-    ended = place(*FIXED, *PATIENT, "--set=trial.drain=500ms", "--set=collect=proc+ovs+network")
+    metrics = '--set=vswitch.other_config.pmd-perf-metrics="true"'
+    words = ("--set=trial.drain=500ms", "--set=collect=proc+ovs+network", metrics)
+    ended = place(*FIXED, *PATIENT, *words)
     assert ended.code == 0, ended.err
     (case,) = place.records().cases
     trials = measured(place)
@@ -64,9 +66,14 @@ def test_every_trial_has_what_the_kernel_and_the_switch_counted_around_it(place:
     assert len(polled) == 1
     running = found["proc"].value(last.index, polled[0], "running_ns")
     assert running is not None and running > 0
-    (pmd,) = [of for of in found["ovs"].of_trial(last.index) if of.startswith("pmd ")]
+    told = [of for of in found["ovs"].of_trial(last.index) if of.startswith("pmd ")]
+    (pmd,) = [of for of in told if ":" not in of]
     taken = found["ovs"].value(last.index, pmd, "received_frames")
     assert taken is not None and taken >= last.sent_frames > 0
+    histogram = found["ovs"].of_trial(last.index)[f"{pmd}: packets/it"]
+    busy = [course.value or 0 for name, course in histogram.items() if name != "bin_0"]
+    assert 0 < sum(busy) <= taken, "an iteration with frames has one at least"
+    assert (found["ovs"].value(last.index, f"{pmd}: last second", "milliseconds") or 0) > 0
     assert warnings(place) == "" or "collector" not in warnings(place)
 
 

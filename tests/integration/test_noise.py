@@ -89,12 +89,51 @@ def test_noise_in_a_guest_counts_there_what_it_did(
     place: Place, require: Callable[[str], None]
 ) -> None:
     require("guests")
-    ended = place(*FIXED, *PATIENT, SOFTLY.replace("kind: memory", "kind: stress-vm"))
+    ended = place(*FIXED, *PATIENT, SOFTLY.replace("kind: memory", "kind: memory-vm"))
     assert ended.code == 0, ended.out
     for trial in searched(place):
         (one,) = trial.noise
         assert one.read_bytes and one.written_bytes
         assert one.elapsed_ns is not None
+
+
+STRESSED = "--set=noise={{kind: stress-vm, share: true, load: cpu, {}}}"
+GENTLY = STRESSED.format("cpu_share: 40, memory: 16MiB")
+
+
+def test_stress_in_a_guest_takes_time_by_the_count_of_the_guest(
+    place: Place, require: Callable[[str], None]
+) -> None:
+    require("guests")
+    require("stress-ng")
+    ended = place(*LONGER, GENTLY)
+    assert ended.code == 0, ended.out
+    for trial in searched(place):
+        (one,) = trial.noise
+        assert one.worked_ns, "the guest's own kernel saw it work"
+        assert one.cpu_ns and one.elapsed_ns, "and this machine's gave it the time"
+        assert one.read_bytes is None
+    (case,) = place.records().cases
+    assert case.record is not None and case.record.surroundings is not None
+    told = case.record.surroundings.noise["guests"]
+    assert isinstance(told, list)
+    (guest,) = told
+    assert "/usr/bin/stress-ng" in guest["application"]["argv"]
+    assert guest["guest"]["nics"] == [], "it has no network"
+
+
+def test_words_that_stress_ng_does_not_know_are_its_last_ones_in_a_guest(
+    place: Place, require: Callable[[str], None]
+) -> None:
+    require("guests")
+    require("stress-ng")
+    ended = place(*FIXED, STRESSED.format("arguments: [--make-coffee]"))
+    assert ended.code == ExitCode.COMPONENT_FAILED, ended.out
+    (case,) = place.records().cases
+    assert case.record is not None
+    assert "the noise did not start" in case.record.reason
+    assert "make-coffee" in case.record.reason
+    assert "noise 1" in case.record.reason
 
 
 def hanging_guest(folder: Path) -> Path:
@@ -119,7 +158,7 @@ def test_a_guest_that_hangs_at_boot_is_named_and_ended(
 ) -> None:
     require("guests")
     guest = hanging_guest(tmp_path / "guest")
-    kind = "kind: stress-vm, accelerator: tcg, settle_timeout: 3s"
+    kind = "kind: memory-vm, accelerator: tcg, settle_timeout: 3s"
     ended = place(*FIXED, SOFTLY.replace("kind: memory", kind), VSPERF_GUEST=str(guest))
     assert ended.code == ExitCode.COMPONENT_FAILED, ended.out
     (case,) = place.records().cases

@@ -77,6 +77,20 @@ def test_frames_go_through_both_ways(ports: str) -> None:
     assert growth.dropped_frames == 0
 
 
+def test_nodes_are_told_by_thread_with_their_calls_frames_and_cycles() -> None:
+    node = "worker 1: vhost-user-input"
+    with forwarding(vpp_case()) as (running, _, tgen):
+        running.counters()  # as before every trial, by which it learns how many frames there were
+        before = running.insides()
+        sent, arrived = send(tgen, SLOWLY)
+        assert (sent, arrived) == (40_000, 40_000)
+        after = running.insides()
+    grown = {name: after[node][name] - before[node][name] for name in after[node]}
+    assert grown["frames"] == sent, "the copy that is read knows of all of them"
+    assert grown["calls"] >= sent // 256 and grown["cycles"] > 0, "a vector has at most 256"
+    assert after["daemon"]["buffers_default-numa-0"] > 0
+
+
 @pytest.mark.parametrize(
     "switch",
     [

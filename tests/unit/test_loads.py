@@ -17,12 +17,14 @@ from simulated_cases import simulated_case
 
 from vsperf.errors import NotReadyError
 from vsperf.loadgens.base import LoadGenerator, settings_of
+from vsperf.loadgens.carried import carried, libraries_of
 from vsperf.loadgens.command import CommandLoad, CommandSpec
 from vsperf.loadgens.cpu_time import session_ticks
-from vsperf.loadgens.guest import GuestLoad, GuestLoadSpec
-from vsperf.loadgens.initrd import initrd_of
+from vsperf.loadgens.initrd import initrd_of, joined
+from vsperf.loadgens.memory_vm import GuestMemoryLoad, GuestMemorySpec
 from vsperf.loadgens.patterns import words_of
 from vsperf.loadgens.stress import StressLoad, StressSpec
+from vsperf.loadgens.stress_vm import GuestStressLoad, GuestStressSpec
 from vsperf.record.plan import Placement
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.noise import NoiseSpec
@@ -79,6 +81,7 @@ def test_a_program_of_the_user_is_put_on_its_cpu_and_read_by_no_shell() -> None:
     [
         (StressLoad(), stress(), "stress-ng is not installed"),
         (CommandLoad(), case(CommandSpec, kind="command", argv=["load"]), "cannot be run"),
+        (GuestStressLoad(), case(GuestStressSpec, kind="stress-vm"), "stress-ng is not installed"),
     ],
 )
 def test_a_program_that_is_missing_is_refused_with_the_way_to_get_it(
@@ -94,8 +97,8 @@ def test_a_guest_boots_a_kernel_with_the_load_in_place_of_an_init(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("VSPERF_GUEST", str(tmp_path))
-    asked = case(GuestLoadSpec, kind="stress-vm", buffer="33MiB", accelerator="tcg", instances=2)
-    (first, second) = GuestLoad().plan(asked, PLACED)
+    asked = case(GuestMemorySpec, kind="memory-vm", buffer="33MiB", accelerator="tcg", instances=2)
+    (first, second) = GuestMemoryLoad().plan(asked, PLACED)
     assert first.argv is not None and second.argv is not None
     assert (first.argv[:4], second.argv[2]) == (("taskset", "-c", "6", "qemu-system-x86_64"), "7")
     words = dict(zip(first.argv, first.argv[1:], strict=False))
@@ -103,7 +106,7 @@ def test_a_guest_boots_a_kernel_with_the_load_in_place_of_an_init(
     assert words["-kernel"] == str(tmp_path / "vmlinuz")
     kernel, _, program = words["-append"].partition(" -- ")
     assert "console=ttyS0" in kernel
-    assert program.split() == list(words_of(settings_of(asked, GuestLoadSpec)))
+    assert program.split() == list(words_of(settings_of(asked, GuestMemorySpec)))
     assert "-netdev" not in words
     assert "emulated" in first.action
 
@@ -117,7 +120,9 @@ def test_words_that_a_kernel_may_not_know_are_left_out(
     told = {"append": "console=ttyS0 quiet nokaslr cryptomgr.notests panic=-1"}
     (tmp_path / "manifest.json").write_text(json.dumps(told))
     monkeypatch.setenv("VSPERF_GUEST", str(tmp_path))
-    (step,) = GuestLoad().plan(case(GuestLoadSpec, kind="stress-vm", accelerator="kvm"), PLACED)
+    (step,) = GuestMemoryLoad().plan(
+        case(GuestMemorySpec, kind="memory-vm", accelerator="kvm"), PLACED
+    )
     assert step.argv is not None
     kernel = step.argv[-1].partition(" -- ")[0]
     assert kernel == "console=ttyS0 quiet cryptomgr.notests panic=-1"
@@ -126,13 +131,64 @@ def test_words_that_a_kernel_may_not_know_are_left_out(
 def test_the_disk_of_a_guest_is_read_by_others(tmp_path: Path, require: Require) -> None:
     require("cpio")
     for program in (b"odd", b"even", b"x" * 4097):
-        archive = initrd_of(program)
+        archive = initrd_of({"init": program})
         subprocess.run(
             ["cpio", "--extract", "--quiet", "--unconditional"],
             input=archive, cwd=tmp_path, check=True,
         )  # fmt: skip
         assert (tmp_path / "init").read_bytes() == program
         assert os.access(tmp_path / "init", os.X_OK)
+
+
+def test_a_program_comes_to_a_guest_with_all_that_it_is_loaded_with(
+    tmp_path: Path, require: Require
+) -> None:
+    """Where its loader finds it, and unpacked over a disk that is there before."""
+    require("cpio")
+    program = Path("/bin/ls").resolve()
+    needed = libraries_of(program)
+    assert any(path.name.startswith("libc.so") for path in needed)
+    disk = joined(initrd_of({"init": b"odd"}), carried(program))
+    assert disk.startswith(initrd_of({"init": b"odd"}))
+    subprocess.run(
+        ["cpio", "--extract", "--quiet", "--make-directories"],
+        input=carried(program), cwd=tmp_path, check=True,
+    )  # fmt: skip
+    found = {path.name: path for path in tmp_path.rglob("*") if path.is_file()}
+    assert set(found) == {program.name, *(path.name for path in needed)}
+    assert found[program.name] == tmp_path / "usr/bin" / program.name
+    for path in needed:
+        assert found[path.name].read_bytes() == path.read_bytes()
+    loader = next(path for path in needed if path.name.startswith("ld-linux"))
+    assert found[loader.name] == tmp_path / str(loader).strip("/"), "where programs name it"
+    others = {found[path.name].parent for path in needed if path != loader}
+    assert len(others) == 1, "in one folder, the one of libc"
+
+
+def test_stress_in_a_guest_boots_our_image_with_more_over_it_and_tells_its_agent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VSPERF_GUEST", str(tmp_path))
+    asked = case(
+        GuestStressSpec, kind="stress-vm", load="memory", memory="32MiB", accelerator="tcg",
+        instances=2,
+    )  # fmt: skip
+    first, told, second, _ = GuestStressLoad().plan(asked, PLACED)
+    assert first.argv is not None and second.argv is not None
+    words = dict(zip(first.argv, first.argv[1:], strict=False))
+    assert words["-m"] == "288M", "what it maps, and what its system needs"
+    assert words["-kernel"] == str(tmp_path / "vmlinuz")
+    assert words["-initrd"].endswith("/noise.initrd")
+    assert not {"-netdev", "-drive"} & set(words)
+    assert "CPU 6, emulated" in first.action and "CPU 7" in second.action
+    (line,) = told.lines
+    message = json.loads(line)
+    assert (message["verb"], message["app"]) == ("start", "stress")
+    on_the_host = planned(StressLoad(), stress(load="memory", memory="32MiB"))[0].split()
+    strained = message["arguments"]
+    assert (
+        strained[: strained.index("--timeout")] == on_the_host[1 : on_the_host.index("--timeout")]
+    )
 
 
 def test_what_waits_most_of_the_time_has_no_rate_to_keep() -> None:

@@ -48,4 +48,5 @@ start_nothing(struct application *application, struct text *wrong)
 const struct kind kind_none = {
 	.name = "none",
 	.start = start_nothing,
+	.needs_no_nic = true,
 };

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright(c) 2026 The vsperf authors
  */
-/* What forwards or sends frames in this guest: the interface of all kinds, and the one that runs. */
+/*
+ * What forwards or sends frames in this guest, or works there without any: the interface of all
+ * kinds, and the one that runs.
+ */
 #ifndef APPLICATION_H
 #define APPLICATION_H
 
@@ -45,6 +48,7 @@ struct kind {
 	/* Frees what is not a process. NULL: nothing to free. */
 	void (*stop)(struct application *application);
 	bool has_process;
+	bool needs_no_nic; /* it has nothing to do with frames */
 };
 
 struct application {
@@ -64,6 +68,7 @@ extern const struct kind kind_testpmd;
 extern const struct kind kind_linux_bridge;
 extern const struct kind kind_l2fwd;
 extern const struct kind kind_tgen;
+extern const struct kind kind_stress;
 extern const struct kind kind_none;
 
 /* Adds a word to argv; too many of them are remembered as an overflow of the storage. */

@@ -18,6 +18,7 @@ static const struct kind *const kinds[] = {
 	&kind_linux_bridge,
 	&kind_l2fwd,
 	&kind_tgen,
+	&kind_stress,
 	&kind_none,
 };
 
@@ -80,7 +81,7 @@ read_nics(struct agent *agent, unsigned int request, struct text *wrong)
 		}
 		settings->nics[settings->sides++] = nic;
 	}
-	if (settings->sides == 0 && agent->application.kind != &kind_none) {
+	if (settings->sides == 0 && !agent->application.kind->needs_no_nic) {
 		text_format(wrong, "\"nics\" names none, and %s needs one or two",
 			agent->application.kind->name);
 		return false;
@@ -221,7 +222,8 @@ agent_start(struct agent *agent, unsigned int request)
 	text_init(&application->storage, application->bytes, sizeof(application->bytes));
 	application->kind = find_kind(name);
 	if (application->kind == NULL)
-		text_format(&wrong, "\"app\" is none of testpmd, linux_bridge, l2fwd, tgen, none");
+		text_format(&wrong, "\"app\" is none of testpmd, linux_bridge, l2fwd, tgen, stress, "
+			"none");
 	else if (read_number(json, request, "deadline_ms", &deadline_ms, LONGEST_MS, &wrong) &&
 			read_settings(agent, request, &wrong) &&
 			application->kind->start(application, &wrong) &&

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
@@ -18,7 +18,7 @@ from vsperf.collectors.base import (
 )
 from vsperf.errors import ComponentError
 from vsperf.record.plan import Placement, Step
-from vsperf.record.series import Sample
+from vsperf.record.series import Sample, Value
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
 
@@ -62,19 +62,31 @@ class Asked:
         """Return who is asked."""
         return parts.switch if self.section == "vswitch" else parts.machines
 
+    def derived(self, before: Mapping[str, Value], now: Mapping[str, Value]) -> Mapping[str, Value]:
+        """Return what follows of two looks around a trial, of one thing; nothing by default."""
+        return {}
+
     @contextmanager
     def start(self, settings: DriverSpec, seat: Seat) -> Iterator[RunningCollector]:
         part = self.part(seat.parts)
         if not isinstance(part, Inside):
             raise ComponentError(f"{self._whom} cannot be asked by the collector {self.kind}")
 
+        before: dict[tuple[int, str], dict[str, int]] = {}
+
         def ask(trial: int) -> tuple[Sample, ...]:
             found, at_ns = part.insides(), time.time_ns()
-            return tuple(
-                Sample(trial=trial, at_ns=at_ns, of=of, values=values)
-                for of, values in found.items()
-                if values
-            )
+            samples = []
+            for of, values in found.items():
+                then = before.get((trial, of))
+                more = {} if then is None else self.derived(then, values)
+                if values:
+                    samples.append(
+                        Sample(trial=trial, at_ns=at_ns, of=of, values={**values, **more})
+                    )
+            before.clear()  # a look before a trial is needed for the one after it only
+            before.update({(trial, of): values for of, values in found.items()})
+            return tuple(samples)
 
         yield Asking(seat, ask)
 

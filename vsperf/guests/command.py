@@ -77,6 +77,8 @@ class Machine(Generic[Settings_co]):
     """Where users write its settings."""
     port: str | None = None
     """Of what the application in the guest speaks by itself, if there is such a thing."""
+    does: str = "forward"
+    """What it is there to do, for people who are told that it does not."""
 
     @property
     def control(self) -> str:

@@ -26,6 +26,8 @@ class GuestImage:
     folder: Path
     manifest: Mapping[str, Any] = field(default_factory=dict)
     """What it was made of; empty in a plan for an image that is not there yet."""
+    disk: Path | None = None
+    """Another disk in the place of its own: that one, with more unpacked over it."""
 
     @property
     def kernel(self) -> Path:
@@ -35,7 +37,7 @@ class GuestImage:
     @property
     def initrd(self) -> Path:
         """The initial RAM disk."""
-        return self.folder / INITRD
+        return self.disk or self.folder / INITRD
 
     @property
     def hash(self) -> str | None:

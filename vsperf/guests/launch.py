@@ -23,11 +23,16 @@ PROCESSORS = r"CPU \d+/"
 
 @contextmanager
 def started(
-    machine: AnyMachine, program: str, workspace: Workspace, polling: Polling | None = None
+    machine: AnyMachine,
+    program: str,
+    workspace: Workspace,
+    polling: Polling | None = None,
+    *,
+    polls: bool = True,
 ) -> Iterator[RunningMachine]:
     """Start QEMU, and return once it listens; leaving the context ends it.
 
-    All vCPUs poll for the machine, unless `polling` says otherwise.
+    All vCPUs poll for the machine, unless `polling` says otherwise; with `polls` off, none does.
     """
     _write_seed(machine, workspace)
     argv = [workspace.fill(word) for word in command_line(program, machine)]
@@ -48,7 +53,7 @@ def started(
                 ready=lambda: all_listened_at(sockets),
                 timeout_s=START_S,
                 stop=stop,
-                polling=polling or Polling(machine.name, PROCESSORS),
+                polling=(polling or Polling(machine.name, PROCESSORS)) if polls else None,
             ) as process,
         ):
             guests.append(RunningMachine(machine, process, workspace))

@@ -102,7 +102,7 @@ class RunningMachine:
         except AgentSilent as error:
             self.require_alive("while it booted", ENDING_S)
             raise ComponentError(
-                f"{self.name} does not forward: the guest did not boot in time",
+                f"{self.name} does not {self.machine.does}: the guest did not boot in time",
                 why=self.console_words(),
                 fix=f"--set {self.machine.settings}.boot_timeout=120s if the machine is only slow; "
                 f"--set {self.machine.settings}.accelerator=tcg if it hangs on KVM",
@@ -132,17 +132,21 @@ class RunningMachine:
                 f"its last words: {last_lines(error.log)}" if error.log else self.console_words()
             )
             raise ComponentError(
-                f"{self.name} does not forward: {error.text}",
+                f"{self.name} does not {self.machine.does}: {error.text}",
                 why=words,
-                fix=f"see the settings of {self.machine.settings}: "
-                "app, queues, memory, testpmd_arguments",
+                fix=f"see the settings of {self.machine.settings}: {self._settings_of_application}",
             ) from error
         except AgentSilent as error:
             self.require_alive(f"while {app} started", ENDING_S)
             raise ComponentError(
-                f"{self.name} does not forward: {app} was not ready in time",
+                f"{self.name} does not {self.machine.does}: {app} was not ready in time",
                 why=self.console_words(),
             ) from error
+
+    @property
+    def _settings_of_application(self) -> str:
+        forwards = self.machine.does == "forward"
+        return "app, queues, memory, testpmd_arguments" if forwards else "memory, arguments"
 
     def pin(self) -> None:
         """Keep each vCPU to its CPU, and all other threads to theirs."""

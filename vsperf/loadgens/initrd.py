@@ -1,16 +1,34 @@
-"""An initial RAM disk of one program, which runs in place of an init: all that a guest needs."""
+"""Initial RAM disks of a few programs, as archives (cpio, `newc`) that a kernel unpacks."""
 
 from __future__ import annotations
 
+import stat
+from collections.abc import Mapping
+
 MAGIC = b"070701"
 TRAILER = "TRAILER!!!"
-PROGRAM_MODE = 0o100755
+PROGRAM_MODE = stat.S_IFREG | 0o755
+FOLDER_MODE = stat.S_IFDIR | 0o755
 ALIGNED = 4
 
 
-def initrd_of(program: bytes) -> bytes:
-    """Return the archive (cpio, `newc`) with the program as /init."""
-    return _entry("init", program, PROGRAM_MODE, 1) + _entry(TRAILER, b"", 0, 0)
+def initrd_of(programs: Mapping[str, bytes]) -> bytes:
+    """Return the archive with programs by their places, and the folders that these are in."""
+    folders = sorted({folder for place in programs for folder in _folders(place)})
+    entries = [(name, b"", FOLDER_MODE) for name in folders]
+    entries += [(place, content, PROGRAM_MODE) for place, content in programs.items()]
+    archive = b"".join(_entry(*one, number) for number, one in enumerate(entries, 1))
+    return archive + _entry(TRAILER, b"", 0, 0)
+
+
+def joined(first: bytes, second: bytes) -> bytes:
+    """Return two archives as one disk: a kernel unpacks both, compressed or not."""
+    return _padded(first) + second
+
+
+def _folders(place: str) -> tuple[str, ...]:
+    parts = place.split("/")[:-1]
+    return tuple("/".join(parts[: count + 1]) for count in range(len(parts)))
 
 
 def _entry(name: str, content: bytes, mode: int, number: int) -> bytes:

@@ -19,6 +19,9 @@ class NoiseActivity(Record):
     written_bytes: int | None = None
     cpu_ns: int | None = None
     """CPU time that it got."""
+    worked_ns: int | None = None
+    """Time in which its guest says that it worked. A guest that is emulated does not see that it
+    waits for a CPU, and takes that for work."""
 
     def since(self, before: NoiseActivity) -> NoiseActivity:
         """Return what was done from one count to another of the same instance."""
@@ -28,6 +31,7 @@ class NoiseActivity(Record):
             read_bytes=_grown(self.read_bytes, before.read_bytes),
             written_bytes=_grown(self.written_bytes, before.written_bytes),
             cpu_ns=_grown(self.cpu_ns, before.cpu_ns),
+            worked_ns=_grown(self.worked_ns, before.worked_ns),
         )
 
     @property

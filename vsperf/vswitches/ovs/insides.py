@@ -31,10 +31,15 @@ def insides(
 
     What the daemon names as nothing it did is missing there, and so it is here.
     """
-    found = {
+    found: dict[str, dict[str, int]] = {
         f"pmd on CPU {thread.cpu}": {
             ours: thread.counters[name] for name, ours in NAMES.items() if name in thread.counters
         }
         for thread in threads
     }
+    for thread in threads:
+        name = f"pmd on CPU {thread.cpu}"
+        found |= {f"{name}: {what}": bins for what, bins in thread.histograms.items()}
+        if thread.milliseconds:
+            found[f"{name}: last second"] = dict(thread.milliseconds)
     return {**found, DAEMON: {f"coverage_{name}": count for name, count in coverage.items()}}

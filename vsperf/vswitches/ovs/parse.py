@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from vsperf.record.switch import AddressCounts
+from vsperf.vswitches.ovs.metrics import histograms, milliseconds
 
 PORT = re.compile(r"^.*?port (?P<number>\d+): (?P<name>\S+)(?: \((?P<about>[^)]*)\))?$", re.M)
 THREAD = re.compile(r"^pmd thread numa_id (?P<node>\d+) core_id (?P<cpu>\d+):|^main thread:", re.M)
@@ -56,6 +57,10 @@ class ThreadPerformance:
     cpu: int
     counters: dict[str, int]
     """By the daemon's names, such as `busy iterations`."""
+    histograms: dict[str, dict[str, int]] = field(default_factory=dict)
+    """By the daemon's names, such as `cycles/pkt`; none unless it keeps metrics."""
+    milliseconds: dict[str, int] = field(default_factory=dict)
+    """What the worst of the last milliseconds were like; nothing unless it keeps metrics."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +125,9 @@ def thread_statistics(text: str) -> tuple[ThreadStatistics, ...]:
 def thread_performance(text: str) -> tuple[ThreadPerformance, ...]:
     """Read `dpif-netdev/pmd-perf-show`."""
     return tuple(
-        ThreadPerformance(int(head["cpu"]), _named_counters(body))
+        ThreadPerformance(
+            int(head["cpu"]), _named_counters(body), histograms(body), milliseconds(body)
+        )
         for head, body in _sections(THREAD, text)
         if head["cpu"] is not None
     )

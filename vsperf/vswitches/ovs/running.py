@@ -20,6 +20,7 @@ from vsperf.vswitches.ovs.database import Interface
 from vsperf.vswitches.ovs.diagnosis import late_problem
 from vsperf.vswitches.ovs.insides import insides
 from vsperf.vswitches.ovs.layout import BRIDGE, SwitchPort
+from vsperf.vswitches.ovs.metrics import LAST_MS
 from vsperf.vswitches.ovs.programs import Programs
 
 SWITCH = "ovs-vswitchd"
@@ -107,7 +108,8 @@ class RunningOvs:
 
     def insides(self) -> dict[str, dict[str, int]]:
         """Return what else it counts, for who collects that."""
-        threads = parse.thread_performance(self._ask_datapath("pmd-perf-show"))
+        told = self._ask_datapath("pmd-perf-show", "-ms", str(LAST_MS))
+        threads = parse.thread_performance(told)
         return insides(threads, parse.coverage(self._ask("coverage/show")))
 
     def _look_at_filters(self) -> None:
@@ -204,6 +206,6 @@ class RunningOvs:
     def _ask(self, command: str, *arguments: str) -> str:
         return ask(self.controls[SWITCH], command, *arguments, patience_s=self.patience_s)
 
-    def _ask_datapath(self, command: str) -> str:
+    def _ask_datapath(self, command: str, *words: str) -> str:
         """Return what the daemon's own datapath answers; nothing where the kernel forwards."""
-        return self._ask(f"dpif-netdev/{command}") if self.userspace else ""
+        return self._ask(f"dpif-netdev/{command}", *words) if self.userspace else ""

@@ -19,9 +19,11 @@ from vsperf.vswitches.vpp.copies import at_rest, settled
 from vsperf.vswitches.vpp.counters import address_counts, switch_counters
 from vsperf.vswitches.vpp.facts import facts
 from vsperf.vswitches.vpp.forwarding import LEARN_LIMIT, forgetting, learning
+from vsperf.vswitches.vpp.insides import insides
 from vsperf.vswitches.vpp.layout import SwitchPort
 from vsperf.vswitches.vpp.plan import Design
 from vsperf.vswitches.vpp.programs import Programs
+from vsperf.vswitches.vpp.reading import buffer_pools
 from vsperf.vswitches.vpp.segment import Segment
 from vsperf.vswitches.vpp.work import Meter
 
@@ -104,6 +106,11 @@ class RunningVpp:
             return counters
         addresses = address_counts(len(self._addresses()), LEARN_LIMIT, found)
         return counters.model_copy(update={"addresses": addresses})
+
+    def insides(self) -> dict[str, dict[str, int]]:
+        """Return what all its nodes did, for who collects that; from a copy that knows all."""
+        found = settled(self.segment, self.meter.knows_all)
+        return insides(found, self.segment.read(buffer_pools))
 
     def _addresses(self) -> tuple[Any, ...]:
         """Return what bridges that learn know."""

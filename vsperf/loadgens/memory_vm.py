@@ -1,4 +1,4 @@
-"""The driver `stress-vm`: loads on memory in guests of their own, one for each instance.
+"""The driver `memory-vm`: loads on memory in guests of their own, one for each instance.
 
 A guest is a kernel and `memory-load` in place of an init: no network, no disk, no agent. What the
 program counts comes out of its serial port, so it is the guest's own word on what it did.
@@ -37,10 +37,10 @@ NAMED = re.compile(r"[=.]|^quiet$")
 """Words for a kernel that it keeps; of others, those that it does not know go to the program."""
 
 
-class GuestLoadSpec(PatternSpec):
+class GuestMemorySpec(PatternSpec):
     """Settings of a load on memory in guests; each has one processor and no network."""
 
-    kind: Literal["stress-vm"]
+    kind: Literal["memory-vm"]
     accelerator: Literal["auto", "kvm", "tcg"] = "auto"
     """`kvm`, or `tcg` for emulation, which is many times slower; `auto` takes KVM where a guest
     boots on it."""
@@ -53,18 +53,18 @@ class GuestLoadSpec(PatternSpec):
         return KERNEL_MB + math.ceil(self.buffer.bytes / MIB)
 
 
-class GuestLoad:
+class GuestMemoryLoad:
     """Loads memory in guests of their own."""
 
-    kind: ClassVar[str] = "stress-vm"
+    kind: ClassVar[str] = "memory-vm"
     summary: ClassVar[str] = "reads and writes memory as `memory` does, in guests of their own"
-    Spec: ClassVar[type[DriverSpec]] = GuestLoadSpec
+    Spec: ClassVar[type[DriverSpec]] = GuestMemorySpec
 
     def needs(self, case: CaseSpec) -> Needs:
-        return needs_of(settings_of(case, GuestLoadSpec))
+        return needs_of(settings_of(case, GuestMemorySpec))
 
     def plan(self, case: CaseSpec, placement: Placement) -> tuple[Step, ...]:
-        spec = settings_of(case, GuestLoadSpec)
+        spec = settings_of(case, GuestMemorySpec)
         known = surroundings().accelerator if spec.accelerator == "auto" else spec.accelerator
         instances = _instances(spec, placement, planned_image(), known or "tcg")
         return tuple(
@@ -84,7 +84,7 @@ class GuestLoad:
             if shutil.which(program) is None:
                 raise NotReadyError(
                     f"{program} is not installed",
-                    why="noise of the kind stress-vm runs in guests of QEMU",
+                    why="noise of the kind memory-vm runs in guests of QEMU",
                     fix="apt-get install qemu-system-x86; `noise: {kind: memory}` needs no guest",
                 )
 
@@ -94,15 +94,17 @@ class GuestLoad:
     def start(
         self, case: CaseSpec, placement: Placement, workspace: Workspace
     ) -> AbstractContextManager[RunningLoad]:
-        return _running(settings_of(case, GuestLoadSpec), placement, workspace)
+        return _running(settings_of(case, GuestMemorySpec), placement, workspace)
 
 
 @contextmanager
-def _running(spec: GuestLoadSpec, placement: Placement, workspace: Workspace) -> Iterator[Programs]:
+def _running(
+    spec: GuestMemorySpec, placement: Placement, workspace: Workspace
+) -> Iterator[Programs]:
     wanted = spec.accelerator
     accelerator = probe().outcome().accelerator if wanted == "auto" else wanted
     image = find_image()
-    (workspace.folder / INITRD).write_bytes(initrd_of(MEMORY_LOAD.find().read_bytes()))
+    (workspace.folder / INITRD).write_bytes(initrd_of({"init": MEMORY_LOAD.find().read_bytes()}))
     about = {"accelerator": accelerator, "kernel": str(image.kernel)}
     instances = _instances(spec, placement, image, accelerator)
     with started(
@@ -112,7 +114,7 @@ def _running(spec: GuestLoadSpec, placement: Placement, workspace: Workspace) ->
 
 
 def _instances(
-    spec: GuestLoadSpec, placement: Placement, image: GuestImage, accelerator: str
+    spec: GuestMemorySpec, placement: Placement, image: GuestImage, accelerator: str
 ) -> tuple[Instance, ...]:
     return tuple(
         Instance(name, _argv(spec, cpu_of(number, placement), image, accelerator))
@@ -120,7 +122,7 @@ def _instances(
     )
 
 
-def _argv(spec: GuestLoadSpec, cpu: int, image: GuestImage, accelerator: str) -> tuple[str, ...]:
+def _argv(spec: GuestMemorySpec, cpu: int, image: GuestImage, accelerator: str) -> tuple[str, ...]:
     words = " ".join(filter(NAMED.search, (image.append or OWN_GUEST_WORDS).split()))
     return (
         *("taskset", "-c", str(cpu), PROGRAM),

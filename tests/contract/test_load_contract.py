@@ -1,0 +1,132 @@
+"""What every driver of a load beside a case does, however it makes its load."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Require
+from ovs_traffic import wait_until
+from simulated_cases import simulated_case
+
+from vsperf.host.workspace import Workspace, workspace
+from vsperf.loadgens.base import LoadGenerator, RunningLoad
+from vsperf.plugins import Plugins
+from vsperf.record.placeholder import Placeholder
+from vsperf.record.plan import Placement
+from vsperf.spec.case import CaseSpec
+from vsperf.spec.noise import NOISE
+
+pytestmark = pytest.mark.machine
+
+PATIENCE_S = 60.0
+CPU = max(os.sched_getaffinity(0))
+PLACED = Placement(cpus={NOISE: (CPU,)})
+LITTLE = {
+    "buffer": "1MiB", "read_size": "64KiB", "write_size": "64KiB", "read_rate": "20MB/s",
+    "write_rate": "10MB/s", "sleep": True,
+}  # fmt: skip
+KINDS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
+    "memory": (("memory-load",), LITTLE),
+    "memory-vm": (("memory-load", "guests"), LITTLE),
+    "stress": (("stress-ng",), {"load": "cpu", "cpu_share": 20}),
+    "stress-vm": (("stress-ng", "guests"), {"load": "cpu", "cpu_share": 20, "memory": "16MiB"}),
+    "command": ((), {"argv": ["sh", "-c", "while :; do sleep 0.01; done"]}),
+}
+"""By kind: what it needs of the machine, and settings that disturb nobody."""
+
+
+@pytest.fixture(name="place")
+def fixture_place(tmp_path: Path) -> Iterator[Workspace]:
+    with workspace("the contract of loads", tmp_path / "run") as made:
+        yield made
+    assert made.left == ()
+
+
+def load_of(kind: str, instances: int = 1) -> tuple[LoadGenerator, CaseSpec]:
+    driver = Plugins.load().driver("noise", kind)
+    spec = driver.Spec.model_validate({"kind": kind, "instances": instances, **KINDS[kind][1]})
+    return driver, simulated_case().model_copy(update={"noise": spec})
+
+
+def marked(place: Workspace) -> list[int]:
+    """Return the processes that carry the mark of the deployment."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if place.name.encode() in (folder / "environ").read_bytes():
+                found.append(int(folder.name))
+        except OSError:
+            continue  # it has ended meanwhile
+    return found
+
+
+def heard(running: RunningLoad) -> bool:
+    return all(one.elapsed_ns is not None for one in running.counts())
+
+
+def test_every_kind_that_is_installed_is_held_to_this() -> None:
+    assert set(KINDS) == set(Plugins.load().drivers("noise"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_plan_names_every_instance_and_its_cpu_and_touches_nothing(
+    kind: str, tmp_path: Path
+) -> None:
+    driver, case = load_of(kind, instances=2)
+    (need,) = driver.needs(case).cpus
+    assert (need.role, need.count) == (NOISE, 2)
+    before = sorted(tmp_path.iterdir())
+    first, second = driver.plan(case, PLACED), driver.plan(case, PLACED)
+    assert first == second
+    assert {step.component for step in first} == {NOISE}
+    for name in ("noise 1", "noise 2"):
+        assert any(name in step.action and f"CPU {CPU}" in step.action for step in first)
+    assert sorted(tmp_path.iterdir()) == before
+    paths = [word for step in first for word in step.argv or () if str(Placeholder.RUN) in word]
+    assert not [word for word in paths if re.match(r"/(run|tmp)/", word)], "they have no folder yet"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_runs_says_what_it_did_and_leaves_nothing(
+    kind: str, place: Workspace, require: Require
+) -> None:
+    for part in KINDS[kind][0]:
+        require(part)
+    driver, case = load_of(kind)
+    driver.require(case)
+    with driver.start(case, PLACED, place) as running:
+        wait_until(lambda: heard(running), PATIENCE_S)
+        assert [one.instance for one in running.counts()] == ["noise 1"]
+        assert running.failure() is None
+        assert running.facts()
+        before = running.counts()[0]
+        wait_until(lambda: _did_more(running, before.cpu_ns), PATIENCE_S)
+        assert marked(place)
+    assert marked(place) == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_who_is_killed_is_told_by_name_and_its_end_is_no_obstacle(
+    kind: str, place: Workspace, require: Require
+) -> None:
+    for part in KINDS[kind][0]:
+        require(part)
+    driver, case = load_of(kind)
+    with driver.start(case, PLACED, place) as running:
+        wait_until(lambda: heard(running), PATIENCE_S)
+        for pid in marked(place):
+            os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: running.failure() is not None, PATIENCE_S)
+        assert (running.failure() or "").startswith("noise 1 was killed by SIGKILL")
+    assert marked(place) == []
+
+
+def _did_more(running: RunningLoad, before: int | None) -> bool:
+    (one,) = running.counts()
+    return one.cpu_ns is not None and one.cpu_ns > (before or 0)
