@@ -31,6 +31,8 @@ FLAGS = {
     "ovs-vswitchd": Flag.SWITCH_ERROR,
     "ovsdb-server": Flag.SWITCH_ERROR,
 }
+PARTS = {"testpmd": "dpdk-testpmd", "linux-bridge": "bridges", "vpp": "vpp"}
+"""Switches other than OVS, and what a test of them requires."""
 IN_MID_TRIAL_S = 0.15
 STRIKABLE = (*FIXED, "--set=search.duration=1s", "--set=search.loads=[100kfps]")
 """A trial so long that whoever strikes in the middle of it may be late."""
@@ -269,6 +271,22 @@ def test_a_vsperf_that_is_killed_sends_no_more_and_can_be_cleaned_up_and_resumed
     stored = place.records()
     assert_recorded(said, stored)
     assert stored.end is not None
+
+
+@pytest.mark.parametrize("kind", PARTS)
+def test_what_other_switches_leave_when_vsperf_is_killed_is_cleaned_up(
+    kind: str, place: Place, require: Callable[[str], None]
+) -> None:
+    require(PARTS[kind])
+    words = vpp_words() if kind == "vpp" else (f"--vswitch={kind}",)
+    run = place.start(*STRIKABLE, *words, SLOWLY)
+    in_mid_trial(run)
+    assert place.traces()
+    run.process.kill()
+    assert wait_until(lambda: "tgen" not in place.programs().values(), patience_s=HEARD_S)
+    assert_recorded(run.end().of("TrialFinished"), place.records())
+    cleaned = place("clean")
+    assert (cleaned.code, place.traces()) == (0, [])
 
 
 @pytest.mark.parametrize(
