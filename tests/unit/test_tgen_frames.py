@@ -303,6 +303,8 @@ def _templates() -> list[Template]:
 
 
 TEMPLATES = _templates()
+FLOWS_OF_A_FIELD = (((0, 1), (255, 16)), ((1, 1), (254, 7)))
+"""Number and step, for every other template: scapy takes its time for each frame."""
 
 
 @pytest.fixture(name="frame_dump", scope="module")
@@ -350,25 +352,24 @@ def test_one_byte_less_than_the_smallest_is_refused(frame_dump: Path) -> None:
 @pytest.mark.parametrize("field", FIELDS)
 def test_flows_of_one_field(frame_dump: Path, field: str) -> None:
     wanted = []
-    for template in TEMPLATES:
-        if not template.has(field):
-            continue
+    having = [template for template in TEMPLATES if template.has(field)]
+    for template, flows in zip(having, itertools.cycle(FLOWS_OF_A_FIELD), strict=False):
         base = replace(template, destination_port=1000)
         if field == "vlan":
             base = replace(base, vlan=(0xA000, *template.vlan[1:]))
         size = template.smallest + 3
-        for flow, step in ((0, 1), (1, 1), (255, 16), (254, 7)):
+        for flow, step in flows:
             order = f"{base.line(size)} vary={FIELDS.index(field)}:256:{step} flow={flow}"
             moved = base.moved(field, flow * step)
             wanted.append((order, moved.scapy(size, bytes(PAYLOAD_BYTES))))
-    assert len(wanted) >= 4 * 8
+    assert len(wanted) >= 2 * 8
     _check(frame_dump, wanted)
 
 
 def test_flows_of_several_fields_with_payloads(frame_dump: Path) -> None:
     drawn = random.Random(2)
     wanted = []
-    for template, _ in itertools.product(TEMPLATES, range(10)):
+    for template, _ in itertools.product(TEMPLATES, range(4)):
         base = replace(template, destination_port=drawn.randrange(60000))
         fields = drawn.sample([f for f in FIELDS if template.has(f) and f != "vlan"], 4)
         counts = [drawn.randrange(1, 60) for _ in fields]
