@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from search_models import LINE_RATE, case_of
 
+from vsperf.methods.base import EventName
 from vsperf.record.limit import Limit
-from vsperf.record.result import Level
+from vsperf.record.result import Level, Standard
 from vsperf.units import NANOSECONDS
 
 GIVEN = replace(LOADS, reference=5_000_000)
@@ -80,6 +81,32 @@ def test_the_standard_s_own_shares_and_times_comply() -> None:
     (found,) = asked.compliance(case_of("mlr", search=asked), [64], result)
 
     assert (found.level, found.deviations) == (Level.UNCONDITIONAL, ())
+
+
+AWAY: dict[EventName, int | None] = {"restart-switch": NANOSECONDS, "kill-switch": NANOSECONDS}
+
+
+@pytest.mark.parametrize(
+    ("kind", "standard"),
+    [
+        ("latency", Standard.RFC2544),
+        ("latency", Standard.RFC8219),
+        ("recovery", Standard.RFC2544),
+        ("reset", Standard.RFC6201),
+    ],
+)
+@pytest.mark.parametrize("seconds", [59, 60])
+def test_a_throughput_from_short_trials_is_not_that_of_the_standard(
+    kind: str, standard: Standard, seconds: int
+) -> None:
+    asked = method(kind, throughput_duration=f"{seconds}s", throughput_sum="60s")
+    result = asked.run(FluidBench(5_000_000, outages_ns=AWAY))
+
+    words = asked.compliance(case_of("mlr", search=asked), [64], result)
+
+    (found,) = (one for one in words if one.standard is standard)
+    why = f"the throughput is from trials of {seconds}s instead of 60s"
+    assert (why in found.deviations) == (seconds < 60)
 
 
 def test_other_shares_do_not() -> None:

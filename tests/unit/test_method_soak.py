@@ -216,7 +216,7 @@ def test_a_day_at_the_throughput_is_a_long_duration_of_tst_009() -> None:
 def test_a_throughput_from_short_trials_is_told_as_that() -> None:
     found = under_tst009(FluidBench(2_000_000), duration="24h", load="100%")
 
-    assert "it is from trials of 1s instead of 60s" in found.deviations
+    assert "the throughput is from trials of 1s instead of 60s" in found.deviations
 
 
 def test_a_generator_that_could_do_no_more_and_lost_nothing_is_no_deviation() -> None:

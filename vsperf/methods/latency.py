@@ -99,7 +99,7 @@ class LatencyByTag(WithThroughput):
         """Hold the figures against both standards."""
         rfc2544, rfc8219 = Findings(), Findings()
         for found in (rfc2544, rfc8219):
-            self.refers(found, result)
+            self.refers_to_full(found, result)
             if self.load.value != 1:
                 found.breaking.append(f"at {self.load} of the throughput, not at all of it")
             if self.duration.ns < STREAM_NS:

@@ -101,7 +101,7 @@ class SystemRecovery(WithThroughput):
     ) -> tuple[Compliance, ...]:
         """Hold the time against section 26.5."""
         found = Findings()
-        self.refers(found, result)
+        self.refers_to_full(found, result)
         if self.overload.value != STANDARD_OVERLOAD:
             found.breaking.append(f"{self.overload} above the throughput instead of 10%")
         if self.after.value != STANDARD_AFTER:

@@ -159,7 +159,7 @@ class ResetTime(WithThroughput):
     ) -> tuple[Compliance, ...]:
         """Hold the times against RFC 6201."""
         found = Findings()
-        self.refers(found, result)
+        self.refers_to_full(found, result)
         if self.load.value != 1:
             found.breaking.append(f"{self.load} of the throughput is offered, not all of it")
         before_ns = self.duration.ns // SHARE_BEFORE
