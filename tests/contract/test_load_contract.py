@@ -7,6 +7,7 @@ import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -42,10 +43,11 @@ KINDS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
 
 
 @pytest.fixture(name="place")
-def fixture_place(tmp_path: Path) -> Iterator[Workspace]:
-    with workspace("the contract of loads", tmp_path / "run") as made:
-        yield made
-    assert made.left == ()
+def fixture_place() -> Iterator[Workspace]:
+    with TemporaryDirectory(prefix="rt-") as runtime:  # short, as sockets need
+        with workspace("the contract of loads", Path(runtime) / "run") as made:
+            yield made
+        assert made.left == ()
 
 
 def load_of(kind: str, instances: int = 1) -> tuple[LoadGenerator, CaseSpec]:

@@ -106,6 +106,8 @@ def test_a_place_knows_its_own_commands_and_what_they_start(tmp_path: Path) -> N
 
     def knows(environ: dict[str, str]) -> bool:
         with subprocess.Popen(["sleep", "60"], env=environ) as program:
+            while not Path(f"/proc/{program.pid}/environ").read_bytes():
+                pass  # it has become a program, and its kernel does not say yet what of
             known = arena.is_own(program.pid)
             program.kill()
         return known
