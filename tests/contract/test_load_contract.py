@@ -15,6 +15,7 @@ from conftest import Require
 from ovs_traffic import wait_until
 from simulated_cases import simulated_case
 
+from vsperf.errors import NotReadyError
 from vsperf.host.workspace import Workspace, workspace
 from vsperf.loadgens.base import LoadGenerator, RunningLoad
 from vsperf.plugins import Plugins
@@ -132,3 +133,18 @@ def test_who_is_killed_is_told_by_name_and_its_end_is_no_obstacle(
 def _did_more(running: RunningLoad, before: int | None) -> bool:
     (one,) = running.counts()
     return one.cpu_ns is not None and one.cpu_ns > (before or 0)
+
+
+def test_a_guest_in_a_folder_with_too_long_a_path_is_refused_with_the_reason(
+    tmp_path: Path, require: Require
+) -> None:
+    for part in ("stress-ng", "guests"):
+        require(part)
+    driver, case = load_of("stress-vm")
+    with (
+        workspace("a long way down", tmp_path / ("deep" * 20)) as place,
+        pytest.raises(NotReadyError, match="the path of a socket is too long") as refused,
+        driver.start(case, PLACED, place),
+    ):
+        pass
+    assert "VSPERF_RUNTIME" in str(refused.value.problems[0].fix)

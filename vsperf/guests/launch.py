@@ -13,7 +13,7 @@ from vsperf.host.process import managed
 from vsperf.host.sockets import all_listened_at
 from vsperf.host.taps import tap
 from vsperf.host.threads import Polling
-from vsperf.host.workspace import Workspace
+from vsperf.host.workspace import Workspace, require_fitting
 
 START_S = 30.0
 """Until QEMU listens on its sockets: its memory is cleared before."""
@@ -36,6 +36,7 @@ def started(
     """
     _write_seed(machine, workspace)
     argv = [workspace.fill(word) for word in command_line(program, machine)]
+    require_fitting(machine.sockets, workspace)
     sockets = [Path(workspace.fill(path)) for path in machine.sockets]
     guests: list[RunningMachine] = []
 
