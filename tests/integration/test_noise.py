@@ -217,7 +217,9 @@ def test_a_program_that_ends_at_once_is_told_with_its_last_words(place: Place) -
     (case,) = place.records().cases
     assert case.record is not None
     assert case.record.outcome is Outcome.ERROR
-    assert "the noise did not start" in case.record.reason
+    # On a busy machine it comes to its end a moment after it was seen to run.
+    whens = ("the noise did not start", "was lost while the noise settled")
+    assert any(when in case.record.reason for when in whens)
     assert "no licence" in case.record.reason
 
 
