@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -29,6 +30,8 @@ PATIENT = (
     "--set=search.loss_ratio=100%",
 )
 """Trials that stay valid whatever else runs on the machine."""
+SOON = re.compile("the noise did not start|was lost while the noise settled")
+"""What is said of noise that ends at once: on a busy machine it was seen to run for a moment."""
 LONGER = (*FIXED, *PATIENT, "--set=search.loads=[100kfps]", "--set=search.duration=1s")
 
 
@@ -131,7 +134,7 @@ def test_words_that_stress_ng_does_not_know_are_its_last_ones_in_a_guest(
     assert ended.code == ExitCode.COMPONENT_FAILED, ended.out
     (case,) = place.records().cases
     assert case.record is not None
-    assert "the noise did not start" in case.record.reason
+    assert SOON.search(case.record.reason)
     assert "make-coffee" in case.record.reason
     assert "noise 1" in case.record.reason
 
@@ -196,7 +199,7 @@ def test_stress_ng_that_does_not_understand_its_words_did_not_start(
     assert ended.code == ExitCode.COMPONENT_FAILED, ended.out
     (case,) = place.records().cases
     assert case.record is not None
-    assert "the noise did not start" in case.record.reason
+    assert SOON.search(case.record.reason)
     assert "make-coffee" in case.record.reason
 
 
@@ -217,9 +220,7 @@ def test_a_program_that_ends_at_once_is_told_with_its_last_words(place: Place) -
     (case,) = place.records().cases
     assert case.record is not None
     assert case.record.outcome is Outcome.ERROR
-    # On a busy machine it comes to its end a moment after it was seen to run.
-    whens = ("the noise did not start", "was lost while the noise settled")
-    assert any(when in case.record.reason for when in whens)
+    assert SOON.search(case.record.reason)
     assert "no licence" in case.record.reason
 
 
