@@ -91,10 +91,11 @@ def test_what_a_full_port_did_not_take_is_not_sent_in_the_next_step(
     assert (second["intended"], second["unsent"], second["refused"]) == (500, 0, 0)
     assert counted["lost"] == 0
     assert counted["refused"] == first["refused"]
-    assert second["began_ns"] >= 1800 * MS
+    # The port goes by DPDK's word on the speed of the TSC, which may be off by 0.25 %.
+    assert second["began_ns"] >= 1795 * MS
     # The last that it did not take was due in the first step.
     assert counted["last_loss_ns"] < second["began_ns"]
-    assert counted["last_loss_ns"] >= 500 * MS
+    assert counted["last_loss_ns"] >= 498 * MS
 
 
 def dropped(folder: Path, *rules: str, **sending: Any) -> Any:
