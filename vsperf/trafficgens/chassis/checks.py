@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+
 from vsperf.errors import UsageError
 from vsperf.record.plan import Endpoint
 from vsperf.trafficgens.directions import check_directions
@@ -32,3 +35,16 @@ def check_ways(who: str, places: dict[str, str], directions: tuple[tuple[str, st
             fix=f"--set topology=p2p, or {OTHER}",
         )
     check_directions(who, places, directions, known="there are ports on")
+
+
+def check_places(
+    places: Mapping[str, str], pattern: re.Pattern[str], who: str, called: str, example: str
+) -> None:
+    """Refuse what is no name of a port; `who` ends the sentence on a port that there is not."""
+    for link, place in places.items():
+        if not pattern.fullmatch(place):
+            raise UsageError(
+                f"testbed link {link} names the port {place!r}, which {who}",
+                why=f"its ports are called by {called}",
+                fix=f"--set testbed.links.{link}.generator=chassis:{example}",
+            )

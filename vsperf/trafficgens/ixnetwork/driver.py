@@ -13,6 +13,7 @@ from vsperf.spec.abilities import Ability, Capabilities
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.flows import counts
+from vsperf.trafficgens.chassis.checks import check_places
 from vsperf.trafficgens.chassis.driver import ChassisGenerator
 from vsperf.trafficgens.chassis.password import password_from
 from vsperf.trafficgens.chassis.session import Chassis
@@ -65,13 +66,7 @@ class IxnetworkGenerator(ChassisGenerator):
         return super().plan(case, endpoints, placement)
 
     def check(self, spec: ChassisSpec, places: dict[str, str]) -> None:
-        for link, place in places.items():
-            if not PLACE.fullmatch(place):
-                raise UsageError(
-                    f"testbed link {link} names the port {place!r}, which IxNetwork has not",
-                    why="its ports are called by chassis, card and port",
-                    fix=f"--set testbed.links.{link}.generator=chassis:192.0.2.8/1/1",
-                )
+        check_places(places, PLACE, "IxNetwork has not", "chassis, card and port", "192.0.2.8/1/1")
 
     @contextmanager
     def connect(self, spec: ChassisSpec, owner: str, places: tuple[str, ...]) -> Iterator[Chassis]:

@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 
 from vsperf.errors import UsageError
 from vsperf.spec.base import DriverSpec
+from vsperf.trafficgens.chassis.checks import check_places
 from vsperf.trafficgens.chassis.driver import ChassisGenerator
 from vsperf.trafficgens.chassis.session import Chassis
 from vsperf.trafficgens.chassis.spec import ChassisSpec
@@ -34,13 +35,9 @@ class SpirentGenerator(ChassisGenerator):
     rest_s: ClassVar[float] = Spirent.rest_s
 
     def check(self, spec: ChassisSpec, places: dict[str, str]) -> None:
-        for link, place in places.items():
-            if not PLACE.fullmatch(place):
-                raise UsageError(
-                    f"testbed link {link} names the port {place!r}, which TestCenter has not",
-                    why="its ports are called by chassis, slot and port",
-                    fix=f"--set testbed.links.{link}.generator=chassis://192.0.2.8/1/1",
-                )
+        check_places(
+            places, PLACE, "TestCenter has not", "chassis, slot and port", "//192.0.2.8/1/1"
+        )
         if spec.password_file is not None:
             raise UsageError(
                 "a Lab Server of TestCenter takes no password",

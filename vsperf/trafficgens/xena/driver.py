@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import ClassVar, Literal
 
-from vsperf.errors import UsageError
 from vsperf.spec.base import DriverSpec
+from vsperf.trafficgens.chassis.checks import check_places
 from vsperf.trafficgens.chassis.driver import ChassisGenerator
 from vsperf.trafficgens.chassis.password import password_from
 from vsperf.trafficgens.chassis.session import Chassis
@@ -36,13 +36,7 @@ class XenaGenerator(ChassisGenerator):
     rest_s: ClassVar[float] = XenaChassis.rest_s
 
     def check(self, spec: ChassisSpec, places: dict[str, str]) -> None:
-        for link, place in places.items():
-            if not PLACE.fullmatch(place):
-                raise UsageError(
-                    f"testbed link {link} names the port {place!r}, which no Xena chassis has",
-                    why="its ports are called by module and port",
-                    fix=f"--set testbed.links.{link}.generator=chassis:0/2",
-                )
+        check_places(places, PLACE, "no Xena chassis has", "module and port", "0/2")
 
     @contextmanager
     def connect(self, spec: ChassisSpec, owner: str, places: tuple[str, ...]) -> Iterator[Chassis]:
