@@ -10,7 +10,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from cable import PACKET_SOCKETS
+import pytest
+from cable import PACKET_SOCKETS, apart
+from conftest import Require
 from loopbacks import OPTIONS
 from serving import answering
 
@@ -88,3 +90,14 @@ def stopped(url: str, *names: str) -> list[dict[str, Any]]:
             return found
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+@pytest.fixture(name="server", scope="module")
+def fixture_server(
+    tmp_path_factory: pytest.TempPathFactory, require: Require
+) -> Iterator[OtgServer]:
+    """One server on both ends of a cable; each test configures it anew."""
+    for part in ("tgen", "root", "namespaces"):
+        require(part)
+    with apart(tmp_path_factory.mktemp("apart")), otg_server(CABLE) as server:
+        yield server

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from cable import apart
 from conftest import Require
 from loopbacks import tgen_case
-from otg_servers import CABLE, RINGS, otg_server
+from otg_servers import RINGS, fixture_server
 from places import PLACEMENT, started_generator
 from simulated_cases import WAYS
 from trafficgen_contract import LIGHT, Rig, TrafficGeneratorContract
@@ -25,6 +24,7 @@ from vsperf.trafficgens.otg.spec import OtgSpec
 from vsperf.units import NANOSECONDS
 
 pytestmark = pytest.mark.machine
+__all__ = ["fixture_server"]
 
 
 class Patient(TrialPolicy):
@@ -44,17 +44,6 @@ def otg_case(server: OtgServer | str, traffic: dict[str, Any] | None = None) -> 
 
 
 ENDS = tuple(Endpoint(link=f"phy{n}", kind="vdev", address=f"net_cable{n}") for n in range(2))
-
-
-@pytest.fixture(name="server", scope="module")
-def fixture_server(
-    tmp_path_factory: pytest.TempPathFactory, require: Require
-) -> Iterator[OtgServer]:
-    """One server on both ends of a cable."""
-    for part in ("tgen", "root", "namespaces"):
-        require(part)
-    with apart(tmp_path_factory.mktemp("apart")), otg_server(CABLE) as server:
-        yield server
 
 
 class TestOnACable(TrafficGeneratorContract):

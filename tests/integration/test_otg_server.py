@@ -11,27 +11,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cable import apart
 from conftest import Require
 from otg_documents import config, flow, increment, packet, value
-from otg_servers import CABLE, ask, flow_metrics, otg_server, port_metrics, sent, stopped, transmit
+from otg_servers import (
+    ask,
+    fixture_server,
+    flow_metrics,
+    port_metrics,
+    sent,
+    stopped,
+    transmit,
+)
 
 from vsperf.otg.server import OtgServer
 
 pytestmark = pytest.mark.machine
+__all__ = ["fixture_server"]
 
 BACK = {"choice": "port", "port": {"tx_name": "b", "rx_names": ["a"]}}
-
-
-@pytest.fixture(name="server", scope="module")
-def fixture_server(
-    tmp_path_factory: pytest.TempPathFactory, require: Require
-) -> Iterator[OtgServer]:
-    """One server on both ends of a cable; each test configures it anew."""
-    for part in ("tgen", "root", "namespaces"):
-        require(part)
-    with apart(tmp_path_factory.mktemp("apart")), otg_server(CABLE) as server:
-        yield server
 
 
 @pytest.fixture(name="url")
