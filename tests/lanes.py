@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import ast
 import os
+import signal
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,8 +20,9 @@ from xdist.scheduler import LoadScopeScheduling
 MACHINE = "machine"
 MARK = f"pytest.mark.{MACHINE}"
 FIRST = "gw0"
-GIVES_WAY = 5
+GIVES_WAY = 10
 """Of `nice`: no test of the other lane is to starve either."""
+AUTOGROUP = Path("/proc/self/autogroup")
 
 
 class Lanes(LoadScopeScheduling):  # type: ignore[misc]
@@ -61,6 +64,21 @@ def _marked(file: Path) -> frozenset[str] | None:
 
 
 def give_way(worker: str | None) -> None:
-    """Let the lane of the machine go first."""
-    if worker not in {None, FIRST}:
-        os.nice(GIVES_WAY)
+    """Let the lane of the machine go first.
+
+    Desktop kernels share a CPU out among sessions, and look at `nice` only inside of one. A switch
+    has a session of its own, which would get as much as all tests of both lanes together.
+    """
+    if worker in {None, FIRST}:
+        return
+    os.nice(GIVES_WAY)
+    os.setsid()
+    with suppress(OSError):  # this kernel does not group by sessions
+        AUTOGROUP.write_text(str(GIVES_WAY))
+
+
+def pass_on_interrupt() -> None:
+    """Let Ctrl-C reach what was started in a session of one's own, where no terminal sends it."""
+    if os.getsid(0) == os.getpid():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        os.killpg(0, signal.SIGINT)
