@@ -13,6 +13,7 @@ from vsperf.figures.drawing import Drawing, Line, Spans
 from vsperf.figures.plot import Options
 from vsperf.figures.series import MOST_POINTS, Trace, draw, gather
 from vsperf.record.series import Nature, Quantity, Sample
+from vsperf.record.trial import Event
 from vsperf.store.series import SeriesFile
 from vsperf.store.view import CaseView
 
@@ -21,6 +22,7 @@ QUANTITIES = (
     Quantity(name="involuntary", unit="1"),
     Quantity(name="queued_ns", unit="ns"),
     Quantity(name="resident_bytes", unit="bytes", nature=Nature.GAUGE),
+    Quantity(name="softirqs_*", unit="1"),
 )
 
 
@@ -58,6 +60,32 @@ def test_nothing_is_drawn_between_two_trials(tmp_path: Path) -> None:
     assert [point.y for point in line(found).points] == [1, 1]
     (spans,) = [one for one in found.panels[0].layers if isinstance(one, Spans)]
     assert spans.spans == ((0, SECOND_NS), (10 * SECOND_NS, 11 * SECOND_NS))
+
+
+def test_what_was_done_to_the_switch_is_shaded_where_it_was(tmp_path: Path) -> None:
+    looks = [sample(1, s, involuntary=s) for s in (100, 104)]
+    event = Event(name="kill-switch", began_ns=2 * SECOND_NS, ended_ns=3 * SECOND_NS)
+    one = view(tmp_path, *looks)
+    (first, *others) = one.trials
+    disturbed = first.model_copy(
+        update={"index": 1, "event": event, "started_at": "1970-01-01T00:01:41.000+00:00"}
+    )
+    elsewhere = disturbed.model_copy(update={"index": 77})
+    found = drawn(replace(one, trials=(disturbed, elsewhere, *others)))
+    for panel in found.panels:
+        trials, events = [layer for layer in panel.layers if isinstance(layer, Spans)]
+        assert (trials.name, events.name) == ("trial", "kill-switch")
+        assert events.spans == ((3 * SECOND_NS, 4 * SECOND_NS),)
+
+
+def test_a_quantity_with_many_names_has_a_line_for_each(tmp_path: Path) -> None:
+    looks = [
+        sample(1, s, softirqs_net_rx=7 * s, softirqs_timer=3 * s, involuntary=s) for s in (0, 1)
+    ]
+    panel = drawn(view(tmp_path, *looks)).panels[1]
+    lines = {one.name: one.points[0].y for one in panel.layers if isinstance(one, Line)}
+    assert lines == {"switch net_rx": 7, "switch timer": 3}
+    assert panel.y.label == "softirqs in a second"
 
 
 def test_time_of_a_second_is_a_share(tmp_path: Path) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from vsperf.figures.drawing import Axis, Drawing, Layer, Line, Panel, Point, Scale, Spans
+from vsperf.figures.drawing import Axis, Drawing, Layer, Line, Panel, Point, Scale
 from vsperf.figures.evidence import Evidence, caption
+from vsperf.figures.happened import Happened, spans_of
 from vsperf.figures.latencies import latency_axis
 from vsperf.figures.plot import Options, Plot, Scope
 from vsperf.human import human_count
@@ -41,7 +42,7 @@ class Course:
     label: str
     stretches: tuple[Stretch, ...]
     seconds: int
-    events: tuple[tuple[str, float, float], ...]
+    events: tuple[Happened, ...]
     """What it was, when it began and when it ended [ns]."""
     evidence: Evidence
 
@@ -110,7 +111,7 @@ def _add(stretch: Stretch, second: Second, before: dict[str, DirectionSample]) -
         stretch.kept_ns = (stretch.kept_ns or 0) + kept
 
 
-def _events(view: CaseView) -> Iterator[tuple[str, float, float]]:
+def _events(view: CaseView) -> Iterator[Happened]:
     """Yield what was done to the switch, and when a soak found frames lost."""
     for trial in view.trials:
         if trial.event is not None:
@@ -157,10 +158,7 @@ def _panel(course: Course, lines: Sequence[Line], y: Axis | None) -> Panel | Non
     if not lines:
         return None
     every = [point.y for line in lines for point in line.points]
-    layers: list[Layer] = []
-    for name in dict.fromkeys(name for name, _, _ in course.events):
-        spans = tuple((begin, end) for one, begin, end in course.events if one == name)
-        layers.append(Spans(name, spans, simulated=course.evidence.simulated))
+    layers: list[Layer] = [*spans_of(course.events, simulated=course.evidence.simulated)]
     x = Axis("time since the trial began", "ns", Scale.LINEAR, from_zero=True)
     return Panel(x=x, y=y or latency_axis(every), layers=(*layers, *lines))
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from vsperf.figures.drawing import Axis, Drawing, Layer, Line, Panel, Point, Scale, Spans
 from vsperf.figures.evidence import Evidence, caption, evidence_of
+from vsperf.figures.happened import Happened, moment_s, spans_of
 from vsperf.figures.plot import Options, Plot, Scope
 from vsperf.human import human_count
 from vsperf.record.series import Nature, Quantity, Sample, SeriesHeader
+from vsperf.record.trial import Trial
 from vsperf.store.series import series_of
 from vsperf.store.view import CaseView
 
@@ -72,6 +74,8 @@ class Collected:
     panels: tuple[Panelled, ...]
     spans: tuple[tuple[float, float], ...]
     """When trials were, since the first look."""
+    events: tuple[Happened, ...]
+    """What was done to the switch meanwhile, since the first look."""
     evidence: Evidence
 
 
@@ -94,6 +98,7 @@ def gather(view: CaseView) -> tuple[Collected, ...]:
             view.label,
             tuple(_since(one, began) for one in shown[:MOST_PANELS]),
             tuple((begin - began, end - began) for begin, end in spans.values()),
+            tuple(_events(view.trials, spans, began)),
             evidence_of(view),
         ),
     )
@@ -110,9 +115,10 @@ def _panels(
         spans[sample.trial] = (min(begin, sample.at_ns), max(end, sample.at_ns))
         for name, value in sample.values.items():
             quantity = header.quantity(name)
-            if quantity is None or quantity.name.endswith("*"):
+            if quantity is None:
                 continue
-            trace = found.setdefault(name, {}).setdefault(sample.of, Trace())
+            line = f"{sample.of} {_rest(quantity, name)}".strip()
+            trace = found.setdefault(quantity.name, {}).setdefault(line, Trace())
             then = before.get((sample.of, name))
             before[sample.of, name] = (sample.trial, sample)
             if quantity.nature is Nature.GAUGE:
@@ -124,11 +130,27 @@ def _panels(
             yield Panelled(header.collector, quantity, found[quantity.name])
 
 
+def _rest(quantity: Quantity, name: str) -> str:
+    """Return what a name adds to that of a quantity that stands for many."""
+    return name.removeprefix(quantity.name[:-1]) if quantity.name.endswith("*") else ""
+
+
 def _add_rate(trace: Trace, then: Sample, now: Sample, name: str) -> None:
     """Add how fast a counter grew between two looks of one trial."""
     span_ns, grown = now.at_ns - then.at_ns, now.values[name] - then.values[name]
     if span_ns > 0 and grown >= 0:
         trace.add((then.at_ns + now.at_ns) / 2, grown * NS / span_ns)
+
+
+def _events(
+    trials: Iterable[Trial], spans: Mapping[int, tuple[float, float]], began: float
+) -> Iterator[Happened]:
+    """Yield what was done in the middle of trials that were looked at."""
+    for trial in trials:
+        began_s = moment_s(trial.started_at)
+        if trial.event is not None and trial.index in spans and began_s is not None:
+            at = began_s * NS - began
+            yield trial.event.name, at + trial.event.began_ns, at + trial.event.ended_ns
 
 
 def _since(one: Panelled, began: float) -> Panelled:
@@ -159,6 +181,7 @@ def _panel(case: Collected, one: Panelled) -> Panel:
     layers: list[Layer] = []
     if len(case.spans) <= MOST_SPANS:
         layers.append(Spans("trial", case.spans))
+    layers += spans_of(case.events)
     layers += [
         Line(
             of,
@@ -172,7 +195,7 @@ def _panel(case: Collected, one: Panelled) -> Panel:
     ]
     rate = one.quantity.nature is Nature.COUNTER
     unit = "" if one.quantity.unit == "1" else one.quantity.unit
-    name = one.quantity.name.removesuffix("_ns").replace("_", " ")
+    name = one.quantity.name.rstrip("_*").removesuffix("_ns").replace("_", " ") or "value"
     return Panel(
         x=Axis("time since the first look", "ns", Scale.LINEAR, from_zero=True),
         y=Axis(

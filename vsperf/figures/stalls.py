@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from itertools import compress
 
-from vsperf.figures.drawing import Axis, Drawing, Layer, Look, Panel, Point, Points, Scale, Spans
+from vsperf.figures.drawing import Axis, Drawing, Layer, Look, Panel, Point, Points, Scale
 from vsperf.figures.evidence import Evidence, caption, evidence_of_trials
+from vsperf.figures.happened import Happened, moment_s, spans_of
 from vsperf.figures.plot import Options, Plot, Scope
 from vsperf.record.trial import Purpose
 from vsperf.store.view import CaseView
@@ -29,7 +29,7 @@ class Stalls:
     label: str
     found: tuple[tuple[str, int, tuple[Stall, ...]], ...]
     """What stood still, how often, and of each part of the time the longest stall."""
-    events: tuple[tuple[str, float, float], ...]
+    events: tuple[Happened, ...]
     evidence: Evidence
 
 
@@ -38,12 +38,12 @@ def gather(view: CaseView) -> tuple[Stalls, ...]:
     trials = [one for one in view.trials if one.purpose is not Purpose.PATH_CHECK]
     if not trials:
         return ()
-    begins = [_moment(one.started_at) for one in trials]
+    begins = [moment_s(one.started_at) for one in trials]
     first = next((moment for moment in begins if moment is not None), None)
     if first is None:
         return ()
     found: dict[str, list[Stall]] = {AWAY: [], SILENT: [], GAP: []}
-    events: list[tuple[str, float, float]] = []
+    events: list[Happened] = []
     looked, ends_ns = False, 0.0
     for trial, moment in zip(trials, begins, strict=True):
         if moment is None:
@@ -78,20 +78,10 @@ def _longest(stalls: Sequence[Stall], ends_ns: float) -> tuple[Stall, ...]:
     return tuple(sorted(longest.values()))
 
 
-def _moment(text: str) -> float | None:
-    try:
-        return datetime.fromisoformat(text).timestamp()
-    except ValueError:
-        return None
-
-
 def draw(samples: Sequence[Stalls], options: Options) -> Drawing | None:
     """Draw the length of each stall at its time."""
     (case,) = samples
-    layers: list[Layer] = [
-        Spans(name, tuple((begin, end) for one, begin, end in case.events if one == name))
-        for name in dict.fromkeys(name for name, _, _ in case.events)
-    ]
+    layers: list[Layer] = [*spans_of(case.events)]
     layers += [
         Points(
             f"{kind} ({count})",
