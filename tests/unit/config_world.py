@@ -12,6 +12,7 @@ from vsperf.collectors.ovs import OvsCollectorSpec
 from vsperf.collectors.proc import ProcSpec
 from vsperf.errors import Problem, SpecError
 from vsperf.loadgens.memory import MemorySpec
+from vsperf.loadgens.memory_vm import GuestMemorySpec
 from vsperf.loadgens.stress import StressSpec
 from vsperf.spec.base import DriverSpec, Spec
 from vsperf.spec.document import Drivers
@@ -125,7 +126,7 @@ DRIVERS: Drivers = {
     "vnf": {"loop": Guest, "sim": NoGuest},
     "search": METHODS,
     "collect": {"proc": ProcSpec, "ovs": OvsCollectorSpec},
-    "noise": {"memory": MemorySpec, "stress": StressSpec},
+    "noise": {"memory": MemorySpec, "memory-vm": GuestMemorySpec, "stress": StressSpec},
 }
 
 

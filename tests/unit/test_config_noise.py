@@ -49,6 +49,15 @@ class TestLevels:
         assert noises((zero, one, two), "write_rate") == ["2GB/s", "5GB/s", "5GB/s"]
         assert noises((zero, one, two), "instances") == [2, 2, 2]
 
+    @pytest.mark.parametrize("level", ["level_0", "level_1", "level_2"])
+    def test_a_level_in_guests_is_the_same_by_another_kind(
+        self, level: str, tmp_path: Path
+    ) -> None:
+        here, guests = cases(tmp_path, f"noise: [{level}, {level}_vm]\n")
+        assert noises((here, guests), "kind") == ["memory", "memory-vm"]
+        for key in ("instances", "buffer", "read_size", "write_size", "read_rate", "write_rate"):
+            assert noises((here,), key) == noises((guests,), key)
+
     def test_one_level_alone_makes_one_case(self, tmp_path: Path) -> None:
         (found,) = cases(tmp_path, "noise: level_1\n")
         assert (found.label, found.point) == ("mine-64B", {})
