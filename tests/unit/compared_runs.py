@@ -10,9 +10,10 @@ from zlib import crc32
 from record_samples import case_record, case_start, header, planned, run_end, trial_line
 from stored_runs import store
 
+from vsperf.record.host import Surroundings
 from vsperf.record.limit import Limit
 from vsperf.record.result import GoalResult, SearchResult
-from vsperf.record.run import Line, RunHeader
+from vsperf.record.run import CaseRecord, Line, RunHeader
 from vsperf.results.comparison import Comparison, compare
 from vsperf.results.sides import side
 
@@ -37,6 +38,7 @@ def run(
     name: str,
     rates: dict[int, list[int]],
     spec: dict[str, Any] | None = None,
+    around: Surroundings | None = None,
     **head: Any,
 ) -> str:
     """Store a run: for each case its number and what its repeats found."""
@@ -49,11 +51,15 @@ def run(
             ident = case.id if spec is None else f"{case.id}-{crc32(json.dumps(spec).encode()):x}"
             key = ident if repeat == 1 else f"{ident}.{repeat}"
             cases.append(case.model_copy(update={"key": key, "id": ident, "spec": changed}))
-            lines += [case_start(key), trial_line(key), case_record(key, result=found(rate))]
+            lines += [case_start(key), trial_line(key), _record(key, rate, around)]
     values = {"environment": MACHINE, **head}
     made: RunHeader = header(run_id, **values).model_copy(update={"cases": tuple(cases)})
     store(results, run_id, [made, *lines, run_end()])
     return name
+
+
+def _record(key: str, rate: int, around: Surroundings | None) -> CaseRecord:
+    return case_record(key, result=found(rate), surroundings=around)
 
 
 def of(results: Path, *names: str, **how: Any) -> Comparison:

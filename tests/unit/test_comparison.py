@@ -14,6 +14,7 @@ from record_samples import case_record, case_start, header, planned
 from stored_runs import store
 
 from vsperf.errors import UsageError
+from vsperf.record.host import Surroundings
 from vsperf.record.run import Outcome
 from vsperf.results.compare_data import comparison_data
 from vsperf.results.compare_page import html_page, markdown
@@ -92,6 +93,15 @@ class TestWhatDiffers:
         assert (kernel.name, kernel.values) == ("system.kernel", (("6.1",), ("6.12",)))
         assert (emc.name, emc.values) == ("vswitch.emc", (("True",), ("False",)))
         assert emc.cases == ("phy2phy_tput-64B", "phy2phy_tput-128B")
+
+    def test_what_a_case_did_not_live_to_say_is_no_difference(self, tmp_path: Path) -> None:
+        old, new = (Surroundings(switch={"ovs_version": one}) for one in ("3.1.0", "3.5.0"))
+        run(tmp_path, "aaaa", {1: [1, 1]}, around=old)
+        run(tmp_path, "bbbb", {1: [1]})
+        assert of(tmp_path, "aaaa", "bbbb").contrasts == ()
+        run(tmp_path, "cccc", {1: [1]}, around=new)
+        (version,) = of(tmp_path, "aaaa", "cccc").contrasts
+        assert version.values == (("3.1.0",), ("3.5.0",))
 
     def test_a_setting_is_told_though_a_fact_of_its_name_is_not(self, tmp_path: Path) -> None:
         run(tmp_path, "aaaa", {1: [1]}, spec={"vswitch": {"hugepages": True}})

@@ -210,11 +210,21 @@ def _around_cases(
         kinds = [_kinds(cases, by) for cases in members]
         own = (by, *OWN_FACTS.get(by, ())) if len({*itertools.chain(*kinds)}) > 1 else ()
         named = [" ".join(sorted(found)) for found in kinds]
-        around = [[case_facts(c.planned, c.start, c.record) for c in cases] for cases in members]
-        yield from contrasts(told_apart(around, named, own), label)
+        told = [[c for c in cases if _surrounded(c)] for cases in members]
+        if all(told) or not any(told):  # what nobody wrote down is no difference
+            around = [
+                [case_facts(c.planned, c.start, c.record) for c in found or cases]
+                for found, cases in zip(told, members, strict=True)
+            ]
+            yield from contrasts(told_apart(around, named, own), label)
         if len({case.planned.id for case in every}) > 1:
             asked = [[settings(c.planned) for c in cases] for cases in members]
             yield from contrasts(told_apart(asked, named, own), label)
+
+
+def _surrounded(case: CaseView) -> bool:
+    """Whether a case came so far that what was around it is known."""
+    return case.record is not None and case.record.surroundings is not None
 
 
 def _kinds(cases: Sequence[CaseView], section: str) -> set[str]:
