@@ -27,6 +27,7 @@ from record_samples import case_start, trial
 
 from vsperf.export.csv_tables import FORMULA, defused, field
 from vsperf.record.run import Outcome, TrialLine
+from vsperf.record.switch import PmdCounters, SwitchCounters
 from vsperf.store.view import RunView, open_run
 
 UNITS = ("_fps", "_ns", "_bytes", "_bps", "_percent", "_ratio", "_frames", "_ppm", "_share")
@@ -93,7 +94,9 @@ def test_every_number_has_its_unit_in_its_name(runs: list[RunView]) -> None:
     for content in exported("parquet", *runs).values():
         for column in pq.read_table(io.BytesIO(content)).schema:
             if str(column.type) in ("int64", "double") and column.name not in COUNTS | NUMBERS:
-                counted = column.name.endswith(("_trials", "_passed", "_count", "_per_second"))
+                counted = column.name.endswith(
+                    ("_trials", "_passed", "_count", "_per_second", "_per_frame")
+                )
                 assert counted or column.name.endswith(UNITS), column.name
 
 
@@ -124,6 +127,29 @@ def test_a_counter_that_one_direction_lacks_has_no_sum(tmp_path: Path) -> None:
     run = run_of(tmp_path, list(run.header.cases), case_start(KEY), line)
     (row,) = rows(exported("csv", run)["trials"])
     assert (row["duplicate_frames"], row["sent_frames"]) == ("", "2000000")
+
+
+def test_what_a_frame_cost_the_switch_is_that_of_the_load_that_a_case_came_to(
+    tmp_path: Path,
+) -> None:
+    def at(number: int, load_fps: int, cycles: int) -> TrialLine:
+        pmd = PmdCounters(cpu=1, frames=1000, busy_cycles=1000 * cycles, idle_cycles=5)
+        counted = SwitchCounters(pmds=(pmd,))
+        return TrialLine(case=KEY, trial=trial(number, load_fps=load_fps, switch=counted))
+
+    run = one_case(tmp_path)
+    (end,) = (case.record for case in run.cases())
+    assert end is not None and end.result is not None
+    found = end.result.goals[0].lower_fps or 0
+    trials = (at(1, found, 300), at(2, found, 320), at(3, 2 * found, 290))
+    run = run_of(tmp_path, list(run.header.cases), case_start(KEY), *trials, end)
+    tables = exported("csv", run)
+    assert [row["switch_cycles_per_frame"] for row in rows(tables["trials"])] == [
+        "300.0",
+        "320.0",
+        "290.0",
+    ]
+    assert [row["switch_cycles_per_frame"] for row in rows(tables["cases"])] == ["310.0"]
 
 
 def test_a_trial_in_which_nothing_came_about_is_a_row_all_the_same(tmp_path: Path) -> None:

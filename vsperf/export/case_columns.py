@@ -55,6 +55,7 @@ def case_columns(runs: Sequence[RunView]) -> tuple[CaseColumn, ...]:
             *(column for goal in goals for column in _goal(goal)),
             *(column for number in range(loads) for column in _load(number)),
             *(column for name, unit in figures for column in _figure(name, unit)),
+            Column("switch_cycles_per_frame", float, lambda data: data.cycles_per_frame),
             *_latency(),
             *(_compliance(standard) for standard in standards),
         ]

@@ -16,6 +16,7 @@ from typing import Generic, TypeVar
 
 from vsperf.export.latency import PERCENTILES, Latency, latency_of, percentile_name
 from vsperf.record.trial import Purpose, Trial
+from vsperf.stats.known import Measured
 from vsperf.stats.summary import CaseRow
 from vsperf.store.view import CaseView
 
@@ -75,6 +76,14 @@ class CaseData:
             and any(way.latency_histogram for way in trial.directions)
         ]
         return fitting[len(fitting) // 2] if fitting else None
+
+    @cached_property
+    def cycles_per_frame(self) -> float | None:
+        """What a frame cost the switch at the load that the case came to."""
+        record = self.view.record
+        if record is None:
+            return None
+        return Measured(self.view.label, record, self.view.trials).cycles_per_frame
 
     def middle_latency(self) -> Latency | None:
         """Return the latency that stands for the case."""

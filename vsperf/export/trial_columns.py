@@ -97,6 +97,7 @@ def _forwarding(trial: Trial) -> Value:
 def _about_the_parts() -> Iterator[TrialColumn]:
     yield _counted("switch_dropped_frames", int, _switch_dropped)
     yield _counted("switch_busy_ratio", float, lambda trial: share(trial.switch_busy))
+    yield _counted("switch_cycles_per_frame", float, _cycles_per_frame)
     yield _counted("machine_lost_frames", int, _machine_lost)
     yield _counted("kept_from_running_ns", int, lambda t: t.kept_ns if t.threads else None)
     yield _generator("generator_busy_ppm", "busy_ppm")
@@ -113,6 +114,10 @@ def _generator(name: str, field: str) -> TrialColumn:
 
 def _switch_dropped(trial: Trial) -> Value:
     return trial.switch.dropped_frames if trial.switch else None
+
+
+def _cycles_per_frame(trial: Trial) -> Value:
+    return trial.switch.cycles_per_frame if trial.switch else None
 
 
 def _machine_lost(trial: Trial) -> Value:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from vsperf.record.run import CaseRecord
 from vsperf.record.trial import Purpose, Trial
@@ -62,6 +63,16 @@ class Measured:
     def at_bound(self) -> list[Trial]:
         """Trials at the load that the case came to."""
         return [one for one in self.counted if one.load_fps == self.bound_fps]
+
+    @property
+    def cycles_per_frame(self) -> float | None:
+        """What a frame cost the switch at that load; None where nobody counts cycles."""
+        found = [
+            cycles
+            for one in self.at_bound
+            if one.switch is not None and (cycles := one.switch.cycles_per_frame) is not None
+        ]
+        return median(found) if found else None
 
     @property
     def beyond(self) -> Trial | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from statistics import median
 
 from vsperf.human import human_count, human_fps, human_ns, human_share
 from vsperf.record.limit import Limit
@@ -105,14 +104,14 @@ def _threads(case: Measured) -> Iterator[Sentence]:
 
 
 def _cycles(case: Measured, sister: Measured | None) -> Iterator[Sentence]:
-    name, own = "the cost of a frame", _cycles_of(case)
+    name, own = "the cost of a frame", case.cycles_per_frame
     if own is None:
         yield Sentence(
             name, Verdict.UNKNOWN, "What a frame costs the switch: nobody counted cycles."
         )
         return
     here = f"A frame cost the switch {own:.0f} cycles at {human_fps(case.bound_fps or 0)}"
-    other = _cycles_of(sister) if sister is not None else None
+    other = sister.cycles_per_frame if sister is not None else None
     if sister is None or other is None:
         why = (
             "no case of this run differs in one thing" if sister is None else "its sister has none"
@@ -127,15 +126,6 @@ def _cycles(case: Measured, sister: Measured | None) -> Iterator[Sentence]:
         f"{here}, and {other:.0f} at {human_fps(sister.bound_fps or 0)} in {sister.label} "
         f"({ratio - 1:+.0%}).",
     )
-
-
-def _cycles_of(case: Measured) -> float | None:
-    found = [
-        cycles
-        for one in case.at_bound
-        if one.switch is not None and (cycles := one.switch.cycles_per_frame) is not None
-    ]
-    return median(found) if found else None
 
 
 def _cache(case: Measured, sister: Measured | None) -> Iterator[Sentence]:
