@@ -43,9 +43,9 @@ class Plugins:
     @classmethod
     def load(cls) -> Plugins:
         """Load every driver that installed packages offer."""
-        found = []
+        found, every = [], entry_points()  # looks through all packages, so only once
         for section, group in GROUPS.items():
-            for entry in sorted(entry_points(group=group), key=lambda entry: entry.name):
+            for entry in sorted(every.select(group=group), key=lambda entry: entry.name):
                 found.append(_load(section, entry))
         return cls(tuple(found))
 
