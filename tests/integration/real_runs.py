@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -59,6 +59,14 @@ BRIEFLY = "--set=generator.stalls=100ms"
 """How long the CPUs are watched where no test looks at what was seen."""
 NOT_BRIEFLY = ("--resume", "--testbed", "--set=generator.kind=", "--set=generator=")
 """Words of runs in which that is settled, or whose generator watches no CPUs."""
+
+IDLY = (
+    '--set=vswitch.other_config.pmd-maxsleep="500"',
+    '--set=vswitch.other_config.pmd-sleep-max="500"',
+)
+"""A switch that has nothing to do leaves its CPU to other tests; releases have their own words."""
+NOT_IDLY = re.compile(r"vswitch(\.kind|\.other_config|=)|^--(vswitch|resume|testbed)\b")
+"""Words of runs whose switch is another, or has settings of its own."""
 
 Event = dict[str, Any]
 
@@ -173,11 +181,18 @@ class Place:
             write_found(path, groundwork.FORMAT, found)
         return folder
 
+    @staticmethod
+    def idly(arguments: Sequence[str]) -> tuple[str, ...]:
+        """Return words for runs at given loads, in which it does not matter how fast OVS can be."""
+        given = arguments[0] in {"run", "plan"} and any(map(GIVEN_LOADS.search, arguments))
+        return IDLY if given and not any(map(NOT_IDLY.search, arguments)) else ()
+
     def start(self, *arguments: str, wrapped: tuple[str, ...] = (), **more: str) -> Run:
         """Start a command; events on stderr if it is a run."""
         progress = ["--progress=json"] if "run" in arguments else []
         if progress and not any(one.startswith(NOT_BRIEFLY) for one in arguments):
             progress.append(BRIEFLY)
+        progress += self.idly(arguments)
         environ = {**self.environ, "XDG_CACHE_HOME": str(self.cache_for(arguments)), **more}
         number = len(self.runs)
         out, err = self.folder / f"out-{number}", self.folder / f"err-{number}"

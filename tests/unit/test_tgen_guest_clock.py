@@ -122,3 +122,12 @@ def test_a_tgen_of_an_older_image_is_refused_with_the_way_to_build_one(
     assert problem is not None
     assert "tgen-vm is older" in str(problem)
     assert "vnfs/build" in str(problem.problems[0].fix)
+
+
+def test_an_emulated_guest_is_given_more_time_to_answer() -> None:
+    ours, theirs = socket.socketpair()
+    program: Any = Program()
+    with ours, theirs:
+        tgen = GuestTgen("tgen-vm", Path("none"), program, GuestClient(ours), patience=5.0)
+        with pytest.raises(ComponentError, match=r"did not answer `ports` within 0\.1 s"):
+            tgen.ask("ports", 0.02)

@@ -35,6 +35,9 @@ ENDING_S = 0.5
 """Between a socket that is closed and the end of its process."""
 ILLEGAL = "signal 4"
 CLOCK = "clock"
+EMULATED = 6.0
+"""How much longer an emulated guest may take to answer: each of its steps is many of the host's,
+which may be busy. That it ended, or hangs as a whole, is noticed meanwhile."""
 TIMED = ("trial", "burst")
 """Requests in which frames are sent at the pace of its clock."""
 
@@ -69,6 +72,8 @@ class GuestTgen(Tgen):
     guest: RunningMachine | None = None
     began: Reading | None = None
     """Both clocks, when it first answered."""
+    patience: float = 1.0
+    """By how much longer than a tgen of the host it may take to answer."""
 
     def ask(self, verb: str, timeout_s: float = ANSWER_S, **parameters: object) -> Answer:
         """Return tgen's answer; a trial by a clock that went wrong meanwhile is refused."""
@@ -90,7 +95,7 @@ class GuestTgen(Tgen):
 
     def _answer(self, verb: str, timeout_s: float, **parameters: object) -> Answer:
         try:
-            return super().ask(verb, timeout_s, **parameters)
+            return super().ask(verb, timeout_s * self.patience, **parameters)
         except Silent as error:
             if (why := self._failure()) is not None:
                 raise ComponentError(f"{why}, and did not answer `{verb}`") from error
@@ -167,6 +172,7 @@ def running_in_guest(plan: GuestPlan, workspace: Workspace) -> Iterator[GuestTge
             guest.tell(deadline, plan.message)
             guest.await_application(deadline)
             tgen = GuestTgen(machine.name, control, guest.program, client, guest=guest)
+            tgen.patience = EMULATED if machine.accelerator == "tcg" else 1.0
             tgen.look = lambda: workspace.attend("while tgen started", but=machine.name)
             greet(tgen, max(ANSWER_S, deadline - time.monotonic()))
             tgen.began = tgen.read_clock()
