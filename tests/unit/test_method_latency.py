@@ -57,14 +57,18 @@ def test_a_tagged_frame_that_was_lost_leaves_no_number() -> None:
     assert result.figures[0].reason == "in 20 of 20 trials a tagged frame did not come back"
 
 
-def test_the_book_s_own_times_comply() -> None:
+NO_NEW_NETWORK = "the tagged frames went where all others did, to no new network"
+"""What section 26.2 would have beside the frames to the same destination."""
+
+
+def test_the_book_s_own_times_comply_but_for_the_tag_to_a_new_network() -> None:
     asked = method("latency")
     result = asked.run(FluidBench(5_000_000, latencies_ns=FRAMES))
     case = case_of("mlr", search=asked)
 
     rfc2544, rfc8219, _ = asked.compliance(case, [64, 128, 256, 512, 1024, 1280, 1518], result)
 
-    assert (rfc2544.level, rfc2544.deviations) == (Level.UNCONDITIONAL, ())
+    assert (rfc2544.level, rfc2544.deviations) == (Level.CONDITIONAL, (NO_NEW_NETWORK,))
     assert rfc8219.level is Level.UNCONDITIONAL
 
 
@@ -74,7 +78,7 @@ def test_a_single_frame_size_weakens_the_word_on_both_standards() -> None:
 
     for found in asked.compliance(case_of("mlr", search=asked), [64], result)[:2]:
         assert found.level is Level.CONDITIONAL
-        assert "128, 256, 512, 1024, 1280, 1518" in found.deviations[0]
+        assert "128, 256, 512, 1024, 1280, 1518" in "; ".join(found.deviations)
 
 
 def test_a_tag_after_the_end_of_the_stream_is_refused() -> None:
