@@ -169,11 +169,25 @@ class TestSettling:
             pass
         assert "no memory" in caught.value.with_why
 
-    def test_what_has_no_rate_only_has_to_run(self) -> None:
-        silent = Driver(Load([NoiseActivity(instance="noise 1")]), steady=False)
-        with beside(silent) as found:
+    def test_what_has_no_rate_only_has_to_run_and_to_be_heard_of(self) -> None:
+        """Such as `io`: it may do ever less, and that it did nothing is no fault either."""
+        driver = Driver(Load([did(1, 1000), did(2, 2000), did(3, 2000, cpu=0.0)]), steady=False)
+        with beside(driver) as found:
+            assert found.rates == {}
+            for _ in range(2):
+                found.begin()
+                assert not found.slackened(found.end())
+
+    @pytest.mark.parametrize("heard", [(0, 0), (1, 0), (0, 1)])
+    def test_a_guest_that_hangs_is_not_believed_whatever_its_load(
+        self, heard: tuple[int, int]
+    ) -> None:
+        """It runs, and has no rate that it could fall behind: only its silence tells of it."""
+        silent, load = NoiseActivity(instance="noise 1"), Load([])
+        load.said = [did(9, 9000) if said else silent for said in heard]
+        with beside(Driver(load, steady=False)) as found:
             found.begin()
-            assert not found.slackened(found.end())
+            assert found.slackened(found.end())
 
     def test_what_has_no_rate_and_ends_at_once_did_not_start(self) -> None:
         load = Load([NoiseActivity(instance="noise 1")])

@@ -49,12 +49,14 @@ class Neighbour:
         return self.load.failure()
 
     def slackened(self, found: Sequence[NoiseActivity]) -> bool:
-        """Whether an instance did less than it should have, or was not heard of."""
-        return any(
-            one.instance in self.rates
-            and ((rate := rate_of(one)) is None or rate < self.least * self.rates[one.instance])
-            for one in found
-        )
+        """Whether an instance was not heard of, whatever its load, or did less than it should."""
+        return any(one.elapsed_ns is None or self._fell_behind(one) for one in found)
+
+    def _fell_behind(self, one: NoiseActivity) -> bool:
+        if one.instance not in self.rates:
+            return False
+        rate = rate_of(one)
+        return rate is None or rate < self.least * self.rates[one.instance]
 
 
 def with_noise(found: Surroundings, beside: Neighbour | None) -> Surroundings:
