@@ -7,7 +7,8 @@ import os
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,9 @@ from conftest import Require
 from simulated_cases import simulated_case
 
 from vsperf.errors import NotReadyError
+from vsperf.guests.kvm import Probe
+from vsperf.guests.surroundings import probe
+from vsperf.loadgens import memory_vm
 from vsperf.loadgens.base import LoadGenerator, settings_of
 from vsperf.loadgens.carried import carried, libraries_of
 from vsperf.loadgens.command import CommandLoad, CommandSpec
@@ -91,6 +95,32 @@ def test_a_program_that_is_missing_is_refused_with_the_way_to_get_it(
     with pytest.raises(NotReadyError, match=said) as caught:
         driver.require(asked)
     assert caught.value.problems[0].fix
+
+
+@pytest.mark.parametrize(("accelerator", "refused"), [("kvm", True), ("tcg", False)])
+def test_guests_on_a_kvm_that_is_not_there_are_refused_before_anything_is_started(
+    accelerator: str,
+    refused: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    require: Require,
+) -> None:
+    require("memory-load")
+    require("guests")
+
+    def without_kvm() -> Probe:
+        return replace(probe(), device=tmp_path / "kvm")
+
+    monkeypatch.setattr(memory_vm, "probe", without_kvm)
+    asked = case(GuestMemorySpec, kind="memory-vm", accelerator=accelerator)
+    with (
+        pytest.raises(NotReadyError, match="do not boot on KVM") if refused else nullcontext()
+    ) as caught:
+        GuestMemoryLoad().require(asked)
+    if caught is not None:
+        (problem,) = caught.value.problems
+        assert problem.why == f"{tmp_path / 'kvm'} is absent"
+        assert "noise.accelerator=auto" in str(problem.fix)
 
 
 def test_a_guest_boots_a_kernel_with_the_load_in_place_of_an_init(

@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import ClassVar, Literal
 
 from vsperf.errors import NotReadyError
+from vsperf.guests.checks import check_accelerator
 from vsperf.guests.command import NO_OTHER_USER, OWN_GUEST_WORDS, SANDBOX
 from vsperf.guests.image import GuestImage, find_image, planned_image
 from vsperf.guests.surroundings import ON, PROGRAM, probe, surroundings
@@ -33,6 +34,7 @@ INITRD = "noise.initrd"
 KERNEL_MB = 128
 """What a guest has beside the buffer: its kernel and the disk that it came with."""
 MIB = 1 << 20
+FREE_OF_KVM = "--set noise.accelerator=auto takes emulation where KVM does not work"
 NAMED = re.compile(r"[=.]|^quiet$")
 """Words for a kernel that it keeps; of others, those that it does not know go to the program."""
 
@@ -87,6 +89,7 @@ class GuestMemoryLoad:
                     why="noise of the kind memory-vm runs in guests of QEMU",
                     fix="apt-get install qemu-system-x86; `noise: {kind: memory}` needs no guest",
                 )
+        check_accelerator({settings_of(case, GuestMemorySpec).accelerator}, probe(), FREE_OF_KVM)
 
     def judged(self, case: CaseSpec) -> bool:
         return True
