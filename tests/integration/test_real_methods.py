@@ -14,6 +14,7 @@ from real_runs import Place, fixture_calibrations, fixture_place, fixture_switch
 from vsperf.errors import ExitCode
 from vsperf.record.figure import Figure
 from vsperf.record.histogram import summary
+from vsperf.record.limit import Limit
 from vsperf.record.run import Outcome
 from vsperf.record.switch import AddressCounts
 from vsperf.record.trial import Purpose, Trial
@@ -69,6 +70,26 @@ def addresses(trial: Trial) -> AddressCounts:
 
 def lost(trial: Trial) -> int:
     return max(way.lost_frames for way in trial.directions)
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        "{kind: rfc2544, duration: 200ms, resolution: 25%}",
+        "{kind: tst009, duration: 200ms, step: 25%, max_repeats: 2, loss_threshold: 100}",
+    ],
+)
+def test_other_searches_for_the_throughput_end_at_the_highest_load_allowed(
+    place: Place, search: str
+) -> None:
+    """Its frames fit into a ring, so that a busy machine cannot cost the answer."""
+    words = (f"--set=search={search}", "--set=search.goals={ndr: {loss_ratio: 0}, pdr: null}")
+    limits = ("--set=search.min_load=1kfps", "--set=search.max_load=2kfps", "--set=latency=null")
+    case = measured(place, "phy2phy_tput", *words, *limits)
+    assert case.record is not None and case.record.result is not None
+    (goal,) = case.record.result.goals
+    assert (goal.lower_fps, goal.limit) == (2_000, Limit.SETTING)
+    assert all(lost(trial) == 0 for trial in searched(case) if trial.load_fps == 2_000)
 
 
 def test_loss_is_offered_from_the_top_and_ends_with_two_loads_without_any(place: Place) -> None:

@@ -244,8 +244,21 @@ def test_a_strict_search_is_compliant() -> None:
 
     result = asked.run(FluidBench(9_000_000, 4000))
 
-    (found,) = asked.compliance(case, [64], result)
+    (found,) = asked.compliance(case, [64, 128, 256, 512, 1024, 1280, 1518], result)
     assert (found.level, found.deviations) == (Level.UNCONDITIONAL, ())
+
+
+def test_the_rate_of_the_burst_stands_beside_every_number() -> None:
+    result = method("back2back").run(FluidBench(9_000_000, 4000))
+
+    (said,) = {figure.at for figure in result.figures}
+    assert said
+
+
+def test_a_burst_that_is_tried_again_needs_a_loss_up_to_which_it_is() -> None:
+    with pytest.raises(ValueError, match="max_repeats needs a loss_threshold above 0"):
+        method("back2back", max_repeats=3)
+    method("back2back", max_repeats=3, loss_threshold=5000)
 
 
 def test_directions_with_unequal_loads_are_refused() -> None:

@@ -113,3 +113,15 @@ def test_the_standard_has_one_port_send_for_a_second_or_more(
 
     assert found.level is level
     assert "frames for all ports have one port to leave by" in found.deviations
+
+
+def test_latencies_without_a_number_comply_with_nothing() -> None:
+    broadcast = method("broadcast", **SHORT)
+    result = broadcast.run(FluidBench(1_000_000, latencies_ns=[]))
+
+    (found,) = broadcast.compliance(
+        case_of("mlr", traffic=BROADCAST, search=broadcast), (64,), result
+    )
+
+    assert found.level is Level.NOT
+    assert any(one.startswith("there is no ") for one in found.deviations)

@@ -78,9 +78,36 @@ def test_the_standard_s_own_shares_and_times_comply() -> None:
     asked = method("recovery", throughput_duration="60s", throughput_sum="60s")
     result = asked.run(FluidBench(5_000_000))
 
-    (found,) = asked.compliance(case_of("mlr", search=asked), [64], result)
+    (found,) = asked.compliance(
+        case_of("mlr", search=asked), [64, 128, 256, 512, 1024, 1280, 1518], result
+    )
 
     assert (found.level, found.deviations) == (Level.UNCONDITIONAL, ())
+
+
+def test_what_a_single_size_leaves_out_is_named() -> None:
+    asked = method("recovery", throughput_duration="60s", throughput_sum="60s")
+
+    (found,) = asked.compliance(
+        case_of("mlr", search=asked), [64], asked.run(FluidBench(5_000_000))
+    )
+
+    assert found.level is Level.CONDITIONAL
+    assert "128, 256, 512, 1024, 1280, 1518" in "; ".join(found.deviations)
+
+
+def test_an_overload_that_the_generator_could_not_offer_does_not_comply() -> None:
+    weak = replace(LOADS, maximum=5_100_000, generator_cap=5_100_000)
+    asked = method("recovery", throughput_duration="60s", throughput_sum="60s")
+
+    result = asked.run(FluidBench(5_000_000, loads=weak))
+
+    (found,) = asked.compliance(
+        case_of("mlr", search=asked), [64, 128, 256, 512, 1024, 1280, 1518], result
+    )
+    assert found.level is Level.NOT
+    assert "the overload was 5.100 Mfps instead of 5.498 Mfps" in "; ".join(found.deviations)
+    assert figures(result)["overload_share"] == pytest.approx(5.1 / 5.5, rel=0.01)
 
 
 AWAY: dict[EventName, int | None] = {"restart-switch": NANOSECONDS, "kill-switch": NANOSECONDS}

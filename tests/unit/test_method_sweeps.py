@@ -144,10 +144,31 @@ def test_forwarding_rates_in_trials_of_30s_comply() -> None:
     asked = method("forwarding")
 
     (found,) = asked.compliance(
-        case_of("mlr", search=asked), [64], asked.run(FluidBench(10_000_000))
+        case_of("mlr", search=asked),
+        [64, 128, 256, 512, 1024, 1280, 1518],
+        asked.run(FluidBench(10_000_000)),
     )
 
-    assert found.level is Level.UNCONDITIONAL
+    assert (found.level, found.deviations) == (Level.UNCONDITIONAL, ())
+
+
+@pytest.mark.parametrize(
+    ("asked", "budget", "deviation"),
+    [
+        ({"max_load": "50%"}, Budget(), "it begins at 50%, not at the line rate"),
+        ({}, Budget(60 * NANOSECONDS), "the time ended before the sweep did"),
+    ],
+)
+def test_forwarding_rates_of_half_a_sweep_do_not_comply(
+    asked: dict[str, str], budget: Budget, deviation: str
+) -> None:
+    forwarding = method("forwarding", **asked)
+    result = forwarding.run(FluidBench(1_000_000, budget=budget))
+
+    (found,) = forwarding.compliance(case_of("mlr", search=forwarding), [64], result)
+
+    assert found.level is Level.NOT
+    assert deviation in found.deviations
 
 
 def test_the_rate_that_comes_through_is_of_the_whole_load_in_both_directions() -> None:

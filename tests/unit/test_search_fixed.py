@@ -55,6 +55,13 @@ def test_what_limits_a_load_is_named() -> None:
     ]
 
 
+def test_no_loss_is_said_with_what_it_proves() -> None:
+    below, above, _ = _run(probe_of(switch(10**6))).loads
+    assert "none of 15,000,000 frames sent each way was lost" in below.reason, "three trials"
+    assert "above 2.0e-07 is unlikely" in below.reason
+    assert "none of" not in above.reason
+
+
 def test_allowed_loss_lets_a_load_pass() -> None:
     result = _run(probe_of(switch(10**6)), loss_ratio="50%")
     assert [load.passed for load in result.loads] == [3, 3, 0]

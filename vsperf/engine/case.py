@@ -1,7 +1,7 @@
 """One case from its plan to its record: the whole of vsperf on one screen.
 
 The measurer judges each trial (`judge.py`) before the search sees it; the search looks for the
-bounds; closing draws the conclusions (`criteria.py`: criteria and outcome; `search/compliance.py`:
+bounds; closing draws the conclusions (`criteria.py`: criteria and outcome; the method's own word on
 standards). What a case is run with is in `assignment.py`, what looks at it in `instruments.py`. The
 seed of a repetition and the budget of a case are settled before.
 """

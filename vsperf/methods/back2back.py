@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from vsperf.human import human_count, human_fps
 from vsperf.methods.base import Bench, burst_ns, one_rhythm, probe_on, refused, repeated
-from vsperf.methods.compliance import FULL_NS, Findings, too_short
+from vsperf.methods.compliance import FULL_NS, Findings, fewer_sizes, too_short
 from vsperf.methods.prerequisite import TIME_OVER, Reference, WithThroughput, unanswered, why_not
 from vsperf.methods.range import TrialDuration
 from vsperf.methods.spread import spread_of
@@ -106,6 +106,10 @@ class BackToBack(WithThroughput):
     def _bursts_end(self) -> Self:
         if self.max_burst.ns > LONGEST_NS:
             raise ValueError("max_burst is at most 30s (RFC 9004)")
+        if self.max_repeats and not self.loss_threshold:
+            raise ValueError(
+                "max_repeats needs a loss_threshold above 0: what lost more is not tried again"
+            )
         return self
 
     @property
@@ -228,6 +232,7 @@ class BackToBack(WithThroughput):
                     value=time,
                     lower=time if bounds else None,
                     reason=reason,
+                    at=_at(bench),
                 )
                 for name, time, reason in times
             ),
@@ -237,6 +242,7 @@ class BackToBack(WithThroughput):
                 value=buffer.frames,
                 lower=buffer.frames if bounds else None,
                 reason="frames that wait at the end of the burst",
+                at=_at(bench),
             ),
         )
 
@@ -281,6 +287,7 @@ class BackToBack(WithThroughput):
         drain = case.trial.shortest_drain
         if drain.ns < LEAST_DRAIN_NS:
             found.weakening.append(f"wait for late frames {drain} instead of 2s")
+        fewer_sizes(found, case, sister_sizes)
         if case.traffic.replay is not None:
             found.breaking.append("frames of a capture file, not frames of one size")
         return (found.verdict(Standard.RFC9004),)

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from vsperf.human import human_fps
 from vsperf.methods.base import Bench, Manner, probe_on, refused, repeated
-from vsperf.methods.compliance import Findings
+from vsperf.methods.compliance import Findings, fewer_sizes, unnumbered
 from vsperf.methods.prerequisite import TIME_OVER, Reference, WithThroughput, unanswered, why_not
 from vsperf.methods.range import TrialDuration
 from vsperf.methods.spread import spread_of
@@ -91,6 +91,10 @@ class BroadcastForwarding(WithThroughput):
             found.breaking.append("both ends send, not one")
         if not SHORTEST_NS <= self.throughput_duration.ns <= LONGEST_NS:
             found.breaking.append(f"trials of {self.throughput_duration} instead of 1 s to 300 s")
+        unnumbered(found, result)
+        if not result.whole:
+            found.weakening.append(f"{result.ended} before {self.repeats} trials of the latency")
+        fewer_sizes(found, case, sister_sizes)
         found.weakening.append("frames for all ports have one port to leave by")
         return (found.verdict(Standard.RFC2889),)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal
 
 from vsperf.human import human_fps
-from vsperf.methods.compliance import Findings
+from vsperf.methods.compliance import Findings, fewer_sizes
 from vsperf.methods.sweep import LoadSweep
 from vsperf.record.figure import Figure
 from vsperf.record.limit import Limit
@@ -59,8 +59,13 @@ class ForwardingRate(LoadSweep):
             found.weakening.append(f"trials of {Duration(self.duration.ns)} instead of 30s")
         if result.loads and result.loads[0].limit is Limit.GENERATOR:
             found.breaking.append("the generator could not offer the highest load")
+        if not result.whole:
+            found.breaking.append(f"{result.ended} before the sweep did")
+        if self.max_load.unit != "%" or self.max_load.number < 100:
+            found.breaking.append(f"it begins at {self.max_load}, not at the line rate")
         if case.traffic.direction != "both":
             found.weakening.append("traffic in one direction only")
+        fewer_sizes(found, case, sister_sizes)
         return (found.verdict(Standard.RFC2889),)
 
 

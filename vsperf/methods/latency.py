@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from vsperf.human import human_fps
 from vsperf.methods.base import Bench, Manner, probe_on, repeated
-from vsperf.methods.compliance import ETHERNET_SIZES, Findings, evidence, too_short, unnumbered
+from vsperf.methods.compliance import Findings, evidence, fewer_sizes, too_short, unnumbered
 from vsperf.methods.prerequisite import (
     TIME_OVER,
     WithThroughput,
@@ -114,10 +114,7 @@ class LatencyByTag(WithThroughput):
         if lossy := _lossy_trials(result):
             why = f"frames were lost in {lossy:.0f} trials: it is above the throughput"
             rfc2544.breaking.append(why)
-        sizes = {*sister_sizes, case.traffic.frame_size.bytes}
-        if missing := [size for size in ETHERNET_SIZES if size not in sizes]:
-            listed = ", ".join(map(str, missing))
-            rfc8219.weakening.append(f"frame sizes not measured: {listed}")
+        fewer_sizes(rfc8219, case, sister_sizes)
         evidence(rfc2544, case, sister_sizes)
         return (
             rfc2544.verdict(Standard.RFC2544),

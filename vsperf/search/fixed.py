@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from vsperf.human import human_ns
 from vsperf.record.limit import Limit
+from vsperf.record.lossless import none_lost
 from vsperf.record.result import LoadResult, SearchResult
 from vsperf.record.trial import Trial
 from vsperf.search.base import BudgetExhausted, Loads, Probe
@@ -44,10 +45,22 @@ class FixedLoads:
             except BudgetExhausted:
                 complete = False
             if trials:
-                results.append(load_result(self.loads, trials, self.loss_ratio, self.repeats))
+                found = load_result(self.loads, trials, self.loss_ratio, self.repeats)
+                results.append(_with_what_none_lost_means(found, trials))
             if not complete:
                 break
         return SearchResult(loads=tuple(results), complete=complete)
+
+
+def _with_what_none_lost_means(result: LoadResult, trials: Sequence[Trial]) -> LoadResult:
+    """Add to a load at which no frame was lost what that proves, which is never that none will."""
+    if not all(trial.directions for trial in trials) or any(
+        trial.lost_frames or trial.event is not None for trial in trials
+    ):
+        return result
+    ways = zip(*([way.sent_frames for way in trial.directions] for trial in trials), strict=False)
+    said = f"{result.reason}; {none_lost(min(map(sum, ways)))}"
+    return result.model_copy(update={"reason": said})
 
 
 def load_result(

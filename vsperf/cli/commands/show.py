@@ -136,7 +136,7 @@ def _print_seconds(results: Path, subject: str, wanted: str | None) -> None:
         raise UsageError(
             f"no second of {case.planned.label} is recorded",
             why="they are recorded of long trials only",
-            fix="measure by the method soak, such as phy2phy_soak",
+            fix="measure by a method that looks at each second, as testcases of a soak do",
         )
     write_seconds(seconds_of(stored.folder, case.planned.key))
 
