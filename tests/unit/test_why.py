@@ -98,6 +98,29 @@ class TestPollingThreads:
         one = said(explain(case(passing(), idle)), "polling threads")
         assert one.verdict is Verdict.FREE
 
+    def two(self, *cycles: tuple[int, int]) -> Trial:
+        pmds = tuple(
+            PmdCounters(cpu=cpu, frames=1, busy_cycles=busy, idle_cycles=idle)
+            for cpu, (busy, idle) in enumerate(cycles, start=1)
+        )
+        return lossy(switch=SwitchCounters(pmds=pmds))
+
+    def test_one_that_is_full_is_not_hidden_by_one_that_is_idle(self) -> None:
+        trial = self.two((10**7, 10**9), (10**9, 0))
+        one = said(explain(case(passing(), trial)), "polling threads")
+        assert one.verdict is Verdict.FULL
+        assert "the busiest of the 2" in one.text and "CPU 2, was busy 100%" in one.text
+
+    def test_one_that_counts_nothing_may_have_been_the_full_one(self) -> None:
+        trial = self.two((10**7, 10**9), (0, 0))
+        one = said(explain(case(passing(), trial)), "polling threads")
+        assert one.verdict is Verdict.UNKNOWN
+
+    def test_counters_that_fell_tell_nothing(self) -> None:
+        trial = self.two((10**9, 0), (-5, 10))
+        one = said(explain(case(passing(), trial)), "polling threads")
+        assert one.verdict is Verdict.UNKNOWN
+
     def test_a_switch_that_counts_no_cycles_cannot_be_told(self) -> None:
         one = said(explain(case(passing(switch=None), lossy(switch=None))), "polling threads")
         assert one.verdict is Verdict.UNKNOWN

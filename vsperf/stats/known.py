@@ -5,9 +5,11 @@ from __future__ import annotations
 import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from statistics import median
 
 from vsperf.record.run import CaseRecord
+from vsperf.record.switch import PmdCounters
 from vsperf.record.trial import Purpose, Trial
 from vsperf.stats.growth import Digest
 
@@ -80,3 +82,21 @@ class Measured:
         bound = self.bound_fps or 0
         lossy = [one for one in self.counted if one.load_fps > bound and one.lost_frames > 0]
         return min(lossy, key=lambda one: (one.load_fps, one.loss_ratio), default=None)
+
+
+def busy_shares(trial: Trial) -> list[tuple[PmdCounters, Fraction | None]]:
+    """Return each polling thread with the share of the sending time in which it had work; about.
+
+    They idle while the trial drains, so that time is taken out. A thread that counted no cycles has
+    no share, and none has where a counter fell. A mean over all would hide the one that is full.
+    """
+    if trial.switch is None or trial.counts_backwards:
+        return []
+    return [(pmd, _busy_share(pmd, trial)) for pmd in trial.switch.pmds]
+
+
+def _busy_share(pmd: PmdCounters, trial: Trial) -> Fraction | None:
+    total = pmd.busy_cycles + pmd.idle_cycles
+    if total <= 0 or not trial.sending_ns:
+        return None
+    return min(Fraction(1), Fraction(pmd.busy_cycles * trial.elapsed_ns, total * trial.sending_ns))

@@ -14,7 +14,7 @@ from vsperf.record.limit import Limit
 from vsperf.record.meaning import LIMITED_BY
 from vsperf.record.threads import SWITCH
 from vsperf.record.trial import Trial
-from vsperf.stats.known import Measured, Sentence, Verdict
+from vsperf.stats.known import Measured, Sentence, Verdict, busy_shares
 
 FULL = Fraction(95, 100)
 """From this share of what there is on, a resource counts as full."""
@@ -88,18 +88,24 @@ def _threads(case: Measured) -> Iterator[Sentence]:
             "How busy the switch is when it loses frames: no trial above the result lost any.",
         )
         return
-    busy = trial.switch_busy
-    if busy is None:
+    shares = busy_shares(trial)
+    known = [(share, pmd.cpu) for pmd, share in shares if share is not None]
+    if not known:
         yield Sentence(
             name, Verdict.UNKNOWN, "How busy the switch was: it counts no busy and idle cycles."
         )
         return
+    busy, cpu = max(known)
+    free = Verdict.FREE if len(known) == len(shares) else Verdict.UNKNOWN
+    many = f"the busiest of the {len(shares)} polling threads of the switch, on CPU {cpu},"
+    which = many if len(shares) > 1 else "the polling thread of the switch"
+    others = "" if free is Verdict.FREE else "; nobody counted it of all"
     yield Sentence(
         name,
-        Verdict.FULL if busy >= FULL else Verdict.FREE,
+        Verdict.FULL if busy >= FULL else free,
         f"In trial {trial.index} at {human_fps(trial.load_fps)}, which lost "
-        f"{human_count(trial.lost_frames)} frames, the polling threads of the switch were busy "
-        f"{human_share(float(busy))} of the time.",
+        f"{human_count(trial.lost_frames)} frames, {which} was "
+        f"busy {human_share(float(busy))} of the time{others}.",
     )
 
 
