@@ -1,12 +1,13 @@
 """What is collected around the trials of a case. It never changes what a trial says.
 
-A collector that is lost is a warning, and its series end there: the case goes on without it.
+A collector that cannot start, or is lost, is a warning, and its series end there: the case goes on
+without it, whatever went wrong. Only an interruption of the run passes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
@@ -28,6 +29,8 @@ from vsperf.trafficgens.base import TrialRequest
 OWN_NS = 5_000_000_000
 """Length of the trial of a heavy collector that does not say it."""
 LEAST_NS = 1_000_000_000
+NO_TRIAL = 0
+"""Of a note on what was before all trials, or after them: they count from 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,18 +78,21 @@ class Collecting:
     def _guarded(self, name: str, look: Callable[[int], None], trial: int) -> None:
         try:
             look(trial)
-        except (VsperfError, OSError) as error:
-            why = error.with_why if isinstance(error, VsperfError) else str(error.strerror)
-            self._lose(name, trial, why)
+        except Exception as error:  # whatever it is: it may be a plugin's
+            self._lose(name, trial, _why(error))
 
     def _lose(self, name: str, trial: int, why: str) -> None:
         seat, _ = self.running.pop(name)
         text = f"the collector {name} was lost at trial {trial}: {why}"
         self.warnings += (f"{text}; its series end there",)
-        try:
-            seat.file.append(Note(trial=trial, text=text))
-        except RecordingError:
-            return  # the warning says it
+        _note(seat.file, trial, text)
+
+    def miss(self, name: str, file: SeriesFile | None, error: Exception) -> None:
+        """Go on without one that did not start; it has no file where that cannot be made."""
+        text = f"the collector {name} did not start: {_why(error)}; it collected nothing"
+        self.warnings += (text,)
+        if file is not None:
+            _note(file, NO_TRIAL, text)
 
     def own_trials(self, measurer: Measurer, result: SearchResult) -> tuple[str, ...]:
         """Give each heavy collector a trial at the load that was found; return what failed."""
@@ -96,6 +102,19 @@ class Collecting:
             for taken in self.apart
             if (warning := _own_trial(taken, measurer, load_fps)) is not None
         )
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, VsperfError):
+        return error.with_why
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
+    return f"{type(error).__name__}: {error}"
+
+
+def _note(file: SeriesFile, trial: int, text: str) -> None:
+    with suppress(RecordingError):  # the warning says it
+        file.append(Note(trial=trial, text=text))
 
 
 def load_of(result: SearchResult) -> int | None:
@@ -131,8 +150,8 @@ def _own_trial(taken: Taken, measurer: Measurer, load_fps: int | None) -> str | 
             own.attempt(TrialRequest(load_fps, duration_ns), manner)
     except RecordingError as error:
         return f"{without}: {error.with_why}"
-    except VsperfError as error:
-        return f"the trial for {taken.name} failed: {error.with_why}"
+    except Exception as error:
+        return f"the trial for {taken.name} failed: {_why(error)}"
     return collecting.warnings[0] if collecting.warnings else None
 
 
@@ -151,18 +170,36 @@ def collected(
     """
     spec = case.seeded_spec
     parts = Parts(deployment.switch, deployment.machines, deployment.generator)
+    found = Collecting()
     with ExitStack() as stack:
-        found, apart = Collecting(), []
         for name, driver in drivers.items():
-            file = SeriesFile.begin(where[0].folder, _header(case, name, driver, where))
-            taken = Taken(driver, Seat(name, spec, placement, workspace, parts, file))
-            if taken.heavy:
-                apart.append(taken)
-                continue
-            running = stack.enter_context(driver.start(spec.collect[name], taken.seat))
-            found.running[name] = (taken.seat, running)
-        found.apart = tuple(apart)
+            file = None
+            try:
+                file = SeriesFile.begin(where[0].folder, _header(case, name, driver, where))
+                taken = Taken(driver, Seat(name, spec, placement, workspace, parts, file))
+                if taken.heavy:
+                    found.apart += (taken,)
+                else:
+                    found.running[name] = (taken.seat, _started(taken, stack))
+            except Exception as error:
+                found.miss(name, file, error)
         yield found
+
+
+def _started(taken: Taken, stack: ExitStack) -> RunningCollector:
+    """Start a light collector; leaving the stack ends it, and goes on where that fails."""
+    own = ExitStack()
+    settings = taken.seat.case.collect[taken.name]
+    stack.callback(_end, taken.seat, own)
+    return own.enter_context(taken.driver.start(settings, taken.seat))
+
+
+def _end(seat: Seat, own: ExitStack) -> None:
+    try:
+        own.close()
+    except Exception as error:  # what it has collected is there already
+        text = f"the collector {seat.name} did not end well: {_why(error)}"
+        _note(seat.file, NO_TRIAL, text)
 
 
 def _header(case: Case, name: str, driver: Collector, where: tuple[RunWriter, int]) -> SeriesHeader:
