@@ -11,6 +11,7 @@ from vsperf.record.result import SearchResult
 from vsperf.record.run import Outcome
 from vsperf.report.account import account_of, account_table
 from vsperf.report.asked import asked_of
+from vsperf.report.collected import collected_parts
 from vsperf.report.doubts import Concerns, criteria_of, standing_of
 from vsperf.report.environment import Found, found_of
 from vsperf.report.noise import cost_lines, noise_table
@@ -98,6 +99,7 @@ class Teller:
             accounts=account_table(trials) if full else None,
             noise=noise_table(record, trials),
             costs=cost_lines(self.costs, case.run, case.label),
+            collected=collected_parts(case.folder, case.key, case.attempt) if full else (),
             plan=self.plans.tell(plan, anchor, label) if plan is not None else None,
             found=around if not like else (),
             found_like=like,

@@ -22,6 +22,15 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
+class CollectedPart:
+    """What one collector saw around a case, with what a reader has to know of it."""
+
+    title: str
+    table: Table | None
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Number:
     """One answer of a case, with what defends it."""
 
@@ -259,6 +268,7 @@ class CasePart:
     """What ran beside it, and what that reached."""
     costs: tuple[str, ...]
     """What that cost, against the quiet case."""
+    collected: tuple[CollectedPart, ...]
     plan: Planned | None
     found: tuple[Fact, ...]
     """What was found on switch, machines, generator and host."""

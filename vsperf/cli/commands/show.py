@@ -17,6 +17,7 @@ from rich.text import Text
 
 from vsperf.cli.account import account_table
 from vsperf.cli.chain_view import MEANING, chain_tables
+from vsperf.cli.collected_view import print_collected
 from vsperf.cli.noise_view import print_cost
 from vsperf.cli.progress import trial_line
 from vsperf.cli.seconds_view import write_seconds
@@ -320,6 +321,7 @@ def _show_case(stored: StoredRun, case: StoredCase, as_json: bool) -> None:
     with _understanding(stored):
         topology = Topology.model_validate(case.planned.spec["topology"])
     _print_chain(out, case, topology)
+    print_collected(out, stored, case)
     if case.abandoned:
         count = sum(len(attempt.trials) for attempt in case.abandoned)
         out.print(f"{count} trials of interrupted attempts are kept in the records", style="dim")

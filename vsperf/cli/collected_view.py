@@ -1,0 +1,36 @@
+"""What collectors saw of a case, for people at a terminal."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from vsperf.stats.collected import NAMES, Saw
+from vsperf.store.reader import StoredCase, StoredRun
+
+
+def print_collected(out: Console, stored: StoredRun, case: StoredCase) -> None:
+    """Print a table for each collector, and what it has to say."""
+    from vsperf.report.collected import sights  # what a report needs is loaded for it alone
+
+    start = case.attempts[-1].start if case.attempts else None
+    if start is None:
+        return
+    for one in sights(stored.folder, case.planned.key, start.attempt):
+        if one.rows or one.notes:
+            out.print(Text(one.title, style="bold"))
+        if one.rows:
+            out.print(_table(one))
+        for note in one.notes:
+            out.print(note, soft_wrap=True, markup=False)
+
+
+def _table(one: Saw) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    used = [place for place in range(len(NAMES)) if any(row[place] for row in one.rows)]
+    for place in used:
+        table.add_column(NAMES[place], justify="left" if place < 2 else "right")
+    for row in one.rows:
+        table.add_row(*(Text(row[place]) for place in used))
+    return table
