@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from record_samples import case_record, goal_result, trial
 from series_samples import header
 
@@ -191,6 +192,81 @@ class TestRings:
         one = said(explain(case(passing(), dropping)), "sends to")
         assert "777 at phy1 (tx full)" in one.text
 
+    @pytest.mark.parametrize(
+        "reason",
+        [
+            "tx dropped",
+            "tx tap full",
+            "rx socket full",
+            "rx missed",
+            "tx not taken",
+            "tx no_free_slots",
+            "tx packet drops (no available descriptors)",
+        ],
+    )
+    def test_what_switches_call_a_full_ring_is_one(self, reason: str) -> None:
+        found = explain(case(passing(), lossy(switch=switch(1, 1, 1, **{reason: 777}))))
+        assert said(found, "sends to").verdict is Verdict.FULL
+
+    @pytest.mark.parametrize("name", ["drop_action_of_pipeline", "datapath_drop_meter"])
+    def test_a_frame_that_a_rule_drops_found_no_ring_full(self, name: str) -> None:
+        trial = lossy(switch=SwitchCounters(drops={name: 777}))
+        found = explain(case(passing(), trial))
+        one = said(found, "what the switch drops")
+        assert f"the switch dropped 777 frames: {name}." in one.text
+        assert one.verdict is Verdict.UNKNOWN
+        assert not [other for other in found if "sends to" in other.resource]
+
+    def test_most_of_what_is_missing_dropped_by_a_rule_is_in_the_way(self) -> None:
+        trial = lossy(switch=SwitchCounters(drops={"datapath_drop_meter": 99_000}))
+        one = said(explain(case(passing(), trial)), "what the switch drops")
+        assert one.verdict is Verdict.FULL
+
+    def test_two_ports_to_one_machine_are_not_taken_for_one(self) -> None:
+        ports = tuple(
+            PortCounters(
+                name=f"vm1-{number}",
+                machine="vm1",
+                received_frames=1,
+                sent_frames=1,
+                drops={"tx dropped": number},
+            )
+            for number in (5, 7)
+        )
+        one = said(explain(case(passing(), lossy(switch=SwitchCounters(ports=ports)))), "sends to")
+        assert one.text.count("at vm1 (tx dropped)") == 2
+
+    def test_counters_of_all_rings_that_stood_still_are_free_rings(self) -> None:
+        trial = lossy(switch=switch(1, 1, 1, **{"rx missed": 0}))
+        one = said(explain(case(passing(), trial)), "rings")
+        assert one.verdict is Verdict.FREE
+
+    def test_counters_that_fell_saw_no_ring(self) -> None:
+        trial = lossy(switch=switch(1, 1, 1, **{"rx missed": 0, "tx errors": -3}))
+        one = said(explain(case(passing(), trial)), "rings")
+        assert one.verdict is Verdict.UNKNOWN
+        assert "fell" in one.text
+
+    @pytest.mark.parametrize(
+        "counted",
+        [
+            SwitchCounters(),
+            SwitchCounters(ports=(PortCounters(name="phy1", received_frames=1, sent_frames=1),)),
+            SwitchCounters(drops={"drop_action_of_pipeline": 0}),
+            switch(1, 1, 1),
+        ],
+        ids=["nothing", "frames alone", "rules alone", "no ring before it"],
+    )
+    def test_a_switch_that_does_not_count_rings_saw_none(self, counted: SwitchCounters) -> None:
+        one = said(explain(case(passing(), lossy(switch=counted))), "rings")
+        assert one.verdict is Verdict.UNKNOWN
+
+    def test_a_counter_of_rings_and_more_cannot_tell(self) -> None:
+        trial = lossy(switch=switch(1, 1, 1, **{"rx dropped": 9}))
+        one = said(explain(case(passing(), trial)), "rings")
+        assert one.verdict is Verdict.UNKNOWN
+        assert "9 at phy1 (rx dropped)" in one.text
+
     def test_nobody_counts_rings(self) -> None:
         found = explain(case(passing(), lossy(switch=None)))
         assert said(found, "rings").verdict is Verdict.UNKNOWN
@@ -208,6 +284,12 @@ class TestMachines:
     def test_few_are_not(self) -> None:
         found = explain(case(passing(), self.lost_inside(10)))
         assert said(found, "the machines").verdict is Verdict.FREE
+
+    def test_counters_that_fell_cannot_be_told(self) -> None:
+        nics = (NicCounters(received_frames=-5, sent_frames=3),)
+        trial = lossy(machines=(MachineCounters(name="vm1", nics=nics),))
+        found = explain(case(passing(), trial))
+        assert said(found, "the machines").verdict is Verdict.UNKNOWN
 
     def test_one_that_counts_nothing_cannot_be_told(self) -> None:
         found = explain(case(passing(), lossy(machines=(MachineCounters(name="vm1"),))))

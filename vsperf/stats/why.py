@@ -14,6 +14,7 @@ from vsperf.record.limit import Limit
 from vsperf.record.meaning import LIMITED_BY
 from vsperf.record.threads import SWITCH
 from vsperf.record.trial import Trial
+from vsperf.stats.drops import Drop, counts_rings, dropped_in
 from vsperf.stats.known import Measured, Sentence, Verdict, busy_shares
 
 FULL = Fraction(95, 100)
@@ -175,8 +176,8 @@ def _rings(case: Measured) -> Iterator[Sentence]:
     if trial is None:
         return
     refused = sum(way.refused_frames or 0 for way in trial.directions)
-    told = any(way.refused_frames is not None for way in trial.directions)
-    drops = _drops(trial)
+    drops = dropped_in(trial)
+    full = [one for one in drops if one.of_ring]
     if refused:
         yield Sentence(
             "a receive ring of the switch",
@@ -184,34 +185,51 @@ def _rings(case: Measured) -> Iterator[Sentence]:
             f"In trial {trial.index} a ring before the switch was full to the end: it did not take "
             f"{human_count(refused)} frames.",
         )
-    if drops:
-        said = ", ".join(f"{human_count(count)} at {where}" for where, count in drops.items())
+    if full:
         yield Sentence(
             "a ring or queue that the switch sends to or reads from",
             Verdict.FULL,
-            f"In trial {trial.index} the switch counted frames that it lost: {said}.",
+            f"In trial {trial.index} the switch counted frames that it lost as a ring was full: "
+            f"{_listed(full)}.",
         )
-    if not refused and not drops:
-        known = told or trial.switch is not None
-        yield Sentence(
-            "rings",
-            Verdict.FREE if known else Verdict.UNKNOWN,
-            f"No ring was seen full in trial {trial.index}."
-            if known
-            else "Whether a ring was full: neither generator nor switch counts that here.",
-        )
+    if not refused and not full:
+        yield _no_ring(trial, drops)
+    yield from _other_drops(trial, [one for one in drops if not one.of_ring])
 
 
-def _drops(trial: Trial) -> dict[str, int]:
-    if trial.switch is None or trial.counts_backwards:
-        return {}
-    at_ports = {
-        f"{port.link or port.machine or port.name} ({reason})": count
-        for port in trial.switch.ports
-        for reason, count in port.drops.items()
-        if count > 0
-    }
-    return {**at_ports, **{name: count for name, count in trial.switch.drops.items() if count > 0}}
+def _no_ring(trial: Trial, drops: Sequence[Drop]) -> Sentence:
+    """Say that no ring was full, if there is a counter of each that would have seen it."""
+    if trial.counts_backwards:
+        why = "a counter of the switch or of a machine fell"
+    elif not counts_rings(trial):
+        why = "generator and switch do not count that here"
+    elif perhaps := [one for one in drops if one.perhaps_of_ring]:
+        why = f"what else do these stand for: {_listed(perhaps)}"
+    else:
+        return Sentence("rings", Verdict.FREE, f"No ring was seen full in trial {trial.index}.")
+    return Sentence(
+        "rings", Verdict.UNKNOWN, f"Whether a ring was full in trial {trial.index}: {why}."
+    )
+
+
+def _other_drops(trial: Trial, drops: Sequence[Drop]) -> Iterator[Sentence]:
+    """Say what the switch dropped though no ring was full; it may have been of others' frames."""
+    if not drops:
+        return
+    missing = max(0, trial.lost_frames)
+    named = drops[0].where if len(drops) == 1 else _listed(drops)
+    most = 2 * sum(one.frames for one in drops) > missing > 0
+    yield Sentence(
+        "what the switch drops",
+        Verdict.FULL if most else Verdict.UNKNOWN,
+        f"In trial {trial.index}, in which {human_count(missing)} frames are missing, the switch "
+        f"dropped {human_count(sum(one.frames for one in drops))} frames: {named}. That "
+        "says of no ring that it was full.",
+    )
+
+
+def _listed(drops: Sequence[Drop]) -> str:
+    return ", ".join(f"{human_count(one.frames)} {one.where}" for one in drops)
 
 
 def _machines(case: Measured) -> Iterator[Sentence]:
@@ -220,10 +238,10 @@ def _machines(case: Measured) -> Iterator[Sentence]:
         return
     missing = max(0, trial.lost_frames)
     verdict = Verdict.FULL if 2 * trial.machine_frames > missing > 0 else Verdict.FREE
-    if any(one.lost_frames is None for one in trial.machines):
-        yield Sentence(
-            "the machines", Verdict.UNKNOWN, "What machines lost: one of them counts nothing."
-        )
+    silent = any(one.lost_frames is None for one in trial.machines)
+    if silent or trial.counts_backwards:
+        why = "one of them counts nothing" if silent else "a counter of theirs or the switch's fell"
+        yield Sentence("the machines", Verdict.UNKNOWN, f"What machines lost: {why}.")
         return
     yield Sentence(
         "the machines",
