@@ -88,6 +88,19 @@ def test_a_quantity_with_many_names_has_a_line_for_each(tmp_path: Path) -> None:
     assert panel.y.label == "softirqs in a second"
 
 
+def test_what_has_no_room_is_counted_in_the_caption(tmp_path: Path) -> None:
+    names = [f"quantity_{number}" for number in range(11)]
+    many = tuple(Quantity(name=name, unit="1") for name in (*names, "queued_ns"))
+    one = throughput_case("64B", 4_000_000)
+    head = header().model_copy(update={"case": one.key, "quantities": many})
+    looks = [sample(1, s, **dict.fromkeys((*names, "queued_ns"), s)) for s in (0, 1)]
+    SeriesFile.begin(tmp_path, head).append(*looks)
+    found = drawn(replace(one, folder=tmp_path))
+    assert len(found.panels) == 8
+    assert "4 more quantities are in the files." in found.caption
+    assert found.panels[0].y.label == "queued in a second", "what tells most comes first"
+
+
 def test_time_of_a_second_is_a_share(tmp_path: Path) -> None:
     looks = (sample(1, 0, queued_ns=0), sample(1, 1, queued_ns=SECOND_NS // 4))
     found = drawn(view(tmp_path, *looks))

@@ -22,6 +22,8 @@ EACH = 4
 """Panels of a collector, where there are several."""
 FIRST = ("proc",)
 """Collectors whose series say most to most readers."""
+TELLING = ("running_ns", "queued_ns", "interrupts", "steal_ns", "involuntary")
+"""Quantities that come before the others of their collector: what kept threads from their work."""
 MOST_LINES = 6
 """Of a panel: those with the greatest values."""
 MOST_SPANS = 16
@@ -74,6 +76,8 @@ class Collected:
     panels: tuple[Panelled, ...]
     spans: tuple[tuple[float, float], ...]
     """When trials were, since the first look."""
+    left_out: int
+    """Panels for which there is no room."""
     events: tuple[Happened, ...]
     """What was done to the switch meanwhile, since the first look."""
     evidence: Evidence
@@ -86,7 +90,8 @@ def gather(view: CaseView) -> tuple[Collected, ...]:
     for stored in series_of(view.folder, view.key, max(1, view.attempt)):
         if not stored.header.heavy:
             own = _panels(stored.header, stored.samples(), spans)
-            panels.append([one for one in own if any(t.most for t in one.traces.values())])
+            moved = [one for one in own if any(t.most for t in one.traces.values())]
+            panels.append(sorted(moved, key=lambda one: one.quantity.name not in TELLING))
     panels.sort(key=lambda own: not own or own[0].collector not in FIRST)
     each = EACH if len(panels) > 1 else MOST_PANELS
     shown = [one for own in panels for one in own[:each]]
@@ -98,6 +103,7 @@ def gather(view: CaseView) -> tuple[Collected, ...]:
             view.label,
             tuple(_since(one, began) for one in shown[:MOST_PANELS]),
             tuple((begin - began, end - began) for begin, end in spans.values()),
+            sum(map(len, panels)) - len(shown[:MOST_PANELS]),
             tuple(_events(view.trials, spans, began)),
             evidence_of(view),
         ),
@@ -167,7 +173,8 @@ def draw(samples: Sequence[Collected], options: Options) -> Drawing | None:
         caption=caption(
             [case.evidence],
             f"{human_count(len(case.spans))} trials with series, shaded unless there are many. "
-            "Counters are drawn as what they grew by in a second, within each trial.",
+            "Counters are drawn as what they grew by in a second, within each trial."
+            + (f" {case.left_out} more quantities are in the files." if case.left_out else ""),
         ),
         panels=tuple(_panel(case, one) for one in case.panels),
         simulated=case.evidence.simulated,
