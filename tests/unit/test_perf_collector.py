@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from series_samples import CASE, header
 
+from vsperf.collectors.base import Parts, Seat
 from vsperf.collectors.flames import flame_graph, folded, folded_text
-from vsperf.collectors.perf import counted
+from vsperf.collectors.perf import Counting, counted
 from vsperf.collectors.perf_program import require_perf
 from vsperf.errors import NotReadyError
 from vsperf.host.files import Roots
+from vsperf.record.plan import Placement
+from vsperf.store.series import SeriesFile, series_of
 
 WITHOUT_COUNTERS = """# started on Mon Nov 23 21:09:04 2026
 
@@ -21,6 +27,12 @@ WITHOUT_COUNTERS = """# started on Mon Nov 23 21:09:04 2026
 5040.81,msec,task-clock,5040810000,100.00,0.993,CPUs utilized
 """
 TAKING_TURNS = "1000,,cycles,500,50.00,,\n77,,LLC-load-misses,500,49.50,,\n"
+IN_USER_MODE = """1000,,cycles:u,500,100.00,,
+0,,context-switches:u,3790037,100.00,0.000,/sec
+0,,cpu-migrations:u,3790037,100.00,0.000,/sec
+198,,page-faults:u,3790037,100.00,52.242,K/sec
+3.79,msec,task-clock:u,3790037,100.00,0.014,CPUs utilized
+"""
 SCRIPT = """pmd-c01/id:8 14631 1 (no cpu):
 \t    7f10 rte_vhost_dequeue_burst+0x1f (/usr/lib/librte_vhost.so.23)
 \t    55d0 [unknown] (/usr/lib/ovs-vswitchd-dpdk)
@@ -35,11 +47,42 @@ pmd-c01/id:8 14631
 """
 
 
+def notes(folder: Path, said: str) -> list[str]:
+    """Return the notes of a series in which perf said that of the switch."""
+    place: Any = SimpleNamespace()
+    file = SeriesFile.begin(folder / str(len(said)), header("perf"))
+    seat = Seat("perf", place, Placement(), place, Parts(None, None, None), file)
+    (folder / "said").write_text(said)
+    Counting(seat, []).keep("switch", folder / "said", 1, 1000)
+    (series,) = series_of(folder / str(len(said)), CASE, 1)
+    return [note.text for note in series.notes()]
+
+
 class TestCounted:
     def test_what_the_machine_does_not_count_is_missing_and_never_0(self) -> None:
         found = counted(WITHOUT_COUNTERS)
         assert found.values == {"context_switches": 518, "task_ns": 5_040_810_000}
         assert found.missing == ("cycles", "llc_misses")
+
+    def test_what_no_user_mode_has_is_missing_and_not_the_0_that_perf_says(self) -> None:
+        """The kernel deals out CPUs: an event of that kind cannot be seen outside of it."""
+        found = counted(IN_USER_MODE)
+        assert found.values == {"cycles": 1000, "page_faults": 198, "task_ns": 3_790_000}
+        assert (found.missing, found.hidden) == ((), ("context_switches", "migrations"))
+
+    @pytest.mark.parametrize("modifiers", ["", ":k", ":uk", ":H"])
+    def test_where_the_kernel_is_seen_a_0_is_a_0(self, modifiers: str) -> None:
+        found = counted(f"0,,cpu-migrations{modifiers},3790037,100.00,0.000,/sec\n")
+        assert (found.values, found.hidden) == ({"migrations": 0}, ())
+
+    def test_the_setting_that_hides_the_kernel_is_named_in_the_series(self, tmp_path: Path) -> None:
+        said = notes(tmp_path, IN_USER_MODE)
+        assert said == [
+            "not counted of the switch: context_switches, migrations; kernel.perf_event_paranoid "
+            "shows user mode only, in which there are none, and all other events are those of user "
+            "mode: sudo sysctl kernel.perf_event_paranoid=1, or run as root"
+        ]
+        assert not any("paranoid" in text for text in notes(tmp_path, WITHOUT_COUNTERS))
 
     def test_events_that_took_turns_say_so(self) -> None:
         found = counted(TAKING_TURNS)

@@ -10,7 +10,15 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from vsperf.collectors.base import COMPONENT, RunningCollector, Seat
-from vsperf.collectors.perf_program import PROGRAM, PerRole, perf_facts, require_perf, started
+from vsperf.collectors.perf_program import (
+    PROGRAM,
+    SETTING,
+    WITH_KERNEL,
+    PerRole,
+    perf_facts,
+    require_perf,
+    started,
+)
 from vsperf.record.plan import Placement, Step
 from vsperf.record.series import Nature, Note, Quantity, Sample, Value
 from vsperf.spec.base import DriverSpec
@@ -35,6 +43,8 @@ SOFTWARE = {
     "page-faults": ("page_faults", "pages that had to be brought in"),
     "task-clock": ("task_ns", "time on a CPU"),
 }
+OF_THE_KERNEL = frozenset({"context_switches", "migrations"})
+"""What only the kernel does: 0 by definition where perf may see user mode only."""
 EVENTS = {**HARDWARE, **SOFTWARE}
 COMMAND = (PROGRAM, "stat", "-x", ",", "-e", ",".join(EVENTS))
 MILLISECOND = 1_000_000
@@ -57,20 +67,25 @@ class Counted:
     """Events that this machine does not count."""
     share: float
     """The least share of the time in which an event was counted; the rest is reckoned."""
+    hidden: tuple[str, ...] = ()
+    """Events of the kernel, where perf may see user mode only."""
 
 
 def counted(text: str) -> Counted:
     """Read `perf stat -x ,`; an event that was not counted is missing."""
     values: dict[str, Value] = {}
-    missing, share = [], 100.0
+    missing, hidden, share = [], [], 100.0
     for line in text.splitlines():
         columns = line.split(",")
         if line.startswith("#") or len(columns) < 5:
             continue
-        event = columns[2].partition(":")[0]
+        event, _, modifiers = columns[2].partition(":")
         if event not in EVENTS:
             continue
         name = EVENTS[event][0]
+        if name in OF_THE_KERNEL and "u" in modifiers and "k" not in modifiers:
+            hidden.append(name)
+            continue
         try:
             number = float(columns[0])
         except ValueError:
@@ -79,7 +94,7 @@ def counted(text: str) -> Counted:
         values[name] = round(number * MILLISECOND) if event == "task-clock" else round(number)
         part = _number(columns[4])
         share = min(share, part) if math.isfinite(part) else share
-    return Counted(values, tuple(missing), share)
+    return Counted(values, tuple(missing), share, tuple(hidden))
 
 
 def _number(text: str) -> float:
@@ -107,6 +122,12 @@ def _remarks(role: str, found: Counted) -> Iterable[str]:
         whole = hardware <= set(found.missing)
         why = "this machine has no hardware counters" if whole else "the machine does not count all"
         yield f"not counted of the {role}: {', '.join(found.missing)}; {why}"
+    if found.hidden:
+        yield (
+            f"not counted of the {role}: {', '.join(found.hidden)}; {SETTING} shows user mode "
+            "only, in which there are none, and all other events are those of user mode: sudo "
+            f"sysctl {SETTING}={WITH_KERNEL}, or run as root"
+        )
     if found.share < 100:
         yield (
             f"events of the {role} took turns on the counters: one was counted for "

@@ -21,9 +21,11 @@ from vsperf.printable import as_label
 
 PROGRAM = "perf"
 PARANOID = Path("sys/kernel/perf_event_paranoid")
+SETTING = "kernel.perf_event_paranoid"
 STRICTEST = 2
-"""Of `kernel.perf_event_paranoid`: above it, users may look at nothing, not at their own programs
-either."""
+"""Of the setting: above it, users may look at nothing, not at their own programs either."""
+WITH_KERNEL = 1
+"""Up to it, they see what the kernel does for their programs; above it, user mode only."""
 ANSWER_S = 10.0
 END_S = 10.0
 POLL_S = 0.01
@@ -46,9 +48,8 @@ def require_perf(kind: str, roots: Roots | None = None, user: int | None = None)
     if (os.geteuid() if user is None else user) != 0 and level > STRICTEST:
         raise NotReadyError(
             f"the collector {kind} may not look at programs",
-            why=f"kernel.perf_event_paranoid is {level}, which forbids it to all but root",
-            fix=f"sudo sysctl kernel.perf_event_paranoid={STRICTEST}, run as root, or "
-            "--set collect=none",
+            why=f"{SETTING} is {level}, which forbids it to all but root",
+            fix=f"sudo sysctl {SETTING}={STRICTEST}, run as root, or --set collect=none",
         )
 
 
