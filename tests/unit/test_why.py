@@ -314,6 +314,32 @@ class TestCpus:
         one = said(explain(case(passing(), self.waiting(1000))), "CPUs")
         assert one.verdict is Verdict.FREE
 
+    @pytest.mark.parametrize("part", ["switch", "generator", "vm1"])
+    def test_a_long_stall_that_explains_not_all_may_have_been_in_the_way(self, part: str) -> None:
+        threads = (ThreadActivity(part=part, name="polls", delay_ns=SECOND_NS // 50),)
+        one = said(explain(case(passing(), lossy(threads=threads))), "CPUs")
+        assert one.verdict is Verdict.UNKNOWN
+        assert "20.00 ms" in one.text
+
+    def test_threads_of_which_nothing_is_known_did_not_run_undisturbed(self) -> None:
+        threads = (ThreadActivity(part="switch", name="pmd-c01"),)
+        one = said(explain(case(passing(), lossy(threads=threads))), "CPUs")
+        assert one.verdict is Verdict.UNKNOWN
+
+    def test_one_whose_waiting_is_not_known_may_have_waited(self) -> None:
+        threads = (
+            ThreadActivity(part="switch", name="pmd-c01", steal_ns=0),
+            ThreadActivity(part="generator", name="tgen", delay_ns=0, steal_ns=0),
+        )
+        one = said(explain(case(passing(), lossy(threads=threads))), "CPUs")
+        assert one.verdict is Verdict.UNKNOWN
+        assert "pmd-c01" in one.text
+
+    def test_stalls_that_the_search_found_are_said_to_be_its_finding(self) -> None:
+        found = explain(case(passing(), self.waiting(1000), limit=Limit.HOST))
+        assert said(found, "CPUs").verdict is Verdict.FULL
+        assert "the search found" in said(found, "CPUs").text
+
     def test_nobody_looked(self) -> None:
         assert said(explain(case()), "CPUs").verdict is Verdict.UNKNOWN
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 from vsperf.human import human_count, human_fps, human_ns, human_share
 from vsperf.record.limit import Limit
 from vsperf.record.meaning import LIMITED_BY
-from vsperf.record.threads import SWITCH
+from vsperf.record.threads import SWITCH, ThreadActivity
 from vsperf.record.trial import Trial
 from vsperf.stats.drops import Drop, counts_rings, dropped_in
 from vsperf.stats.known import Measured, Sentence, Verdict, busy_shares
@@ -256,15 +256,34 @@ def _stalls(case: Measured) -> Iterator[Sentence]:
     if trial is None or not trial.threads:
         yield Sentence(name, Verdict.UNKNOWN, "Whether the machine took CPUs away: nobody looked.")
         return
+    waited = _interruptions(case, trial)
+    if all(one.delay_ns is None and one.steal_ns is None for one in trial.threads):
+        why = "the kernel said of no thread how long it waited"
+        text = f"Whether the machine took CPUs away in trial {trial.index}: {why}{waited}."
+        yield Sentence(name, Verdict.UNKNOWN, text)
+        return
     kept = next(iter(trial.held_up), max(trial.threads, key=lambda one: one.kept_ns))
     text = (
         f"In trial {trial.index} {kept.name} ({kept.part}) was kept from running for "
         f"{human_ns(kept.kept_ns)} of {human_ns(trial.elapsed_ns)}"
     )
-    waited = _interruptions(case, trial)
-    verdict = Verdict.FULL if trial.held_up or _limited(case, Limit.HOST) else Verdict.FREE
-    alone = ", which alone can explain what is missing" if trial.held_up else ""
-    yield Sentence(name, verdict, f"{text}{alone}{waited}.")
+    if trial.held_up:
+        verdict, why = Verdict.FULL, ", which alone can explain what is missing"
+    elif _limited(case, Limit.HOST):
+        verdict, why = Verdict.FULL, "; the search found that stalls made trials fail"
+    else:
+        verdict, why = _short_of_all(trial, kept)
+    yield Sentence(name, verdict, f"{text}{why}{waited}.")
+
+
+def _short_of_all(trial: Trial, longest: ThreadActivity) -> tuple[Verdict, str]:
+    """Say what stalls mean that explain not all that is missing."""
+    if longest.kept_ns > TOLD * trial.elapsed_ns:
+        return Verdict.UNKNOWN, "; how much of what is missing that explains cannot be told"
+    silent = [one.name for one in trial.threads if one.delay_ns is None]
+    if silent:
+        return Verdict.UNKNOWN, f"; how long these waited was not counted: {', '.join(silent)}"
+    return Verdict.FREE, ""
 
 
 def _interruptions(case: Measured, trial: Trial) -> str:
