@@ -131,6 +131,7 @@ class TestProblems:
         ("text", "said"),
         [
             ("{kind: memory, read_size: 65MiB}", "from 64B to the size of the buffer"),
+            ("{kind: memory, write_size: 65B}", "a multiple of 8B, a word"),
             ("{kind: memory, read_rate: 0, write_rate: 0}", "which is no load"),
             ("{kind: memory, near: somewhere}", "near"),
             ("{kind: memory, to: moon}", "to"),

@@ -20,6 +20,7 @@ PATTERNS = (
     {"buffer": "8MiB", "read_size": "8MiB", "write_size": "4MiB", "write_rate": "0"},
 )
 REPORTS = 4
+LINE = 64
 
 
 def spoken(words: tuple[str, ...], count: int = REPORTS) -> list[dict[str, int]]:
@@ -36,7 +37,7 @@ def spoken(words: tuple[str, ...], count: int = REPORTS) -> list[dict[str, int]]
 
 @pytest.mark.parametrize("settings", PATTERNS)
 def test_its_bytes_are_those_of_its_accesses(settings: dict[str, object], require: Require) -> None:
-    """Whole blocks are counted apart from bytes: both counts have to say the same."""
+    """Blocks, bytes and accesses are counted apart: all three have to say the same."""
     require("memory-load")
     spec = MemorySpec.model_validate({"kind": "memory", **settings})
     for said in spoken((*words_of(spec), "--report-ms=20")):
@@ -44,6 +45,8 @@ def test_its_bytes_are_those_of_its_accesses(settings: dict[str, object], requir
                                    spec.write_size)):  # fmt: skip
             rest = said[f"{kind}_bytes"] - said[blocks] * size.bytes
             assert 0 <= rest < size.bytes
+            lines = said[blocks] * -(-size.bytes // LINE) + rest // LINE
+            assert said[f"{blocks[:-1]}_accesses"] == lines, "one access to each line, no other"
 
 
 def test_it_leaves_its_cpu_to_others_when_it_is_to_sleep(require: Require) -> None:
@@ -91,6 +94,7 @@ def test_what_is_not_asked_for_is_not_done(require: Require) -> None:
         ("--buffer=4096", "--read-size=64", "--write-size=64"),
         ("--buffer=-1", "--read-size=64", "--write-size=64", "--read-rate=1"),
         ("--loud=1",),
+        ("--buffer=4096", "--read-size=65", "--write-size=64", "--read-rate=1"),
         ("--buffer=4096", "--read-size=64", "--write-size=64", "--read-rate=1", "--report-ms=1"),
         ("--buffer=99999999999999999999", "--read-size=64", "--write-size=64", "--read-rate=1"),
     ],

@@ -27,6 +27,7 @@ struct pattern {
     uint64_t due_ns; /* When the next chunk is due. */
     uint64_t bytes;
     uint64_t blocks;
+    uint64_t accesses;
 };
 
 static uint64_t now_ns(clockid_t clock)
@@ -42,17 +43,18 @@ static void begin(struct pattern *pattern, uint64_t size, uint64_t rate, uint64_
 }
 
 /* One word of each line: what the processor really fetches is the line. */
-static uint64_t read_lines(const volatile unsigned char *from, uint64_t bytes)
+static uint64_t read_lines(const volatile unsigned char *from, uint64_t bytes, uint64_t *accesses)
 {
     uint64_t sum = 0;
-    for (uint64_t at = 0; at < bytes; at += LINE)
+    for (uint64_t at = 0; at < bytes; at += LINE, ++*accesses)
         sum += *(const volatile uint64_t *)(const volatile void *)(from + at);
     return sum;
 }
 
-static void write_lines(volatile unsigned char *to, uint64_t bytes, uint64_t value)
+static void write_lines(volatile unsigned char *to, uint64_t bytes, uint64_t value,
+                        uint64_t *accesses)
 {
-    for (uint64_t at = 0; at < bytes; at += LINE)
+    for (uint64_t at = 0; at < bytes; at += LINE, ++*accesses)
         *(volatile uint64_t *)(volatile void *)(to + at) = value;
 }
 
@@ -73,9 +75,9 @@ static void step(struct pattern *pattern, unsigned char *buffer, bool writes,
     uint64_t bytes = left < CHUNK ? left : CHUNK;
     unsigned char *at = buffer + pattern->place * pattern->size + pattern->inside;
     if (writes)
-        write_lines(at, bytes, pattern->bytes);
+        write_lines(at, bytes, pattern->bytes, &pattern->accesses);
     else
-        *random += read_lines(at, bytes) & 1; /* What was read is used, so it has to be read. */
+        *random += read_lines(at, bytes, &pattern->accesses) & 1; /* It is used, so it is read. */
     pattern->inside += bytes;
     pattern->due_ns += bytes * SECOND / pattern->rate;
     if (pattern->inside < pattern->size)
@@ -138,6 +140,8 @@ static int run(const struct options *options, unsigned char *buffer, report *tel
                 .written_bytes = writes.bytes + writes.inside,
                 .reads = reads.blocks,
                 .writes = writes.blocks,
+                .read_accesses = reads.accesses,
+                .write_accesses = writes.accesses,
             };
             int enough = tell(&counts, context);
             if (enough != 0)

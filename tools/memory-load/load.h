@@ -15,6 +15,8 @@ struct counts {
     uint64_t written_bytes;
     uint64_t reads;
     uint64_t writes;
+    uint64_t read_accesses; /* Words that were really read, and written: one of each line. */
+    uint64_t write_accesses;
 };
 
 /* Told of the counts now and then; the load ends when it returns something else than 0. */

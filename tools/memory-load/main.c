@@ -27,9 +27,10 @@ static int say(const struct counts *counts, void *context)
 {
     (void)context;
     printf("{\"elapsed_ns\": %" PRIu64 ", \"cpu_ns\": %" PRIu64 ", \"read_bytes\": %" PRIu64
-           ", \"written_bytes\": %" PRIu64 ", \"reads\": %" PRIu64 ", \"writes\": %" PRIu64 "}\n",
+           ", \"written_bytes\": %" PRIu64 ", \"reads\": %" PRIu64 ", \"writes\": %" PRIu64
+           ", \"read_accesses\": %" PRIu64 ", \"write_accesses\": %" PRIu64 "}\n",
            counts->elapsed_ns, counts->cpu_ns, counts->read_bytes, counts->written_bytes,
-           counts->reads, counts->writes);
+           counts->reads, counts->writes, counts->read_accesses, counts->write_accesses);
     return fflush(stdout) != 0 || ended;
 }
 

@@ -16,7 +16,7 @@ const char options_usage[] =
     "Reads and writes blocks of a buffer at given rates, and says on stdout, as JSON lines,\n"
     "how much that was so far. A rate of 0 leaves that kind of access out.\n";
 
-enum { LEAST_BLOCK = 64 };
+enum { LEAST_BLOCK = 64, WORD = 8 };
 
 /* Digits only: strtoull also takes signs and spaces. */
 static bool number(const char *text, uint64_t *found)
@@ -38,6 +38,8 @@ static const char *check(const struct options *options)
         return "--read-size is to be from 64 bytes to the size of the buffer";
     if (options->write_size < LEAST_BLOCK || options->write_size > options->buffer)
         return "--write-size is to be from 64 bytes to the size of the buffer";
+    if (options->read_size % WORD != 0 || options->write_size % WORD != 0)
+        return "--read-size and --write-size are to be multiples of 8: words are read and written";
     if (options->report_ms < 10 || options->report_ms > 60000)
         return "--report-ms is to be from 10 to 60000";
     return NULL;

@@ -16,6 +16,7 @@ from vsperf.spec.noise import NoiseSpec
 
 MEMORY_LOAD = OwnProgram("memory-load", "memory-load, the program that loads memory,")
 REPORT_MS = 100
+WORD = 8
 LEAST_BLOCK = 64
 TAIL_BYTES = 4096
 """The end of a log that surely holds a whole line."""
@@ -49,6 +50,8 @@ class PatternSpec(NoiseSpec):
                     f"{name} is {size}; it is to be from {LEAST_BLOCK}B to the size of the buffer, "
                     f"{self.buffer}"
                 )
+            if size.bytes % WORD:
+                raise ValueError(f"{name} is {size}; it is to be a multiple of {WORD}B, a word")
         if not self.read_rate.per_second and not self.write_rate.per_second:
             raise ValueError("read_rate and write_rate are both 0, which is no load")
         return self
