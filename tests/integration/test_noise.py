@@ -24,6 +24,12 @@ SOFTLY = (
     "write_size: 64KiB, read_rate: 20MB/s, write_rate: 10MB/s}"
 )
 """So little that it disturbs nobody: on a machine with few CPUs it is on the generator's."""
+BESIDE = {
+    "memory": SOFTLY,
+    "stress": "--set=noise={kind: stress, share: true, load: cpu, cpu_share: 5}",
+    "command": "--set=noise={kind: command, share: true, argv: [sleep, '999']}",
+}
+"""Kinds of noise that run as processes, each as little as it can."""
 PATIENT = (
     "--set=trial.stretch_tolerance=100%",
     "--set=trial.offered_tolerance=100%",
@@ -203,8 +209,13 @@ def test_stress_ng_that_does_not_understand_its_words_did_not_start(
     assert "make-coffee" in case.record.reason
 
 
-def test_nothing_of_noise_outlives_a_run_that_is_killed(place: Place) -> None:
-    run = place.start(*LONGER, SOFTLY)
+@pytest.mark.parametrize("kind", ["memory", "stress", "command"])
+def test_nothing_of_noise_outlives_a_run_that_is_killed(
+    place: Place, kind: str, require: Callable[[str], None]
+) -> None:
+    if kind == "stress":
+        require("stress-ng")
+    run = place.start(*LONGER, BESIDE[kind])
     run.wait_for("TrialStarted", purpose=Purpose.SEARCH)
     run.send(signal.SIGKILL)
     run.process.wait()
