@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from noisy_runs import RUN, levels
 
+from vsperf.cli.noise_view import cost_data
 from vsperf.results.quiet import MOST_LINES, against_quiet
+from vsperf.store.reader import read_run
 
 
 def test_each_level_is_held_against_the_quiet_case_whatever_came_first(tmp_path: Path) -> None:
@@ -29,6 +32,15 @@ def test_a_level_that_came_to_no_number_is_said_with_the_reason(tmp_path: Path) 
     (line,) = against_quiet(levels(tmp_path, {"none": 1_000_000, "level_1": None}, repeats=1))
     assert "beside level_1: no number" in line
     assert "too loud" in line
+
+
+def test_programs_are_told_the_same(tmp_path: Path) -> None:
+    folder = levels(tmp_path, {"none": 1_000_000, "level_1": 700_000})
+    said = cost_data(read_run(folder))
+    (row,) = said
+    assert row["level"] == "level_1"
+    assert "30" in row["change"]
+    assert json.loads(json.dumps(said)) == said
 
 
 def test_without_a_quiet_case_nothing_is_said_of_what_noise_cost(tmp_path: Path) -> None:

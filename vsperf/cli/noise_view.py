@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from typing import Any
+
 from rich.console import Console
 
 from vsperf.spec.noise import NOISE
 from vsperf.store.reader import StoredRun
 
 
+def cost_data(stored: StoredRun) -> list[dict[str, Any]]:
+    """Return what each level of noise cost as plain data; nothing of a run without levels."""
+    if not _has_levels(stored):
+        return []
+    from vsperf.results.quiet import costs_of
+
+    return [asdict(row) for found in costs_of([stored.folder]) for row in found.rows]
+
+
+def _has_levels(stored: StoredRun) -> bool:
+    return len({case.planned.point.get(NOISE) for case in stored.cases}) > 1
+
+
 def print_cost(out: Console, stored: StoredRun) -> None:
     """Say of a run with levels of noise what each cost, and whether that is more than chance."""
-    if len({case.planned.point.get(NOISE) for case in stored.cases}) < 2:
+    if not _has_levels(stored):
         return
     from vsperf.results.quiet import against_quiet
 

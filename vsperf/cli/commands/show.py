@@ -18,7 +18,7 @@ from rich.text import Text
 from vsperf.cli.account import account_table
 from vsperf.cli.chain_view import MEANING, chain_tables
 from vsperf.cli.collected_view import print_collected
-from vsperf.cli.noise_view import print_cost
+from vsperf.cli.noise_view import cost_data, print_cost
 from vsperf.cli.progress import trial_line
 from vsperf.cli.seconds_view import write_seconds
 from vsperf.cli.selection import complete_testcase, library, load, overrides_cases
@@ -249,6 +249,7 @@ def run_as_json(stored: StoredRun) -> dict[str, Any]:
         "folder": str(stored.folder),
         "exit_code": stored.end.exit_code if stored.end else None,
         "cases": [row.as_json() for row in rows_of(stored)],
+        "noise_costs": cost_data(stored),
     }
 
 
