@@ -115,13 +115,12 @@ def _cpus(kernel: Kernel, wanted: frozenset[int]) -> Iterator[Found]:
     for cpu, steal_ns in _stolen(kernel.text("/proc/stat")):
         if cpu in found:
             found[cpu]["steal_ns"] = steal_ns
-    for cpu, count in _by_cpu(kernel.text("/proc/interrupts"), None):
+    for _, cpu, count in _by_cpu(kernel.text("/proc/interrupts")):
         if cpu in found:
             found[cpu]["interrupts"] = found[cpu].get("interrupts", 0) + count
-    for name in ("TIMER", "NET_TX", "NET_RX", "SCHED", "RCU"):
-        for cpu, count in _by_cpu(kernel.text("/proc/softirqs"), name):
-            if cpu in found:
-                found[cpu][f"softirqs_{name.lower()}"] = count
+    for name, cpu, count in _by_cpu(kernel.text("/proc/softirqs")):
+        if cpu in found:
+            found[cpu][f"softirqs_{name.lower()}"] = count
     for cpu, values in found.items():
         if values:
             yield f"cpu {cpu}", values
@@ -135,17 +134,16 @@ def _stolen(text: str) -> Iterator[tuple[int, int]]:
             yield int(head[3:]), int(columns[STEAL]) * TICK_NS
 
 
-def _by_cpu(text: str, row: str | None) -> Iterator[tuple[int, int]]:
-    """Yield the counts of a table by CPU: of one row, or of all of them."""
+def _by_cpu(text: str) -> Iterator[tuple[str, int, int]]:
+    """Yield the counts of a table, by the names of its rows and by CPU."""
     head, *rows = text.splitlines() or [""]
     cpus = [int(word[3:]) for word in head.split()]
     for line in rows:
         name, *words = line.split()
-        if row is not None and name != f"{row}:":
-            continue
         counts = words[: len(cpus)]
         if len(counts) == len(cpus) and all(word.isdigit() for word in counts):
-            yield from zip(cpus, map(int, counts), strict=True)
+            for cpu, count in zip(cpus, counts, strict=True):
+                yield name.rstrip(":"), cpu, int(count)
 
 
 def devices(kernel: Kernel, asked: dict[str, Any]) -> Iterator[Found]:
