@@ -2,69 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import pytest
-from record_samples import case_record, goal_result, trial
 from series_samples import header
+from why_samples import SECOND_NS, cap, case, lossy, passing, said, switch
 
-from vsperf.record.host import Calibration, Surroundings
 from vsperf.record.limit import Limit
 from vsperf.record.machine import MachineCounters, NicCounters
-from vsperf.record.result import SearchResult
-from vsperf.record.series import Nature, Quantity, Sample
+from vsperf.record.series import Quantity, Sample
 from vsperf.record.switch import PmdCounters, PortCounters, SwitchCounters
 from vsperf.record.threads import ThreadActivity
 from vsperf.record.trial import Direction, Trial
-from vsperf.stats.growth import Digest, digest
-from vsperf.stats.known import Measured, Sentence, Verdict
+from vsperf.stats.growth import digest
+from vsperf.stats.known import Measured, Verdict
 from vsperf.stats.why import explain, headline
-
-BOUND, ABOVE = 1_000_000, 1_100_000
-SECOND_NS = 1_000_000_000
-
-
-def cap(fps: int) -> Surroundings:
-    calibration = Calibration(
-        frame_size=64, cap_fps=fps, method="mirror", measured_at="2026", cpus=(0, 1)
-    )
-    return Surroundings(calibration=calibration)
-
-
-def switch(frames: int = 0, busy: int = 0, idle: int = 0, **drops: int) -> SwitchCounters:
-    port = PortCounters(
-        name="phy1", link="phy1", received_frames=0, sent_frames=0, drops={"tx dropped": 0, **drops}
-    )
-    pmd = PmdCounters(cpu=1, frames=frames, busy_cycles=busy, idle_cycles=idle)
-    return SwitchCounters(ports=(port,), pmds=(pmd,))
-
-
-def passing(cycles: int = 200, **changes: Any) -> Trial:
-    counted = switch(2_000_000, cycles * 2_000_000, 1000)
-    return trial(1, load_fps=BOUND, **{"switch": counted, **changes})
-
-
-def lossy(**changes: Any) -> Trial:
-    values = {"load_fps": ABOVE, "switch": switch(1_900_000, 10**9, 0), **changes}
-    return trial(2, lost=100_000, **values)
-
-
-def case(*trials: Trial, limit: Limit = Limit.DUT, **changes: Any) -> Measured:
-    goal = goal_result(BOUND).model_copy(update={"limit": limit, "upper_fps": ABOVE})
-    values = {
-        "result": SearchResult(goals=(goal,)),
-        "limit": limit,
-        "surroundings": cap(3_000_000),
-        **changes,
-    }
-    made = trials or (passing(), lossy())
-    return Measured("here", case_record("case", **values), made)
-
-
-def said(found: Sequence[Sentence], resource: str) -> Sentence:
-    (one,) = [one for one in found if resource in one.resource]
-    return one
 
 
 class TestGenerator:
@@ -128,50 +78,6 @@ class TestPollingThreads:
 
     def test_without_a_loss_nobody_saw_it_full(self) -> None:
         assert said(explain(case(passing())), "polling threads").verdict is Verdict.UNKNOWN
-
-
-class TestCostOfAFrame:
-    def test_up_against_the_quiet_sister(self) -> None:
-        one = said(explain(case(passing(300), lossy()), case(passing(200))), "cost of a frame")
-        assert one.verdict is Verdict.FULL
-        assert "300 cycles" in one.text and "200" in one.text and "+50%" in one.text
-
-    def test_the_same_as_the_sisters_is_no_reason(self) -> None:
-        one = said(explain(case(), case(passing(198))), "cost of a frame")
-        assert one.verdict is Verdict.FREE
-
-    def test_without_a_sister_it_is_a_number_without_a_meaning(self) -> None:
-        one = said(explain(case()), "cost of a frame")
-        assert one.verdict is Verdict.UNKNOWN
-        assert "200 cycles" in one.text
-
-
-def perf(misses: int) -> Digest:
-    quantity = Quantity(name="llc_misses", unit="1", nature=Nature.TOTAL)
-    head = header("perf").model_copy(update={"quantities": (quantity,), "heavy": True})
-    values = {"llc_misses": misses}
-    return digest(head, [Sample(trial=1, at_ns=1, of="switch", values=values)])
-
-
-def with_perf(misses: int) -> Measured:
-    one = case()
-    return Measured(one.label, one.record, one.trials, (perf(misses),), (("perf", trial(1)),))
-
-
-class TestCache:
-    def test_more_misses_than_the_sister_has_are_a_reason(self) -> None:
-        one = said(explain(with_perf(4_000_000), with_perf(200_000)), "cache")
-        assert one.verdict is Verdict.FULL
-        assert "2.00 times" in one.text and "0.10 times" in one.text
-
-    def test_as_many_are_none(self) -> None:
-        one = said(explain(with_perf(200_000), with_perf(200_000)), "cache")
-        assert one.verdict is Verdict.FREE
-
-    def test_nobody_counted(self) -> None:
-        one = said(explain(case()), "cache")
-        assert one.verdict is Verdict.UNKNOWN
-        assert "perf" in one.text
 
 
 class TestRings:

@@ -34,6 +34,32 @@ class Sentence:
 
 
 @dataclass(frozen=True, slots=True)
+class Spread:
+    """What trials at one load found of one thing."""
+
+    load_fps: int
+    found: tuple[float, ...]
+    digits: int = 0
+    """Places after the point that are said of it; what differs by less is the same."""
+
+    @property
+    def middle(self) -> float | None:
+        """What stands for them all; None where there is none."""
+        return median(self.found) if self.found else None
+
+    def said(self) -> str:
+        """Return it in words, with what single trials say of it."""
+        if not self.found:
+            return "nothing"
+        least, middle, most = (
+            f"{one:.{self.digits}f}"
+            for one in (min(self.found), median(self.found), max(self.found))
+        )
+        ends = f"{least} to {most} in {len(self.found)} trials"
+        return f"{middle} ({ends if len(self.found) > 1 else 'in a single trial'})"
+
+
+@dataclass(frozen=True, slots=True)
 class Measured:
     """A case with all that is known of it."""
 
@@ -67,14 +93,23 @@ class Measured:
         return [one for one in self.counted if one.load_fps == self.bound_fps]
 
     @property
+    def cycles(self) -> Spread:
+        """What a frame cost the switch, in each trial at that load in which it counts cycles."""
+        return Spread(
+            self.bound_fps or 0,
+            tuple(
+                cycles
+                for one in self.at_bound
+                if one.switch is not None
+                and not one.counts_backwards
+                and (cycles := one.switch.cycles_per_frame) is not None
+            ),
+        )
+
+    @property
     def cycles_per_frame(self) -> float | None:
         """What a frame cost the switch at that load; None where nobody counts cycles."""
-        found = [
-            cycles
-            for one in self.at_bound
-            if one.switch is not None and (cycles := one.switch.cycles_per_frame) is not None
-        ]
-        return median(found) if found else None
+        return self.cycles.middle
 
     @property
     def beyond(self) -> Trial | None:

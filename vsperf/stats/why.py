@@ -6,6 +6,7 @@ told, and who would have counted it. Nothing is guessed.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
@@ -15,12 +16,14 @@ from vsperf.record.meaning import LIMITED_BY
 from vsperf.record.threads import SWITCH, ThreadActivity
 from vsperf.record.trial import Trial
 from vsperf.stats.drops import Drop, counts_rings, dropped_in
-from vsperf.stats.known import Measured, Sentence, Verdict, busy_shares
+from vsperf.stats.known import Measured, Sentence, Spread, Verdict, busy_shares
 
 FULL = Fraction(95, 100)
 """From this share of what there is on, a resource counts as full."""
 MORE = Fraction(105, 100)
-"""What is more than that of the sister's is up; less may be chance."""
+"""What is more than that of the sister's is up, if no trial of the sister's came to as much."""
+SAME_LOAD = Fraction(1, 10)
+"""Loads further apart than this share of the greater say nothing of each other's frames."""
 TOLD = Fraction(1, 100)
 """Share of the time from which on waiting is worth a sentence."""
 NANO = 1_000_000_000
@@ -111,28 +114,14 @@ def _threads(case: Measured) -> Iterator[Sentence]:
 
 
 def _cycles(case: Measured, sister: Measured | None) -> Iterator[Sentence]:
-    name, own = "the cost of a frame", case.cycles_per_frame
-    if own is None:
+    name, own = "the cost of a frame", case.cycles
+    if not own.found:
         yield Sentence(
             name, Verdict.UNKNOWN, "What a frame costs the switch: nobody counted cycles."
         )
         return
-    here = f"A frame cost the switch {own:.0f} cycles at {human_fps(case.bound_fps or 0)}"
-    other = sister.cycles_per_frame if sister is not None else None
-    if sister is None or other is None:
-        why = (
-            "no case of this run differs in one thing" if sister is None else "its sister has none"
-        )
-        text = f"{here}; whether that is more than usual cannot be told: {why}."
-        yield Sentence(name, Verdict.UNKNOWN, text)
-        return
-    ratio = own / other
-    yield Sentence(
-        name,
-        Verdict.FULL if ratio > MORE else Verdict.FREE,
-        f"{here}, and {other:.0f} at {human_fps(sister.bound_fps or 0)} in {sister.label} "
-        f"({ratio - 1:+.0%}).",
-    )
+    here = f"Cycles that a frame cost the switch: {own.said()} at {human_fps(own.load_fps)}"
+    yield _held_against(name, here, own, sister, sister.cycles if sister is not None else None)
 
 
 def _cache(case: Measured, sister: Measured | None) -> Iterator[Sentence]:
@@ -145,29 +134,70 @@ def _cache(case: Measured, sister: Measured | None) -> Iterator[Sentence]:
             "with hardware counters).",
         )
         return
-    here = f"The switch missed the last-level cache {own:.2f} times for a frame"
-    other = _misses_of(sister) if sister is not None else None
-    if sister is None or other is None:
-        yield Sentence(name, Verdict.UNKNOWN, f"{here}; there is no sister to hold that against.")
-        return
-    up = own > other * MORE and own - other > float(TOLD)
-    yield Sentence(
+    here = (
+        f"How often the switch missed the last-level cache for a frame: {own.said()} at "
+        f"{human_fps(own.load_fps)}"
+    )
+    yield _held_against(name, here, own, sister, _misses_of(sister) if sister is not None else None)
+
+
+def _held_against(
+    name: str, here: str, own: Spread, sister: Measured | None, other: Spread | None
+) -> Sentence:
+    """Hold what a frame costs against what it costs the sister, trial by trial."""
+    if sister is None or other is None or not other.found:
+        why = (
+            "no case of this run is the same but quiet beside the switch"
+            if sister is None
+            else f"{sister.label} has none"
+        )
+        text = f"{here}; whether that is more than usual cannot be told: {why}."
+        return Sentence(name, Verdict.UNKNOWN, text)
+    verdict, why = _compared(own, other)
+    return Sentence(
         name,
-        Verdict.FULL if up else Verdict.FREE,
-        f"{here}, and {other:.2f} times in {sister.label}.",
+        verdict,
+        f"{here}, and {other.said()} at {human_fps(other.load_fps)} in {sister.label}"
+        f"{_change(own, other)}{why}.",
     )
 
 
-def _misses_of(case: Measured) -> float | None:
-    """Return the misses of the switch for each frame, in the trial that was made to count them."""
-    trials = dict(case.own)
+def _change(own: Spread, other: Spread) -> str:
+    mine, theirs = own.middle, other.middle
+    return f" ({mine / theirs - 1:+.0%})" if mine is not None and theirs else ""
+
+
+def _compared(own: Spread, other: Spread) -> tuple[Verdict, str]:
+    """Say whether one is more than the other by more than chance; if that cannot be told, why."""
+    if abs(own.load_fps - other.load_fps) > SAME_LOAD * max(own.load_fps, other.load_fps):
+        return Verdict.UNKNOWN, "; their loads are too different to tell whether that is more"
+    if min(len(own.found), len(other.found)) < 2:
+        return Verdict.UNKNOWN, "; a single trial cannot tell whether that is more"
+    mine, theirs = own.middle or 0, other.middle or 0
+    if mine <= theirs * MORE or mine - theirs <= 10**-own.digits:
+        return Verdict.FREE, ""
+    if min(own.found) <= max(other.found):
+        return Verdict.UNKNOWN, "; their trials overlap, so it may be chance"
+    return Verdict.FULL, ""
+
+
+def _misses_of(case: Measured) -> Spread | None:
+    """Return the misses of the switch for each frame, in the trials that were made to count them.
+
+    An invalid one counts nothing, and neither do two that go by one number: their sums are of both.
+    """
     for one in case.series:
-        trial = trials.get(one.header.collector)
-        if trial is None or not trial.received_frames:
-            continue
-        misses = one.value(trial.index, SWITCH, "llc_misses")
-        if misses is not None:
-            return misses / trial.received_frames
+        trials = [trial for name, trial in case.own if name == one.header.collector]
+        numbers = Counter(trial.index for trial in trials)
+        found = [
+            (trial.load_fps, misses / trial.received_frames)
+            for trial in trials
+            if trial.valid and trial.received_frames > 0 and numbers[trial.index] == 1
+            if (misses := one.value(trial.index, SWITCH, "llc_misses")) is not None
+        ]
+        if found:
+            load_fps = found[-1][0]
+            return Spread(load_fps, tuple(misses for load, misses in found if load == load_fps), 2)
     return None
 
 

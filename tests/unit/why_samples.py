@@ -1,0 +1,60 @@
+"""Cases to explain: what trials at their bound and above it counted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from record_samples import case_record, goal_result, trial
+
+from vsperf.record.host import Calibration, Surroundings
+from vsperf.record.limit import Limit
+from vsperf.record.result import SearchResult
+from vsperf.record.switch import PmdCounters, PortCounters, SwitchCounters
+from vsperf.record.trial import Trial
+from vsperf.stats.known import Measured, Sentence
+
+BOUND, ABOVE = 1_000_000, 1_100_000
+SECOND_NS = 1_000_000_000
+
+
+def cap(fps: int) -> Surroundings:
+    calibration = Calibration(
+        frame_size=64, cap_fps=fps, method="mirror", measured_at="2026", cpus=(0, 1)
+    )
+    return Surroundings(calibration=calibration)
+
+
+def switch(frames: int = 0, busy: int = 0, idle: int = 0, **drops: int) -> SwitchCounters:
+    port = PortCounters(
+        name="phy1", link="phy1", received_frames=0, sent_frames=0, drops={"tx dropped": 0, **drops}
+    )
+    pmd = PmdCounters(cpu=1, frames=frames, busy_cycles=busy, idle_cycles=idle)
+    return SwitchCounters(ports=(port,), pmds=(pmd,))
+
+
+def passing(cycles: int = 200, **changes: Any) -> Trial:
+    counted = switch(2_000_000, cycles * 2_000_000, 1000)
+    return trial(1, **{"load_fps": BOUND, "switch": counted, **changes})
+
+
+def lossy(**changes: Any) -> Trial:
+    values = {"load_fps": ABOVE, "switch": switch(1_900_000, 10**9, 0), **changes}
+    return trial(2, lost=100_000, **values)
+
+
+def case(*trials: Trial, limit: Limit = Limit.DUT, **changes: Any) -> Measured:
+    goal = goal_result(BOUND).model_copy(update={"limit": limit, "upper_fps": ABOVE})
+    values = {
+        "result": SearchResult(goals=(goal,)),
+        "limit": limit,
+        "surroundings": cap(3_000_000),
+        **changes,
+    }
+    made = trials or (passing(), lossy())
+    return Measured("here", case_record("case", **values), made)
+
+
+def said(found: Sequence[Sentence], resource: str) -> Sentence:
+    (one,) = [one for one in found if resource in one.resource]
+    return one
