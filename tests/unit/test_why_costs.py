@@ -6,12 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from record_samples import case_record, goal_result, trial
+from record_samples import case_record, trial
 from series_samples import header
-from why_samples import BOUND, case, passing, said, switch
+from why_samples import BOUND, bound_at, case, passing, said, switch
 
 from vsperf.record.flags import Flag
-from vsperf.record.result import SearchResult
 from vsperf.record.series import Nature, Quantity, Sample
 from vsperf.stats.growth import Digest, digest
 from vsperf.stats.known import Measured, Verdict
@@ -21,8 +20,7 @@ from vsperf.stats.why import explain
 def costing(*cycles: int, bound: int = BOUND) -> Measured:
     """A case whose trials at the bound cost a frame so much, one trial each."""
     one = case(*(passing(each, load_fps=bound) for each in cycles))
-    goal = goal_result(bound).model_copy(update={"upper_fps": 2 * bound})
-    return replace(one, record=case_record("case", result=SearchResult(goals=(goal,))))
+    return replace(one, record=case_record("case", result=bound_at(bound)))
 
 
 class TestCostOfAFrame:

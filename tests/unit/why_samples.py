@@ -43,10 +43,15 @@ def lossy(**changes: Any) -> Trial:
     return trial(2, lost=100_000, **values)
 
 
+def bound_at(fps: int, limit: Limit = Limit.DUT) -> SearchResult:
+    """The result of a case that came to that load."""
+    changes = {"limit": limit, "upper_fps": fps + fps // 10}
+    return SearchResult(goals=(goal_result(fps).model_copy(update=changes),))
+
+
 def case(*trials: Trial, limit: Limit = Limit.DUT, **changes: Any) -> Measured:
-    goal = goal_result(BOUND).model_copy(update={"limit": limit, "upper_fps": ABOVE})
     values = {
-        "result": SearchResult(goals=(goal,)),
+        "result": bound_at(BOUND, limit),
         "limit": limit,
         "surroundings": cap(3_000_000),
         **changes,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import click
 from rich.text import Text
@@ -17,9 +17,9 @@ from vsperf.store.planned import name_of
 from vsperf.store.reader import StoredCase, StoredRun
 from vsperf.store.series import series_of
 
-BESIDE = ("noise", "cache", "collect")
+BESIDE = ("noise", "collect")
 """Words of a testcase in one of which a sister may differ: what is beside the switch, not what is
-measured."""
+measured. What a frame costs is more likely to be up by the first."""
 QUIET = "none"
 MARKS = {Verdict.FULL: "●", Verdict.FREE: "○", Verdict.UNKNOWN: "?"}
 MEANING = "● full, or in the way   ○ was not   ? cannot be told"
@@ -62,26 +62,27 @@ def _as_data(first: str, sentences: Sequence[Sentence]) -> dict[str, object]:
 
 
 def sister_of(stored: StoredRun, case: StoredCase) -> StoredCase | None:
-    """Return the case that differs in one thing beside the switch; the quiet one if there is."""
+    """Return the case that differs in one thing beside the switch, and has none of it.
+
+    One that has another amount of it would not say what is usual.
+    """
     found = [
-        other
-        for other in stored.cases
-        if other is not case and other.record is not None and _sisters(case, other)
+        (BESIDE.index(word), place)
+        for place, other in enumerate(stored.cases)
+        if other.record is not None and other.record.result is not None
+        if (word := _differing(case, other)) is not None
+        if other.planned.point.get(word) == QUIET
     ]
-    quiet = [one for one in found if QUIET in _beside(one).values()]
-    return next(iter(quiet or found), None)
+    return stored.cases[min(found)[1]] if found else None
 
 
-def _sisters(one: StoredCase, other: StoredCase) -> bool:
+def _differing(one: StoredCase, other: StoredCase) -> str | None:
+    """Return the one word of what is beside the switch in which two cases differ, if it is one."""
     if name_of(one.planned) != name_of(other.planned) or one.planned.repeat != other.planned.repeat:
-        return False
+        return None
     mine, others = one.planned.point, other.planned.point
     differing = [key for key in mine.keys() | others.keys() if mine.get(key) != others.get(key)]
-    return len(differing) == 1 and differing[0] in BESIDE
-
-
-def _beside(case: StoredCase) -> Mapping[str, str]:
-    return {key: value for key, value in case.planned.point.items() if key in BESIDE}
+    return differing[0] if len(differing) == 1 and differing[0] in BESIDE else None
 
 
 def _measured(stored: StoredRun, case: StoredCase) -> Measured | None:

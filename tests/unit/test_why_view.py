@@ -1,0 +1,130 @@
+"""Which case of a run another one is held against, and what is said of the two."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+from pathlib import Path
+
+import pytest
+from export_samples import SPEC
+from record_samples import case_record, case_start, header, planned, run_end
+from stored_runs import RUN, store
+from why_samples import BOUND, bound_at, passing
+
+from vsperf.cli.why_view import show_why, sister_of, why
+from vsperf.record.run import Line, PlannedCase, TrialLine
+from vsperf.stats.known import Sentence, Verdict
+from vsperf.store.reader import StoredCase, StoredRun, read_run
+
+CYCLES = {"none": 200, "level_1": 300, "level_2": 400}
+"""What a frame costs beside each noise."""
+
+
+def name(*words: str) -> str:
+    return "-".join(words)
+
+
+def stored(tmp_path: Path, *points: dict[str, str], without: str = "") -> StoredRun:
+    """A run with a case for each point, with two trials each at the load that it came to.
+
+    `without` is the key of the case that came to no result.
+    """
+    cases, lines = list[PlannedCase](), list[Line]()
+    for point in points:
+        key = name(*point.values())
+        cases.append(planned(1, key=key, id=key, label=key, point=point, spec=SPEC))
+        lines.append(case_start(key))
+        for index in (1, 2):
+            trial = passing(CYCLES[point.get("noise", "none")] + index).model_copy(
+                update={"index": index}
+            )
+            lines.append(TrialLine(case=key, trial=trial))
+        result = None if key == without else bound_at(BOUND)
+        lines.append(case_record(key, result=result))
+    head = header(RUN).model_copy(update={"cases": tuple(cases)})
+    return read_run(store(tmp_path, RUN, [head, *lines, run_end()]))
+
+
+def grid(noises: tuple[str, ...], collects: tuple[str, ...]) -> list[dict[str, str]]:
+    return [{"noise": noise, "collect": collect} for noise, collect in product(noises, collects)]
+
+
+def of(run: StoredRun, key: str) -> StoredCase:
+    found = run.case(key)
+    assert found is not None
+    return found
+
+
+def sister(run: StoredRun, key: str) -> str | None:
+    found = sister_of(run, of(run, key))
+    return None if found is None else found.planned.key
+
+
+def cost(sentences: tuple[Sentence, ...]) -> Sentence:
+    (one,) = [one for one in sentences if one.resource == "the cost of a frame"]
+    return one
+
+
+@pytest.fixture(name="both")
+def fixture_both(tmp_path: Path) -> StoredRun:
+    """Noise and collecting, each with each; a case that is louder comes first."""
+    return stored(tmp_path, *grid(("level_2", "level_1", "none"), ("proc", "none")))
+
+
+@pytest.mark.parametrize(
+    ("case", "expected"),
+    [
+        ("level_1-proc", "none-proc"),
+        ("level_1-none", "none-none"),
+        ("level_2-none", "none-none"),
+        ("none-proc", "none-none"),
+        ("none-none", None),
+    ],
+)
+def test_the_sister_is_quiet_in_the_one_thing_that_differs(
+    both: StoredRun, case: str, expected: str | None
+) -> None:
+    assert sister(both, case) == expected
+
+
+def test_a_word_that_is_quiet_in_both_makes_no_sister_quiet(tmp_path: Path) -> None:
+    run = stored(tmp_path, *grid(("level_2", "level_1"), ("none",)))
+    assert sister(run, "level_1-none") is None
+
+
+def test_cases_that_differ_in_two_things_are_no_sisters(tmp_path: Path) -> None:
+    quiet = {"noise": "none", "collect": "none"}
+    run = stored(tmp_path, {"noise": "level_1", "collect": "proc"}, quiet)
+    assert sister(run, "level_1-proc") is None
+
+
+def test_what_is_measured_makes_no_sister(tmp_path: Path) -> None:
+    run = stored(tmp_path, {"traffic": "some"}, {"traffic": "none"})
+    assert sister(run, "some") is None
+
+
+def test_one_without_a_result_is_passed_over(tmp_path: Path) -> None:
+    points = grid(("level_1", "none"), ("proc", "none"))
+    run = stored(tmp_path, *points, without="none-proc")
+    assert sister(run, "level_1-proc") == "level_1-none"
+
+
+def test_a_case_is_held_against_its_sister(both: StoredRun) -> None:
+    _, found = why(both, of(both, "level_1-proc"))
+    one = cost(found)
+    assert one.verdict is Verdict.FULL
+    assert "302 (301 to 302 in 2 trials)" in one.text
+    assert "202 (201 to 202 in 2 trials) at 1.000 Mfps in none-proc (+50%)" in one.text
+
+
+def test_one_that_is_quiet_itself_is_held_against_none(both: StoredRun) -> None:
+    _, found = why(both, of(both, "none-none"))
+    assert cost(found).verdict is Verdict.UNKNOWN
+    assert "quiet" in cost(found).text
+
+
+def test_programs_read_the_same(both: StoredRun, capsys: pytest.CaptureFixture[str]) -> None:
+    show_why(both, of(both, "level_1-proc"), as_json=True)
+    rows = json.loads(capsys.readouterr().out)["sentences"]
+    assert rows[0]["resource"] == "the cost of a frame" and "none-proc" in rows[0]["text"]
