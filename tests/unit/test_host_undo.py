@@ -30,6 +30,12 @@ PAGES = {
     "pool": POOL,
     "claim": f"/run/vsperf/{NAME}/hugepages-abc",
 }
+WAYS = {
+    "kind": "return-cache-ways",
+    "folder": "/sys/fs/resctrl",
+    "before": "L3:0=7ff;1=7ff",
+    "now": "L3:0=700;1=7f0",
+}
 CARD = {"kind": "bind-driver", "address": "0000:08:00.0", "driver": "i40e"}
 
 
@@ -53,6 +59,7 @@ def fixture_reach(monkeypatch: pytest.MonkeyPatch) -> Reach:
         CARD,
         {**CARD, "driver": None},
         PAGES,
+        WAYS,
     ],
     ids=str,
 )
@@ -90,6 +97,10 @@ def test_what_a_deployment_changes_is_taken_back(reach: Reach, undo: dict[str, A
         {**PAGES, "pool": {**POOL, "folder": "/proc/sys/vm"}},
         {**PAGES, "pool": {**POOL, "folder": "/tmp/pool"}},
         {**PAGES, "pool": {**POOL, "node": -1}},
+        {**WAYS, "folder": "/etc"},
+        {**WAYS, "folder": "/sys/fs/resctrl/mine"},
+        {**WAYS, "before": "L3:0=1;1=1"},
+        {**WAYS, "before": "L3:0=7ff;1=7ff\nMB:0=10"},
     ],
     ids=str,
 )

@@ -7,7 +7,9 @@ removed with them.
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from simulated_cases import simulated_case
@@ -15,15 +17,24 @@ from simulated_cases import simulated_case
 from vsperf.deploy.cache import cache_cpus, cache_steps
 from vsperf.errors import NotReadyError, SpecError
 from vsperf.host.files import Roots
-from vsperf.host.resctrl import Abilities, abilities, masks_of, partitioned
-from vsperf.host.undo import Reach, RemoveCacheGroup
+from vsperf.host.resctrl import MOUNT, Abilities, abilities, masks_of, partitioned
+from vsperf.host.undo import Reach, RemoveCacheGroup, ReturnCacheWays
 from vsperf.host.workspace import workspace
 from vsperf.quantity import UnitError
 from vsperf.record.cache import CacheActivity
 from vsperf.record.plan import Placement
 from vsperf.spec.cache import CacheShare
 
-ABLE = Abilities(ways=11, least_ways=1, groups=4, bandwidth_percent=10, caches=("0", "1"))
+ABLE = Abilities(
+    ways=11,
+    least_ways=1,
+    groups=4,
+    bandwidth_percent=10,
+    caches=("0", "1"),
+    bandwidth_step=10,
+    device_ways=0b11000000000,
+    kept={"0": 0x7FF, "1": 0x7FF},
+)
 PLACEMENT = Placement(cpus={"pmd": (2, 3), "generator": (4,), "noise": (5,), "vm1": (6,)})
 
 
@@ -34,12 +45,23 @@ def fixture_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Roots:
     info = roots.resctrl / "info"
     for name, value in {
         "L3/cbm_mask": "7ff", "L3/min_cbm_bits": "1", "L3/num_closids": "4",
+        "L3/shareable_bits": "600",
         "MB/min_bandwidth": "10", "MB/bandwidth_gran": "10", "last_cmd_status": "ok",
     }.items():  # fmt: skip
         (info / name).parent.mkdir(parents=True, exist_ok=True)
         (info / name).write_text(f"{value}\n")
     (roots.resctrl / "schemata").write_text("    MB:0=100;1=100\n    L3:0=7ff;1=7ff\n")
-    rmdir = Path.rmdir
+    rmdir, write_text = Path.rmdir, Path.write_text
+
+    def by_lines(path: Path, data: str, *arguments: Any, **named: Any) -> int:
+        """A group keeps what it is not told of: each line sets one resource."""
+        if path.name == "schemata" and path.exists() and path.is_relative_to(roots.resctrl):
+            lines = {line.strip().partition(":")[0]: line for line in path.read_text().splitlines()}
+            lines |= {line.partition(":")[0]: line for line in data.splitlines()}
+            data = "".join(f"{line}\n" for line in lines.values())
+        return write_text(path, data, *arguments, **named)
+
+    monkeypatch.setattr(Path, "write_text", by_lines)
 
     def with_its_files(path: Path) -> None:
         if path.parent == roots.resctrl:
@@ -53,6 +75,10 @@ def fixture_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Roots:
 
 def shares(**words: str) -> dict[str, CacheShare]:
     return {role: CacheShare.parse(text) for role, text in words.items()}
+
+
+def of_all_others(roots: Roots) -> str:
+    return (roots.resctrl / "schemata").read_text()
 
 
 def groups(roots: Roots) -> list[str]:
@@ -103,6 +129,42 @@ class TestMasks:
         with pytest.raises(SpecError, match=said):
             masks_of(shares(**words), poor)
 
+    @pytest.mark.parametrize(
+        ("ways", "least", "refused"),
+        [(10, 1, False), (11, 1, True), (9, 2, False), (10, 2, True)],
+    )
+    def test_all_others_keep_as_many_as_a_group_has_to_have(
+        self, ways: int, least: int, *, refused: bool
+    ) -> None:
+        able = replace(ABLE, least_ways=least)
+        if not refused:
+            masks_of(shares(switch=f"{ways} ways"), able)
+            return
+        with pytest.raises(SpecError, match="too few are left to all others") as caught:
+            masks_of(shares(switch=f"{ways} ways"), able)
+        assert f"at least {least}" in str(caught.value.problems[0].why)
+        assert f"{11 - least} or less" in str(caught.value.problems[0].fix)
+
+    @pytest.mark.parametrize(
+        ("percent", "said"),
+        [(5, "is to have 5% of the bandwidth, and the least here is 10%"), (35, "steps of 10%")],
+    )
+    def test_no_limit_is_quietly_made_another(self, percent: int, said: str) -> None:
+        """The kernel would raise it, and the record say what was asked for."""
+        with pytest.raises(SpecError, match=said):
+            masks_of(shares(noise=f"2 ways, {percent}% bandwidth"), ABLE)
+
+    def test_ways_that_another_group_has_are_nobodys_own(self) -> None:
+        masks_of(shares(switch="8 ways"), replace(ABLE, taken={"mine": 0b11100000000}))
+        with pytest.raises(SpecError, match="the group mine has ways"):
+            masks_of(shares(switch="9 ways"), replace(ABLE, taken={"mine": 0b11100000000}))
+
+    def test_who_shares_it_out_already_is_not_in_the_way_of_two(self) -> None:
+        """Who ends first would give all of it back, while the other still counts on its part."""
+        with pytest.raises(SpecError, match="from the group of all others") as caught:
+            masks_of(shares(switch="8 ways"), replace(ABLE, kept={"0": 0x7FF, "1": 0x700}))
+        assert "L3:0=7ff;1=700" in str(caught.value.problems[0].why)
+
 
 class TestAbilities:
     def test_they_are_read_from_the_kernels_files(self, machine: Roots) -> None:
@@ -119,12 +181,33 @@ class TestAbilities:
             abilities(Roots(tmp_path))
         assert caught.value.problems[0].fix == "mount -t resctrl resctrl /sys/fs/resctrl"
 
+    @pytest.mark.parametrize("limits", ["0=2048;1=2048", "0=100;1=4294967295", "0=50;1=100", ""])
+    def test_limits_that_are_no_percents_are_refused_with_what_was_seen(
+        self, machine: Roots, limits: str
+    ) -> None:
+        """As on AMD, or with mba_MBps, where 50 would be next to nothing."""
+        text = f"MB:{limits}\n" if limits else ""
+        (machine.resctrl / "schemata").unlink()
+        (machine.resctrl / "schemata").write_text(f"{text}L3:0=7ff;1=7ff\n")
+        able = abilities(machine)
+        masks_of(shares(noise="2 ways"), able)
+        with pytest.raises(SpecError, match="bandwidth cannot be limited here") as caught:
+            masks_of(shares(noise="2 ways, 50% bandwidth"), able)
+        assert f"MB:{limits or 'nothing'} instead of 100" in str(caught.value.problems[0].why)
+
+    def test_code_and_data_apart_are_told_as_what_they_are(self, machine: Roots) -> None:
+        (machine.resctrl / "info" / "L3").rename(machine.resctrl / "info" / "L3CODE")
+        with pytest.raises(NotReadyError) as caught:
+            abilities(machine)
+        assert "apart for code and data (cdp)" in caught.value.with_why
+        assert caught.value.problems[0].fix == f"umount /sys/fs/resctrl; {MOUNT}"
+
 
 class TestGroups:
     def test_they_are_made_for_the_time_of_the_deployment(
         self, tmp_path: Path, machine: Roots
     ) -> None:
-        wanted = shares(switch="8 ways", noise="2 ways, 5% bandwidth")
+        wanted = shares(switch="8 ways", noise="2 ways, 10% bandwidth")
         cpus = {"switch": (2, 3), "noise": (5,)}
         with workspace("test", tmp_path / "run", machine) as place:
             with partitioned(wanted, cpus, place) as made:
@@ -136,6 +219,77 @@ class TestGroups:
                 assert (noise / "schemata").read_text() == "L3:0=300;1=300\nMB:0=10;1=10\n"
             assert groups(machine) == []
         assert not place.left
+
+    def test_all_others_lose_what_is_a_parts_own_and_get_it_back(
+        self, tmp_path: Path, machine: Roots
+    ) -> None:
+        wanted = shares(switch="6 ways", noise="2 ways")
+        cpus = {"switch": (2, 3), "noise": (5,)}
+        with workspace("test", tmp_path / "run", machine) as place:
+            with partitioned(wanted, cpus, place):
+                assert of_all_others(machine) == "    MB:0=100;1=100\nL3:0=700;1=700\n"
+            assert of_all_others(machine) == "    MB:0=100;1=100\nL3:0=7ff;1=7ff\n"
+
+    def test_ways_that_a_killed_run_took_are_given_back_by_its_journal(
+        self, tmp_path: Path, machine: Roots
+    ) -> None:
+        undo = ReturnCacheWays(
+            folder=machine.resctrl, before="L3:0=7ff;1=7ff", now="L3:0=700;1=700"
+        )
+        with workspace("test", tmp_path / "run", machine) as place:
+            place.journal.planned(undo)
+            (machine.resctrl / "schemata").write_text("L3:0=0700;1=0700\n")
+        assert "L3:0=7ff;1=7ff\n" in of_all_others(machine)
+
+    def test_what_somebody_else_has_set_since_is_left_alone(
+        self, tmp_path: Path, machine: Roots
+    ) -> None:
+        undo = ReturnCacheWays(
+            folder=machine.resctrl, before="L3:0=7ff;1=7ff", now="L3:0=700;1=700"
+        )
+        (machine.resctrl / "schemata").write_text("L3:0=f;1=f\n")
+        undo.take_back(Reach(tmp_path / "vsperf-1-abc", machine))
+        assert "L3:0=f;1=f\n" in of_all_others(machine)
+        shutil.rmtree(machine.resctrl)
+        undo.take_back(Reach(tmp_path / "vsperf-1-abc", machine))  # it is mounted no more
+
+    @pytest.mark.parametrize(
+        ("before", "now"),
+        [
+            ("L3:0=7", "L3:0=8"),
+            ("L3:0=7ff", "L3:0=7ff;1=7ff"),
+            ("L3:0=7ff\nMB:0=10", "L3:0=7"),
+            ("MB:0=100", "MB:0=10"),
+        ],
+    )
+    def test_giving_back_never_takes_away_and_is_about_the_cache_alone(
+        self, tmp_path: Path, machine: Roots, before: str, now: str
+    ) -> None:
+        reach = Reach(tmp_path / "vsperf-1-abc", machine)
+        own = ReturnCacheWays(folder=machine.resctrl, before="L3:0=7ff", now="L3:0=700")
+        assert own.is_within(reach)
+        assert not own.model_copy(update={"folder": machine.resctrl / "mine"}).is_within(reach)
+        assert not own.model_copy(update={"before": before, "now": now}).is_within(reach)
+
+    def test_others_who_cannot_be_made_to_lose_them_are_told(
+        self, tmp_path: Path, machine: Roots, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        write = Path.write_text
+
+        def refuse(path: Path, *arguments: Any, **named: Any) -> int:
+            if path == machine.resctrl / "schemata":
+                raise OSError(22, "Invalid argument")
+            return write(path, *arguments, **named)
+
+        with workspace("test", tmp_path / "run", machine) as place:
+            monkeypatch.setattr(Path, "write_text", refuse)
+            with (
+                pytest.raises(NotReadyError, match="cannot be taken from all others") as caught,
+                partitioned(shares(switch="8 ways"), {"switch": (2,)}, place),
+            ):
+                pass
+        assert "told L3:0=700;1=700" in caught.value.with_why
+        assert groups(machine) == []
 
     def test_what_a_killed_run_left_is_undone_by_its_journal(
         self, tmp_path: Path, machine: Roots
@@ -206,16 +360,31 @@ class TestCounters:
 
 
 class TestPlan:
-    def test_each_part_is_a_step(self) -> None:
+    def test_each_part_is_a_step(self, tmp_path: Path) -> None:
+        nowhere = Roots(tmp_path)
         case = simulated_case().model_copy(
             update={"cache": shares(switch="8 ways", guests="2 ways")}
         )
         cpus = cache_cpus(case, PLACEMENT)
         assert cpus == {"switch": (2, 3), "guests": (6,)}
-        assert [step.action for step in cache_steps(case, cpus)] == [
+        assert [step.action for step in cache_steps(case, cpus, nowhere)] == [
             "give switch 8 ways of the last-level cache, for CPU 2, 3",
             "give guests 2 ways of the last-level cache, for CPU 6",
+            "leave all others the ways that are left, until the case has ended",
         ]
+        assert cache_steps(simulated_case(), {}, nowhere) == ()
+
+    def test_ways_that_devices_share_are_said(self, machine: Roots) -> None:
+        """What a card receives takes the place of what the part had there."""
+        case = simulated_case().model_copy(
+            update={"cache": shares(switch="8 ways", guests="2 ways")}
+        )
+        switch, guests, _ = cache_steps(case, cache_cpus(case, PLACEMENT), machine)
+        assert "devices" not in switch.action
+        assert guests.action == (
+            "give guests 2 ways of the last-level cache, for CPU 6; devices write into 1 of them, "
+            "too (info/L3/shareable_bits)"
+        )
 
     def test_parts_that_share_a_cpu_cannot_have_one_each(self) -> None:
         case = simulated_case().model_copy(update={"cache": shares(noise="2 ways")})

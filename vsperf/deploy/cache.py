@@ -1,4 +1,4 @@
-"""Who has which part of the last-level cache: from the words of a case to CPUs. Pure."""
+"""Who has which part of the last-level cache: from the words of a case to CPUs and steps."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 
 from vsperf.errors import Problem, SpecError
+from vsperf.host.files import Roots
+from vsperf.host.resctrl import shared_with_devices
 from vsperf.record.plan import Placement, Step
 from vsperf.spec.case import CaseSpec
 
@@ -31,16 +33,30 @@ def cache_cpus(spec: CaseSpec, placement: Placement) -> dict[str, tuple[int, ...
     return found
 
 
-def cache_steps(spec: CaseSpec, cpus: Mapping[str, tuple[int, ...]]) -> tuple[Step, ...]:
-    """Return what is done for the parts of the cache."""
-    return tuple(
+def cache_steps(
+    spec: CaseSpec, cpus: Mapping[str, tuple[int, ...]], roots: Roots | None = None
+) -> tuple[Step, ...]:
+    """Return what is done for the parts of the cache; it says what of them devices share."""
+    if not spec.cache:
+        return ()
+    devices = shared_with_devices({**spec.cache}, roots or Roots())
+    steps = [
         Step(
             component="cache",
             action=f"give {role} {share} of the last-level cache, for CPU "
-            + ", ".join(str(cpu) for cpu in cpus[role]),
+            + ", ".join(str(cpu) for cpu in cpus[role])
+            + _with_devices(devices.get(role, 0)),
         )
         for role, share in spec.cache.items()
-    )
+    ]
+    rest = "leave all others the ways that are left, until the case has ended"
+    return (*steps, Step(component="cache", action=rest))
+
+
+def _with_devices(ways: int) -> str:
+    if not ways:
+        return ""
+    return f"; devices write into {ways} of them, too (info/L3/shareable_bits)"
 
 
 def _cpus(role: str, placement: Placement) -> tuple[int, ...]:

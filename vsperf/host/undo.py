@@ -12,7 +12,6 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 from abc import abstractmethod
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -21,19 +20,18 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, NonNegativeInt, TypeAdapter
 
-from vsperf import trusted
 from vsperf.host.claims import release
+from vsperf.host.dpdk_files import DEVICES, sweep_dpdk
 from vsperf.host.files import Roots
 from vsperf.host.netns import remove_namespace
 from vsperf.host.pages import Pool
 from vsperf.host.places import short_name, usual_folders
 from vsperf.host.procfs import end_all, is_running, left_in_session, marked
+from vsperf.host.schemata import is_wider, put_back
 from vsperf.host.tuntap import remove_tap
 from vsperf.record.base import Record
 
 TERMINATE_S = 1.5
-RUN = Path("/run")
-DEVICES = Path("/dev")
 SHARED_MEMORY = DEVICES / "shm"
 PCI = Path("/sys/bus/pci")
 PCI_ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
@@ -226,15 +224,7 @@ class SweepDpdk(Undo):
         return self.prefix == reach.workspace.name
 
     def carry_out(self) -> None:
-        for parent in _dpdk_folders():
-            absent = suppress(FileNotFoundError, trusted.DistrustedError)
-            with absent, trusted.opened(parent) as dpdk:
-                for name in dpdk.names():
-                    if name.startswith(self.prefix):
-                        dpdk.remove(name)
-        for mount in DEVICES.glob("hugepages*"):
-            for file in mount.glob(f"{glob.escape(self.prefix)}*map_*"):
-                file.unlink(missing_ok=True)
+        sweep_dpdk(self.prefix)
 
 
 class SweepSharedMemory(Undo):
@@ -371,13 +361,25 @@ class RemoveCacheGroup(Undo):
             self.folder.rmdir()
 
 
-def _dpdk_folders() -> tuple[Path, ...]:
-    """Return where DPDK programs of this user have their sockets; root's are in /run only."""
-    if os.geteuid() == 0:
-        return (RUN / "dpdk",)
-    own = os.environ.get("XDG_RUNTIME_DIR")
-    parents = [Path(own)] if own else []
-    return tuple(parent / "dpdk" for parent in (*parents, Path(tempfile.gettempdir())))
+class ReturnCacheWays(Undo):
+    """Gives the group of all others the ways of the cache back that other groups had."""
+
+    kind: Literal["return-cache-ways"] = "return-cache-ways"
+    folder: Path
+    before: str
+    """Its line of `schemata` then, such as `L3:0=7ff`."""
+    now: str
+    """Its line since; where it says something else, that is somebody else's by now."""
+
+    @property
+    def text(self) -> str:
+        return f"give all ways of the last-level cache back to all: {self.before}"
+
+    def is_within(self, reach: Reach) -> bool:
+        return self.folder == reach.roots.resctrl and is_wider(self.before, self.now)
+
+    def carry_out(self) -> None:
+        put_back(self.folder, self.before, self.now)
 
 
 AnyUndo = Annotated[
@@ -390,7 +392,8 @@ AnyUndo = Annotated[
     | RemoveTap
     | RemoveNetwork
     | ReleaseChassis
-    | RemoveCacheGroup,
+    | RemoveCacheGroup
+    | ReturnCacheWays,
     Field(discriminator="kind"),
 ]
 UNDO: TypeAdapter[AnyUndo] = TypeAdapter(AnyUndo)
