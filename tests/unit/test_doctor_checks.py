@@ -11,7 +11,7 @@ from machine_tree import MachineTree, write
 
 from vsperf.host.activity import Activity, Process, competitors, stolen_ppm
 from vsperf.host.doctor.finding import Status, Surroundings
-from vsperf.host.resctrl import MOUNT
+from vsperf.host.resctrl import MOUNT, REMOUNT
 
 __all__ = ["fixture_here", "fixture_tree"]
 
@@ -146,7 +146,14 @@ def test_a_cache_that_can_be_shared_out_is_told_with_its_ways(
     for name, value in {"cbm_mask": "7ff", "min_cbm_bits": "1", "num_closids": "4"}.items():
         write(here.roots.resctrl / "info" / "L3" / name, f"{value}\n")
     found = answer(here, "cache partitions")
-    assert (found.status, found.evidence) == (Status.OK, "11 ways for up to 4 groups")
+    assert (found.status, found.evidence) == (
+        Status.OK,
+        "11 ways for up to 3 parts, and for all others",
+    )
+    (here.roots.resctrl / "info" / "L3").rename(here.roots.resctrl / "info" / "L3CODE")
+    found = answer(here, "cache partitions")
+    assert (found.status, found.fix) == (Status.ABSENT, REMOUNT)
+    assert "cdp" in found.evidence
 
 
 def test_a_bridge_of_ovs_wants_the_tap_device(here: Surroundings) -> None:

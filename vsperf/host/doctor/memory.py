@@ -18,7 +18,7 @@ from vsperf.host.doctor.finding import (
 from vsperf.host.doctor.parts import MEASURED, SWITCHES
 from vsperf.host.files import cpu_list, integer, kilobytes, numbered, text
 from vsperf.host.hugepages import Machine, read_pools, usable_bytes
-from vsperf.host.resctrl import MOUNT, abilities
+from vsperf.host.resctrl import MOUNT, REMOUNT, abilities
 
 MEGABYTE = 2**20
 GIGABYTE = 2**30
@@ -119,10 +119,10 @@ def _partitions(here: Surroundings) -> Answer:
         able = abilities(here.roots)
     except NotReadyError as error:
         (problem,) = error.problems
-        mended = problem.fix if problem.fix == MOUNT else None
+        mended = problem.fix if problem.fix in (MOUNT, REMOUNT) else None
         return absent(f"{problem.why}; only testcases with `cache` want it", mended)
-    bandwidth = "" if able.bandwidth_percent is None else ", and bandwidth"
-    return ok(f"{able.ways} ways for up to {able.groups} groups{bandwidth}")
+    bandwidth = "" if able.bandwidth_percent is None else "; bandwidth, too"
+    return ok(f"{able.ways} ways for up to {able.groups - 1} parts, and for all others{bandwidth}")
 
 
 def _size(size_bytes: int) -> str:
