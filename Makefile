@@ -41,7 +41,7 @@ tests:
 	@$(python) -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=20
 
 check: lint ## set up, then the gates and the unit tests: what to run before each commit
-	@$(python) -m pytest -n 2 --dist loadfile tests/unit
+	@$(python) -m pytest -n 2 --dist loadfile --hypothesis-profile=brief tests/unit
 
 test-tgen: setup-dev ## the unit tests and the fuzzer of the traffic generator, with sanitizers too
 	@for build in tgen tgen-sanitized; do \

@@ -54,6 +54,7 @@ GIT = ("git", "-c", "safe.directory=*")
 """git, also in a checkout of another owner: a container often runs as root in a user's folder."""
 
 settings.register_profile("vsperf", derandomize=True, deadline=None, max_examples=30)
+settings.register_profile("brief", derandomize=True, deadline=None, max_examples=10)
 settings.register_profile("thorough", deadline=None, max_examples=1000)
 settings.load_profile("vsperf")
 
