@@ -10,7 +10,7 @@ from series_samples import CASE, header
 
 from vsperf.record.series import Nature, Note, OwnTrial, Quantity, Sample
 from vsperf.report.collected import collected_parts, sights
-from vsperf.stats.collected import MOST_ROWS
+from vsperf.stats.collected import MOST_ROWS, NOTHING
 from vsperf.store.series import SeriesFile
 
 S = 1_000_000_000
@@ -59,12 +59,13 @@ def test_counters_are_rates_within_trials_and_never_between_them(tmp_path: Path)
     assert found["switch", "softirqs timer"] == ("1/s", "", "", "")
 
 
-def test_what_was_never_seen_to_happen_is_no_row(tmp_path: Path) -> None:
+def test_what_was_never_seen_to_happen_is_no_row_and_that_is_said(tmp_path: Path) -> None:
     SeriesFile.begin(tmp_path, LIGHT).append(
         sample(1, 0, involuntary=5, running_ns=9), sample(1, 1, involuntary=5, running_ns=3)
     )
     assert rows(tmp_path) == {}
-    assert collected_parts(tmp_path, CASE, 1) == ()
+    (part,) = collected_parts(tmp_path, CASE, 1)
+    assert (part.table, part.notes) == (None, (NOTHING,))
 
 
 def test_a_trial_of_ones_own_tells_what_a_frame_cost(tmp_path: Path) -> None:
@@ -88,6 +89,8 @@ def test_of_a_trial_of_its_own_that_went_wrong_nothing_is_told(tmp_path: Path) -
     failed = trial(1, error="tgen hung up", flags=("generator-error",))
     SeriesFile.begin(tmp_path, HEAVY).append(sample(1, 1, cycles=7), OwnTrial(trial=failed))
     assert rows(tmp_path) == {}
+    (part,) = collected_parts(tmp_path, CASE, 1)
+    assert part.notes == ("no trial of it counts",)
 
 
 def test_rows_beyond_those_that_are_read_are_counted(tmp_path: Path) -> None:

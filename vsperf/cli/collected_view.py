@@ -18,8 +18,7 @@ def print_collected(out: Console, stored: StoredRun, case: StoredCase) -> None:
     if start is None:
         return
     for one in sights(stored.folder, case.planned.key, start.attempt):
-        if one.rows or one.notes:
-            out.print(Text(one.title, style="bold"))
+        out.print(Text(one.title, style="bold"))
         if one.rows:
             out.print(_table(one))
         for note in one.notes:

@@ -17,7 +17,7 @@ def sights(run: Path, case: str, attempt: int) -> tuple[Saw, ...]:
 
 
 def collected_parts(run: Path, case: str, attempt: int) -> tuple[CollectedPart, ...]:
-    """Return a table for each collector that saw something, or has something to say."""
+    """Return for each collector a table, or what it has to say instead."""
     return tuple(
         CollectedPart(
             f"{one.title[0].upper()}{one.title[1:]}",
@@ -25,7 +25,6 @@ def collected_parts(run: Path, case: str, attempt: int) -> tuple[CollectedPart, 
             one.notes,
         )
         for one in sights(run, case, attempt)
-        if one.rows or one.notes
     )
 
 

@@ -13,6 +13,7 @@ from vsperf.stats.growth import Course, digest
 MOST_ROWS = 24
 """Of a collector; the file has all of them."""
 NAMES = ("of", "what", "median", "least", "most", "for a frame")
+NOTHING = "nothing that it looks at grew, or stood above 0, in any trial"
 NS = 1e9
 
 
@@ -54,6 +55,8 @@ def saw(
         }
     rows = list(_rows(header, courses, frames))
     said = tuple(dict.fromkeys(note.text for note in notes))
+    if not rows and not said:
+        said = ("no trial of it counts" if header.heavy else NOTHING,)
     return Saw(header.collector, header.heavy, tuple(rows[:MOST_ROWS]), len(rows[MOST_ROWS:]), said)
 
 
