@@ -26,7 +26,7 @@ SOFTLY = (
 """So little that it disturbs nobody: on a machine with few CPUs it is on the generator's."""
 BESIDE = {
     "memory": SOFTLY,
-    "stress": "--set=noise={kind: stress, share: true, load: cpu, cpu_share: 5}",
+    "stress": "--set=noise={kind: stress, share: true, load: irq, timer_frequency: 100}",
     "command": "--set=noise={kind: command, share: true, argv: [sleep, '999']}",
 }
 """Kinds of noise that run as processes, each as little as it can."""

@@ -20,6 +20,8 @@ QUICK = (
     "--set=trial.drain=500ms",
     "--set=trial.linger=20ms",
     "--set=search.duration=400ms",
+    "--set=trial.stretch_tolerance=100%",
+    "--set=trial.retries=5",
 )
 
 

@@ -69,7 +69,7 @@ def test_who_finds_more_than_half_a_ring_was_behind_for_so_long(tmp_path: Path) 
     ):
         tgen.ports()
         tgen.ask("configure", streams=[Stream(64).on(way) for way in ways_between(2, "both")[:1]])
-        with frozen_soon(tgen.process.pid, 0.4, frozen_s):
+        with frozen_soon(tgen.process.pid, 1.0, frozen_s):  # of 2 s, so surely in their midst
             found = tgen.ask("trial", 60, **sending, **patience)
     (stream,), (nothing, arrived) = found["streams"], found["ports"]
     assert stream["distinct"] == stream["sent"] == 400_000, "the witness keeps what finds no room"
