@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from vsperf.host.hugepages import reserve
-from vsperf.host.workspace import Workspace, given_or_own
+from vsperf.host.workspace import Workspace, given_or_own, workspace
 from vsperf.record.plan import Endpoint, Placement
 from vsperf.spec.case import CaseSpec
 from vsperf.vswitches.base import SwitchPlan
@@ -18,6 +20,27 @@ PLACEMENT = Placement(cpus={"pmd": (1,), "switch main": (0,), "generator": (0,)}
 def room(purpose: str) -> AbstractContextManager[Workspace]:
     """Make a workspace, and see that nothing of it is left."""
     return given_or_own(None, purpose)
+
+
+@contextmanager
+def short_room(purpose: str) -> Iterator[Workspace]:
+    """The same where paths are as short as sockets need, whatever test runs in it."""
+    with TemporaryDirectory(prefix="rt-") as runtime:
+        with workspace(purpose, Path(runtime) / "run") as made:
+            yield made
+        assert made.left == ()
+
+
+def marked(place: Workspace) -> list[int]:
+    """Return the processes that carry the mark of a workspace."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if place.name.encode() in (folder / "environ").read_bytes():
+                found.append(int(folder.name))
+        except OSError:
+            continue  # it has ended meanwhile
+    return found
 
 
 @contextmanager

@@ -10,17 +10,16 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from places import marked, short_room
 from series_samples import header
 from simulated_cases import simulated_case
-from test_load_contract import marked
 
 from vsperf.collectors.base import COMPONENT, Collector, Parts, Seat
 from vsperf.errors import ComponentError
-from vsperf.host.workspace import Workspace, workspace
+from vsperf.host.workspace import Workspace
 from vsperf.plugins import Plugins
 from vsperf.record.plan import Placement
 from vsperf.record.series import Nature, SeriesHeader
@@ -86,10 +85,8 @@ class Held:
 
 @pytest.fixture(name="place")
 def fixture_place() -> Iterator[Workspace]:
-    with TemporaryDirectory(prefix="rt-") as runtime:  # short, as sockets need
-        with workspace("the contract of collectors", Path(runtime) / "run") as made:
-            yield made
-        assert made.left == ()
+    with short_room("the contract of collectors") as made:
+        yield made
 
 
 def held(kind: str) -> Held:

@@ -7,12 +7,12 @@ import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 from conftest import Require
 from ovs_traffic import wait_until
+from places import marked, short_room
 from simulated_cases import simulated_case
 
 from vsperf.errors import NotReadyError
@@ -44,28 +44,14 @@ KINDS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
 
 @pytest.fixture(name="place")
 def fixture_place() -> Iterator[Workspace]:
-    with TemporaryDirectory(prefix="rt-") as runtime:  # short, as sockets need
-        with workspace("the contract of loads", Path(runtime) / "run") as made:
-            yield made
-        assert made.left == ()
+    with short_room("the contract of loads") as made:
+        yield made
 
 
 def load_of(kind: str, instances: int = 1) -> tuple[LoadGenerator, CaseSpec]:
     driver = Plugins.load().driver("noise", kind)
     spec = driver.Spec.model_validate({"kind": kind, "instances": instances, **KINDS[kind][1]})
     return driver, simulated_case().model_copy(update={"noise": spec})
-
-
-def marked(place: Workspace) -> list[int]:
-    """Return the processes that carry the mark of the deployment."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            if place.name.encode() in (folder / "environ").read_bytes():
-                found.append(int(folder.name))
-        except OSError:
-            continue  # it has ended meanwhile
-    return found
 
 
 def heard(running: RunningLoad) -> bool:

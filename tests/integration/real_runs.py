@@ -189,16 +189,16 @@ class Place:
 
     def start(self, *arguments: str, wrapped: tuple[str, ...] = (), **more: str) -> Run:
         """Start a command; events on stderr if it is a run."""
-        progress = ["--progress=json"] if "run" in arguments else []
-        if progress and not any(one.startswith(NOT_BRIEFLY) for one in arguments):
-            progress.append(BRIEFLY)
-        progress += self.idly(arguments)
+        ours = ["--progress=json"] if "run" in arguments else []
+        if ours and not any(one.startswith(NOT_BRIEFLY) for one in arguments):
+            ours.append(BRIEFLY)
+        ours += self.idly(arguments)
         environ = {**self.environ, "XDG_CACHE_HOME": str(self.cache_for(arguments)), **more}
         number = len(self.runs)
         out, err = self.folder / f"out-{number}", self.folder / f"err-{number}"
         with out.open("wb") as out_file, err.open("wb") as err_file:
             process = subprocess.Popen(
-                [*wrapped, sys.executable, "-m", "vsperf", *arguments, *progress],
+                [*wrapped, sys.executable, "-m", "vsperf", *arguments, *ours],
                 cwd=self.folder,
                 env=environ,
                 stdin=subprocess.DEVNULL,

@@ -14,10 +14,7 @@ def print_collected(out: Console, stored: StoredRun, case: StoredCase) -> None:
     """Print a table for each collector, and what it has to say."""
     from vsperf.report.collected import sights  # what a report needs is loaded for it alone
 
-    start = case.attempts[-1].start if case.attempts else None
-    if start is None:
-        return
-    for one in sights(stored.folder, case.planned.key, start.attempt):
+    for one in sights(stored.folder, case.planned.key, case.attempt):
         out.print(Text(one.title, style="bold"))
         if one.rows:
             out.print(_table(one))

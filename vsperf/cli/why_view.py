@@ -88,8 +88,7 @@ def _differing(one: StoredCase, other: StoredCase) -> str | None:
 def _measured(stored: StoredRun, case: StoredCase) -> Measured | None:
     if case.record is None or case.record.result is None:
         return None
-    attempt = case.attempts[-1].start.attempt if case.attempts and case.attempts[-1].start else 1
-    series = series_of(stored.folder, case.planned.key, attempt)
+    series = series_of(stored.folder, case.planned.key, max(1, case.attempt))
     return Measured(
         label=case.planned.label,
         record=case.record,

@@ -83,7 +83,7 @@ class CaseData:
         record = self.view.record
         if record is None:
             return None
-        return Measured(self.view.label, record, self.view.trials).cycles_per_frame
+        return Measured(self.view.label, record, self.view.trials).cycles.middle
 
     def middle_latency(self) -> Latency | None:
         """Return the latency that stands for the case."""

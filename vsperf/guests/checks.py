@@ -28,8 +28,11 @@ def check_program(program: str, tree: Tree = HERE) -> None:
     tree.require_program(Path(path))
 
 
-def check_accelerator(chosen: Collection[str], probe: Probe, fix: str) -> None:
-    """Try KVM where it decides something, and refuse it where it was asked for and fails."""
+def check_accelerator(chosen: Collection[str], probe: Probe, section: str) -> None:
+    """Try KVM where it decides something, and refuse it where it was asked for and fails.
+
+    `section` is that of a case in which it was asked for.
+    """
     if set(chosen) == {"tcg"}:
         return
     if "kvm" in chosen and not os.access(probe.device, os.R_OK | os.W_OK):
@@ -39,4 +42,5 @@ def check_accelerator(chosen: Collection[str], probe: Probe, fix: str) -> None:
             find_image()  # that is what is booted on it
         outcome = probe.outcome()
     if "kvm" in chosen and outcome is not None and not outcome.works:
+        fix = f"--set {section}.accelerator=auto takes emulation where KVM does not work"
         raise NotReadyError("guests do not boot on KVM here", why=outcome.why, fix=fix)

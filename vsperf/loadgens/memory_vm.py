@@ -28,13 +28,13 @@ from vsperf.record.placeholder import Placeholder
 from vsperf.record.plan import Placement, Step
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
+from vsperf.spec.noise import NOISE
 from vsperf.units import Duration
 
 INITRD = "noise.initrd"
 KERNEL_MB = 128
 """What a guest has beside the buffer: its kernel and the disk that it came with."""
 MIB = 1 << 20
-FREE_OF_KVM = "--set noise.accelerator=auto takes emulation where KVM does not work"
 NAMED = re.compile(r"[=.]|^quiet$")
 """Words for a kernel that it keeps; of others, those that it does not know go to the program."""
 
@@ -89,7 +89,7 @@ class GuestMemoryLoad:
                     why="noise of the kind memory-vm runs in guests of QEMU",
                     fix="apt-get install qemu-system-x86; `noise: {kind: memory}` needs no guest",
                 )
-        check_accelerator({settings_of(case, GuestMemorySpec).accelerator}, probe(), FREE_OF_KVM)
+        check_accelerator({settings_of(case, GuestMemorySpec).accelerator}, probe(), NOISE)
 
     def judged(self, case: CaseSpec) -> bool:
         return True

@@ -47,7 +47,6 @@ FIRST_INDEX = 1000
 """Far from the numbers of machines that forward, so that their users differ."""
 WORKING = ("user_ns", "system_ns", "interrupts_ns")
 """What the guest's kernel calls time of work."""
-FREE_OF_KVM = "--set noise.accelerator=auto takes emulation where KVM does not work"
 
 
 class GuestStressSpec(StrainSpec):
@@ -96,7 +95,7 @@ class GuestStressLoad:
             raise NotReadyError("what stress-ng needs cannot be told", why="ldd said nothing of it")
         check_program(PROGRAM)
         find_image()
-        check_accelerator({spec.accelerator}, probe(), FREE_OF_KVM)
+        check_accelerator({spec.accelerator}, probe(), NOISE)
 
     def judged(self, case: CaseSpec) -> bool:
         return settings_of(case, GuestStressSpec).judged

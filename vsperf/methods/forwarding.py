@@ -9,7 +9,6 @@ from vsperf.human import human_fps
 from vsperf.methods.compliance import Findings, fewer_sizes
 from vsperf.methods.sweep import LoadSweep
 from vsperf.record.figure import Figure
-from vsperf.record.limit import Limit
 from vsperf.record.result import Compliance, LoadResult, SearchResult, Standard
 from vsperf.search.base import Loads
 from vsperf.spec.case import CaseSpec
@@ -57,12 +56,9 @@ class ForwardingRate(LoadSweep):
             found.breaking.append(f"trials of {self.duration} instead of 1 s to 300 s")
         elif self.duration.ns != USUAL_NS:
             found.weakening.append(f"trials of {Duration(self.duration.ns)} instead of 30s")
-        if result.loads and result.loads[0].limit is Limit.GENERATOR:
-            found.breaking.append("the generator could not offer the highest load")
+        self.begins_below_the_top(found, result)
         if not result.whole:
             found.breaking.append(f"{result.ended} before the sweep did")
-        if self.max_load.unit != "%" or self.max_load.number < 100:
-            found.breaking.append(f"it begins at {self.max_load}, not at the line rate")
         if case.traffic.direction != "both":
             found.weakening.append("traffic in one direction only")
         fewer_sizes(found, case, sister_sizes)

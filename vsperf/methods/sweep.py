@@ -13,8 +13,10 @@ from typing import Self
 from pydantic import model_validator
 
 from vsperf.methods.base import Bench, probe_on
+from vsperf.methods.compliance import Findings
 from vsperf.methods.range import TrialDuration, WithinRange
 from vsperf.record.figure import Figure
+from vsperf.record.limit import Limit
 from vsperf.record.result import LoadResult, SearchResult
 from vsperf.search.base import BudgetExhausted, Loads
 from vsperf.search.fixed import load_result
@@ -63,6 +65,13 @@ class LoadSweep(WithinRange):
         while share > 0 and (load := round(loads.maximum * share)) >= loads.minimum:
             yield load
             share -= self.step.value
+
+    def begins_below_the_top(self, found: Findings, result: SearchResult) -> None:
+        """Add why the first load was not the highest that the line has, if it was not."""
+        if self.max_load.unit != "%" or self.max_load.number < 100:
+            found.breaking.append(f"it begins at {self.max_load}, not at the line rate")
+        if result.loads and result.loads[0].limit is Limit.GENERATOR:
+            found.breaking.append("the generator could not offer the highest load")
 
     def run(self, bench: Bench) -> SearchResult:
         """Offer one load after the other until they say all that is asked, or the time is over."""

@@ -7,6 +7,7 @@ trial holds no number twice.
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final
 
@@ -18,7 +19,7 @@ from vsperf.record.headers import Headers
 from vsperf.record.machine import MachineCounters
 from vsperf.record.noise import NoiseActivity
 from vsperf.record.slots import Slots
-from vsperf.record.switch import SwitchCounters
+from vsperf.record.switch import PmdCounters, SwitchCounters
 from vsperf.record.threads import GENERATOR, ThreadActivity
 from vsperf.units import NANOSECONDS
 
@@ -315,11 +316,13 @@ class Trial(TrialCounts):
 
         They idle while the trial drains, so that time is taken out. None when nobody counted.
         """
-        if self.switch is None or not self.sending_ns:
-            return None
-        busy = sum(pmd.busy_cycles for pmd in self.switch.pmds)
-        total = busy + sum(pmd.idle_cycles for pmd in self.switch.pmds)
-        if total <= 0:
+        return None if self.switch is None else self.busy_share(self.switch.pmds)
+
+    def busy_share(self, pmds: Sequence[PmdCounters]) -> Fraction | None:
+        """Return the same of some of the threads, or of one."""
+        busy = sum(pmd.busy_cycles for pmd in pmds)
+        total = busy + sum(pmd.idle_cycles for pmd in pmds)
+        if total <= 0 or not self.sending_ns:
             return None
         return min(Fraction(1), Fraction(busy * self.elapsed_ns, total * self.sending_ns))
 

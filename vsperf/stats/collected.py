@@ -8,13 +8,12 @@ from statistics import median
 
 from vsperf.human import human_count, human_ns, human_share
 from vsperf.record.series import Nature, Note, OwnTrial, Quantity, Sample, SeriesHeader
-from vsperf.stats.growth import Course, digest
+from vsperf.stats.growth import NS, Course, digest
 
 MOST_ROWS = 24
 """Of a collector; the file has all of them."""
 NAMES = ("of", "what", "median", "least", "most", "for a frame")
 NOTHING = "nothing that it looks at grew, or stood above 0, in any trial"
-NS = 1e9
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +83,7 @@ def _rows(
 
 def _value(course: Course) -> float | None:
     """Return a gauge as it stood, a total, or by how much a counter grew in a second."""
-    value = course.value
-    if value is None or course.nature is not Nature.COUNTER:
-        return value
-    return value * NS / course.span_ns
+    return course.per_second if course.nature is Nature.COUNTER else course.value
 
 
 def _what(quantity: Quantity, name: str) -> str:

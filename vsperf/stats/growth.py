@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from vsperf.record.series import Nature, Sample, SeriesHeader, Value
 
+NS = 1e9
+
 
 @dataclass(slots=True)
 class Course:
@@ -32,9 +34,10 @@ class Course:
         return grown if self.last_ns > self.first_ns and grown >= 0 else None
 
     @property
-    def span_ns(self) -> int:
-        """Time from the first look to the last."""
-        return self.last_ns - self.first_ns
+    def per_second(self) -> float | None:
+        """How fast a counter grew; None where that is not known."""
+        span_ns, grown = self.last_ns - self.first_ns, self.value
+        return None if grown is None or not span_ns else grown * NS / span_ns
 
 
 Key = tuple[int, str, str]

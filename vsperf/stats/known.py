@@ -107,11 +107,6 @@ class Measured:
         )
 
     @property
-    def cycles_per_frame(self) -> float | None:
-        """What a frame cost the switch at that load; None where nobody counts cycles."""
-        return self.cycles.middle
-
-    @property
     def beyond(self) -> Trial | None:
         """The trial just above it that lost frames: there, something was full."""
         bound = self.bound_fps or 0
@@ -122,16 +117,9 @@ class Measured:
 def busy_shares(trial: Trial) -> list[tuple[PmdCounters, Fraction | None]]:
     """Return each polling thread with the share of the sending time in which it had work; about.
 
-    They idle while the trial drains, so that time is taken out. A thread that counted no cycles has
-    no share, and none has where a counter fell. A mean over all would hide the one that is full.
+    A thread that counted no cycles has no share, and none has where a counter fell. A mean over all
+    would hide the one that is full.
     """
     if trial.switch is None or trial.counts_backwards:
         return []
-    return [(pmd, _busy_share(pmd, trial)) for pmd in trial.switch.pmds]
-
-
-def _busy_share(pmd: PmdCounters, trial: Trial) -> Fraction | None:
-    total = pmd.busy_cycles + pmd.idle_cycles
-    if total <= 0 or not trial.sending_ns:
-        return None
-    return min(Fraction(1), Fraction(pmd.busy_cycles * trial.elapsed_ns, total * trial.sending_ns))
+    return [(pmd, trial.busy_share((pmd,))) for pmd in trial.switch.pmds]

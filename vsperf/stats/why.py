@@ -26,7 +26,6 @@ SAME_LOAD = Fraction(1, 10)
 """Loads further apart than this share of the greater say nothing of each other's frames."""
 TOLD = Fraction(1, 100)
 """Share of the time from which on waiting is worth a sentence."""
-NANO = 1_000_000_000
 
 
 def explain(case: Measured, sister: Measured | None = None) -> tuple[Sentence, ...]:
@@ -322,7 +321,7 @@ def _interruptions(case: Measured, trial: Trial) -> str:
     for one in case.series:
         for of, courses in sorted(one.of_trial(trial.index).items()):
             course = courses.get("interrupts")
-            if of.startswith("cpu ") and course is not None and course.value and course.span_ns:
-                rate = course.value * NANO / course.span_ns
+            rate = course.per_second if course is not None else None
+            if of.startswith("cpu ") and rate:
                 words.append(f"{of} had {human_count(round(rate))} interrupts a second")
     return f"; {', '.join(words)}" if words else ""

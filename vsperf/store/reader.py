@@ -74,6 +74,12 @@ class StoredCase:
         return self.attempts[-1].trials if self.attempts else ()
 
     @property
+    def attempt(self) -> int:
+        """Number of the last attempt; 0 where there was none."""
+        start = self.attempts[-1].start if self.attempts else None
+        return 0 if start is None else start.attempt
+
+    @property
     def abandoned(self) -> tuple[Attempt, ...]:
         """Attempts that another one replaced."""
         return self.attempts[:-1]

@@ -149,11 +149,7 @@ def check(spec: TgenSpec) -> None:
             why="tgen was not built when the image was",
             fix=BUILD_COMMAND,
         )
-    check_accelerator(
-        {spec.accelerator},
-        probe(),
-        "--set generator.accelerator=auto takes emulation where KVM does not work",
-    )
+    check_accelerator({spec.accelerator}, probe(), "generator")
 
 
 @contextmanager

@@ -42,9 +42,7 @@ def check(settings: Mapping[str, QemuSpec], probe: Probe, roots: Roots | None = 
     devices = [address for spec in settings.values() for address in spec.devices]
     _check_devices(devices, roots or Roots())
     chosen = {spec.accelerator for spec in settings.values()}
-    check_accelerator(
-        chosen, probe, "--set vnf.accelerator=auto takes emulation where KVM does not work"
-    )
+    check_accelerator(chosen, probe, "vnf")
 
 
 def require_no_devices(settings: Mapping[str, QemuSpec]) -> None:
