@@ -7,6 +7,10 @@ programs := tools/make-reference tools/compile-matrix tools/soak
 misspelt := tests/golden,tests/unit/test_config_*
 prose := README.md docs vsperf tests conf testcases tools vnfs results/README.md Makefile setup.py
 
+# The tests start vsperf many hundred times: a machine that keeps no compiled modules, as images of
+# containers ask for, would spend a third of each start on compiling it anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Hugepages and the devices of the switch are root's.
 as_root := $(shell [ "$$(id -u)" -eq 0 ] || command -v sudo)
 
