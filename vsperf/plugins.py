@@ -1,11 +1,15 @@
-"""Drivers and methods, by entry points; one that cannot be loaded is kept with its reason."""
+"""Drivers and methods, by entry points; one that cannot be loaded is kept with its reason.
+
+Each is loaded when somebody asks for it: a run needs five of some fifty, and each brings modules.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property, partial
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import Any, TypeVar
 
 from vsperf.errors import UsageError
 from vsperf.spec.base import DriverSpec
@@ -20,18 +24,57 @@ GROUPS = {
 }
 """Section of a specification → entry point group of the drivers that it can name."""
 
+Value = TypeVar("Value")
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class Plugin:
     """A driver that an installed package offers."""
 
     section: str
     kind: str
-    package: str
-    driver: Any | None
-    """The driver, or None if it could not be loaded."""
-    failure: str | None
-    """Why it could not be loaded."""
+    load: Callable[[], Any]
+    package: str = "?"
+
+    @cached_property
+    def driver(self) -> Any | None:
+        """The driver, or None if it cannot be loaded."""
+        return self._loaded[0]
+
+    @cached_property
+    def failure(self) -> str | None:
+        """Why it cannot be loaded."""
+        return self._loaded[1]
+
+    @cached_property
+    def _loaded(self) -> tuple[Any | None, str | None]:
+        try:
+            return self.load(), None
+        except Exception as error:  # a broken plug-in must not break the others
+            return None, f"{type(error).__name__}: {error}"
+
+
+class _Lazily(Mapping[str, Value]):
+    """What is asked of drivers by kind: only those that are asked for are loaded.
+
+    One that cannot be loaded is not in it. So whoever looks through all of it loads them all.
+    """
+
+    def __init__(self, plugins: Mapping[str, Plugin], ask: Callable[[Any], Value]) -> None:
+        self._plugins = plugins
+        self._ask = ask
+
+    def __getitem__(self, kind: str) -> Value:
+        driver = self._plugins[kind].driver
+        if driver is None:
+            raise KeyError(kind)
+        return self._ask(driver)
+
+    def __iter__(self) -> Iterator[str]:
+        return (kind for kind, plugin in self._plugins.items() if plugin.driver is not None)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 class Plugins:
@@ -42,37 +85,42 @@ class Plugins:
 
     @classmethod
     def load(cls) -> Plugins:
-        """Load every driver that installed packages offer."""
-        found, every = [], entry_points()  # looks through all packages, so only once
-        for section, group in GROUPS.items():
-            for entry in sorted(every.select(group=group), key=lambda entry: entry.name):
-                found.append(_load(section, entry))
-        return cls(tuple(found))
+        """Find every driver that installed packages offer."""
+        every = entry_points()  # looks through all packages, so only once
+        return cls(
+            tuple(
+                Plugin(section, entry.name, partial(_load, entry), _package(entry))
+                for section, group in GROUPS.items()
+                for entry in sorted(every.select(group=group), key=lambda entry: entry.name)
+            )
+        )
 
     def drivers(self, section: str) -> Mapping[str, Any]:
         """Return the drivers of a section by kind."""
-        return {p.kind: p.driver for p in self.all if p.section == section and p.driver}
+        return _Lazily(self._of(section), lambda driver: driver)
 
     def specs(self) -> Mapping[str, Mapping[str, type[DriverSpec]]]:
         """Return the settings model of every driver, by section and kind."""
-        return {
-            section: {kind: _settings(driver) for kind, driver in self.drivers(section).items()}
-            for section in GROUPS
-        }
+        return {section: _Lazily(self._of(section), _settings) for section in GROUPS}
 
     def driver(self, section: str, kind: str) -> Any:
         """Return one driver; a missing one is a usage error that names the reason."""
-        for plugin in self.all:
-            if plugin.section == section and plugin.kind == kind:
-                if plugin.driver is not None:
-                    return plugin.driver
-                raise UsageError(
-                    f"the {section} driver {kind!r} cannot be loaded",
-                    why=plugin.failure,
-                    fix="`vsperf plugins` shows all drivers and what is wrong with them",
-                )
-        known = ", ".join(self.drivers(section)) or "none"
-        raise UsageError(f"there is no {section} driver {kind!r}", fix=f"known drivers: {known}")
+        plugin = self._of(section).get(kind)
+        if plugin is None:
+            known = ", ".join(self.drivers(section)) or "none"
+            raise UsageError(
+                f"there is no {section} driver {kind!r}", fix=f"known drivers: {known}"
+            )
+        if plugin.driver is None:
+            raise UsageError(
+                f"the {section} driver {kind!r} cannot be loaded",
+                why=plugin.failure,
+                fix="`vsperf plugins` shows all drivers and what is wrong with them",
+            )
+        return plugin.driver
+
+    def _of(self, section: str) -> dict[str, Plugin]:
+        return {plugin.kind: plugin for plugin in self.all if plugin.section == section}
 
 
 def _settings(driver: Any) -> type[DriverSpec]:
@@ -81,12 +129,10 @@ def _settings(driver: Any) -> type[DriverSpec]:
     return found
 
 
-def _load(section: str, entry: EntryPoint) -> Plugin:
-    package = entry.dist.name if entry.dist else "?"
-    try:
-        found = entry.load()
-        driver = found if issubclass(found, DriverSpec) else found()
-    except Exception as error:  # a broken plug-in must not break the others
-        reason = f"{type(error).__name__}: {error}"
-        return Plugin(section, entry.name, package, None, reason)
-    return Plugin(section, entry.name, package, driver, None)
+def _load(entry: EntryPoint) -> Any:
+    found = entry.load()
+    return found if issubclass(found, DriverSpec) else found()
+
+
+def _package(entry: EntryPoint) -> str:
+    return entry.dist.name if entry.dist else "?"

@@ -98,7 +98,7 @@ def test_a_driver_brings_its_own_checks(nowhere: Surroundings) -> None:
     class Driver:
         checks = (Check("juniper", Group.PROGRAMS, lambda here: ok("there"), frozenset({"x"})),)
 
-    plugins = Plugins((Plugin("vswitch", "x", "a-package", Driver(), None),))
+    plugins = Plugins((Plugin("vswitch", "x", Driver),))
     found = examine_for({"x"}, replace(nowhere, plugins=plugins))
     assert [(finding.name, finding.evidence) for finding in found] == [("juniper", "there")]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -54,6 +55,10 @@ class Present:
         pytest.fail("nothing may be started yet")
 
 
+def _itself(driver: Present) -> Present:
+    return driver
+
+
 class Absent(Present):
     """One that is not."""
 
@@ -75,7 +80,7 @@ def test_a_run_begins_when_each_of_its_switches_is_there(
     monkeypatch.setattr(readiness, "require_memory", lambda *_: None)
     asked: list[str] = []
     own = (Present(asked), Absent(asked))
-    found = tuple(Plugin("vswitch", one.kind, "test", one, None) for one in own)
+    found = tuple(Plugin("vswitch", one.kind, partial(_itself, one)) for one in own)
     plugins = Plugins((*Plugins.load().all, *found))
     request = Request(("phy2phy_smoke",), testbed="local", sets=("vswitch=[present,absent]",))
     loaded = selection.load(request, plugins)
@@ -99,7 +104,7 @@ def test_each_case_has_the_memory_and_the_cpus_of_its_own_switch(
     assert sum(first.plan.plan.hugepage_bytes.values()) > sum(
         second.plan.plan.hugepage_bytes.values()
     )
-    asked = Plugins((*plugins.all, Plugin("vswitch", "present", "test", Present([]), None)))
+    asked = Plugins((*plugins.all, Plugin("vswitch", "present", lambda: Present([]))))
     request = Request(("phy2phy_smoke",), testbed="local", sets=("vswitch=[ovs-dpdk,present]",))
     ovs, other = plan_cases(selection.load(request, asked).cases, asked)
     assert ovs.plan.plan.placement.of("switch main")

@@ -45,7 +45,9 @@ def is_quiet(node: Node) -> bool:
 
 def _resolved(node: Node, library: Library, kinds: Collection[str]) -> Node:
     kind = _kind(node)
-    if not isinstance(node, Section) or not isinstance(kind, str) or kind in (*kinds, QUIET):
+    if not isinstance(node, Section) or not isinstance(kind, str) or kind == QUIET:
+        return node
+    if kind in kinds:
         return node
     levels = library.files(NOISE)
     if kind not in levels:

@@ -15,6 +15,7 @@ from vsperf.spec.expand import MOST_CASES, Axes, axes, in_turns, point_of, point
 from vsperf.spec.layers import LayerReader, Layers, merged, names, together
 from vsperf.spec.levels import with_levels
 from vsperf.spec.lookup import Found, Library
+from vsperf.spec.named import named_drivers
 from vsperf.spec.noise import NOISE
 from vsperf.spec.rules import (
     case_problems,
@@ -149,8 +150,7 @@ class _Loader:
         self.reader = reader
         self.drivers = drivers
         self.problems: list[Problem] = []
-        self._model = document_model(drivers)
-        self._paths = tuple(paths_of(self._model))
+        self._models: dict[tuple[tuple[str, ...], ...], type[CaseSpec]] = {}
         self._below = reader.defaults()
         self._beside = _options(reader, [one for one in request.shorthands if one.keeps])
         self._above = [
@@ -219,7 +219,7 @@ class _Loader:
             self.problems += error.problems
             document, incomplete = document.without("topology"), True
         document, wrong_levels = with_levels(
-            document, self.reader.library, tuple(self.drivers.get(NOISE, {}))
+            document, self.reader.library, self.drivers.get(NOISE, {})
         )
         self.problems += wrong_levels
         incomplete = incomplete or bool(wrong_levels)
@@ -228,12 +228,12 @@ class _Loader:
         document = document.without(*wrong_drivers)
         document, wrong_settings = with_settings_by_kind(document, self.drivers)
         self.problems += wrong_settings
-        document, wrong_collectors = lifted(document, tuple(self.drivers.get(COLLECT, {})))
+        document, wrong_collectors = lifted(document, self.drivers.get(COLLECT, {}))
         self.problems += wrong_collectors
         document = document.without(COLLECT) if wrong_collectors else document
         wrong = (wrong_drivers, wrong_settings, wrong_collectors)
         incomplete = incomplete or any(map(bool, wrong))
-        context = Context(self._paths, names(layers), incomplete)
+        context = Context((), names(layers), incomplete)
         found, problems = axes(document)
         if problems:
             self.problems += problems
@@ -245,7 +245,7 @@ class _Loader:
     ) -> tuple[Case, ...]:
         chosen, specs, problems = points(document, found), [], []
         for one in chosen:
-            spec, wrong = validate(one.document, self._model, context)
+            spec, wrong = self._validated(one.document, context)
             if spec is not None:
                 specs.append(spec)
                 problems += case_problems(spec, one.document)
@@ -264,6 +264,24 @@ class _Loader:
             _case(spec, one.document, point_of(spec, found, one.named), sizes)
             for spec, one in zip(specs, chosen, strict=True)
         )
+
+    def _validated(
+        self, document: Section, context: Context
+    ) -> tuple[CaseSpec | None, list[Problem]]:
+        """Hold a document against the drivers that it names; only mistakes need all of them."""
+        named = self._model(named_drivers(self.drivers, document))
+        spec, _ = validate(document, named, context)
+        if spec is not None:
+            return spec, []
+        model = self._model(self.drivers)
+        return validate(document, model, replace(context, paths=tuple(paths_of(model))))
+
+    def _model(self, drivers: Drivers) -> type[CaseSpec]:
+        """Return the model of documents with these drivers; the cases of a request share it."""
+        key = tuple(tuple(kinds) for kinds in drivers.values())
+        if key not in self._models:
+            self._models[key] = document_model(drivers)
+        return self._models[key]
 
 
 def _highest(layers: Layers, path: str) -> int:

@@ -46,8 +46,6 @@ def driver_problems(document: Section, drivers: Drivers) -> dict[str, list[Probl
     for section in DRIVER_SECTIONS:
         node = document.get(section)
         known: Collection[str] = drivers.get(section, {})
-        if section == NOISE:
-            known = (QUIET, *known)
         if isinstance(node, Listing) and section in ALTERNATIVES:
             wrong = item_problems(section, node)
             wrong += [p for item in node.items if (p := _driver_problem(section, item, known))]
@@ -67,10 +65,11 @@ def _driver_problem(section: str, node: Node | None, known: Collection[str]) -> 
     noun = "method" if section == "search" else "driver"
     if not isinstance(kind, Scalar) or not isinstance(value, str):
         what = f"`{section}.kind`: names a {noun}, and is {described(value)}"
-    elif value in known:
+    elif value in known or (section == NOISE and value == QUIET):
         return None
     else:
         what = f"there is no {section} {noun} {quoted(value)}"
+    known = (QUIET, *known) if section == NOISE else known
     nothing = f"no {noun} of this kind is installed; `vsperf plugins` shows all of them"
     fix = f"known {noun}s: {listed(known)}" if known else nothing
     fix = did_you_mean(str(value), known, fix) or fix

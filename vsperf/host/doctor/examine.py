@@ -19,7 +19,7 @@ from vsperf.host.doctor import (
     rights,
 )
 from vsperf.host.doctor.finding import Check, Finding, Status, Surroundings, unknown
-from vsperf.plugins import Plugins
+from vsperf.plugins import Plugin, Plugins
 
 GENERAL = (
     *installation.CHECKS,
@@ -36,9 +36,17 @@ GENERAL = (
 
 def checks(plugins: Plugins) -> tuple[Check, ...]:
     """Return all checks; a driver brings its own as `checks`, if it has any."""
-    own = [check for plugin in plugins.all for check in getattr(plugin.driver, "checks", ())]
+    return _in_order(*_own(plugins.all), *GENERAL)
+
+
+def _own(plugins: Iterable[Plugin]) -> Iterator[Check]:
+    for plugin in plugins:
+        yield from getattr(plugin.driver, "checks", ())
+
+
+def _in_order(*found: Check) -> tuple[Check, ...]:
     order = list(dict.fromkeys(check.group for check in GENERAL))
-    return tuple(sorted((*own, *GENERAL), key=lambda check: order.index(check.group)))
+    return tuple(sorted(found, key=lambda check: order.index(check.group)))
 
 
 def examine(here: Surroundings, chosen: Iterable[Check] | None = None) -> Iterator[Finding]:
@@ -58,8 +66,9 @@ def examine_for(components: Set[str], here: Surroundings) -> list[Finding]:
 
     A part is the kind of a driver, such as `ovs-dpdk`, or `pci` for a port that is a PCI device.
     """
-    relevant = [check for check in checks(here.plugins) if check.parts & components]
-    return list(examine(here, relevant))
+    chosen = [plugin for plugin in here.plugins.all if plugin.kind in components]
+    relevant = [check for check in (*_own(chosen), *GENERAL) if check.parts & components]
+    return list(examine(here, _in_order(*relevant)))
 
 
 def demand(findings: Iterable[Finding]) -> None:

@@ -1,0 +1,25 @@
+"""Which drivers a document names: a run loads these, and not every one that is installed."""
+
+from __future__ import annotations
+
+from vsperf.spec.alternatives import KIND
+from vsperf.spec.collect import COLLECT
+from vsperf.spec.document import Drivers
+from vsperf.spec.tree import Scalar, Section
+
+
+def named_drivers(drivers: Drivers, document: Section) -> Drivers:
+    """Return the drivers that the document of one case names."""
+    return {
+        section: {kind: known[kind] for kind in _kinds(document, section) if kind in known}
+        for section, known in drivers.items()
+    }
+
+
+def _kinds(document: Section, section: str) -> list[str]:
+    node = document.get(section)
+    if not isinstance(node, Section):
+        return []
+    each = [one.node for one in node.entries.values()] if section == COLLECT else [node]
+    kinds = [one.get(KIND) for one in each if isinstance(one, Section)]
+    return list(dict.fromkeys(str(kind.value) for kind in kinds if isinstance(kind, Scalar)))
