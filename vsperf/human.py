@@ -33,6 +33,19 @@ def _digits(value: float) -> str:
     return f"{value:.{decimals}f}"
 
 
+def human_bytes(count: float) -> str:
+    """Write an amount of memory for people, in the binary unit that fits it."""
+    for step, unit in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
+        if count >= step:
+            return f"{_digits(count / step)} {unit}"
+    return f"{count:.0f} B"
+
+
+def human_byte_rate(per_second: float) -> str:
+    """Write how fast bytes are moved for people."""
+    return _human(per_second, "B/s")
+
+
 def human_count(count: float) -> str:
     """Write a number of things for people: whole where it is, in groups of three digits."""
     if float(count).is_integer():

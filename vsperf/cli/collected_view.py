@@ -1,4 +1,4 @@
-"""What collectors saw of a case, for people at a terminal."""
+"""What collectors saw of a case, and parts of its cache, for people at a terminal."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from vsperf.store.reader import StoredCase, StoredRun
 
 
 def print_collected(out: Console, stored: StoredRun, case: StoredCase) -> None:
-    """Print a table for each collector, and what it has to say."""
+    """Print a table of each, and what it has to say."""
     from vsperf.report.collected import sights  # what a report needs is loaded for it alone
 
-    for one in sights(stored.folder, case.planned.key, case.attempt):
+    for one in sights(stored.folder, case.planned.key, case.attempt, case.trials):
         out.print(Text(one.title, style="bold"))
         if one.rows:
             out.print(_table(one))

@@ -99,7 +99,7 @@ class Teller:
             accounts=account_table(trials) if full else None,
             noise=noise_table(record, trials),
             costs=cost_lines(self.costs, case.run, case.label),
-            collected=collected_parts(case.folder, case.key, case.attempt) if full else (),
+            collected=collected_parts(case.folder, case.key, case.attempt, trials) if full else (),
             plan=self.plans.tell(plan, anchor, label) if plan is not None else None,
             found=around if not like else (),
             found_like=like,

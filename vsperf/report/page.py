@@ -23,7 +23,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class CollectedPart:
-    """What one collector saw around a case, with what a reader has to know of it."""
+    """What a collector saw around a case, or parts of the cache did, and what to know of it."""
 
     title: str
     table: Table | None

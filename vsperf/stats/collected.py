@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
 
 from vsperf.human import human_count, human_ns, human_share
@@ -18,22 +19,23 @@ NOTHING = "nothing that it looks at grew, or stood above 0, in any trial"
 
 @dataclass(frozen=True, slots=True)
 class Saw:
-    """What one collector saw."""
+    """What somebody saw over the trials of a case, such as a collector."""
 
-    collector: str
-    heavy: bool
-    """Whether it had a trial for itself, on which no result rests."""
+    title: str
+    """What is told, and of what."""
     rows: tuple[tuple[str, ...], ...]
-    left_out: int
-    """Rows beyond what is told."""
+    """By `NAMES`; what a cell has nothing to say on is empty."""
     notes: tuple[str, ...]
 
-    @property
-    def title(self) -> str:
-        """What is told, and of what."""
-        own = ", in a trial of its own" if self.heavy else ", over all trials"
-        more = f"; {self.left_out} more rows are in its file" if self.left_out else ""
-        return f"what {self.collector} saw{own}{more}"
+
+def title_of(collector: str, *, heavy: bool, left_out: int = 0) -> str:
+    """Say what a collector is told of; a heavy one had a trial for itself, and no result is by it.
+
+    `left_out` are rows beyond what is told.
+    """
+    own = ", in a trial of its own" if heavy else ", over all trials"
+    more = f"; {left_out} more rows are in its file" if left_out else ""
+    return f"what {collector} saw{own}{more}"
 
 
 def saw(
@@ -56,7 +58,8 @@ def saw(
     said = tuple(dict.fromkeys(note.text for note in notes))
     if not rows and not said:
         said = ("no trial of it counts" if header.heavy else NOTHING,)
-    return Saw(header.collector, header.heavy, tuple(rows[:MOST_ROWS]), len(rows[MOST_ROWS:]), said)
+    title = title_of(header.collector, heavy=header.heavy, left_out=len(rows[MOST_ROWS:]))
+    return Saw(title, tuple(rows[:MOST_ROWS]), said)
 
 
 def _rows(
@@ -77,7 +80,8 @@ def _rows(
         }
         if any(values.values()):
             each = _each(values, frames) if quantity.nature is Nature.TOTAL else ""
-            yield (of, _what(quantity, name), *_spread(quantity, list(values.values())), each)
+            write = partial(_text, quantity)
+            yield (of, _what(quantity, name), *spread(list(values.values()), write), each)
     yield from _instructions_per_cycle(courses)
 
 
@@ -92,9 +96,9 @@ def _what(quantity: Quantity, name: str) -> str:
     return f"{text}, of the time" if share else text
 
 
-def _spread(quantity: Quantity, values: Sequence[float]) -> tuple[str, str, str]:
-    found = (median(values), min(values), max(values))
-    middle, least, most = (_text(quantity, value) for value in found)
+def spread(values: Sequence[float], write: Callable[[float], str]) -> tuple[str, str, str]:
+    """Return the middle, the least and the most in words; of a single value no more than that."""
+    middle, least, most = (write(one) for one in (median(values), min(values), max(values)))
     return (middle, least, most) if len(values) > 1 else (middle, "", "")
 
 
