@@ -130,17 +130,18 @@ def test_heavy_ones_have_trials_of_their_own_that_no_result_rests_on(
     place: Place, require: Callable[[str], None]
 ) -> None:
     require("perf")
-    words = "--set=collect={perf: {duration: 1s}, switch-trace: {duration: 1s}}"
+    words = "--set=collect={perf: {duration: 1s, trials: 2}, switch-trace: {duration: 1s}}"
     ended = place(*FIXED, *PATIENT, words)
     assert ended.code == 0, ended.err
     (case,) = place.records().cases
     assert all(one.reference is None for one in case.trials)
     found = series(place)
-    for name in ("perf", "switch-trace"):
-        (own,) = found[name].own_trials()
-        assert own.trial.reference == f"for {name}"
-        assert own.trial.load_fps == 200_000
-    switched = seen(found["perf"]).value(1, "switch", "task_ns")
-    assert switched is not None and switched > 0
+    for name, count in (("perf", 2), ("switch-trace", 1)):
+        own = [one.trial for one in found[name].own_trials()]
+        assert [one.index for one in own] == list(range(1, count + 1))
+        assert {(one.reference, one.load_fps) for one in own} == {(f"for {name}", 200_000)}
+    for number in (1, 2):
+        switched = seen(found["perf"]).value(number, "switch", "task_ns")
+        assert switched is not None and switched > 0
     drawn = {one.name for one in found["switch-trace"].beside}
     assert {"switch-trace.switch.svg", "switch-trace.switch.folded"} <= drawn

@@ -85,6 +85,18 @@ def test_a_trial_of_ones_own_tells_what_a_frame_cost(tmp_path: Path) -> None:
     assert part.notes == ("not counted of the switch: llc_misses",)
 
 
+def test_of_several_trials_of_ones_own_it_is_said_how_they_scatter(tmp_path: Path) -> None:
+    made, frames = SeriesFile.begin(tmp_path, HEAVY), trial(1).sent_frames
+    for number, cycles in enumerate((300, 310, 350), start=1):
+        counts = sample(number, 1, cycles=cycles * frames, instructions=600 * frames)
+        made.append(counts, OwnTrial(trial=trial(number)))
+    found = rows(tmp_path)
+    assert found["switch", "cycles"] == ("620,000,000", "600,000,000", "700,000,000", "320")
+    assert found["switch", "instructions per cycle"][:3] == ("1.94", "1.71", "2.00")
+    (part,) = collected_parts(tmp_path, CASE, 1, ())
+    assert part.title == "What perf saw, in 3 trials of its own"
+
+
 def test_of_a_trial_of_its_own_that_went_wrong_nothing_is_told(tmp_path: Path) -> None:
     failed = trial(1, error="tgen hung up", flags=("generator-error",))
     SeriesFile.begin(tmp_path, HEAVY).append(sample(1, 1, cycles=7), OwnTrial(trial=failed))

@@ -15,6 +15,7 @@ from vsperf.methods.estimate import RESTLESS, STEADY, Overheads, Rehearsals
 from vsperf.record.plan import Placement, Plan
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.testbed import Testbed
+from vsperf.units import NANOSECONDS
 from vsperf.vswitches.base import SwitchPlan
 
 SHARED = CpuTopology((Cpu(0), Cpu(1, core=1)))
@@ -64,6 +65,15 @@ def test_a_model_that_waits_as_a_real_testbed_would_takes_as_long_here() -> None
 
 def test_what_is_real_takes_as_long_as_is_stated() -> None:
     assert expected(real_case(), RESTLESS, None, Rehearsals(), first=True).here_s is None
+
+
+def test_trials_that_collectors_have_for_themselves_take_their_time() -> None:
+    without, found = (
+        expected(real_case(), STEADY, None, Rehearsals(), first=True, apart_ns=apart)
+        for apart in ((), (5 * NANOSECONDS,) * 3)
+    )
+    assert found.trials == without.trials + 3
+    assert found.seconds > without.seconds + 15
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,16 @@ from pathlib import Path
 import pytest
 from export_samples import SPEC
 from record_samples import case_record, case_start, header, planned, run_end
+from series_samples import header as series_header
 from stored_runs import RUN, store
 from why_samples import BOUND, bound_at, passing
 
 from vsperf.cli.why_view import show_why, sister_of, why
 from vsperf.record.run import Line, PlannedCase, TrialLine
+from vsperf.record.series import Nature, OwnTrial, Quantity, Sample
 from vsperf.stats.known import Sentence, Verdict
 from vsperf.store.reader import StoredCase, StoredRun, read_run
+from vsperf.store.series import SeriesFile
 
 CYCLES = {"none": 200, "level_1": 300, "level_2": 400}
 """What a frame costs beside each noise."""
@@ -59,6 +62,25 @@ def of(run: StoredRun, key: str) -> StoredCase:
 def sister(run: StoredRun, key: str) -> str | None:
     found = sister_of(run, of(run, key))
     return None if found is None else found.planned.key
+
+
+MISSES = {"none": 0.1, "level_1": 2.0}
+"""Misses of the last-level cache for a frame."""
+
+
+def with_perf(run: StoredRun, count: int) -> StoredRun:
+    """Store what perf counted in so many trials of its own for each case."""
+    misses = Quantity(name="llc_misses", unit="1", nature=Nature.TOTAL)
+    for case in run.cases:
+        key = case.planned.key
+        changes = {"case": key, "run": run.run, "heavy": True, "quantities": (misses,)}
+        file = SeriesFile.begin(run.folder, series_header("perf").model_copy(update=changes))
+        for index in range(1, count + 1):
+            own = passing(index=index)
+            counted = {"llc_misses": round(MISSES[key] * own.received_frames) + index}
+            seen = Sample(trial=index, at_ns=index, of="switch", values=counted)
+            file.append(seen, OwnTrial(trial=own))
+    return run
 
 
 def cost(sentences: tuple[Sentence, ...]) -> Sentence:
@@ -116,6 +138,24 @@ def test_a_case_is_held_against_its_sister(both: StoredRun) -> None:
     assert one.verdict is Verdict.FULL
     assert "302 (301 to 302 in 2 trials)" in one.text
     assert "202 (201 to 202 in 2 trials) at 1.000 Mfps in none-proc (+50%)" in one.text
+
+
+@pytest.mark.parametrize(
+    ("trials", "verdict", "words"),
+    [
+        (1, Verdict.UNKNOWN, "a single trial cannot tell"),
+        (2, Verdict.FULL, "in 2 trials) at 1.000 Mfps in none (+1900%)"),
+        (3, Verdict.FULL, "in 3 trials) at 1.000 Mfps in none (+1900%)"),
+    ],
+)
+def test_misses_of_the_cache_are_judged_where_both_have_more_than_a_single_trial(
+    tmp_path: Path, trials: int, verdict: Verdict, words: str
+) -> None:
+    run = with_perf(stored(tmp_path, {"noise": "level_1"}, {"noise": "none"}), trials)
+    _, found = why(run, of(run, "level_1"))
+    (one,) = [one for one in found if one.resource == "the last-level cache"]
+    assert one.verdict is verdict
+    assert words in one.text
 
 
 def test_one_that_is_quiet_itself_is_held_against_none(both: StoredRun) -> None:

@@ -35,7 +35,7 @@ def switch(frames: int = 0, busy: int = 0, idle: int = 0, **drops: int) -> Switc
 
 def passing(cycles: int = 200, **changes: Any) -> Trial:
     counted = switch(2_000_000, cycles * 2_000_000, 1000)
-    return trial(1, **{"load_fps": BOUND, "switch": counted, **changes})
+    return trial(**{"index": 1, "load_fps": BOUND, "switch": counted, **changes})
 
 
 def lossy(**changes: Any) -> Trial:

@@ -1,6 +1,6 @@
 """What a driver of a collector offers.
 
-A light one looks around every trial; a heavy one gets a trial of its own after the result is there,
+A light one looks around every trial; a heavy one gets trials of its own after the result is there,
 at the load that was found, so that nothing is judged by a trial that it disturbed.
 """
 
@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Annotated, Any, ClassVar, Protocol, runtime_checkable
+
+from pydantic import Field
 
 from vsperf.errors import UsageError
 from vsperf.host.workspace import Workspace
@@ -18,9 +20,35 @@ from vsperf.record.series import Quantity, Sample
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
 from vsperf.store.series import SeriesFile
+from vsperf.units import Duration
 
 COMPONENT = "collector"
 """Who makes the steps of collectors in a plan."""
+OWN = Duration(5_000_000_000)
+LEAST_NS = 1_000_000_000
+Trials = Annotated[int, Field(ge=1, le=20)]
+
+
+class OwnTrialsSpec(DriverSpec):
+    """Settings of a collector that has trials of its own."""
+
+    duration: Duration = OWN
+    """Length of a trial of its own."""
+    trials: Trials = 1
+    """How many trials it has for itself."""
+
+
+def own_trials_ns(settings: DriverSpec) -> tuple[int, ...]:
+    """Return how long each trial is that a heavy collector has for itself; one unless it says."""
+    if not isinstance(settings, OwnTrialsSpec):
+        return (OWN.ns,)
+    return (max(LEAST_NS, settings.duration.ns),) * settings.trials
+
+
+def own_trials_text(settings: DriverSpec) -> str:
+    """Say in words how many these are."""
+    count = len(own_trials_ns(settings))
+    return f"{count} trials of its own" if count > 1 else "a trial of its own"
 
 
 @dataclass(frozen=True, slots=True)

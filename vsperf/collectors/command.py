@@ -16,7 +16,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from vsperf.collectors.base import COMPONENT, RunningCollector, Seat
+from vsperf.collectors.base import COMPONENT, OwnTrialsSpec, RunningCollector, Seat
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.process import Managed, managed
 from vsperf.printable import printable
@@ -24,15 +24,14 @@ from vsperf.record.plan import Placement, Step
 from vsperf.record.series import Nature, Quantity, Sample, Value
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
-from vsperf.units import Duration
 
 STAMP = Path(__file__).with_name("stamp.py")
 Word = Annotated[str, Field(min_length=1, max_length=4096)]
 LONGEST_NAME = 128
 
 
-class CommandSpec(DriverSpec):
-    """Settings of `command`; one of `argv` and `file` is given."""
+class CommandSpec(OwnTrialsSpec):
+    """Settings of `command`; one of `argv` and `file` is given, and a heavy one has own trials."""
 
     kind: Literal["command"]
     argv: tuple[Word, ...] = ()
@@ -46,9 +45,7 @@ class CommandSpec(DriverSpec):
     counters: tuple[str, ...] = ()
     """Names of values that grow, of which only differences mean something."""
     heavy: bool = False
-    """Whether it disturbs so much that it needs a trial of its own."""
-    duration: Duration = Duration(5_000_000_000)
-    """Length of that trial."""
+    """Whether it disturbs so much that it needs trials of its own."""
 
     @model_validator(mode="after")
     def _one_source(self) -> CommandSpec:

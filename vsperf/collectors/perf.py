@@ -1,4 +1,4 @@
-"""`perf`: instructions, caches, TLB and branches of the polling threads, in a trial of its own."""
+"""`perf`: instructions, caches, TLB and branches of the polling threads, in trials of its own."""
 
 from __future__ import annotations
 
@@ -9,7 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from vsperf.collectors.base import COMPONENT, RunningCollector, Seat
+from vsperf.collectors.base import (
+    COMPONENT,
+    OwnTrialsSpec,
+    RunningCollector,
+    Seat,
+    Trials,
+    own_trials_text,
+)
 from vsperf.collectors.perf_program import (
     PROGRAM,
     SETTING,
@@ -23,7 +30,6 @@ from vsperf.record.plan import Placement, Step
 from vsperf.record.series import Nature, Note, Quantity, Sample, Value
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
-from vsperf.units import Duration
 
 HARDWARE = {
     "cycles": ("cycles", "cycles of the CPU"),
@@ -50,12 +56,13 @@ COMMAND = (PROGRAM, "stat", "-x", ",", "-e", ",".join(EVENTS))
 MILLISECOND = 1_000_000
 
 
-class PerfSpec(DriverSpec):
+class PerfSpec(OwnTrialsSpec):
     """Settings of `perf`."""
 
     kind: Literal["perf"]
-    duration: Duration = Duration(5_000_000_000)
-    """Length of its own trial."""
+    trials: Trials = 3
+    """How many trials it has for itself; what a single one counted may be chance, so
+    `vsperf show RUN CASE --why` would conclude nothing from it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,14 +146,15 @@ class Perf:
     """Counts events of the CPU for the polling threads of each role."""
 
     kind: ClassVar[str] = "perf"
-    summary: ClassVar[str] = "perf stat by role: IPC, caches, TLB, branches; in a trial of its own"
+    summary: ClassVar[str] = "perf stat by role: IPC, caches, TLB, branches; in trials of its own"
     Spec: ClassVar[type[DriverSpec]] = PerfSpec
 
     def heavy(self, settings: DriverSpec) -> bool:
         return True
 
     def disturbs(self, settings: DriverSpec) -> str:
-        return "heavy: counters are switched with the threads; it has a trial of its own"
+        own = own_trials_text(settings)
+        return f"heavy: counters are switched with the threads; it has {own}"
 
     def quantities(self, settings: DriverSpec) -> tuple[Quantity, ...]:
         return tuple(
@@ -160,7 +168,8 @@ class Perf:
         )
 
     def plan(self, settings: DriverSpec, name: str, placement: Placement) -> tuple[Step, ...]:
-        action = f"{name}: after the search, count events by role in a trial of its own"
+        own = own_trials_text(settings)
+        action = f"{name}: after the search, count events by role in {own}"
         return (Step(component=COMPONENT, action=action, argv=COMMAND),)
 
     def require(self, case: CaseSpec, settings: DriverSpec) -> None:

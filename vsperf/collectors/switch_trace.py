@@ -1,4 +1,4 @@
-"""`switch-trace`: where each role spends its time, as a flame graph, in a trial of its own."""
+"""`switch-trace`: where each role spends its time, as a flame graph, in trials of its own."""
 
 from __future__ import annotations
 
@@ -8,7 +8,13 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from vsperf.collectors.base import COMPONENT, RunningCollector, Seat
+from vsperf.collectors.base import (
+    COMPONENT,
+    OwnTrialsSpec,
+    RunningCollector,
+    Seat,
+    own_trials_text,
+)
 from vsperf.collectors.flames import flame_graph, folded, folded_text
 from vsperf.collectors.perf_program import PROGRAM, PerRole, perf_facts, require_perf, started
 from vsperf.errors import ComponentError
@@ -18,18 +24,15 @@ from vsperf.record.plan import Placement, Step
 from vsperf.record.series import Nature, Note, Quantity, Sample
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
-from vsperf.units import Duration
 
 SCRIPT_S = 120.0
 """Patience with perf, which looks names up in all programs."""
 
 
-class SwitchTraceSpec(DriverSpec):
+class SwitchTraceSpec(OwnTrialsSpec):
     """Settings of `switch-trace`."""
 
     kind: Literal["switch-trace"]
-    duration: Duration = Duration(5_000_000_000)
-    """Length of its own trial."""
     frequency: Annotated[int, Field(ge=1, le=20_000)] = 997
     """Looks at each thread in a second; a prime number keeps no step with timers."""
 
@@ -39,7 +42,7 @@ class Recording(PerRole):
 
     def keep(self, role: str, file: Path, trial: int, at_ns: int) -> None:
         """Draw what it recorded."""
-        name = f"collect-{self.seat.name}-script-{as_label(role)}"
+        name = f"collect-{self.seat.name}-script-{as_label(role)}-{trial}"
         argv = (PROGRAM, "script", "-i", str(file), "--fields", "comm,tid,ip,sym,dso")
         with managed(argv, name=name, workspace=self.seat.workspace) as program:
             self.seat.workspace.parts.pop(name, None)
@@ -54,9 +57,10 @@ class Recording(PerRole):
             text = f"no sample of the {role} was taken: perf said nothing of its threads"
             self.seat.file.append(Note(trial=trial, text=text))
             return
-        drawn = self.seat.file.beside(f".{as_label(role)}.svg")
+        name = f".{as_label(role)}" if trial == 1 else f".{as_label(role)}.{trial}"
+        drawn = self.seat.file.beside(f"{name}.svg")
         drawn.write_text(flame_graph(stacks, f"{role}, {self.seat.file.path.parent.parent.name}"))
-        self.seat.file.beside(f".{as_label(role)}.folded").write_text(folded_text(stacks))
+        self.seat.file.beside(f"{name}.folded").write_text(folded_text(stacks))
         values = {"samples": total, "stacks": len(stacks)}
         self.seat.file.append(
             Sample(trial=trial, at_ns=at_ns, of=role, values=values),
@@ -77,7 +81,7 @@ class SwitchTrace:
         return True
 
     def disturbs(self, settings: DriverSpec) -> str:
-        return "heavy: threads are interrupted for each look; it has a trial of its own"
+        return f"heavy: threads are interrupted for each look; it has {own_trials_text(settings)}"
 
     def quantities(self, settings: DriverSpec) -> tuple[Quantity, ...]:
         total = Nature.TOTAL
@@ -87,7 +91,8 @@ class SwitchTrace:
         )
 
     def plan(self, settings: DriverSpec, name: str, placement: Placement) -> tuple[Step, ...]:
-        action = f"{name}: after the search, record stacks by role in a trial of its own"
+        own = own_trials_text(settings)
+        action = f"{name}: after the search, record stacks by role in {own}"
         return (Step(component=COMPONENT, action=action, argv=_command(settings)),)
 
     def require(self, case: CaseSpec, settings: DriverSpec) -> None:

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from vsperf.collectors.base import Collector, Parts, RunningCollector, Seat
+from vsperf.collectors.base import Collector, Parts, RunningCollector, Seat, own_trials_ns
 from vsperf.deploy.deployment import Deployment
 from vsperf.engine.measurer import Measurer
 from vsperf.errors import RecordingError, VsperfError
@@ -21,14 +21,11 @@ from vsperf.record.plan import Placement
 from vsperf.record.result import SearchResult
 from vsperf.record.series import Note, OwnTrial, SeriesHeader
 from vsperf.record.trial import Purpose
-from vsperf.spec.case import Case
+from vsperf.spec.case import Case, CaseSpec
 from vsperf.store.series import SeriesFile
 from vsperf.store.writer import RunWriter
 from vsperf.trafficgens.base import TrialRequest
 
-OWN_NS = 5_000_000_000
-"""Length of the trial of a heavy collector that does not say it."""
-LEAST_NS = 1_000_000_000
 NO_TRIAL = 0
 """Of a note on what was before all trials, or after them: they count from 1."""
 
@@ -95,12 +92,12 @@ class Collecting:
             _note(file, NO_TRIAL, text)
 
     def own_trials(self, measurer: Measurer, result: SearchResult) -> tuple[str, ...]:
-        """Give each heavy collector a trial at the load that was found; return what failed."""
+        """Give each heavy collector its trials at the load that was found; return what failed."""
         load_fps = load_of(result)
         return self.warnings + tuple(
             warning
             for taken in self.apart
-            if (warning := _own_trial(taken, measurer, load_fps)) is not None
+            if (warning := _own_trials(taken, measurer, load_fps)) is not None
         )
 
 
@@ -124,30 +121,45 @@ def load_of(result: SearchResult) -> int | None:
     return found[0] if found else max(passed, default=None)
 
 
-def _own_trial(taken: Taken, measurer: Measurer, load_fps: int | None) -> str | None:
-    """Make a trial for one collector; return a warning where that was not possible."""
-    seat = taken.seat
-    settings = seat.case.collect[taken.name]
-    without = f"nothing was collected by {taken.name}"
+def apart_ns(collectors: Mapping[str, Collector], case: CaseSpec) -> tuple[int, ...]:
+    """Return how long each trial is that heavy collectors of a case will have for themselves."""
+    asked = [(one, case.collect[name]) for name, one in collectors.items()]
+    return tuple(
+        ns for one, settings in asked if one.heavy(settings) for ns in own_trials_ns(settings)
+    )
+
+
+def _own_trials(taken: Taken, measurer: Measurer, load_fps: int | None) -> str | None:
+    """Make the trials of one collector; return a warning where not all of them could be made."""
     if load_fps is None:
-        return f"{without}: there is no load that passed, at which it could have a trial"
-    wanted = getattr(settings, "duration", None)
-    duration_ns = max(LEAST_NS, wanted.ns if wanted is not None else OWN_NS)
-    left_ns = measurer.budget.left_ns
-    if left_ns is not None and duration_ns + measurer.policy.overhead_ns > left_ns:
-        return f"{without}: the time was over"
+        why = "there is no load that passed, at which it could have a trial"
+        return f"nothing was collected by {taken.name}: {why}"
+    own = replace(
+        measurer,
+        trials=[],
+        begin=lambda purpose, load_fps, duration_ns: None,
+        record=lambda trial: taken.seat.file.append(OwnTrial(trial=trial)),
+    )
+    lengths = own_trials_ns(taken.seat.case.collect[taken.name])
+    for made, duration_ns in enumerate(lengths):
+        so_far = f"{made} of {len(lengths)} trials for {taken.name} were made"
+        without = so_far if made else f"nothing was collected by {taken.name}"
+        left_ns = measurer.budget.left_ns
+        if left_ns is not None and duration_ns + measurer.policy.overhead_ns > left_ns:
+            return f"{without}: the time was over"
+        warning = _own_trial(taken, own, TrialRequest(load_fps, duration_ns), without)
+        if warning is not None:
+            return warning
+    return None
+
+
+def _own_trial(taken: Taken, measurer: Measurer, request: TrialRequest, without: str) -> str | None:
+    """Make one trial for one collector; return a warning where that was not possible."""
+    seat = taken.seat
     try:
-        with taken.driver.start(settings, seat) as running:
-            collecting = Collecting({taken.name: (seat, running)})
-            own = replace(
-                measurer,
-                around=collecting,
-                trials=[],
-                begin=lambda purpose, load_fps, duration_ns: None,
-                record=lambda trial: seat.file.append(OwnTrial(trial=trial)),
-            )
-            manner = Manner(Purpose.WARM_UP, f"for {taken.name}")
-            own.attempt(TrialRequest(load_fps, duration_ns), manner)
+        with taken.driver.start(seat.case.collect[taken.name], seat) as running:
+            measurer.around = collecting = Collecting({taken.name: (seat, running)})
+            measurer.attempt(request, Manner(Purpose.WARM_UP, f"for {taken.name}"))
     except RecordingError as error:
         return f"{without}: {error.with_why}"
     except Exception as error:

@@ -5,6 +5,7 @@ The times are medians on a machine of two CPUs; `tools/bench/estimate.py` holds 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from vsperf.deploy.planner import CasePlan
@@ -46,16 +47,18 @@ def expected(
     rehearsals: Rehearsals,
     *,
     first: bool,
+    apart_ns: Sequence[int] = (),
 ) -> Estimate:
     """Return what a case will take; `cap_fps` of the generator is None unless it is known.
 
-    `first`: nothing is known of the machine's stalls.
+    `first`: nothing is known of the machine's stalls. `apart_ns`: lengths of the trials that
+    collectors have for themselves.
     """
     found = estimate(
         method_of(spec),
         spec.trial,
         loads_of(spec, cap_fps),
-        [ns for follower in followers(spec) for ns in follower.durations_ns],
+        [*(ns for follower in followers(spec) for ns in follower.durations_ns), *apart_ns],
         presumed,
         overheads(spec, calibrated=cap_fps is not None, first=first),
         rehearsals,

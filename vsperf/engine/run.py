@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from vsperf.deploy.planner import CasePlan, Drivers, make_plan
 from vsperf.engine.assignment import CaseRun
 from vsperf.engine.case import run_case
+from vsperf.engine.collecting import apart_ns
 from vsperf.engine.expectation import expected, presumption
 from vsperf.engine.groundwork import Groundwork
 from vsperf.errors import ExitCode, VsperfError
@@ -71,6 +72,7 @@ def plan_cases(cases: Iterable[Case], plugins: Plugins) -> tuple[Planned, ...]:
             known.cap_fps if known else None,
             rehearsals,
             first=not planned,
+            apart_ns=apart_ns(drivers.collectors, spec),
         )
         planned.append(Planned(case, plan, drivers, found))
     return tuple(planned)

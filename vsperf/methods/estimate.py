@@ -136,7 +136,7 @@ def estimate(  # noqa: PLR0913, PLR0917 - the parts of a case, and what is presu
 ) -> Estimate:
     """Return the trials and the time of a case: warm-up, search, what follows it, and the rest.
 
-    `afterwards_ns` are the lengths of the trials of its followers.
+    `afterwards_ns` are the lengths of the trials that follow, such as those of its followers.
     A machine's restlessness cannot change how often fixed loads are offered.
     """
     played = (rehearsals or Rehearsals()).of(method, loads, presumed)

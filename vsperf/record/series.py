@@ -58,7 +58,7 @@ class SeriesHeader(Record):
     """Its name in the case; several of one kind have their own."""
     kind: str
     heavy: bool
-    """Whether it has a trial of its own, since it would change the result of others."""
+    """Whether it has trials of its own, since it would change the result of others."""
     disturbs: str
     """What it costs those that are measured, for people."""
     started_at: str
@@ -76,7 +76,7 @@ class Sample(Record):
 
     type: Literal["sample"] = "sample"
     trial: int
-    """Index of the trial that it belongs to; of a heavy collector, of its own one."""
+    """Index of the trial that it belongs to; of a heavy collector, of its own ones."""
     at_ns: int
     """Since 1970, UTC."""
     of: str
@@ -85,7 +85,7 @@ class Sample(Record):
 
 
 class OwnTrial(Record):
-    """The trial that a heavy collector had for itself; no result rests on it."""
+    """A trial that a heavy collector had for itself; no result rests on it."""
 
     type: Literal["trial"] = "trial"
     trial: Trial

@@ -28,12 +28,13 @@ class Saw:
     notes: tuple[str, ...]
 
 
-def title_of(collector: str, *, heavy: bool, left_out: int = 0) -> str:
-    """Say what a collector is told of; a heavy one had a trial for itself, and no result is by it.
+def title_of(collector: str, *, heavy: bool, trials: int = 1, left_out: int = 0) -> str:
+    """Say what a collector is told of; a heavy one had trials for itself, and no result is by them.
 
     `left_out` are rows beyond what is told.
     """
-    own = ", in a trial of its own" if heavy else ", over all trials"
+    count = f"{trials} trials" if trials > 1 else "a trial"
+    own = f", in {count} of its own" if heavy else ", over all trials"
     more = f"; {left_out} more rows are in its file" if left_out else ""
     return f"what {collector} saw{own}{more}"
 
@@ -58,7 +59,8 @@ def saw(
     said = tuple(dict.fromkeys(note.text for note in notes))
     if not rows and not said:
         said = ("no trial of it counts" if header.heavy else NOTHING,)
-    title = title_of(header.collector, heavy=header.heavy, left_out=len(rows[MOST_ROWS:]))
+    heavy, more = header.heavy, len(rows[MOST_ROWS:])
+    title = title_of(header.collector, heavy=heavy, trials=len(frames), left_out=more)
     return Saw(title, tuple(rows[:MOST_ROWS]), said)
 
 
@@ -127,4 +129,4 @@ def _instructions_per_cycle(
             if one.value is not None and trial in cycles and (below := cycles[trial].value)
         ]
         if shares:
-            yield (of, "instructions per cycle", f"{median(shares):.2f}", "", "", "")
+            yield (of, "instructions per cycle", *spread(shares, "{:.2f}".format), "")

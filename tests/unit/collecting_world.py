@@ -1,0 +1,92 @@
+"""Collectors as tests make them, started as a case does whose parts stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+from simulated_cases import simulated_case
+
+from vsperf.collectors.base import Seat
+from vsperf.engine.collecting import Collecting, collected
+from vsperf.errors import ComponentError
+from vsperf.host.workspace import Nowhere
+from vsperf.record.plan import Placement
+from vsperf.record.series import Note, Quantity
+from vsperf.spec.base import DriverSpec
+from vsperf.spec.case import Case
+from vsperf.store.series import series_of
+
+PLAIN = DriverSpec(kind="own")
+
+
+class Looks:
+    """A collector that notes when it is asked to look, and may die of it."""
+
+    def __init__(self, dies_at: int | None = None, of: BaseException | None = None) -> None:
+        self.dies_at = dies_at
+        self.of = of or ComponentError("collect-proc was killed by SIGKILL")
+        self.looks: list[tuple[str, int]] = []
+
+    def begin(self, trial: int) -> None:
+        self.looks.append(("begin", trial))
+
+    def end(self, trial: int) -> None:
+        if trial == self.dies_at:
+            raise self.of
+        self.looks.append(("end", trial))
+
+
+@dataclass
+class Driver:
+    """Starts a collector that was made before, or fails to."""
+
+    looks: Looks
+    at_start: BaseException | None = None
+    at_end: BaseException | None = None
+    weighs: bool = False
+    settings: DriverSpec = PLAIN
+    left: bool = False
+    kind: ClassVar[str] = "own"
+
+    def heavy(self, settings: object) -> bool:
+        return self.weighs
+
+    def disturbs(self, settings: object) -> str:
+        return "light"
+
+    def quantities(self, settings: object) -> tuple[Quantity, ...]:
+        return ()
+
+    def facts(self, settings: object) -> dict[str, Any]:
+        return {}
+
+    @contextmanager
+    def start(self, settings: object, seat: Seat) -> Iterator[Looks]:
+        if self.at_start is not None:
+            raise self.at_start
+        yield self.looks
+        self.left = True
+        if self.at_end is not None:
+            raise self.at_end
+
+
+@contextmanager
+def started(folder: Path, **drivers: Driver) -> Iterator[Collecting]:
+    """Start collectors as a case does whose parts stand."""
+    asked = {name: driver.settings for name, driver in drivers.items()}
+    case = Case(simulated_case().model_copy(update={"collect": asked}))
+    deployment: Any = SimpleNamespace(switch=None, machines=None, generator=None)
+    writer: Any = SimpleNamespace(folder=folder, run="run-1")
+    known: Any = drivers
+    with collected(case, known, deployment, Placement(), Nowhere(), (writer, 1)) as found:
+        yield found
+
+
+def notes_in(folder: Path) -> dict[str, list[Note]]:
+    (case,) = (folder / "series").iterdir()
+    return {one.header.collector: list(one.notes()) for one in series_of(folder, case.name, 1)}
