@@ -17,6 +17,8 @@ from vsperf.host.dead import dead_deployments
 from vsperf.host.netns import FOLDER, apart, within
 from vsperf.host.networks import private_network
 from vsperf.host.workspace import workspace
+from vsperf.stats.growth import digest
+from vsperf.store.series import series_of
 from vsperf.trafficgens.base import TrialRequest
 from vsperf.vswitches.linux_bridge.netlink import connected
 
@@ -158,9 +160,20 @@ def test_a_network_apart_has_none_of_the_hosts_devices_and_ends(tmp_path: Path) 
 
 
 def test_a_run_measures_it_and_accounts_for_every_trial(place: Place) -> None:
-    trials = trials_at(place, "2kfps, 20kfps", "phy2phy_tput", "--set=vswitch.kind=linux-bridge")
+    settings = ("--set=vswitch.kind=linux-bridge", "--set=collect=network")
+    trials = trials_at(place, "2kfps, 20kfps", "phy2phy_tput", *settings)
     assert [trial.load_fps for trial in trials] == [2_000, 20_000]
     assert all(trial.unexplained_frames == 0 for trial in trials)
+    stored = place.records()
+    (one,) = series_of(stored.folder, stored.cases[0].planned.key, 1)
+    seen = digest(one.header, one.samples())
+    for trial in trials:
+        counted = seen.of_trial(trial.index)
+        assert "generator: br0" in counted, "the devices of its own network are looked at, too"
+        taps = [counts["rx_frames"].value for of, counts in counted.items() if ": vsp" in of]
+        assert len(taps) == len(trial.directions)
+        for taken, way in zip(taps, trial.directions, strict=True):
+            assert taken is not None and 0 < taken <= way.sent_frames
 
 
 def test_frames_pass_a_guest_on_taps(place: Place, require: Callable[[str], None]) -> None:
