@@ -6,6 +6,7 @@ import os
 import re
 import signal
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +101,7 @@ def test_it_runs_says_what_it_did_and_leaves_nothing(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_who_is_killed_is_told_by_name_and_its_end_is_no_obstacle(
+def test_who_hangs_or_is_killed_is_told_by_name_and_its_end_is_no_obstacle(
     kind: str, place: Workspace, require: Require
 ) -> None:
     for part in KINDS[kind][0]:
@@ -108,11 +109,18 @@ def test_who_is_killed_is_told_by_name_and_its_end_is_no_obstacle(
     driver, case = load_of(kind)
     with driver.start(case, PLACED, place) as running:
         wait_until(lambda: heard(running), PATIENCE_S)
-        for pid in marked(place):
-            os.kill(pid, signal.SIGKILL)
-        wait_until(lambda: running.failure() is not None, PATIENCE_S)
-        assert (running.failure() or "").startswith("noise 1 was killed by SIGKILL")
+        for sent, said in (
+            (signal.SIGSTOP, "noise 1 is stopped"),
+            (signal.SIGKILL, "noise 1 was killed by SIGKILL"),
+        ):
+            for pid in marked(place):
+                os.kill(pid, sent)
+            wait_until(partial(_fails, running, said), PATIENCE_S)
     assert marked(place) == []
+
+
+def _fails(running: RunningLoad, words: str) -> bool:
+    return (running.failure() or "").startswith(words)
 
 
 def _did_more(running: RunningLoad, before: int | None) -> bool:

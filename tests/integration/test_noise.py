@@ -24,6 +24,7 @@ SOFTLY = (
     "write_size: 64KiB, read_rate: 20MB/s, write_rate: 10MB/s}"
 )
 """So little that it disturbs nobody: on a machine with few CPUs it is on the generator's."""
+IN_A_GUEST = SOFTLY.replace("kind: memory", "kind: memory-vm")
 BESIDE = {
     "memory": SOFTLY,
     "stress": "--set=noise={kind: stress, share: true, load: irq, timer_frequency: 100}",
@@ -71,22 +72,16 @@ def test_each_trial_says_what_noise_read_and_wrote_in_it(place: Place) -> None:
     assert "noise 1: settled at" in shown
 
 
-@pytest.mark.parametrize(
-    ("sent", "said"),
-    [(signal.SIGKILL, "noise 1 was killed by SIGKILL"), (signal.SIGSTOP, "noise 1 is stopped")],
-)
-def test_noise_that_is_lost_costs_a_trial_and_not_the_case(
-    place: Place, sent: signal.Signals, said: str
-) -> None:
+def test_noise_that_is_lost_costs_a_trial_and_not_the_case(place: Place) -> None:
     run = place.start(*LONGER, SOFTLY)
     run.wait_for("TrialStarted", purpose=Purpose.SEARCH)
-    place.signal("noise-1", sent)
+    place.signal("noise-1", signal.SIGKILL)
     ended = run.end()
     assert ended.code == 0, ended.out
     lost, *others = searched(place)
     assert Flag.NOISE_ERROR in lost.flags
     assert not lost.valid
-    assert lost.error is not None and said in lost.error
+    assert lost.error is not None and "noise 1 was killed by SIGKILL" in lost.error
     assert [bool(one.noise) for one in others if one.valid] == [True]
     (case,) = place.records().cases
     assert case.record is not None
@@ -98,7 +93,7 @@ def test_noise_in_a_guest_counts_there_what_it_did(
     place: Place, require: Callable[[str], None]
 ) -> None:
     require("guests")
-    ended = place(*FIXED, *PATIENT, SOFTLY.replace("kind: memory", "kind: memory-vm"))
+    ended = place(*FIXED, *PATIENT, IN_A_GUEST)
     assert ended.code == 0, ended.out
     for trial in searched(place):
         (one,) = trial.noise
@@ -143,6 +138,28 @@ def test_words_that_stress_ng_does_not_know_are_its_last_ones_in_a_guest(
     assert SOON.search(case.record.reason)
     assert "make-coffee" in case.record.reason
     assert "noise 1" in case.record.reason
+
+
+def test_a_guest_of_noise_that_is_killed_and_then_hangs_ends_the_case(
+    place: Place, require: Callable[[str], None]
+) -> None:
+    """It is killed in the first trial, and stopped in the one on the deployment after that."""
+    require("guests")
+    run = place.start(*LONGER, IN_A_GUEST)
+    for number, sent in enumerate((signal.SIGKILL, signal.SIGSTOP), start=1):
+        run.wait_for("TrialStarted", number, purpose=Purpose.SEARCH)
+        place.signal("noise-1", sent)
+    ended = run.end()
+    assert ended.code == ExitCode.COMPONENT_FAILED, ended.out
+    said = ("noise 1 was killed by SIGKILL", "noise 1 is stopped")
+    for trial, why in zip(searched(place), said, strict=True):
+        assert Flag.NOISE_ERROR in trial.flags and not trial.valid
+        assert trial.error is not None and why in trial.error
+    (case,) = place.records().cases
+    assert case.record is not None
+    assert said[0] in "\n".join(case.record.warnings)
+    assert said[1] in case.record.reason
+    assert place.traces() == []
 
 
 def hanging_guest(folder: Path) -> Path:
@@ -217,6 +234,16 @@ def test_nothing_of_noise_outlives_a_run_that_is_killed(
         require("stress-ng")
     run = place.start(*LONGER, BESIDE[kind])
     run.wait_for("TrialStarted", purpose=Purpose.SEARCH)
+    run.send(signal.SIGKILL)
+    run.process.wait()
+    assert place("clean").code == 0
+    assert place.traces() == []
+
+
+def test_nothing_outlives_a_run_that_is_killed_while_its_noise_settles(place: Place) -> None:
+    run = place.start(*LONGER, SOFTLY)
+    run.wait_for("PhaseEntered", phase="settle the noise")
+    run.wait_until(lambda: "noise-1" in place.programs().values())
     run.send(signal.SIGKILL)
     run.process.wait()
     assert place("clean").code == 0

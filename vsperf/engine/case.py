@@ -32,20 +32,21 @@ def run_case(run: CaseRun) -> tuple[CaseRecord, VsperfError | None]:
 
     Only that nothing can be recorded is raised.
     """
+    again: tuple[str, ...] = ()
     try:
         try:
             return _measure(run), None
         except DiedError as error:
-            again = f"measured anew on a fresh deployment: {error.with_why}"
-            return _measure(run, (again,)), None
+            again = (f"measured anew on a fresh deployment: {error.with_why}",)
+            return _measure(run, again), None
     except RecordingError:
         raise  # what cannot be written down does not end the case: a resumed run measures it
     except VsperfError as error:
-        return close_failed(run.case, error, run.trials), error
+        return close_failed(run.case, error, run.trials, again), error
     except OSError as error:
         name = f" {error.filename}" if error.filename else ""
         refused = ComponentError(f"the system refused{name}: {error.strerror or error}")
-        return close_failed(run.case, refused, run.trials), refused
+        return close_failed(run.case, refused, run.trials, again), refused
     except KeyboardInterrupt:
         with suppress(RecordingError):  # without this line, too, a resumed run begins it anew
             run.writer.append(close_interrupted(run.case, run.trials))

@@ -57,8 +57,10 @@ def _spoiled(result: SearchResult) -> Iterator[str]:
         yield f"fewer repeats than asked: {result.spoiled}"
 
 
-def close_failed(case: Case, error: VsperfError, trials: Sequence[Trial]) -> CaseRecord:
-    """Return the record of a case that ended with an error."""
+def close_failed(
+    case: Case, error: VsperfError, trials: Sequence[Trial], warnings: tuple[str, ...] = ()
+) -> CaseRecord:
+    """Return the record of a case that ended with an error, and what went wrong before that."""
     invalid = error.exit_code is ExitCode.INVALID_RESULT
     last = trials[-1] if trials else None
     flags = last.flags if last is not None and not last.valid else ()
@@ -72,7 +74,7 @@ def close_failed(case: Case, error: VsperfError, trials: Sequence[Trial]) -> Cas
         flags=flags,
         checks=(),
         compliance=(),
-        warnings=(),
+        warnings=warnings,
         **_totals(trials),
     )
 
