@@ -7,6 +7,7 @@ removed with them.
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -166,20 +167,44 @@ class TestMasks:
         assert "L3:0=7ff;1=700" in str(caught.value.problems[0].why)
 
 
+def nothing_of_it(folder: Path) -> None:
+    shutil.rmtree(folder)
+
+
+def not_mounted(folder: Path) -> None:
+    shutil.rmtree(folder)
+    folder.mkdir()
+
+
+def code_apart(folder: Path) -> None:
+    (folder / "info" / "L3").rename(folder / "info" / "L3CODE")
+
+
+def no_ways(folder: Path) -> None:
+    shutil.rmtree(folder / "info" / "L3")
+
+
 class TestAbilities:
     def test_they_are_read_from_the_kernels_files(self, machine: Roots) -> None:
         assert abilities(machine) == ABLE
 
-    def test_a_machine_without_resctrl_says_why(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize(
+        ("lacking", "why", "fix"),
+        [
+            (nothing_of_it, "hidden by a hypervisor", "take a machine whose processor has RDT"),
+            (not_mounted, "resctrl is not mounted", MOUNT),
+            (code_apart, "apart for code and data (cdp)", f"umount /sys/fs/resctrl; {MOUNT}"),
+            (no_ways, "no L3 CAT", "take a machine whose processor has RDT"),
+        ],
+    )
+    def test_a_machine_that_cannot_says_why_and_what_mends_it(
+        self, machine: Roots, lacking: Callable[[Path], object], why: str, fix: str
+    ) -> None:
+        lacking(machine.resctrl)
         with pytest.raises(NotReadyError, match="cannot be shared out") as caught:
-            abilities(Roots(tmp_path))
-        assert "hidden by a hypervisor" in caught.value.with_why
-
-    def test_one_that_is_not_mounted_is_mended_by_a_command(self, tmp_path: Path) -> None:
-        Roots(tmp_path).resctrl.mkdir(parents=True)
-        with pytest.raises(NotReadyError) as caught:
-            abilities(Roots(tmp_path))
-        assert caught.value.problems[0].fix == "mount -t resctrl resctrl /sys/fs/resctrl"
+            abilities(machine)
+        assert why in caught.value.with_why
+        assert fix in str(caught.value.problems[0].fix)
 
     @pytest.mark.parametrize("limits", ["0=2048;1=2048", "0=100;1=4294967295", "0=50;1=100", ""])
     def test_limits_that_are_no_percents_are_refused_with_what_was_seen(
@@ -194,13 +219,6 @@ class TestAbilities:
         with pytest.raises(SpecError, match="bandwidth cannot be limited here") as caught:
             masks_of(shares(noise="2 ways, 50% bandwidth"), able)
         assert f"MB:{limits or 'nothing'} instead of 100" in str(caught.value.problems[0].why)
-
-    def test_code_and_data_apart_are_told_as_what_they_are(self, machine: Roots) -> None:
-        (machine.resctrl / "info" / "L3").rename(machine.resctrl / "info" / "L3CODE")
-        with pytest.raises(NotReadyError) as caught:
-            abilities(machine)
-        assert "apart for code and data (cdp)" in caught.value.with_why
-        assert caught.value.problems[0].fix == f"umount /sys/fs/resctrl; {MOUNT}"
 
 
 class TestGroups:
@@ -271,26 +289,6 @@ class TestGroups:
         assert not own.model_copy(update={"folder": machine.resctrl / "mine"}).is_within(reach)
         assert not own.model_copy(update={"before": before, "now": now}).is_within(reach)
 
-    def test_others_who_cannot_be_made_to_lose_them_are_told(
-        self, tmp_path: Path, machine: Roots, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        write = Path.write_text
-
-        def refuse(path: Path, *arguments: Any, **named: Any) -> int:
-            if path == machine.resctrl / "schemata":
-                raise OSError(22, "Invalid argument")
-            return write(path, *arguments, **named)
-
-        with workspace("test", tmp_path / "run", machine) as place:
-            monkeypatch.setattr(Path, "write_text", refuse)
-            with (
-                pytest.raises(NotReadyError, match="cannot be taken from all others") as caught,
-                partitioned(shares(switch="8 ways"), {"switch": (2,)}, place),
-            ):
-                pass
-        assert "told L3:0=700;1=700" in caught.value.with_why
-        assert groups(machine) == []
-
     def test_what_a_killed_run_left_is_undone_by_its_journal(
         self, tmp_path: Path, machine: Roots
     ) -> None:
@@ -306,22 +304,41 @@ class TestGroups:
         for folder in (machine.resctrl / "mine", tmp_path / "vsperf-1-abc-switch"):
             assert not RemoveCacheGroup(folder=folder).is_within(reach)
 
-    def test_a_group_that_cannot_be_made_is_told_with_the_kernels_word(
-        self, tmp_path: Path, machine: Roots, monkeypatch: pytest.MonkeyPatch
+    @pytest.mark.parametrize(
+        ("how", "what", "told"),
+        [
+            ("mkdir", "for switch cannot be made", "told L3:0=ff;1=ff"),
+            ("write_text", "cannot be taken from all others", "told L3:0=700;1=700"),
+        ],
+    )
+    def test_what_the_kernel_refuses_is_told_with_its_word_and_leaves_no_group(
+        self,
+        tmp_path: Path,
+        machine: Roots,
+        monkeypatch: pytest.MonkeyPatch,
+        how: str,
+        what: str,
+        told: str,
     ) -> None:
-        def refuse(path: Path, *arguments: object) -> None:
-            raise OSError(28, "No space left on device")
-
+        usual = getattr(Path, how)
         (machine.resctrl / "info" / "last_cmd_status").write_text("out of CLOSIDs\n")
         with workspace("test", tmp_path / "run", machine) as place:
-            monkeypatch.setattr(Path, "mkdir", refuse)
+            refused = {machine.resctrl / name for name in ("schemata", f"{place.name}-switch")}
+
+            def refuse(path: Path, *arguments: Any, **named: Any) -> Any:
+                if path in refused:
+                    raise OSError(28, "No space left on device")
+                return usual(path, *arguments, **named)
+
             with (
-                pytest.raises(NotReadyError, match="for switch cannot be made") as caught,
-                partitioned(shares(switch="8 ways"), {"switch": (2,)}, place),
+                monkeypatch.context() as patched,
+                pytest.raises(NotReadyError, match=what) as caught,
             ):
-                pass
-            monkeypatch.undo()
-        assert "out of CLOSIDs" in caught.value.with_why
+                patched.setattr(Path, how, refuse)
+                with partitioned(shares(switch="8 ways"), {"switch": (2,)}, place):
+                    pass
+        assert "out of CLOSIDs" in caught.value.with_why and told in caught.value.with_why
+        assert groups(machine) == []
 
 
 class TestCounters:
