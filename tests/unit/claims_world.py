@@ -1,0 +1,84 @@
+"""A machine whose hugepages runs claim, and runs on it that a test begins and ends.
+
+The trees stand for a kernel that knows how many pages are used; the tests say how many.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from hugepage_tree import add_pool, tree
+
+from vsperf.host import claims
+from vsperf.host.files import Roots
+from vsperf.host.hugepages import Machine, read_pools, reserve
+from vsperf.host.pages import Pool
+from vsperf.host.workspace import Workspace, workspace
+
+PAGE = 2 << 20
+
+
+@dataclass
+class World:
+    """A machine with one pool, and runs on it that a test begins and ends."""
+
+    folder: Path
+    machine: Machine
+    number: Path
+    runs: dict[str, ExitStack] = field(default_factory=dict)
+    places: dict[str, Workspace] = field(default_factory=dict)
+
+    @property
+    def pool(self) -> Pool:
+        return read_pools(self.machine)[0]
+
+    @property
+    def ledger(self) -> Path:
+        return self.machine.ledger(self.pool)
+
+    @property
+    def total(self) -> int:
+        return int(self.number.read_text())
+
+    def set_total(self, pages: int) -> None:
+        self.number.write_text(f"{pages}\n")
+
+    def use(self, pages: int) -> None:
+        """Say how many pages programs use from now on."""
+        (self.number.parent / "used").write_text(f"{pages}\n")
+
+    def begin(self, name: str, pages: int) -> None:
+        stack = ExitStack()
+        place = stack.enter_context(workspace(name, self.folder / name, Roots(self.folder)))
+        stack.enter_context(reserve({0: pages * PAGE}, place, self.machine))
+        self.runs[name], self.places[name] = stack, place
+
+    def end(self, name: str) -> None:
+        self.runs.pop(name).close()
+
+
+@pytest.fixture(name="world")
+def fixture_world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    folder = Path(tempfile.mkdtemp(prefix="claims-"))
+    folder.chmod(0o755)
+    machine = tree(folder)
+    made = World(folder, machine, add_pool(machine, 0, 2048, 7))
+    made.use(0)
+
+    def free(pool: Pool) -> int:
+        return max(0, pool.total - int((pool.folder / "used").read_text()))
+
+    monkeypatch.setattr(Pool, "free", property(free))
+    monkeypatch.setattr(claims, "FREED_S", 0.05)
+    try:
+        yield made
+        for run in made.runs.values():
+            run.close()
+    finally:
+        shutil.rmtree(folder)
