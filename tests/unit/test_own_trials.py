@@ -81,6 +81,11 @@ def test_without_time_for_any_nothing_is_collected(tmp_path: Path) -> None:
         assert made(found, Budget(1)) == ("nothing was collected by one: the time was over",)
 
 
+def test_a_search_leaves_them_their_time(tmp_path: Path) -> None:
+    with started(tmp_path, one=heavy(Looks(), 3), two=Driver(Looks())) as found:
+        assert found.time_ns(overhead_ns=7) == 3 * (NANOSECONDS + 7)
+
+
 def test_where_no_load_passed_there_is_none_to_have_a_trial_at(tmp_path: Path) -> None:
     with started(tmp_path, one=heavy(Looks(), 3)) as found:
         (warning,) = made(found, result=SearchResult())

@@ -75,7 +75,8 @@ def _measure(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
         warnings += warm_up(run, around.measurer, loads)
         run.enter("search")
         bench, after = MeasuredBench(around.measurer, loads), followers(spec)
-        with run.budget.holding_back(time_ns(after, bench)):
+        apart_ns = around.collecting.time_ns(bench.overhead_ns)
+        with run.budget.holding_back(time_ns(after, bench) + apart_ns):
             result = method_of(spec).run(bench)
         for follower in after:
             run.enter(follower.phase)

@@ -47,6 +47,11 @@ class Taken:
         """Whether it has trials of its own."""
         return self.driver.heavy(self.seat.case.collect[self.name])
 
+    @property
+    def own_ns(self) -> tuple[int, ...]:
+        """Lengths of the trials that it has for itself, if it is heavy."""
+        return own_trials_ns(self.seat.case.collect[self.name])
+
 
 @dataclass
 class Collecting:
@@ -90,6 +95,11 @@ class Collecting:
         self.warnings += (text,)
         if file is not None:
             _note(file, NO_TRIAL, text)
+
+    def time_ns(self, overhead_ns: int) -> int:
+        """Return what the trials of heavy ones take: the method is to leave them so much."""
+        lengths = [ns for taken in self.apart for ns in taken.own_ns]
+        return sum(lengths) + len(lengths) * overhead_ns
 
     def own_trials(self, measurer: Measurer, result: SearchResult) -> tuple[str, ...]:
         """Give each heavy collector its trials at the load that was found; return what failed."""
@@ -140,9 +150,8 @@ def _own_trials(taken: Taken, measurer: Measurer, load_fps: int | None) -> str |
         begin=lambda purpose, load_fps, duration_ns: None,
         record=lambda trial: taken.seat.file.append(OwnTrial(trial=trial)),
     )
-    lengths = own_trials_ns(taken.seat.case.collect[taken.name])
-    for made, duration_ns in enumerate(lengths):
-        so_far = f"{made} of {len(lengths)} trials for {taken.name} were made"
+    for made, duration_ns in enumerate(taken.own_ns):
+        so_far = f"{made} of {len(taken.own_ns)} trials for {taken.name} were made"
         without = so_far if made else f"nothing was collected by {taken.name}"
         left_ns = measurer.budget.left_ns
         if left_ns is not None and duration_ns + measurer.policy.overhead_ns > left_ns:
