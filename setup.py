@@ -93,6 +93,7 @@ setup(
             "command = vsperf.collectors.command:Command",
             "perf = vsperf.collectors.perf:Perf",
             "switch-trace = vsperf.collectors.switch_trace:SwitchTrace",
+            "witness = vsperf.collectors.witness:Witness",
         ],
         "vsperf.exports": [
             "csv = vsperf.export.csv_tables:CsvTables",

@@ -38,6 +38,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "command": {"argv": [sys.executable, "-c", SPEAKS]},
     "perf": {},
     "switch-trace": {},
+    "witness": {"frames": 1000},
 }
 """Every kind with settings for a look that is over soon."""
 LIGHT = ("proc", "network", "ovs", "vpp", "guest", "command")

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from vsperf.collectors.ovs import OvsCollectorSpec
 from vsperf.collectors.proc import ProcSpec
+from vsperf.collectors.witness import WitnessSpec
 from vsperf.errors import Problem, SpecError
 from vsperf.loadgens.memory import MemorySpec
 from vsperf.loadgens.memory_vm import GuestMemorySpec
@@ -125,7 +126,7 @@ DRIVERS: Drivers = {
     "generator": {"sim": Generator, "tgen": TgenGenerator, "testpmd": TestpmdGenerator},
     "vnf": {"loop": Guest, "sim": NoGuest},
     "search": METHODS,
-    "collect": {"proc": ProcSpec, "ovs": OvsCollectorSpec},
+    "collect": {"proc": ProcSpec, "ovs": OvsCollectorSpec, "witness": WitnessSpec},
     "noise": {"memory": MemorySpec, "memory-vm": GuestMemorySpec, "stress": StressSpec},
 }
 

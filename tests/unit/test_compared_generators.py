@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 from compared_runs import MACHINE, found
 from record_samples import TIME, case_record, case_start, header, planned, run_end, trial
+from series_samples import header as series_header
 from stored_runs import store
 
 from vsperf.cli.main import cli
@@ -18,12 +20,15 @@ from vsperf.record.host import Calibration, Surroundings
 from vsperf.record.limit import Limit
 from vsperf.record.result import LoadResult, SearchResult
 from vsperf.record.run import Line, TrialLine
+from vsperf.record.series import Note, OwnTrial, Sample
 from vsperf.record.trial import Purpose, Trial
 from vsperf.results.compare_text import notes
 from vsperf.results.comparison import compare
 from vsperf.results.generators import GeneratorRow
 from vsperf.results.sides import apart, side
+from vsperf.store.series import SeriesFile
 
+RUN = "2026-11-20-generators_compare-aaaa"
 REPEATS = 4
 SETTINGS = {
     "tgen": {"kind": "tgen", "workers": 1},
@@ -101,13 +106,37 @@ def a_run(results: Path, *names: str, repeats: int = REPEATS) -> None:
             lines.append(case_start(key))
             lines += [TrialLine(case=key, trial=one) for one in trials_of(name)]
             lines.append(case_record(key, result=result, surroundings=surroundings(name)))
-    run_id = "2026-11-20-generators_compare-aaaa"
-    made = header(run_id, environment=MACHINE).model_copy(update={"cases": tuple(cases)})
-    store(results, run_id, [made, *lines, run_end()])
+    made = header(RUN, environment=MACHINE).model_copy(update={"cases": tuple(cases)})
+    store(results, RUN, [made, *lines, run_end()])
 
 
-def rows(results: Path, *names: str, repeats: int = REPEATS) -> dict[str, GeneratorRow]:
+def witnessed(results: Path, name: str, gaps: Sequence[int | None]) -> None:
+    """Add what a witness saw of each repeat: such a gap one way, and shorter ones the other way."""
+    for repeat, gap in enumerate(gaps, start=1):
+        label = f"generators_compare-64B-{name}"
+        head = series_header("witness").model_copy(
+            update={"case": label if repeat == 1 else f"{label}.{repeat}", "kind": "witness"}
+        )
+        file = SeriesFile.begin(results / RUN, head)
+        file.append(OwnTrial(trial=trial(1)))
+        for of, off in (("there", gap), ("back", 50)):
+            values = {"seen_frames": 7}
+            if off is not None:
+                values |= {"rate_off_ppm": -1000, "gap_off_p50_ns": 20, "gap_off_p99_ns": off}
+            file.append(Sample(trial=1, at_ns=1, of=of, values=values))
+        if gap is None:
+            file.append(Note(trial=1, text="it had no room"))
+
+
+def rows(
+    results: Path,
+    *names: str,
+    repeats: int = REPEATS,
+    witness: Mapping[str, Sequence[int | None]] | None = None,
+) -> dict[str, GeneratorRow]:
     a_run(results, *names, repeats=repeats)
+    for name, gaps in (witness or {}).items():
+        witnessed(results, name, gaps)
     compared = compare(apart([side(results, "aaaa")], "generator"))
     return {row.generator: row for row in compared.generators}
 
@@ -147,6 +176,25 @@ class TestTheRowOfAGenerator:
         assert found["tgen"].per_cpu_fps == 8_000_000
         assert found["tgen-two"].per_cpu_fps == 4_000_000
 
+    def test_holds_the_median_of_what_a_witness_saw(self, tmp_path: Path) -> None:
+        row = rows(tmp_path, "tgen", "testpmd", witness={"tgen": (300, 100, 200, 900)})["tgen"]
+        assert row.pace == {
+            "repeats": 4,
+            "rate_off_ppm": -1000,
+            "gap_off_p50_ns": 20,
+            "gap_off_p99_ns": 250,
+            "seen_frames": 7,
+        }
+
+    def test_goes_by_the_less_even_direction(self, tmp_path: Path) -> None:
+        row = rows(tmp_path, "tgen", "testpmd", repeats=1, witness={"tgen": (300,)})["tgen"]
+        assert row.pace is not None and row.pace["gap_off_p99_ns"] == 300
+
+    def test_says_what_the_witness_said_where_it_saw_not_all(self, tmp_path: Path) -> None:
+        found = rows(tmp_path, "tgen", "testpmd", repeats=1, witness={"tgen": (None,)})
+        assert found["tgen"].pace is None
+        assert found["tgen"].missing["pacing"] == "it had no room"
+
     def test_says_why_a_number_is_missing(self, tmp_path: Path) -> None:
         row = rows(tmp_path, "tgen", "testpmd")["testpmd"]
         assert (row.checked_fps, row.loss_free, row.floor_ns, row.per_cpu_fps) == (None,) * 4
@@ -154,6 +202,7 @@ class TestTheRowOfAGenerator:
             "checked": "it does not look at each frame",
             "loss_free": "the method searches none",
             "floor": "no latency was measured",
+            "pacing": "no witness was asked: --set collect=witness",
             "per_cpu": "it was not calibrated without a switch",
         }
         assert row.reservations == (Flag.UNPACED, Flag.UNCHECKED)
@@ -182,7 +231,7 @@ class TestTheRowOfAGenerator:
         store(tmp_path, run_id, [made])
         for row in compare(apart([side(tmp_path, "aaaa")], "generator")).generators:
             assert set(row.missing.values()) == {"not run"}
-            assert len(row.missing) == 6
+            assert len(row.missing) == 7
 
 
 def test_each_empty_cell_is_told_below_the_tables_once(tmp_path: Path) -> None:
@@ -205,6 +254,14 @@ def test_the_command_shows_the_table_in_every_format(tmp_path: Path) -> None:
         None,
         "it does not look at each frame",
     )
+
+
+def test_the_pace_is_shown_as_the_mean_rate_and_the_gaps(tmp_path: Path) -> None:
+    a_run(tmp_path, "tgen", "testpmd", repeats=1)
+    witnessed(tmp_path, "tgen", (3000,))
+    assert "-0.10%, 20 ns … 3.000 µs" in command(tmp_path, "--format", "md").output
+    first, second = json.loads(command(tmp_path, "--json").output)["generators"]
+    assert (first["pace"]["gap_off_p99_ns"], second["pace"]) == (3000, None)
 
 
 def test_other_comparisons_have_no_such_table(tmp_path: Path) -> None:

@@ -68,6 +68,28 @@ def test_each_of_its_trials_is_looked_at_and_kept(tmp_path: Path) -> None:
     assert {one.reference for one in kept} == {"for one"}
 
 
+def test_one_that_listens_hears_of_each_of_its_trials(tmp_path: Path) -> None:
+    class Listens(Looks):
+        def hear(self, trial: Trial) -> None:
+            self.looks.append(("hear", trial.index))
+
+    looks = Listens()
+    with started(tmp_path, one=heavy(looks, 2)) as found:
+        assert made(found) == ()
+    assert looks.looks[:3] == [("begin", 1), ("end", 1), ("hear", 1)]
+    assert looks.looks[-1] == ("hear", 2)
+
+
+def test_one_that_was_lost_hears_nothing_more(tmp_path: Path) -> None:
+    class Listens(Looks):
+        def hear(self, trial: Trial) -> None:
+            raise AssertionError
+
+    with started(tmp_path, one=heavy(Listens(dies_at=1), 1)) as found:
+        (warning,) = made(found)
+    assert "was lost at trial 1" in warning
+
+
 def test_those_that_no_time_is_left_for_are_told(tmp_path: Path) -> None:
     for_one_ns = NANOSECONDS + POLICY.overhead_ns
     with started(tmp_path, one=heavy(Looks(), 3)) as found:

@@ -15,8 +15,9 @@ from pydantic import Field
 
 from vsperf.errors import UsageError
 from vsperf.host.workspace import Workspace
-from vsperf.record.plan import Placement, Step
+from vsperf.record.plan import Endpoint, Placement, Step
 from vsperf.record.series import Quantity, Sample
+from vsperf.record.trial import Trial
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
 from vsperf.store.series import SeriesFile
@@ -58,6 +59,8 @@ class Parts:
     switch: object | None
     machines: object | None
     generator: object
+    entries: tuple[Endpoint, ...] = ()
+    """Where the frames of each direction leave the generator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +121,24 @@ class Collector(Protocol):
 
     def start(self, settings: DriverSpec, seat: Seat) -> AbstractContextManager[RunningCollector]:
         """Begin to collect; leaving the context ends it, with all that it started."""
+        ...
+
+
+@runtime_checkable
+class AtPorts(Protocol):
+    """A collector that looks at the ports of the generator, and not at any port."""
+
+    def fits(self, case: CaseSpec, entries: tuple[Endpoint, ...]) -> None:
+        """Raise where it would see nothing; asked when the case is planned."""
+        ...
+
+
+@runtime_checkable
+class Hearing(Protocol):
+    """A running heavy collector that holds what it saw against its trial."""
+
+    def hear(self, trial: Trial) -> None:
+        """Be told what the generator counted, after the end of the trial."""
         ...
 
 

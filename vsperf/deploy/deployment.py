@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from vsperf.deploy.cache import cache_cpus
-from vsperf.deploy.planner import CasePlan, Drivers
+from vsperf.deploy.planner import CasePlan, Drivers, entries_of
 from vsperf.errors import ComponentError, DiedError
 from vsperf.host.binding import bound, pci_addresses
 from vsperf.host.hugepages import reserve
 from vsperf.host.resctrl import Groups, partitioned
 from vsperf.host.workspace import Workspace
+from vsperf.record.plan import Endpoint
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.wiring import nics
 from vsperf.trafficgens.base import GeneratorSession
@@ -33,6 +34,8 @@ class Deployment:
     generator: GeneratorSession
     machines: RunningMachines | None = None
     """None where no machine takes part."""
+    entries: tuple[Endpoint, ...] = ()
+    """Where the frames of each direction leave the generator."""
 
     @property
     def access(self) -> tuple[str, ...]:
@@ -74,7 +77,7 @@ def deploy(
         with _blaming("machines were waited for", switch, generator):
             machines.await_forwarding()
     switch.await_ports(awaited(spec, with_generator=with_generator), patience_s(spec))
-    return Deployment(switch, generator, machines)
+    return Deployment(switch, generator, machines, entries_of(endpoints, plan.plan.directions))
 
 
 class _Part(Protocol):

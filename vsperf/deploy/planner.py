@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from vsperf.collectors.base import Collector
+from vsperf.collectors.base import AtPorts, Collector
 from vsperf.deploy.cache import cache_cpus, cache_steps
 from vsperf.deploy.placement import place, shares_cpu, sharing
 from vsperf.errors import Problem, SpecError, UsageError
@@ -114,6 +114,9 @@ def make_plan(spec: CaseSpec, drivers: Drivers, topology: CpuTopology) -> CasePl
     if drivers.vnf is not None:
         guests = drivers.vnf.plan(spec, wires, placement)
         notes = drivers.vnf.notes(spec)
+    for collector in drivers.collectors.values():
+        if isinstance(collector, AtPorts):
+            collector.fits(spec, entries_of(endpoints, directions))
     noise = drivers.noise.plan(spec, placement) if drivers.noise is not None else ()
     steps = (
         *cache_steps(spec, cache_cpus(spec, placement)),
@@ -181,6 +184,14 @@ def _require_models_on_simulated_testbeds_only(spec: CaseSpec, drivers: Drivers)
             why="what a model says would look measured there",
             fix="--testbed sim, where every output says SIMULATED",
         )
+
+
+def entries_of(
+    endpoints: tuple[Endpoint, ...], directions: tuple[tuple[str, str], ...]
+) -> tuple[Endpoint, ...]:
+    """Return where the frames of each direction leave the generator."""
+    by_link = {endpoint.link: endpoint for endpoint in endpoints}
+    return tuple(by_link[enters] for enters, _ in directions)
 
 
 def _outer_wires(spec: CaseSpec) -> tuple[Wire, ...]:

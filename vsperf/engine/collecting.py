@@ -11,7 +11,14 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from vsperf.collectors.base import Collector, Parts, RunningCollector, Seat, own_trials_ns
+from vsperf.collectors.base import (
+    Collector,
+    Hearing,
+    Parts,
+    RunningCollector,
+    Seat,
+    own_trials_ns,
+)
 from vsperf.deploy.deployment import Deployment
 from vsperf.engine.measurer import Measurer
 from vsperf.errors import RecordingError, VsperfError
@@ -20,7 +27,7 @@ from vsperf.methods.base import Manner
 from vsperf.record.plan import Placement
 from vsperf.record.result import SearchResult
 from vsperf.record.series import Note, OwnTrial, SeriesHeader
-from vsperf.record.trial import Purpose
+from vsperf.record.trial import Purpose, Trial
 from vsperf.spec.case import Case, CaseSpec
 from vsperf.store.series import SeriesFile
 from vsperf.store.writer import RunWriter
@@ -148,7 +155,6 @@ def _own_trials(taken: Taken, measurer: Measurer, load_fps: int | None) -> str |
         measurer,
         trials=[],
         begin=lambda purpose, load_fps, duration_ns: None,
-        record=lambda trial: taken.seat.file.append(OwnTrial(trial=trial)),
     )
     for made, duration_ns in enumerate(taken.own_ns):
         so_far = f"{made} of {len(taken.own_ns)} trials for {taken.name} were made"
@@ -168,6 +174,13 @@ def _own_trial(taken: Taken, measurer: Measurer, request: TrialRequest, without:
     try:
         with taken.driver.start(seat.case.collect[taken.name], seat) as running:
             measurer.around = collecting = Collecting({taken.name: (seat, running)})
+
+            def record(trial: Trial) -> None:
+                seat.file.append(OwnTrial(trial=trial))
+                if isinstance(running, Hearing) and trial.valid and not collecting.warnings:
+                    running.hear(trial)
+
+            measurer.record = record
             measurer.attempt(request, Manner(Purpose.WARM_UP, f"for {taken.name}"))
     except RecordingError as error:
         return f"{without}: {error.with_why}"
@@ -190,7 +203,7 @@ def collected(
     `where` is the run that is written, and which attempt at the case this is.
     """
     spec = case.seeded_spec
-    parts = Parts(deployment.switch, deployment.machines, deployment.generator)
+    parts = Parts(deployment.switch, deployment.machines, deployment.generator, deployment.entries)
     found = Collecting()
     with ExitStack() as stack:
         for name, driver in drivers.items():

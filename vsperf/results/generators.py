@@ -13,6 +13,7 @@ from vsperf.record.histogram import merged_percentiles_ns
 from vsperf.record.limit import Limit
 from vsperf.record.trial import Purpose, Trial
 from vsperf.results.sides import Side, why_empty
+from vsperf.results.witnessed import middle_of, pace_of
 from vsperf.stats.findings import findings_of
 from vsperf.stats.sample import Sample, samples_of
 from vsperf.stats.scatter import scatter_of
@@ -26,7 +27,7 @@ RESERVED = (
     *(Flag.SHARED_CPU, Flag.EMULATED),
 )
 """What makes a generator's numbers others than its neighbours', whatever they are."""
-Column = Literal["checked", "loss_free", "scatter", "floor", "beside", "per_cpu"]
+Column = Literal["checked", "loss_free", "scatter", "floor", "pacing", "beside", "per_cpu"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,8 @@ class GeneratorRow:
     """How far repeats lie apart: standard deviation of the first number, as a share."""
     floor_ns: float | None
     """Median latency at the lightest load that it was measured at."""
+    pace: dict[str, float] | None
+    """What a witness saw of its gaps and its schedule, by the names of that collector."""
     beside_ns: float | None
     """What a trial takes beside its traffic: setting up, draining, reading counters."""
     per_cpu_fps: float | None
@@ -84,12 +87,15 @@ def _row(label: str, name: str, cases: Sequence[CaseView]) -> GeneratorRow:
     checked = [one.checked_fps for one in seen if one.checked_fps is not None]
     floors = [one.floor_ns for one in seen if one.floor_ns is not None]
     beside = [one.beside_ns for one in seen if one.beside_ns is not None]
+    paces = [pace_of(case) for case in done]
+    pace = middle_of([one for one in paces if not isinstance(one, str)])
     lies_apart = scatter_of([first.values]) if first is not None and _settled(first) else None
     reasons: dict[Column, str | None] = {
         "checked": _unless(checked, _why_unchecked(seen)),
         "loss_free": None if loss_free is not None else _why_no_rate(done),
         "scatter": None if lies_apart is not None else _why_no_scatter(first),
         "floor": _unless(floors, "no latency was measured"),
+        "pacing": None if pace else next((one for one in paces if isinstance(one, str)), None),
         "beside": _unless(beside, "no trial can be believed"),
         "per_cpu": _unless(caps, "it was not calibrated without a switch"),
     }
@@ -105,6 +111,7 @@ def _row(label: str, name: str, cases: Sequence[CaseView]) -> GeneratorRow:
         limits=tuple(dict.fromkeys(_limits(done))),
         scatter=None if lies_apart is None else lies_apart.share,
         floor_ns=_median(floors),
+        pace=pace,
         beside_ns=_median(beside),
         per_cpu_fps=_median(caps),
         missing={column: why for column, why in reasons.items() if why is not None},

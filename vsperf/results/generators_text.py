@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from vsperf.human import human_fps, human_ns
 from vsperf.results.cells import common_prefix, value_text
 from vsperf.results.generators import Column, GeneratorRow
 from vsperf.results.grid import Grid
+from vsperf.results.witnessed import JUDGED_BY
 
 NONE = "–"
 HEADINGS: dict[Column, str] = {
@@ -16,12 +17,15 @@ HEADINGS: dict[Column, str] = {
     "loss_free": "loss-free",
     "scatter": "scatter",
     "floor": "floor",
+    "pacing": "pacing",
     "beside": "beside",
     "per_cpu": "per CPU",
 }
 MEANING = (
     "checked: the most that came through any trial, each frame looked at; loss-free: bounds of the "
     "search; scatter: how far repeats lie apart; floor: median latency at the lightest load; "
+    "pacing: by how much the mean rate was off, and half of the gaps … all but 1 % of them, as a "
+    "witness saw it; "
     "beside: what a trial takes beside its traffic; per CPU: the cap without a switch by the "
     "generator's CPUs. Rates are per direction."
 )
@@ -44,6 +48,7 @@ def generators_grid(rows: Sequence[GeneratorRow]) -> Grid:
                 NONE if row.loss_free is None else value_text(row.loss_free),
                 _shown(row.scatter, "{:.2%}".format),
                 _shown(row.floor_ns, human_ns),
+                NONE if row.pace is None else _pace_text(row.pace),
                 _shown(row.beside_ns, human_ns),
                 _shown(row.per_cpu_fps, human_fps),
             )
@@ -80,6 +85,7 @@ def generators_data(rows: Sequence[GeneratorRow]) -> list[dict[str, Any]]:
             "loss_free_fps": None if row.loss_free is None else list(row.loss_free.values),
             "scatter": row.scatter,
             "floor_ns": row.floor_ns,
+            "pace": row.pace,
             "beside_ns": row.beside_ns,
             "per_cpu_fps": row.per_cpu_fps,
             "missing": dict(row.missing),
@@ -87,6 +93,11 @@ def generators_data(rows: Sequence[GeneratorRow]) -> list[dict[str, Any]]:
         }
         for row in rows
     ]
+
+
+def _pace_text(pace: Mapping[str, float]) -> str:
+    gaps = (human_ns(pace[name]) for name in ("gap_off_p50_ns", JUDGED_BY))
+    return f"{pace['rate_off_ppm'] / 1e6:+.2%}, {' … '.join(gaps)}"
 
 
 def _shown(value: float | None, text: Callable[[float], str]) -> str:
