@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -10,12 +12,14 @@ from zlib import crc32
 from record_samples import case_record, case_start, header, planned, run_end, trial_line
 from stored_runs import store
 
+from vsperf.record.figure import Figure
 from vsperf.record.host import Surroundings
 from vsperf.record.limit import Limit
-from vsperf.record.result import GoalResult, SearchResult
+from vsperf.record.result import GoalResult, LoadResult, SearchResult
 from vsperf.record.run import CaseRecord, Line, RunHeader
 from vsperf.results.comparison import Comparison, compare
 from vsperf.results.sides import side
+from vsperf.unit import Unit
 
 MACHINE = {"machine": {"cpu_model": "Xeon", "cpus": 2}, "system": {"kernel": "6.1"}}
 
@@ -33,15 +37,33 @@ def found(lower: int, upper: int | None = None) -> SearchResult:
     return SearchResult(goals=(goal,))
 
 
+def curve(losses: dict[int, str], lossless: int) -> SearchResult:
+    """Return what the method `loss` finds: the loss at each load, and figures that follow."""
+    loads = tuple(
+        LoadResult(
+            load_fps=load,
+            trials=1,
+            passed=int(loss == "0"),
+            worst_loss_ratio=loss,
+            throughput_fps=round(load * (1 - Fraction(loss))),
+            limit=Limit.DUT,
+            reason="",
+        )
+        for load, loss in losses.items()
+    )
+    figure = Figure(name="lossless_load", unit=Unit.FPS, value=lossless, lower=lossless)
+    return SearchResult(loads=loads, figures=(figure,))
+
+
 def run(
     results: Path,
     name: str,
-    rates: dict[int, list[int]],
+    rates: Mapping[int, Sequence[int | SearchResult]],
     spec: dict[str, Any] | None = None,
     around: Surroundings | None = None,
     **head: Any,
 ) -> str:
-    """Store a run: for each case its number and what its repeats found."""
+    """Store a run: for each case its number and what its repeats found, or that load."""
     run_id = f"2026-11-20-phy2phy_tput-{name}"
     cases, lines = [], list[Line]()
     for number, repeats in rates.items():
@@ -58,8 +80,9 @@ def run(
     return name
 
 
-def _record(key: str, rate: int, around: Surroundings | None) -> CaseRecord:
-    return case_record(key, result=found(rate), surroundings=around)
+def _record(key: str, rate: int | SearchResult, around: Surroundings | None) -> CaseRecord:
+    result = rate if isinstance(rate, SearchResult) else found(rate)
+    return case_record(key, result=result, surroundings=around)
 
 
 def of(results: Path, *names: str, **how: Any) -> Comparison:

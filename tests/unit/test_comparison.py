@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from compared_runs import MACHINE, of, run
+from compared_runs import MACHINE, curve, of, run
 from record_samples import case_record, case_start, header, planned
 from stored_runs import store
 
@@ -51,6 +51,21 @@ class TestChanges:
             pytest.approx(0.2), pytest.approx(-0.5),
         ]  # fmt: skip
         assert (row.worse(1), row.worse(2)) == (False, True)
+
+    def test_repeated_loss_curves_are_compared_load_by_load(self, tmp_path: Path) -> None:
+        """What both sides offered is compared by ranks; a load of one side alone is told apart."""
+        before = [curve({1000: f"{n}/1000", 900: "0", 800: "0"}, 900) for n in range(10, 15)]
+        after = [
+            curve({1000: f"{n}/1000", 900: "1/9", 800: "0", 700: "0"}, 800) for n in range(50, 55)
+        ]
+        run(tmp_path, "aaaa", {1: before})
+        run(tmp_path, "bbbb", {1: after})
+        rows = {row.name: row.differences[0] for row in of(tmp_path, "aaaa", "bbbb").rows}
+        changes = {name: one.change for name, one in rows.items() if one is not None}
+        assert changes["loss at 1000 fps"] is changes["loss at 900 fps"] is Change.UP
+        assert changes["through at 1000 fps"] is Change.DOWN
+        assert changes["loss at 800 fps"] is Change.NONE
+        assert rows["loss at 700 fps"] is None
 
     def test_repeats_are_judged_by_their_ranks(self, tmp_path: Path) -> None:
         run(tmp_path, "aaaa", {1: [1000_000 + n for n in range(5)]})

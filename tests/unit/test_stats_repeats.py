@@ -5,7 +5,8 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from record_samples import case_record
+from compared_runs import curve
+from record_samples import case_record, planned
 from search_models import trial, way
 
 from vsperf.record.figure import Figure
@@ -13,8 +14,9 @@ from vsperf.record.flags import Flag
 from vsperf.record.limit import Limit
 from vsperf.record.lossless import unlikely_above
 from vsperf.record.result import GoalResult, SearchResult
+from vsperf.stats.repeated import repeat_rows
 from vsperf.stats.repeats import Series, series_of, student_95
-from vsperf.stats.summary import lossless_frames
+from vsperf.stats.summary import CaseRow, lossless_frames
 from vsperf.unit import Unit
 
 
@@ -166,3 +168,42 @@ def test_what_a_bound_leaves_open_is_open(
         series.median_is_bound,
         series.is_bound(max(series.values)),
     ) == open_ends
+
+
+def test_repeats_of_a_loss_curve_say_at_each_load_how_far_they_lie_apart() -> None:
+    """One that came to two loads without loss sooner says nothing of those that it left out."""
+    repeats = [
+        curve({1000: "1/10", 900: "0", 800: "0"}, 900),
+        curve({1000: "3/10", 900: "1/9", 800: "0", 700: "0"}, 800),
+        curve({1000: "2/10", 900: "0", 800: "0"}, 900),
+    ]
+
+    found = {series.name: series for series in series_of(repeats)}
+
+    assert next(iter(found)) == "lossless_load", "what matters most comes first"
+    top = found["loss at 1000 fps"]
+    assert (top.median, top.mean, top.deviation) == pytest.approx((0.2, 0.2, 0.1))
+    assert top.confidence == pytest.approx((0, 0.2 + 4.303 * 0.1 / 3**0.5), abs=1e-3)
+    assert found["through at 1000 fps"].values == (900, 700, 800)
+    assert found["loss at 900 fps"].values == pytest.approx((0, 1 / 9, 0))
+    assert found["loss at 700 fps"].values == (0,)
+
+
+def test_a_load_that_is_not_to_be_believed_is_left_out() -> None:
+    whole = curve({1000: "1/10"}, 900)
+    doubted = whole.doubted(Flag.RX_EXCEEDS_TX, "frames were counted twice")
+
+    assert [series.values for series in series_of([whole, doubted])][1:] == [(900,), (0.1,)]
+
+
+def test_the_table_of_repeats_has_the_loads_of_a_curve() -> None:
+    repeats = [curve({1000: loss, 900: "0"}, 900) for loss in ("1/10", "2/10")]
+    rows = [
+        CaseRow(planned(repeat=number), case_record("mine", result=result), ())
+        for number, result in enumerate(repeats, start=1)
+    ]
+
+    table = {row[1]: row[2:6] for row in repeat_rows(rows)}
+
+    assert table["loss at 1000 fps"] == ("2", "15%", "10%", "20%")
+    assert table["loss at 900 fps"] == ("2", "0", "0", "0")

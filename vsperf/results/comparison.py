@@ -240,13 +240,14 @@ def _told(sides: Sequence[Side], one: Contrast) -> str:
 
 
 def _samples(cases: Sequence[CaseView], latency: bool) -> dict[Key, Sample]:
-    return samples_of(finding for case in cases for finding in findings_in(case, latency=latency))
+    found = (findings_in(case, latency=latency, curve=True) for case in cases)
+    return samples_of(itertools.chain.from_iterable(found))
 
 
-def findings_in(case: CaseView, *, latency: bool = False) -> Iterator[Finding]:
+def findings_in(case: CaseView, *, latency: bool = False, curve: bool = False) -> Iterator[Finding]:
     """Yield the numbers of a case; latency percentiles, too, if its trials may be read."""
     if case.result is not None:
-        yield from findings_of(case.result)
+        yield from findings_of(case.result, curve=curve)
         if latency:
             yield from latencies_of(case.trials)
 

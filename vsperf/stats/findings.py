@@ -11,7 +11,7 @@ from fractions import Fraction
 from vsperf.record.figure import Figure
 from vsperf.record.flags import Severity, worst
 from vsperf.record.limit import Limit
-from vsperf.record.result import SearchResult
+from vsperf.record.result import LoadResult, SearchResult
 from vsperf.unit import Unit
 
 LOSSES = ("loss", "lost")
@@ -63,26 +63,30 @@ def may_be_negative(name: str) -> bool:
     return any(word in name for word in DIFFERENCES)
 
 
-def findings_of(result: SearchResult) -> Iterator[Finding]:
+def findings_of(result: SearchResult, *, curve: bool = False) -> Iterator[Finding]:
     """Yield the numbers of a result in the order of its answers.
 
-    One that there is not, or that is not to be believed, is left out.
+    One that there is not, or that is not to be believed, is left out. Loads that were gone through
+    one by one are told by the figures that follow from them; `curve` has each of them as well.
     """
     for goal in result.goals:
         if goal.lower_fps is not None and worst(goal.flags) is not Severity.INVALID:
             high = math.inf if goal.upper_fps is None else goal.upper_fps
             low = goal.lower_fps
             yield Finding(goal.goal, Unit.FPS, low, low, high, goal.limit)
-    for load in result.loads if not result.figures else ():
-        at, through = f"at {load.load_fps} fps", load.throughput_fps
-        yield Finding(
-            f"through {at}", Unit.FPS, through, through, through, load.limit, Basis.NOTHING
-        )
-        loss = float(Fraction(load.worst_loss_ratio))
-        yield Finding(f"loss {at}", Unit.RATIO, loss, loss, loss, load.limit, Basis.NOTHING)
     for figure in result.figures:
         if figure.value is not None and worst(figure.flags) is not Severity.INVALID:
             yield _of_figure(figure, figure.value)
+    for load in result.loads if curve or not result.figures else ():
+        yield from _of_load(load)
+
+
+def _of_load(load: LoadResult) -> Iterator[Finding]:
+    if load.limit is Limit.UNKNOWN:
+        return
+    at, loss = f"at {load.load_fps} fps", float(Fraction(load.worst_loss_ratio))
+    yield _single(f"through {at}", Unit.FPS, load.throughput_fps, load.limit)
+    yield _single(f"loss {at}", Unit.RATIO, loss, load.limit)
 
 
 def _of_figure(figure: Figure, value: float) -> Finding:

@@ -85,11 +85,12 @@ class Series:
 def series_of(results: Sequence[SearchResult]) -> tuple[Series, ...]:
     """Return the numbers that repeats of one case have in common, in the order of its answers.
 
-    A repeat without a number, or with one that is not to be believed, is left out.
+    A repeat without a number, or with one that is not to be believed, is left out. One whose curve
+    ended sooner has no number at the loads that it did not offer.
     """
     found: dict[tuple[str, Unit], list[tuple[float, bool]]] = {}
     for result in results:
-        for one in findings_of(result):
+        for one in findings_of(result, curve=True):
             found.setdefault((one.name, one.unit), []).append((one.value, one.open_ended))
     return tuple(
         Series(
