@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -9,11 +10,14 @@ from search_models import trial, way
 from simulated_cases import simulated_case
 
 from vsperf.engine.criteria import check_all, flags_of, outcome_of
+from vsperf.methods.fixed import FixedLoad
 from vsperf.record.flags import Flag
 from vsperf.record.limit import Limit
 from vsperf.record.result import GoalResult, LoadResult, SearchResult
 from vsperf.record.run import Outcome
 from vsperf.spec.case import CaseSpec
+from vsperf.unit import Unit
+from vsperf.units import Duration, Rate
 
 MLR = {
     "kind": "mlr",
@@ -96,6 +100,51 @@ def test_loss_of_a_fixed_load_is_judged_by_the_worst_trial() -> None:
     assert check_all(wanted, result("1/50", Limit.DUT), ())[0].met is False
     for elsewhere in (Limit.GENERATOR, Limit.GUEST, Limit.HOST, Limit.UNCOUNTED):
         assert check_all(wanted, result("1/50", elsewhere), ())[0].met is None
+
+
+LEAK = {"metric": "leak", "max_loss": "1%"}
+
+
+class Leak(FixedLoad):
+    """A method of somebody else's, which has another word for what its loads lose."""
+
+    def metrics(self) -> Mapping[str, Unit]:
+        return {"leak": Unit.RATIO, "loss": Unit.RATIO}
+
+    def losses(self) -> frozenset[str]:
+        return frozenset({"leak"})
+
+
+def leaking(criterion: dict[str, Any]) -> CaseSpec:
+    asked = Leak(kind="fixed", loads=(Rate.parse("1kfps"),), duration=Duration.parse("1s"))
+    return CaseSpec.model_validate(
+        {**dict(simulated_case()), "search": asked, "expect": [criterion]}
+    )
+
+
+def test_a_method_says_by_which_word_the_loss_of_its_loads_is_judged() -> None:
+    load = LoadResult(
+        load_fps=1, trials=1, passed=0, worst_loss_ratio="1/50", throughput_fps=1, limit=Limit.DUT,
+        reason="",
+    )  # fmt: skip
+    (check,) = check_all(leaking(LEAK), SearchResult(loads=(load,)), ())
+    assert (check.criterion, check.met) == ("leak ≤ 1%", False)
+
+
+@pytest.mark.parametrize(
+    ("criterion", "why"),
+    [
+        ({"metric": "leak", "max": "1%"}, "leak takes `max_loss`, not `max`"),
+        ({"metric": "leak", "baseline": "main", "rise": "1%"}, "`max_loss`, not `baseline`"),
+        ({"metric": "loss", "max_loss": "1%"}, "loss takes `min` or `max`, not `max_loss`"),
+        ({"metric": "p99", "max_loss": "1%"}, "p99 takes `max`, not `max_loss`"),
+    ],
+)
+def test_a_criterion_that_is_no_loss_for_the_method_takes_no_greatest_loss(
+    criterion: dict[str, Any], why: str
+) -> None:
+    with pytest.raises(ValueError, match=why):
+        leaking(criterion)
 
 
 def test_latency_that_was_not_measured_cannot_meet_a_criterion() -> None:

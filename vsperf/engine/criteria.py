@@ -36,7 +36,7 @@ def check_all(spec: CaseSpec, result: SearchResult, trials: Iterable[Trial]) -> 
 def _check(
     expected: Expectation, spec: CaseSpec, result: SearchResult, latency: tuple[Trial, ...]
 ) -> Check:
-    if expected.metric == "loss":
+    if expected.max_loss is not None:
         return _check_loss(expected, result)
     if expected.percentile is not None:
         return _check_latency(expected, spec, latency)
@@ -114,9 +114,9 @@ def _check_goal(expected: Expectation, spec: CaseSpec, goal: GoalResult | None) 
 
 def _check_loss(expected: Expectation, result: SearchResult) -> Check:
     assert expected.max_loss is not None
-    criterion = f"loss ≤ {expected.max_loss}"
+    criterion = f"{expected.metric} ≤ {expected.max_loss}"
     if not result.loads:
-        return Check(criterion=criterion, met=None, found="no fixed load was measured")
+        return Check(criterion=criterion, met=None, found="no load was measured")
     loss = max(Fraction(load.worst_loss_ratio) for load in result.loads)
     found = f"{float(loss):.4%}"
     too_lossy = [x for x in result.loads if Fraction(x.worst_loss_ratio) > expected.max_loss.value]

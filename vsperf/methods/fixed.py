@@ -31,6 +31,7 @@ from vsperf.spec.topology import Topology
 from vsperf.unit import Unit
 from vsperf.units import NANOSECONDS, Count, Rate, Ratio
 
+LOSS = "loss"
 ZERO = Ratio.parse("0")
 LEAST_EVENT_NS = 4 * NANOSECONDS
 
@@ -90,7 +91,11 @@ class FixedLoad(Method):
 
     def metrics(self) -> Mapping[str, Unit]:
         """Return that its loss can be judged."""
-        return {"loss": Unit.RATIO}
+        return {LOSS: Unit.RATIO}
+
+    def losses(self) -> frozenset[str]:
+        """Return that it is the loss of each load."""
+        return frozenset({LOSS})
 
     def offers(self, case: CaseSpec, generator_cap: int | None) -> Loads:
         """Return the loads in their order; a share of the line rate is one of the slowest link."""

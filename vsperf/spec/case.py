@@ -18,6 +18,7 @@ from vsperf.spec.modify import Modify
 from vsperf.spec.testbed import Testbed
 from vsperf.spec.topology import Topology
 from vsperf.spec.traffic import LatencyTrials, TrafficProfile, TrialPolicy
+from vsperf.unit import Unit
 from vsperf.units import LinkSpeed
 
 PROSE = ("name", "title", "description", "tags", "expect")
@@ -134,15 +135,8 @@ class CaseSpec(Spec):
             if metric not in metrics and not (expectation.percentile and shares):
                 choices = ", ".join((*metrics, *(("p50", "p99") if shares else ())))
                 raise ValueError(f"expect names the metric {metric!r}; this case has {choices}")
-            if metric in metrics and metric != "loss":
-                if metric in self.search.asked() and expectation.at_most:
-                    told = expectation.baseline is not None
-                    wanted, wrong = ("drop", "rise") if told else ("min", "max")
-                    raise ValueError(
-                        f"a criterion on the goal {metric} takes `{wanted}`, not `{wrong}`"
-                    )
-                if expectation.known:
-                    expectation.bound.read(metrics[metric])
+            if metric in metrics:
+                self._fits(expectation, metrics[metric])
             if expectation.load is not None and expectation.load not in shares:
                 known = ", ".join(str(share) for share in shares)
                 raise ValueError(
@@ -150,6 +144,19 @@ class CaseSpec(Spec):
                     f"{known} of {self.latency.goal if self.latency else '?'}"
                 )
         return self
+
+    def _fits(self, expectation: Expectation, unit: Unit) -> None:
+        """Refuse a bound that says nothing of a metric of the method."""
+        metric, losses = expectation.metric, self.search.losses()
+        expectation.require_losses(losses)
+        if metric in losses:
+            return
+        if metric in self.search.asked() and expectation.at_most:
+            told = expectation.baseline is not None
+            wanted, wrong = ("drop", "rise") if told else ("min", "max")
+            raise ValueError(f"a criterion on the goal {metric} takes `{wanted}`, not `{wrong}`")
+        if expectation.known:
+            expectation.bound.read(unit)
 
     @property
     def slowest_link(self) -> LinkSpeed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar, Self
@@ -12,6 +13,9 @@ from vsperf.quantity import Quantity, UnitError, shown
 from vsperf.spec.base import Spec
 from vsperf.unit import Unit
 from vsperf.units import Count, Duration, FrameSize, Rate, Ratio
+
+ONE_OF = ("min", "max", "max_loss", "baseline")
+"""A criterion has one of these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +50,8 @@ class Expectation(Spec):
     """One criterion on one metric; judged on the side of the interval that is certain."""
 
     metric: str = Field(pattern=r"^[a-z][a-z0-9_.]{0,31}$")
-    """A goal of the search (`ndr`), a figure of the method (`burst`), `loss`, or a latency
-    percentile (`p50`, `p99`, `p99.9`)."""
+    """A goal of the search (`ndr`), a figure of the method (`burst`), the loss of its loads (`loss`
+    of fixed ones), or a latency percentile (`p50`, `p99`, `p99.9`)."""
     min: Bound | None = None
     """For a goal: the lower bound must reach this rate; for a figure: at least this."""
     max: Bound | None = None
@@ -55,7 +59,7 @@ class Expectation(Spec):
     load: Ratio | None = None
     """For a latency percentile: at this share of the goal; at every share when not given."""
     max_loss: Ratio | None = None
-    """For `loss`: at most this in every trial of a fixed load."""
+    """For the loss of loads: at most this in every trial."""
     baseline: str | None = Field(default=None, pattern=r"^[A-Za-z][A-Za-z0-9_.-]{0,62}$")
     """Held against the number of this baseline, with `drop` or `rise`; `vsperf baseline set` names
     one."""
@@ -70,8 +74,7 @@ class Expectation(Spec):
 
     @model_validator(mode="after")
     def _one_bound(self) -> Self:
-        kinds = ("min", "max", "max_loss", "baseline")
-        given = [name for name in kinds if getattr(self, name) is not None]
+        given = [name for name in ONE_OF if getattr(self, name) is not None]
         if len(given) != 1:
             raise ValueError(
                 "a criterion has exactly one of `min`, `max`, `max_loss` and `baseline`"
@@ -81,10 +84,8 @@ class Expectation(Spec):
         else:
             self._one_change()
             return self
-        kind = "max_loss" if self.metric == "loss" else "max" if self.percentile else given[0]
-        if given[0] != kind or (kind == "max_loss") != (self.metric == "loss"):
-            wanted = "`min` or `max`" if given[0] == kind else f"`{kind}`"
-            raise ValueError(f"a criterion on {self.metric} takes {wanted}, not `{given[0]}`")
+        if self.percentile is not None and self.max is None:
+            raise ValueError(f"a criterion on {self.metric} takes `max`, not `{given[0]}`")
         if self.load is not None and self.percentile is None:
             raise ValueError("`load` says where latency is measured, and fits no other metric")
         if self.percentile is not None:
@@ -101,14 +102,20 @@ class Expectation(Spec):
         """Refuse a baseline with more or less than one change that it allows."""
         if (self.drop is None) == (self.rise is None):
             raise ValueError("a criterion on a baseline has either `drop` or `rise`")
-        if self.metric == "loss":
-            raise ValueError("a criterion on loss takes `max_loss`, not `baseline`")
         if self.percentile is not None and self.rise is None:
             raise ValueError(f"a criterion on {self.metric} takes `rise`, not `drop`")
         if self.drop is not None and self.drop.value >= 1:
             raise ValueError("a `drop` of 100% or more leaves nothing to ask for")
         if self.load is not None and self.percentile is None:
             raise ValueError("`load` says where latency is measured, and fits no other metric")
+
+    def require_losses(self, losses: Collection[str]) -> None:
+        """Refuse `max_loss` for what is not the loss of each load, and all else for what is."""
+        given = next(name for name in ONE_OF if getattr(self, name) is not None)
+        if (self.metric in losses) == (given == "max_loss"):
+            return
+        wanted = "`max_loss`" if self.metric in losses else "`min` or `max`"
+        raise ValueError(f"a criterion on {self.metric} takes {wanted}, not `{given}`")
 
     @property
     def at_most(self) -> bool:

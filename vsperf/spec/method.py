@@ -51,6 +51,10 @@ class MethodSpec(DriverSpec):
         """Return what a criterion can be about: goals, and the names of figures."""
         return dict.fromkeys(self.asked(), Unit.FPS)
 
+    def losses(self) -> frozenset[str]:
+        """Return which of them are the loss of each load: a criterion on such takes `max_loss`."""
+        return frozenset()
+
     @property
     def asks_generator(self) -> frozenset[Ability]:
         """Return what its trials need of a generator, beside what frames and latency need."""
