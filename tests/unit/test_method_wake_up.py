@@ -89,6 +89,16 @@ def test_frames_that_a_sleeping_switch_loses_are_counted() -> None:
     assert lost.reason == "of 2,001 frames in the worst trial, worse direction"
 
 
+def test_no_loss_in_all_trials_says_what_that_makes_unlikely() -> None:
+    result = method("wake_up", **GIVEN, frames=1000, repeats=5).run(SleepyBench(1_000_000))
+    (lost,) = [figure for figure in result.figures if figure.name == "lost"]
+    assert lost.value == 0
+    assert lost.reason.startswith(
+        "none of 10,005 frames sent each way was lost: a loss ratio above"
+    )
+    assert "3.0e-04" in lost.reason
+
+
 def test_a_first_frame_that_did_not_come_back_leaves_no_latency() -> None:
     @dataclass
     class Deaf(SleepyBench):

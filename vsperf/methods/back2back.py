@@ -119,12 +119,9 @@ class BackToBack(WithThroughput):
 
     def metrics(self) -> Mapping[str, Unit]:
         """Return what can be judged."""
-        return {
-            **super().metrics(),
-            "burst": Unit.FRAMES,
-            "buffer_time": Unit.NANOSECONDS,
-            "buffered": Unit.FRAMES,
-        }
+        times = ("buffer_time", "implied_buffer_time", "actual_buffer_time")
+        frames = dict.fromkeys(("burst", "buffered"), Unit.FRAMES)
+        return {**super().metrics(), **frames, **dict.fromkeys(times, Unit.NANOSECONDS)}
 
     def offers(self, case: CaseSpec, generator_cap: int | None) -> Loads:
         """Return the range; a burst has frames of one size."""

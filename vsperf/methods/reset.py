@@ -40,6 +40,13 @@ WORDS: Mapping[EventName, str] = {
     "kill-switch": "kill",
     "reboot-machines": "reboot",
 }
+UNITS: Mapping[str, Unit] = {
+    "time": Unit.NANOSECONDS,
+    "lost_time": Unit.NANOSECONDS,
+    "difference": Unit.NANOSECONDS,
+    "lost": Unit.FRAMES,
+}
+"""Of what is told of each event."""
 SHORTEST_NS = 4 * NANOSECONDS
 BEFORE_NS = 15 * NANOSECONDS
 """RFC 6201, section 4: for so long frames are forwarded before the reset."""
@@ -90,8 +97,10 @@ class ResetTime(WithThroughput):
 
     def metrics(self) -> Mapping[str, Unit]:
         """Return what can be judged."""
-        times = {f"{WORDS[event]}_time": Unit.NANOSECONDS for event in self.events}
-        return {**super().metrics(), **times}
+        figures = {
+            f"{WORDS[event]}_{name}": unit for event in self.events for name, unit in UNITS.items()
+        }
+        return {**super().metrics(), **figures}
 
     def run(self, bench: Bench) -> SearchResult:
         """Look for the throughput, and do each event, again and again."""

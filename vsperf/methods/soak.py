@@ -71,6 +71,7 @@ class Soak(WithThroughput):
             "loss_ratio": Unit.RATIO,
             "loss_events": Unit.COUNT,
             "latency_drift": Unit.NANOSECONDS,
+            "cycles_drift": Unit.COUNT,
         }
 
     def run(self, bench: Bench) -> SearchResult:

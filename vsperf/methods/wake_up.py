@@ -16,6 +16,7 @@ from vsperf.methods.spread import spread_of
 from vsperf.record.figure import Figure
 from vsperf.record.histogram import merge, percentiles_ns
 from vsperf.record.load import RateStep
+from vsperf.record.lossless import none_lost
 from vsperf.record.result import Compliance, SearchResult
 from vsperf.record.trial import Purpose, Trial
 from vsperf.search.base import Loads
@@ -143,14 +144,17 @@ def _latency(trials: Sequence[Trial], which: int, name: str, whose: str, at: str
 
 
 def _lost(trials: Sequence[Trial], at: str) -> Figure:
-    """Return the loss of the worst trial and direction."""
+    """Return the loss of the worst trial and direction; what none of all trials proves, if so."""
     lost = [max(way.lost_frames for way in trial.directions) for trial in trials]
-    sent = min(way.sent_frames for trial in trials for way in trial.directions)
+    sent = [[way.sent_frames for way in trial.directions] for trial in trials]
+    in_all = min(map(sum, zip(*sent, strict=True)))
     return Figure(
         name=LOST,
         unit=Unit.FRAMES,
         value=max(lost),
         spread=spread_of([float(one) for one in lost]),
-        reason=f"of {human_count(sent)} frames in the worst trial, worse direction",
+        reason=f"of {human_count(min(map(min, sent)))} frames in the worst trial, worse direction"
+        if max(lost)
+        else none_lost(in_all),
         at=at,
     )
