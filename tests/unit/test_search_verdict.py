@@ -36,6 +36,20 @@ def _short(load: int, unsent: int, lost: int = 0) -> Trial:
     return trial(load, ONE, [way(load, lost, unsent)], Flag.SHORT_OFFER)
 
 
+def test_a_ratio_below_one_frame_of_a_trial_was_asked_as_no_loss() -> None:
+    """Of a million frames none may be lost, whether 1e-7 are allowed or nothing is."""
+
+    def found(ratio: Fraction, seconds: int = 1) -> GoalResult:
+        rule = DurationRule(ratio, Fraction(0), seconds * ONE, seconds * ONE)
+        made = [trial(10**6, seconds * ONE, [way(seconds * 10**6)]), lossy(1_001_000, 9)]
+        return _answer(made, _question(rule))
+
+    assert Flag.AS_NO_LOSS in found(Fraction(1, 10**7)).flags
+    assert Flag.AS_NO_LOSS not in found(Fraction(1, 10**7), seconds=10).flags, "one may be lost"
+    assert Flag.AS_NO_LOSS not in found(Fraction(1, 10**6)).flags, "one may be lost"
+    assert Flag.AS_NO_LOSS not in found(Fraction(0)).flags, "it is a goal without loss"
+
+
 def test_the_switch_is_the_limit_where_it_lost_what_was_really_sent() -> None:
     found = _answer([lossy(999_000, 1), trial(10**6, ONE, [way(10**6, lost=7)])])
     assert (found.limit, found.lower_fps, found.upper_fps) == (Limit.DUT, 999_000, 10**6)

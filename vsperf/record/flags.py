@@ -340,6 +340,14 @@ class Flag(enum.StrEnum):
         Severity.SUSPECT,
         "Even the lowest load of the search failed, so there is no lower bound above zero.",
     )
+    AS_NO_LOSS = (
+        "asked-as-no-loss",
+        Severity.SUSPECT,
+        "No trial at the lower bound was of so many frames that one of them could be lost within "
+        "the goal's loss ratio. So the goal was asked as one without loss, and says no more than "
+        "that. Longer trials tell: for a ratio of 1e-7, of ten million frames each way "
+        "(`search.final_duration`, or `search.duration`).",
+    )
 
 
 def worst(flags: tuple[Flag, ...]) -> Severity | None:

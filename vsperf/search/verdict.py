@@ -328,8 +328,17 @@ def _flags(
         Flag.BUFFERED: bounds.lower is not None and _buffered(rule, trials, bounds.lower),
         Flag.OUT_OF_BUDGET: limit is Limit.BUDGET or question.unverified,
         Flag.AT_MINIMUM: at_minimum,
+        Flag.AS_NO_LOSS: bounds.lower is not None and _as_no_loss(rule, trials, bounds.lower),
     }
     return tuple(flag for flag, applies in said.items() if applies)
+
+
+def _as_no_loss(rule: Rule, trials: Sequence[Trial], lower: int) -> bool:
+    """Whether a goal allows some loss, and no trial at its bound was long enough to show it."""
+    sent = [
+        way.intended_frames for one in trials if one.load_fps == lower for way in one.directions
+    ]
+    return rule.loss_ratio > 0 and max(sent, default=0) * rule.loss_ratio < 1
 
 
 def constant_loss(trials: Sequence[Trial]) -> bool:
