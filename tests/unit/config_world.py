@@ -63,6 +63,7 @@ class OvsDpdkSwitch(DriverSpec):
 
     kind: Literal["ovs-dpdk"]
     flows: Rules = "port"
+    emc: bool = True
 
 
 class OvsSwitch(DriverSpec):
@@ -70,6 +71,7 @@ class OvsSwitch(DriverSpec):
 
     kind: Literal["ovs"]
     flows: Rules = "port"
+    emc: bool = True
 
 
 class VppSwitch(DriverSpec):

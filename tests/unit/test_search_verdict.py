@@ -16,7 +16,8 @@ from vsperf.record.result import GoalResult
 from vsperf.record.switch import PortCounters, SwitchCounters
 from vsperf.record.trial import Direction, Trial
 from vsperf.search.classify import DurationRule
-from vsperf.search.verdict import Question, answer, constant_loss
+from vsperf.search.doubts import constant_loss
+from vsperf.search.verdict import Question, answer
 from vsperf.units import NANOSECONDS
 
 ONE = NANOSECONDS

@@ -97,7 +97,7 @@ class FlowSetup(WithinRange):
             raise refused(
                 f"{flows} flows are too few to tell how fast new ones are set up",
                 "each is new only once in a trial",
-                "--set traffic.flows=16384, and rules that tell them apart: vswitch.flows=l4",
+                "--set traffic.flows=4096, and rules that tell them apart: vswitch.flows=l4",
             )
         return replace(super().offers(case, generator_cap), flows=flows)
 

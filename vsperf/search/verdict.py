@@ -25,24 +25,20 @@ from vsperf.search.classify import (
     Rule,
     bounds_of,
     by_load,
-    failed,
     failed_in_switch,
 )
-from vsperf.units import NANOSECONDS
+from vsperf.search.doubts import (
+    as_no_loss,
+    buffered,
+    constant_loss,
+    disagree,
+    length_matters,
+    lossy_trials,
+    sporadic,
+)
 
-FEW_FRAMES = 16
-"""Loss of up to so many frames may be something that eats single frames."""
-SPORADIC = Fraction(1, 100)
-"""Overload at an upper bound is somewhere between none and the width of the interval. That it is
-within this share of nothing is unlikely, in all trials there."""
-FEW_TRIALS = 2
-"""From so many trials of each length on their difference is no accident."""
 NEAR = Fraction(95, 100)
 """From this share of the generator's cap on a result is the generator's."""
-ALIKE_LOADS = 3
-"""On so many loads a loss must be the same to be called constant, the highest being at least"""
-ALIKE_SPAN = 2
-"""so many times the lowest: loss in proportion to the load would differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +104,6 @@ def finished(question: Question, bounds: Bounds) -> bool:
 def limited_by_generator(rule: Rule, trials: Sequence[Trial]) -> bool:
     """Whether an upper bound would be none if only the switch's own loss counted."""
     return rule.bound(trials, failed_in_switch) is not Bound.UPPER
-
-
-def lossy_trials(rule: Rule, trials: Sequence[Trial]) -> list[Trial]:
-    """Return the trials that a goal rejects."""
-    return [trial for trial in trials if failed(trial, rule.loss_ratio)]
 
 
 Groups = dict[int, list[Trial]]
@@ -322,82 +313,15 @@ def _flags(
         Flag.UPPER_NOT_REPRODUCED: question.verified is False,
         Flag.LOSS_INVERSION: bounds.inverted,
         Flag.CONSTANT_LOSS: bounds.lower is None and constant_loss(trials),
-        Flag.UNSTABLE: _disagree(rule, in_question),
-        Flag.LENGTH_MATTERS: _length_matters(rule, in_question),
-        Flag.SPORADIC_LOSS: limit is Limit.DUT and _sporadic(rule, trials, bounds),
-        Flag.BUFFERED: bounds.lower is not None and _buffered(rule, trials, bounds.lower),
+        Flag.UNSTABLE: disagree(rule, in_question),
+        Flag.LENGTH_MATTERS: length_matters(rule, in_question),
+        Flag.SPORADIC_LOSS: limit is Limit.DUT and sporadic(rule, trials, bounds),
+        Flag.BUFFERED: bounds.lower is not None and buffered(rule, trials, bounds.lower),
         Flag.OUT_OF_BUDGET: limit is Limit.BUDGET or question.unverified,
         Flag.AT_MINIMUM: at_minimum,
-        Flag.AS_NO_LOSS: bounds.lower is not None and _as_no_loss(rule, trials, bounds.lower),
+        Flag.AS_NO_LOSS: bounds.lower is not None and as_no_loss(rule, trials, bounds.lower),
     }
     return tuple(flag for flag, applies in said.items() if applies)
-
-
-def _as_no_loss(rule: Rule, trials: Sequence[Trial], lower: int) -> bool:
-    """Whether a goal allows some loss, and no trial at its bound was long enough to show it."""
-    sent = [
-        way.intended_frames for one in trials if one.load_fps == lower for way in one.directions
-    ]
-    return rule.loss_ratio > 0 and max(sent, default=0) * rule.loss_ratio < 1
-
-
-def constant_loss(trials: Sequence[Trial]) -> bool:
-    """Whether the same few frames are missing at low and at high load.
-
-    Overload at the top hides a constant loss, so the loads are read from the lowest upwards as
-    long as the loss stays what it is there.
-    """
-    alike: list[int] = []
-    expected: int | None = None
-    for load, group in by_load(trials).items():
-        counts = {trial.worst_direction.lost_frames for trial in group}
-        expected = min(counts) if expected is None else expected
-        if counts != {expected}:
-            break
-        alike.append(load)
-    few = expected is not None and 0 < expected <= FEW_FRAMES
-    return few and len(alike) >= ALIKE_LOADS and alike[-1] >= ALIKE_SPAN * alike[0]
-
-
-def _disagree(rule: Rule, trials: Sequence[Trial]) -> bool:
-    """Whether trials of one load and one duration came to both outcomes."""
-    outcomes: dict[tuple[int, int], set[bool]] = {}
-    for trial in trials:
-        equal = outcomes.setdefault((trial.load_fps, trial.duration_ns), set())
-        equal.add(failed(trial, rule.loss_ratio))
-    return any(len(seen) > 1 for seen in outcomes.values())
-
-
-def _length_matters(rule: Rule, trials: Sequence[Trial]) -> bool:
-    """Whether at a load all short trials passed and all long ones failed, two of each or more."""
-    longest_ns = max((trial.duration_ns for trial in trials), default=0)
-    for group in by_load(trials).values():
-        short = [trial for trial in group if trial.duration_ns < longest_ns]
-        full = [trial for trial in group if trial.duration_ns == longest_ns]
-        if min(len(short), len(full)) >= FEW_TRIALS and (
-            all(failed(trial, rule.loss_ratio) for trial in full)
-            and not any(failed(trial, rule.loss_ratio) for trial in short)
-        ):
-            return True
-    return False
-
-
-def _sporadic(rule: Rule, trials: Sequence[Trial], bounds: Bounds) -> bool:
-    """Whether every trial at the upper bound lost far less than overload by an interval would."""
-    lower, upper = bounds.lower, bounds.upper
-    if rule.loss_ratio or lower is None or upper is None:
-        return False
-    lost = [
-        Fraction(trial.worst_direction.lost_frames * NANOSECONDS, trial.duration_ns)
-        for trial in lossy_trials(rule, by_load(trials)[upper])
-    ]
-    return max(lost) < (upper - lower) * SPORADIC
-
-
-def _buffered(rule: Rule, trials: Sequence[Trial], lower: int) -> bool:
-    """Whether most of what passed at the lower bound had to wait somewhere."""
-    passed = [trial for trial in by_load(trials)[lower] if not failed(trial, rule.loss_ratio)]
-    return 2 * sum(Flag.BUFFERED in trial.flags for trial in passed) > len(passed)
 
 
 def _loss(trial: Trial) -> Fraction:
