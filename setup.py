@@ -130,6 +130,11 @@ setup(
             "noise-levels = vsperf.figures.noise:LEVELS",
             "noise-latency = vsperf.figures.noise:LATENCY",
         ],
+        "vsperf.happenings": [
+            "restart-switch = vsperf.engine.happenings:RestartSwitch",
+            "kill-switch = vsperf.engine.happenings:KillSwitch",
+            "reboot-machines = vsperf.engine.happenings:RebootMachines",
+        ],
         "vsperf.loadgens": [
             "memory = vsperf.loadgens.memory:MemoryLoad",
             "stress = vsperf.loadgens.stress:StressLoad",

@@ -9,7 +9,7 @@ from typing import Any
 from all_methods import METHODS
 from search_models import LINE_RATE
 
-from vsperf.methods.base import PLAIN, EventName, Manner, Method
+from vsperf.methods.base import PLAIN, Manner, Method
 from vsperf.record.histogram import encode
 from vsperf.record.load import intended_frames
 from vsperf.record.result import SearchResult
@@ -27,7 +27,7 @@ class FluidBench:
 
     capacity_fps: int
     buffer_frames: int = 0
-    outages_ns: Mapping[EventName, int | None] = field(default_factory=dict)
+    outages_ns: Mapping[str, int | None] = field(default_factory=dict)
     """How long an event keeps the switch from forwarding; None if it does not come back."""
     loads: Loads = LOADS
     budget: Budget = field(default_factory=Budget)

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from search_models import POLICY
 
-from vsperf.engine.disturb import Parts, run_trial
+from vsperf.engine.disturb import run_trial
+from vsperf.engine.happenings import Parts
 from vsperf.engine.measurer import Measurer
 from vsperf.engine.watch import Watch
 from vsperf.errors import ComponentError

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from search_models import LINE_RATE, case_of
 
-from vsperf.methods.base import EventName
 from vsperf.record.limit import Limit
 from vsperf.record.result import Level, Standard
 from vsperf.units import NANOSECONDS
@@ -110,7 +109,7 @@ def test_an_overload_that_the_generator_could_not_offer_does_not_comply() -> Non
     assert figures(result)["overload_share"] == pytest.approx(5.1 / 5.5, rel=0.01)
 
 
-AWAY: dict[EventName, int | None] = {"restart-switch": NANOSECONDS, "kill-switch": NANOSECONDS}
+AWAY: dict[str, int | None] = {"restart-switch": NANOSECONDS, "kill-switch": NANOSECONDS}
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from search_models import case_of
 
 from vsperf.engine.criteria import outcome_of
-from vsperf.methods.base import PLAIN, EventName, Manner
+from vsperf.methods.base import PLAIN, Manner
 from vsperf.record.limit import Limit
 from vsperf.record.result import Level
 from vsperf.record.run import Outcome
@@ -21,7 +21,7 @@ from vsperf.units import NANOSECONDS
 
 
 def bench(killed_ns: int | None = 3 * NANOSECONDS) -> FluidBench:
-    outages: dict[EventName, int | None] = {
+    outages: dict[str, int | None] = {
         "restart-switch": NANOSECONDS,
         "kill-switch": killed_ns,
         "reboot-machines": 9 * NANOSECONDS,

@@ -14,7 +14,8 @@ from bench_models import LOADS, FluidBench, figures, method
 from search_models import LINE_RATE
 from simulated_cases import SECOND, session, simulated_case, switch_of
 
-from vsperf.engine.disturb import Parts, run_trial
+from vsperf.engine.disturb import run_trial
+from vsperf.engine.happenings import Parts
 from vsperf.methods.base import PLAIN, SHARE_BEFORE, Manner
 from vsperf.record.trial import Trial
 from vsperf.simulation.switch import Offer

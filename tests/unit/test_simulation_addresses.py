@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from simulated_cases import SECOND, session, simulated_case
 
-from vsperf.engine.disturb import Parts, prepare, run_trial
+from vsperf.engine.disturb import prepare, run_trial
+from vsperf.engine.happenings import Parts
 from vsperf.methods.base import Manner, burst_ns
 from vsperf.record.switch import AddressCounts, SwitchCounters
 from vsperf.trafficgens.base import TrialRequest

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from simulated_cases import CAPACITY_FPS, SECOND, behaving, session, simulated_case, switch_of
 
-from vsperf.engine.disturb import Parts, run_trial
-from vsperf.methods.base import EventName, Manner, burst_ns
+from vsperf.engine.disturb import run_trial
+from vsperf.engine.happenings import Parts
+from vsperf.methods.base import Manner, burst_ns
 from vsperf.record.histogram import summary
 from vsperf.record.load import RateStep
 from vsperf.record.sample import Sample
@@ -122,9 +123,7 @@ def test_other_models_take_each_step_for_itself() -> None:
     assert found.recovery_ns() == 0
 
 
-def restarted(
-    event: EventName, reboot_takes: str = "2s", **takes: str
-) -> tuple[TrialCounts, Event]:
+def restarted(event: str, reboot_takes: str = "2s", **takes: str) -> tuple[TrialCounts, Event]:
     """Return a trial of eight seconds at 1000 fps in which something is restarted."""
     case = simulated_case({**behaving("ideal"), **takes})
     parts = Parts(
@@ -146,7 +145,7 @@ def restarted(
         ("reboot-machines", 3 * SECOND),
     ],
 )
-def test_a_restart_takes_as_long_as_the_model_says(event: EventName, away_ns: int) -> None:
+def test_a_restart_takes_as_long_as_the_model_says(event: str, away_ns: int) -> None:
     counts, happened = restarted(event, restart_takes="250ms", kill_takes="1.5s", reboot_takes="3s")
     assert (happened.name, happened.began_ns) == (event, 2 * SECOND)
     assert happened.ended_ns - happened.began_ns == away_ns

@@ -11,11 +11,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from vsperf.engine.happenings import Parts, happening_of
 from vsperf.errors import ComponentError, DiedError
-from vsperf.methods.base import SHARE_BEFORE, EventName, Manner
-from vsperf.record.trial import REBOOT, Event, TrialCounts
+from vsperf.methods.base import SHARE_BEFORE, Manner
+from vsperf.record.trial import Event, TrialCounts, to_machines
 from vsperf.trafficgens.base import TrialRequest
-from vsperf.vnfs.base import ModelledMachines, RunningMachines
 from vsperf.vswitches.base import ModelledSwitch, RunningSwitch
 
 CHANGES_A_SECOND = 10
@@ -24,31 +24,6 @@ CHANGES_A_SECOND = 10
 
 Send = Callable[[TrialRequest], TrialCounts]
 """Makes a trial."""
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """To what something can be done."""
-
-    switch: RunningSwitch | None
-    """None when frames go round without one."""
-    machines: RunningMachines | None = None
-
-    def modelled_ns(self, event: EventName) -> int | None:
-        """Return for how long a model forwards nothing after an event; None when it is real."""
-        if event == REBOOT:
-            return self.machines.away_ns() if isinstance(self.machines, ModelledMachines) else None
-        if isinstance(self.switch, ModelledSwitch):
-            return self.switch.away_ns(kill=event == "kill-switch")
-        return None
-
-    def act(self, event: EventName) -> None:
-        """Do it, and return when what was restarted is up again."""
-        if event == REBOOT:
-            assert self.machines is not None  # a topology without any is refused (`misfits`)
-            self.machines.reboot()
-        elif self.switch is not None:
-            self.switch.restart(kill=event == "kill-switch")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +117,7 @@ def prepare(switch: RunningSwitch | None, manner: Manner) -> None:
 def _with_event(
     send: Send,
     request: TrialRequest,
-    name: EventName,
+    name: str,
     parts: Parts,
     before_ns: int,
 ) -> tuple[TrialCounts, Happened]:
@@ -150,7 +125,8 @@ def _with_event(
 
     Nothing happens in one that is over by then.
     """
-    takes_ns = parts.modelled_ns(name)
+    happening = happening_of(name)
+    takes_ns = happening.away_ns(parts)
     if takes_ns is not None:
         begins_ns = request.duration_ns // SHARE_BEFORE
         event = Event(name=name, began_ns=begins_ns, ended_ns=begins_ns + takes_ns)
@@ -163,10 +139,10 @@ def _with_event(
     if over or not sending.thread.is_alive():
         return sending.result(), NOTHING  # kept from running for too long: nobody would see it
     try:
-        parts.act(name)
+        happening.act(parts)
     except ComponentError as error:
         sending.thread.join()  # nobody else may speak to the generator meanwhile
-        who = "a machine" if name == REBOOT else "the switch"
+        who = "a machine" if to_machines(name) else "the switch"
         raise DiedError(f"{who} did not come back after {name}", why=error.with_why) from error
     ended_ns = time.monotonic_ns()
     counts = sending.result()

@@ -14,7 +14,8 @@ from fractions import Fraction
 from functools import partial
 from typing import Protocol
 
-from vsperf.engine.disturb import NOTHING, Parts, prepare, run_trial
+from vsperf.engine.disturb import NOTHING, prepare, run_trial
+from vsperf.engine.happenings import Parts
 from vsperf.engine.judge import Asked, in_order, judge, judge_with_context
 from vsperf.engine.seconds import Seconds
 from vsperf.engine.watch import Seen, Watch
@@ -22,7 +23,7 @@ from vsperf.errors import ComponentError, DiedError, InvalidTrialError
 from vsperf.human import human_fps
 from vsperf.methods.base import PLAIN, Manner, OnSecond
 from vsperf.record.flags import Flag, Severity
-from vsperf.record.trial import REBOOT, Purpose, Trial, TrialCounts
+from vsperf.record.trial import Purpose, Trial, TrialCounts, to_machines
 from vsperf.search.base import Budget
 from vsperf.spec.abilities import EVERYTHING, Capabilities
 from vsperf.spec.traffic import TrialPolicy
@@ -159,7 +160,7 @@ class Measurer:
         seen = self.watch.end()
         self.around.end()
         if isinstance(lost, DiedError):
-            flag = Flag.MACHINE_ERROR if manner.event == REBOOT else Flag.SWITCH_ERROR
+            flag = Flag.MACHINE_ERROR if to_machines(manner.event) else Flag.SWITCH_ERROR
             seen = Seen(failure=lost.with_why, flag=flag)
         if seen.failure is not None:
             flags, error = (seen.flag,), seen.failure

@@ -10,14 +10,13 @@ from vsperf.errors import ComponentError
 from vsperf.host.files import Roots
 from vsperf.host.resctrl import Groups
 from vsperf.host.threads import Look, Thread
-from vsperf.methods.base import EventName
 from vsperf.record.cache import CacheActivity
 from vsperf.record.flags import Flag
 from vsperf.record.machine import MachineCounters
 from vsperf.record.noise import NoiseActivity
 from vsperf.record.switch import SwitchCounters
 from vsperf.record.threads import ThreadActivity
-from vsperf.record.trial import REBOOT
+from vsperf.record.trial import to_machines
 from vsperf.trafficgens.base import GeneratorSession
 from vsperf.vnfs.base import RunningMachines
 from vsperf.vswitches.base import RunningSwitch
@@ -53,7 +52,7 @@ class Watch:
     """Of the generator and of the switch; None when there is no way between two CPUs to look at."""
     polling_threads: Callable[[], tuple[Thread, ...]] = tuple
     """Finds those of all parts; a model has none."""
-    event: EventName | None = None
+    event: str | None = None
     """What happens during the trial: what is restarted begins to count anew."""
     cache: Groups | None = None
     """The parts of the last-level cache, where it is shared out."""
@@ -112,9 +111,9 @@ class Watch:
         except ComponentError as error:
             return Seen(failure=str(error), flag=Flag.MACHINE_ERROR)
         growth = None
-        if after is not None and self._before is not None and event in (None, REBOOT):
+        if after is not None and self._before is not None and (event is None or to_machines(event)):
             growth = after.since(self._before)
-        if event == REBOOT:
+        if to_machines(event):
             machines = ()
         before, self._round_trip_ns = self._round_trip_ns, self.round_trip_ns()
         trips = (before, self._round_trip_ns)

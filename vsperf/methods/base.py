@@ -7,25 +7,23 @@ it asks for: so the engine measures by it, a plan rehearses it, and a test plays
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar, Generic, Literal, Protocol, TypeVar
+from typing import ClassVar, Generic, Protocol, TypeVar
 
 from vsperf.errors import InvalidTrialError, Problem, SpecError
 from vsperf.record.load import RateStep
 from vsperf.record.result import Compliance, SearchResult
 from vsperf.record.second import Second
-from vsperf.record.trial import REBOOT, Purpose, Trial
+from vsperf.record.trial import Purpose, Trial
 from vsperf.search.base import Budget, BudgetExhausted, Loads, Probe
 from vsperf.spec.case import CaseSpec
-from vsperf.spec.method import Contradiction, MethodSpec
-from vsperf.spec.topology import Topology
+from vsperf.spec.method import MethodSpec
 from vsperf.units import NANOSECONDS
 
 Found = TypeVar("Found")
 OnSecond = Callable[[Second], None]
-EventName = Literal["restart-switch", "kill-switch", "reboot-machines"]
 SHARE_BEFORE = 4
 """An event comes after one part in so many of its trial."""
 
@@ -37,7 +35,7 @@ class Manner:
     purpose: Purpose = Purpose.SEARCH
     reference: str | None = None
     """What the load refers to, such as `50% of ndr`."""
-    event: EventName | None = None
+    event: str | None = None
     """What is done to the switch or the machines in the middle of it."""
     cold: bool = False
     """Whether the switch forgets before it which flows it has seen, and which addresses."""
@@ -166,17 +164,6 @@ def method_of(case: CaseSpec) -> Method:
 def loads_of(case: CaseSpec, generator_cap: int | None = None) -> Loads:
     """Return the loads that a case may offer, in whole frames per second and direction."""
     return replace(method_of(case).offers(case, generator_cap), switched=case.switched)
-
-
-def without_machines(event: EventName, topology: Topology, path: str) -> Iterator[Contradiction]:
-    """Yield that there is no machine for an event that needs one."""
-    if event == REBOOT and not topology.machines:
-        yield Contradiction(
-            path,
-            f"names {event}, and topology {topology.name} has no machine",
-            "only a machine can reboot",
-            "choose a topology with a machine, such as pvp, or leave this event out",
-        )
 
 
 def one_rhythm(case: CaseSpec) -> None:

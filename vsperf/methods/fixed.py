@@ -10,18 +10,17 @@ from pydantic import Field, model_validator
 
 from vsperf.methods.base import (
     Bench,
-    EventName,
     Manner,
     Method,
     burst_ns,
     probe_on,
     refused,
-    without_machines,
 )
 from vsperf.methods.compliance import Findings, another_method, evidence, verifies_no_loss
+from vsperf.methods.happening import EventName, without_machines
 from vsperf.methods.range import TrialDuration
 from vsperf.record.result import Compliance, SearchResult, Standard
-from vsperf.record.trial import REBOOT
+from vsperf.record.trial import to_machines
 from vsperf.search.base import Loads
 from vsperf.search.fixed import FixedLoads
 from vsperf.spec.abilities import Ability
@@ -80,7 +79,7 @@ class FixedLoad(Method):
     @property
     def done_to_switch(self) -> str | None:
         """Return what its trials begin with, or hold."""
-        return RESTARTED if self.event not in (None, REBOOT) else None
+        return None if self.event is None or to_machines(self.event) else RESTARTED
 
     def duration_ns(self, load_fps: int) -> int:
         """Return the length of a trial at a load."""

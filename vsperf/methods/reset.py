@@ -14,20 +14,19 @@ from vsperf.human import human_fps, human_ns
 from vsperf.methods.base import (
     SHARE_BEFORE,
     Bench,
-    EventName,
     Manner,
     probe_on,
     repeated,
-    without_machines,
 )
 from vsperf.methods.compliance import Findings, unnumbered
+from vsperf.methods.happening import EventName, without_machines, word_of
 from vsperf.methods.prerequisite import TIME_OVER, Reference, WithThroughput, unanswered, why_not
 from vsperf.methods.range import TrialDuration
 from vsperf.methods.spread import mean_of
 from vsperf.record.figure import Figure
 from vsperf.record.limit import Limit
 from vsperf.record.result import Compliance, SearchResult, Standard
-from vsperf.record.trial import REBOOT, Trial
+from vsperf.record.trial import Trial, to_machines
 from vsperf.spec.abilities import Ability
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.method import RESTARTED, Contradiction
@@ -35,11 +34,6 @@ from vsperf.spec.topology import Topology
 from vsperf.unit import Unit
 from vsperf.units import NANOSECONDS, Duration, Ratio
 
-WORDS: Mapping[EventName, str] = {
-    "restart-switch": "restart",
-    "kill-switch": "kill",
-    "reboot-machines": "reboot",
-}
 UNITS: Mapping[str, Unit] = {
     "time": Unit.NANOSECONDS,
     "lost_time": Unit.NANOSECONDS,
@@ -76,8 +70,8 @@ class ResetTime(WithThroughput):
             raise ValueError("duration must be at least 4s, of which an event leaves three parts")
         if not self.load.value:
             raise ValueError("load must be above 0")
-        if len(set(self.events)) != len(self.events):
-            raise ValueError("each event is named once")
+        if len(set(map(word_of, self.events))) != len(self.events):
+            raise ValueError("each event is named once, and no two begin with the same word")
         return self
 
     def misfits(self, topology: Topology) -> Iterator[Contradiction]:
@@ -88,7 +82,7 @@ class ResetTime(WithThroughput):
     @property
     def done_to_switch(self) -> str | None:
         """Return what its trials begin with, or hold."""
-        return RESTARTED if set(self.events) - {REBOOT} else None
+        return None if all(map(to_machines, self.events)) else RESTARTED
 
     @property
     def asks_generator(self) -> frozenset[Ability]:
@@ -98,14 +92,16 @@ class ResetTime(WithThroughput):
     def metrics(self) -> Mapping[str, Unit]:
         """Return what can be judged."""
         figures = {
-            f"{WORDS[event]}_{name}": unit for event in self.events for name, unit in UNITS.items()
+            f"{word_of(event)}_{name}": unit
+            for event in self.events
+            for name, unit in UNITS.items()
         }
         return {**super().metrics(), **figures}
 
     def run(self, bench: Bench) -> SearchResult:
         """Look for the throughput, and do each event, again and again."""
         reference = self.reference(bench)
-        first = f"{WORDS[self.events[0]]}_time"
+        first = f"{word_of(self.events[0])}_time"
         if (none := why_not(reference)) is not None:
             return unanswered(reference, first, Unit.NANOSECONDS, none)
         load = max(1, round(reference.fps * self.load.value))
@@ -129,10 +125,10 @@ class ResetTime(WithThroughput):
         )
 
     def _figures(
-        self, event: EventName, trials: Sequence[Trial], reference: Reference
+        self, event: str, trials: Sequence[Trial], reference: Reference
     ) -> Iterator[Figure]:
         """Yield both times of an event, and what lies between them."""
-        word = WORDS[event]
+        word = word_of(event)
         at = f"{human_fps(trials[0].load_fps)}, {self.load} of {reference.text}"
         away = [trial.outage_ns for trial in trials]
         silent = [outage for outage in away if outage is not None]
@@ -150,7 +146,7 @@ class ResetTime(WithThroughput):
         lost = [max(way.lost_frames for way in trial.directions) for trial in trials]
         by_loss = [float(trial.loss_ratio * trial.duration_ns) for trial in trials]
         between = [one - other for one, other in zip(by_loss, silent, strict=True)]
-        limit = Limit.GUEST if event == REBOOT else Limit.DUT
+        limit = Limit.GUEST if to_machines(event) else Limit.DUT
         gap_ns = NANOSECONDS / trials[0].load_fps
         by_stamps = (
             f"by time stamps: the longest time without a frame; they come {human_ns(gap_ns)} apart"

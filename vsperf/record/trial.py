@@ -9,7 +9,6 @@ from __future__ import annotations
 import enum
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Final
 
 from vsperf.record.base import Record
 from vsperf.record.cache import CacheActivity
@@ -160,8 +159,9 @@ class TrialCounts(Record):
         return None if self.sending_ns is None else self.sending_ns - paused_ns
 
 
-REBOOT: Final = "reboot-machines"
-"""The one event that is done to machines; all others are done to the switch."""
+def to_machines(event: str | None) -> bool:
+    """Whether an event is done to machines, and not to the switch, which its name says."""
+    return event is not None and event.endswith("-machines")
 
 
 class Event(Record):
@@ -177,7 +177,7 @@ class Event(Record):
     @property
     def to_machines(self) -> bool:
         """Whether it was done to machines, and not to the switch."""
-        return self.name == REBOOT
+        return to_machines(self.name)
 
 
 class Trial(TrialCounts):

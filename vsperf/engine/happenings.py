@@ -1,0 +1,79 @@
+"""How things are done to a switch or to machines in the midst of a trial: each one a class.
+
+Another one is one more class like these, in any package, and an entry point `vsperf.happenings`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Protocol
+
+from vsperf.methods.happening import GROUP
+from vsperf.vnfs.base import ModelledMachines, RunningMachines
+from vsperf.vswitches.base import ModelledSwitch, RunningSwitch
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """To what something can be done."""
+
+    switch: RunningSwitch | None
+    """None when frames go round without one."""
+    machines: RunningMachines | None = None
+
+
+class Happening(Protocol):
+    """One thing that can be done."""
+
+    def act(self, parts: Parts) -> None:
+        """Do it, and return when what was restarted is up again; else raise `ComponentError`."""
+
+    def away_ns(self, parts: Parts) -> int | None:
+        """Return for how long a model forwards nothing after it; None where it is no model's."""
+
+
+class RestartSwitch:
+    """The switch ends in good order, and starts again."""
+
+    kill = False
+
+    def act(self, parts: Parts) -> None:
+        """Restart it."""
+        if parts.switch is not None:
+            parts.switch.restart(kill=self.kill)
+
+    def away_ns(self, parts: Parts) -> int | None:
+        """Ask the model."""
+        if isinstance(parts.switch, ModelledSwitch):
+            return parts.switch.away_ns(kill=self.kill)
+        return None
+
+
+class KillSwitch(RestartSwitch):
+    """The switch is killed, and starts again."""
+
+    kill = True
+
+
+class RebootMachines:
+    """All machines start anew, and the switch stays."""
+
+    def act(self, parts: Parts) -> None:
+        """Reboot them."""
+        assert parts.machines is not None  # a topology without any is refused (`misfits`)
+        parts.machines.reboot()
+
+    def away_ns(self, parts: Parts) -> int | None:
+        """Ask the model."""
+        machines = parts.machines
+        return machines.away_ns() if isinstance(machines, ModelledMachines) else None
+
+
+@cache
+def happening_of(event: str) -> Happening:
+    """Return what does a thing; specifications name none that there is not."""
+    entry = next(iter(entry_points(group=GROUP, name=event)))
+    found: Happening = entry.load()()
+    return found

@@ -1,0 +1,56 @@
+"""What can be done to a switch or to machines in the midst of a trial, by name.
+
+A name is a verb and what it is done to, such as `kill-switch` or `reboot-machines`; whoever reads
+a record needs no more. How it is done is an entry point `vsperf.happenings`, which the engine loads
+when a trial asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field
+
+from vsperf.record.trial import to_machines
+from vsperf.spec.method import Contradiction
+from vsperf.spec.topology import Topology
+
+GROUP = "vsperf.happenings"
+
+
+@cache
+def known_events() -> tuple[str, ...]:
+    """Return what can be done, by the names that installed packages give."""
+    return tuple(sorted(entry_points(group=GROUP).names))
+
+
+def _known(name: str) -> str:
+    if name not in known_events():
+        raise ValueError(f"there is no event {name!r}; known: {', '.join(known_events())}")
+    return name
+
+
+def _choices(schema: dict[str, Any]) -> None:
+    schema["enum"] = list(known_events())
+
+
+EventName = Annotated[str, AfterValidator(_known), Field(json_schema_extra=_choices)]
+
+
+def word_of(event: str) -> str:
+    """Return the verb of an event, by which figures are named."""
+    return event.partition("-")[0]
+
+
+def without_machines(event: str, topology: Topology, path: str) -> Iterator[Contradiction]:
+    """Yield that there is no machine for an event that needs one."""
+    if to_machines(event) and not topology.machines:
+        yield Contradiction(
+            path,
+            f"names {event}, and topology {topology.name} has no machine",
+            f"only a machine can {word_of(event)}",
+            "choose a topology with a machine, such as pvp, or leave this event out",
+        )
