@@ -73,14 +73,14 @@ class RunningOvs:
         if self.stopped:
             return "the switch was stopped"
         for name, daemon in self.daemons.items():
-            if daemon.poll() is not None:
-                return f"{name} {daemon.obituary()}"
+            if (found := daemon.failure()) is not None:
+                return f"{name} {found}"
         for name, control in self.controls.items():
             try:
                 ask(control, "version", patience_s=self.patience_s)
             except ControlError as error:
-                if self.daemons[name].poll() is not None:
-                    return f"{name} {self.daemons[name].obituary()}"
+                if (found := self.daemons[name].failure()) is not None:
+                    return f"{name} {found}"
                 why = error.problems[0].why
                 return f"{name} does not answer: {error}" + (f" ({why})" if why else "")
         self._look_at_log()
