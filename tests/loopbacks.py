@@ -115,12 +115,13 @@ def tgen_case(**settings: Any) -> CaseSpec:
     """Return a case for tgen on a machine that other tests use at the same time.
 
     Their stalls would cost frames at the end of a short trial, so sending may take longer, and
-    frames on their way are waited for though whoever holds them sleeps meanwhile.
+    frames on their way are waited for though whoever holds them sleeps meanwhile: those of the
+    trial, and those by which switches learn (`settle`).
     """
     case = simulated_case(traffic=settings.pop("traffic", None))
     policy = {
         "learning": settings.pop("learning", False),
-        "settle": "10ms",
+        "settle": "1s",
         "drain": "500ms",
         "linger": "100ms",
         "offered_tolerance": "1%",
