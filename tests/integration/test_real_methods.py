@@ -101,9 +101,8 @@ def test_other_searches_for_the_throughput_end_at_the_highest_load_allowed(
 ) -> None:
     """Its frames fit into a ring, and are waited for: no busy machine can cost the answer."""
     words = (f"--set=search={search}", "--set=search.goals={ndr: {loss_ratio: 0}, pdr: null}")
-    words += ("--set=trial.drain=2s",)
     limits = ("--set=search.min_load=1kfps", "--set=search.max_load=2kfps", "--set=latency=null")
-    case = measured(place, "phy2phy_tput", *words, *limits)
+    case = measured(place, "phy2phy_tput", *words, *limits, "--set=trial.drain=2s")
     assert case.record is not None and case.record.result is not None
     (goal,) = case.record.result.goals
     assert (goal.lower_fps, goal.limit) == (2_000, Limit.SETTING)
