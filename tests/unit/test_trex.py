@@ -100,6 +100,14 @@ def test_a_trial_sends_exactly_what_it_was_asked_to_and_is_counted_from_zero(
     assert [port.owner for port in trex.ports] == ["", ""]
 
 
+def test_where_every_frame_is_back_only_copies_are_waited_for(trex: TrexServer) -> None:
+    case = case_of(trex)
+    for_ever = case.trial.model_dump() | {"drain": "1h", "linger": "5ms"}
+    policy = case.trial.model_validate(for_ever)
+    with joined(case.model_copy(update={"trial": policy})) as session:
+        assert [way.received_frames for way in session.run(SHORT).directions] == [100, 100]
+
+
 def test_frames_that_are_sampled_are_part_of_the_load(trex: TrexServer) -> None:
     with joined(case_of(trex)) as session:
         for way in session.run(SAMPLED).directions:

@@ -313,7 +313,7 @@ class TrialPolicy(Spec):
     """Wait for frames still on their way after the last one was sent."""
     linger: Duration | None = None
     """The same where every frame is back, and only copies of them could still come; as long as
-    `drain` where not given. Of generators, tgen makes use of it."""
+    `drain` where not given. Of generators, tgen and trex make use of it."""
     pause: Duration
     """Wait after a trial, for the switch to come to rest."""
     retries: int = Field(ge=0, le=100)
