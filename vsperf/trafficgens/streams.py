@@ -23,7 +23,9 @@ from vsperf.spec.traffic import TrafficProfile
 from vsperf.spec.wiring import load_share
 
 FCS = 4
-ETHERNET, IPV4, UDP = 14, 20, 8
+ETHERNET, IPV4, IPV6, UDP = 14, 20, 40, 8
+UDP_NUMBER = 17
+"""Of the protocol, in headers of IP."""
 TAG = 4
 MOST_VALUES = 65_535
 """Of a field of 16 bits, which is what every such generator can vary."""
@@ -139,7 +141,10 @@ def _stream(case: CaseSpec, way: tuple[str, str], places: Mapping[str, str]) -> 
 
 
 def header_of(case: CaseSpec, way: tuple[str, str], size: int) -> bytes:
-    """Return the headers of the first flow of a direction, in a frame of `size` bytes with FCS."""
+    """Return the headers of the first flow of a direction, in a frame of `size` bytes with FCS.
+
+    What follows them is taken to be zeros.
+    """
     traffic, links = case.traffic, case.topology.links
     source, target = (links.index(link) for link in way)
     macs = (group_mac(traffic.destination, target), link_mac(source))
@@ -147,12 +152,22 @@ def header_of(case: CaseSpec, way: tuple[str, str], size: int) -> bytes:
     outer = len(traffic.vlans)
     for number, vlan in enumerate(traffic.vlans):
         ethernet += struct.pack("!HH", 0x88A8 if outer == 2 and number == 0 else 0x8100, vlan)
-    ethernet += struct.pack("!H", 0x0800)
-    length = size - FCS - len(ethernet)
-    ends = [ipaddress.IPv4Address(link_ip(number)).packed for number in (source, target)]
-    ip = struct.pack("!BBHHHBBH4s4s", 0x45, 0, length, 0, 0, TTL, 17, 0, *ends)
+    length = size - FCS - len(ethernet) - 2
+    layer3 = traffic.layer3
+    ends = [ipaddress.ip_address(link_ip(number, layer3)).packed for number in (source, target)]
+    if layer3 == "ipv6":
+        udp = _udp(length - IPV6)
+        sum_of = b"".join(ends) + struct.pack("!LL", length - IPV6, UDP_NUMBER) + udp
+        ip = struct.pack("!LHBB", 6 << 28, length - IPV6, UDP_NUMBER, TTL) + b"".join(ends)
+        return ethernet + b"\x86\xdd" + ip + _udp(length - IPV6, _checksum(sum_of) or 0xFFFF)
+    ip = struct.pack("!BBHHHBBH4s4s", 0x45, 0, length, 0, 0, TTL, UDP_NUMBER, 0, *ends)
     ip = ip[:10] + struct.pack("!H", _checksum(ip)) + ip[12:]
-    return ethernet + ip + struct.pack("!HHHH", SOURCE_PORT, DESTINATION_PORT, length - IPV4, 0)
+    return ethernet + b"\x08\x00" + ip + _udp(length - IPV4)
+
+
+def _udp(length: int, checksum: int = 0) -> bytes:
+    """Return a header; with IPv4 it may go without a checksum, with IPv6 it may not."""
+    return struct.pack("!HHHH", SOURCE_PORT, DESTINATION_PORT, length, checksum)
 
 
 def _checksum(header: bytes) -> int:
@@ -175,9 +190,11 @@ def fields_of(traffic: TrafficProfile, header: bytes) -> tuple[Field, ...]:
             fix="--set traffic.flows=4096, or traffic.vary=ip",
         )
     ip = ETHERNET + TAG * len(traffic.vlans)
+    first_ends, udp = (22, ip + IPV6) if traffic.layer3 == "ipv6" else (14, ip + IPV4)
+    second_ends = first_ends + (16 if traffic.layer3 == "ipv6" else 4)
     offsets = {
-        "ip": (("source ip", ip + 14), ("destination ip", ip + 18)),
-        "port": (("source port", ip + IPV4), ("destination port", ip + IPV4 + 2)),
+        "ip": (("source ip", ip + first_ends), ("destination ip", ip + second_ends)),
+        "port": (("source port", udp), ("destination port", udp + 2)),
         "mac": (("source mac", 10), ("destination mac", 4)),
     }[traffic.vary]
     first, _ = found

@@ -22,14 +22,14 @@ from vsperf.trafficgens.trex.private import LOCAL, command, started
 from vsperf.trafficgens.trex.server import Server
 from vsperf.trafficgens.trex.session import TrexSession
 from vsperf.trafficgens.trex.spec import TrexSpec
-from vsperf.trafficgens.trex.streams import ways_of
+from vsperf.trafficgens.trex.streams import check_flows, ways_of
 
 ROLE = "generator"
 ABILITIES = frozenset(
     {
         *(Ability.PACED, Ability.EXACT, Ability.BRIEF, Ability.UNEQUAL, Ability.MIX),
         *(Ability.PER_DIRECTION, Ability.OWN_COUNTS),
-        *(Ability.VLAN, Ability.QINQ, Ability.LEARNING),
+        *(Ability.VLAN, Ability.QINQ, Ability.IPV6, Ability.LEARNING),
         *(Ability.BROADCAST, Ability.MULTICAST, Ability.LATENCY),
         *(Ability.VARY_IP, Ability.VARY_MAC, Ability.VARY_PORT),
     }
@@ -58,6 +58,7 @@ class TrexGenerator(Unmeasured):
         spec = spec_of(case)
         numbers = numbers_of(case, endpoints)
         _check_latency(case)
+        check_flows(case)
         ports = ", ".join(f"{number} ({link})" for link, number in numbers.items())
         size = case.traffic.size_label
         building = Step(

@@ -13,15 +13,27 @@ from typing import Any
 from vsperf.record.load import RateStep
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.flows import link_ip, link_mac
+from vsperf.spec.traffic import TrafficProfile
 from vsperf.spec.wiring import load_share
-from vsperf.trafficgens.streams import ETHERNET, FCS, TAG, Field, fields_of, header_of
+from vsperf.trafficgens.streams import (
+    ETHERNET,
+    FCS,
+    MOST_VALUES,
+    TAG,
+    Field,
+    fields_of,
+    header_of,
+)
 from vsperf.units import NANOSECONDS
 
 MICROSECONDS = 1_000_000
 ARP = 0x0806
-LEAST_BYTES = 64
+WORD = 2
+"""Bytes of what is counted up or down."""
+LEAST_BYTES, ROOMY_BYTES = 64, 128
+"""Of frames: an announcement, and what any headers have room in."""
 ANNOUNCEMENTS = 3
-ANNOUNCEMENTS_FPS = 1000.0
+ANNOUNCEMENTS_FPS = Fraction(1000)
 SHARE_OF_LATENCY = 10
 """At most one frame in so many is of the latency stream."""
 
@@ -94,19 +106,49 @@ def _taking_turns(frames: int, fps: Fraction, sizes: tuple[int, ...]) -> Iterato
 def stream_of(case: CaseSpec, way: Way, burst: Burst, group: int) -> dict[str, Any]:
     """Return a stream as the server takes it; `group` is what its frames are counted under."""
     header = header_of(case, (way.enters, way.leaves), burst.size)
-    packet = header.ljust(burst.size - FCS, b"\0")
     fields = () if burst.latency else fields_of(case.traffic, header)
-    pinned = {"core_id": 0} if len(fields) > 1 else {}  # else cores would count up each by itself
+    weights = counterweights(case.traffic, fields, len(header))
+    packet = header + b"".join(weight.first.to_bytes(WORD) for weight in weights)
+    if case.traffic.layer3 == "ipv6" and burst.latency:
+        packet = packet[:-2] + b"\0\0"  # when it leaves is written into it, and nobody sums that up
+    alone = len(fields) > 1 or bool(weights)  # else cores would count up each by itself
+    pinned = {"core_id": 0} if alone else {}
     after_us = float(burst.starts_ns) / (NANOSECONDS / MICROSECONDS)
-    return _burst(packet, burst.frames, float(burst.fps), after_us) | {
+    steps = [*_counting(fields, alone=alone), *_counting(weights, alone=alone, op="dec")]
+    steps += map(_written, (*fields, *weights))
+    if case.traffic.layer3 == "ipv4" and any(field.name.endswith(" ip") for field in fields):
+        steps.append({"type": "fix_checksum_ipv4", "pkt_offset": ETHERNET + TAG * _tags(case)})
+    return _burst(packet.ljust(burst.size - FCS, b"\0"), burst.frames, burst.fps, after_us) | {
         **pinned,
-        "vm": {"instructions": list(_instructions(fields, ip=ETHERNET + TAG * _tags(case)))},
+        "vm": {"instructions": steps},
         "flow_stats": {
             "enabled": True,
             "stream_id": group,
             "rule_type": "latency" if burst.latency else "stats",
         },
     }
+
+
+def check_flows(case: CaseSpec) -> None:
+    """Refuse flows that cannot be counted up, from whatever link they come."""
+    for link in case.topology.links:
+        fields_of(case.traffic, header_of(case, (link, link), case.longest_bytes))
+
+
+def counterweights(
+    traffic: TrafficProfile, fields: tuple[Field, ...], after: int
+) -> tuple[Field, ...]:
+    """Return a word of the payload for each field, counted down as that is counted up.
+
+    So the checksum of UDP stays right, which with IPv6 there has to be, and which TRex computes
+    for cards only. All ones, with which each begins, are a zero in such a sum.
+    """
+    if traffic.layer3 != "ipv6" or traffic.vary == "mac":
+        return ()
+    return tuple(
+        Field(f"against {field.name}", after + WORD * place, MOST_VALUES, field.count, field.every)
+        for place, field in enumerate(fields)
+    )
 
 
 def announcement_of(case: CaseSpec, link: str) -> dict[str, Any]:
@@ -117,7 +159,7 @@ def announcement_of(case: CaseSpec, link: str) -> dict[str, Any]:
     number = case.topology.links.index(link)
     mac = bytes.fromhex(link_mac(number).replace(":", ""))
     address = ipaddress.IPv4Address(link_ip(number)).packed
-    tagged = header_of(case, (link, link), LEAST_BYTES + TAG * _tags(case))
+    tagged = header_of(case, (link, link), ROOMY_BYTES)
     ethernet = b"\xff" * 6 + mac + tagged[12 : ETHERNET - 2 + TAG * _tags(case)]
     request = struct.pack("!HHHBBH", ARP, 1, 0x0800, 6, 4, 1) + mac + address
     packet = (ethernet + request + bytes(6) + address).ljust(LEAST_BYTES - FCS, b"\0")
@@ -127,9 +169,9 @@ def announcement_of(case: CaseSpec, link: str) -> dict[str, Any]:
     }
 
 
-def _burst(packet: bytes, frames: int, fps: float, after_us: float) -> dict[str, Any]:
+def _burst(packet: bytes, frames: int, fps: Fraction, after_us: float) -> dict[str, Any]:
     """Return what streams of any kind have."""
-    rate = {"type": "pps", "value": fps}
+    rate = {"type": "pps", "value": float(fps)}
     return {
         "enabled": True,
         "self_start": True,
@@ -142,32 +184,35 @@ def _burst(packet: bytes, frames: int, fps: float, after_us: float) -> dict[str,
     }
 
 
-def _instructions(fields: tuple[Field, ...], ip: int) -> Iterator[dict[str, Any]]:
+def _counting(
+    fields: tuple[Field, ...], *, alone: bool, op: str = "inc"
+) -> Iterator[dict[str, Any]]:
     """Yield what makes flows differ: the second field goes on when the first begins anew."""
     for number, field in enumerate(fields):
         follower = fields[number + 1].name if number + 1 < len(fields) else ""
+        ends = (field.first, field.first + (1 if op == "inc" else -1) * (field.count - 1))
         yield {
             "type": "flow_var",
             "name": field.name,
-            "size": 2,
-            "op": "inc",
+            "size": WORD,
+            "op": op,
             "init_value": field.first,
-            "min_value": field.first,
-            "max_value": field.first + field.count - 1,
+            "min_value": min(ends),
+            "max_value": max(ends),
             "step": 1,
             **({"next_var": follower} if follower else {}),
-            **({"split_to_cores": False} if len(fields) > 1 else {}),
+            **({"split_to_cores": False} if alone else {}),
         }
-    for field in fields:
-        yield {
-            "type": "write_flow_var",
-            "name": field.name,
-            "pkt_offset": field.offset,
-            "add_value": 0,
-            "is_big_endian": True,
-        }
-    if any(field.name.endswith(" ip") for field in fields):
-        yield {"type": "fix_checksum_ipv4", "pkt_offset": ip}
+
+
+def _written(field: Field) -> dict[str, Any]:
+    return {
+        "type": "write_flow_var",
+        "name": field.name,
+        "pkt_offset": field.offset,
+        "add_value": 0,
+        "is_big_endian": True,
+    }
 
 
 def _tags(case: CaseSpec) -> int:
