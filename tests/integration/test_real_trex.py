@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import socket
+import struct
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 from cable import fixture_cables
@@ -14,6 +17,7 @@ from trex_cases import ends, trex_case
 from trex_conversation import GOLDEN, TRAFFIC, listening, recorded, talk
 
 from vsperf.trafficgens.base import TrialRequest
+from vsperf.trafficgens.streams import UDP_NUMBER
 from vsperf.trafficgens.trex.driver import TrexGenerator
 
 pytestmark = pytest.mark.machine
@@ -52,8 +56,9 @@ def test_the_recorded_conversation_is_what_a_real_server_says() -> None:
         {"flows": 100_000, "vary": "ip"},
         {"flows": 1000, "vary": "port", "vlans": [5, 6], "frame_size": "72B"},
         {"flows": 1000, "vary": "mac", "destination": "broadcast"},
+        {"flows": 1000, "layer3": "ipv6", "vlans": [5], "frame_size": "88B"},
     ],
-    ids=["mix", "ip", "port", "mac"],
+    ids=["mix", "ip", "port", "mac", "ipv6"],
 )
 def test_frames_of_all_kinds_are_as_many_as_were_asked_for(traffic: dict[str, object]) -> None:
     case = trex_case(traffic=traffic)
@@ -62,6 +67,42 @@ def test_frames_of_all_kinds_are_as_many_as_were_asked_for(traffic: dict[str, ob
         for way in session.run(request).directions:
             assert way.sent_frames == way.received_frames == way.intended_frames == 1_500
             assert way.foreign_frames == 0
+
+
+def test_each_flow_of_ipv6_has_a_checksum_that_is_right() -> None:
+    """Also of those that the server counts up, with nobody there to compute it for them."""
+    traffic = {"flows": 300, "vary": "ip", "layer3": "ipv6", "frame_size": "84B"}
+    everything = 0x0003
+    with (
+        socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0) as wire,
+        started_generator(
+            TrexGenerator(), trex_case(traffic=traffic), ends("vscable0"), WAYS["forward"]
+        ) as session,
+    ):
+        wire.bind(("vscable0g", everything))
+        wire.setblocking(False)
+        wire.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 21)
+        session.run(TrialRequest(load_fps=1_000, duration_ns=300_000_000))
+        frames = list(iter(lambda: _waiting(wire), b""))
+    ours = [frame for frame in frames if frame[12:14] == b"\x86\xdd" and frame[20] == UDP_NUMBER]
+    assert len({frame[22:54] for frame in ours}) == 300
+    assert {_sum_of_udp(frame) for frame in ours} == {0xFFFF}
+
+
+def _waiting(wire: socket.socket) -> bytes:
+    with suppress(BlockingIOError):
+        return wire.recv(2048)
+    return b""
+
+
+def _sum_of_udp(frame: bytes) -> int:
+    """Add up the words of addresses, length, protocol and datagram; all ones if it is right."""
+    length = int.from_bytes(frame[18:20])
+    whole = frame[22:54] + length.to_bytes(4) + UDP_NUMBER.to_bytes(4) + frame[54 : 54 + length]
+    total: int = sum(struct.unpack(f"!{len(whole) // 2}H", whole))
+    while total > 0xFFFF:
+        total = (total & 0xFFFF) + (total >> 16)
+    return total
 
 
 def test_learning_frames_are_taken_and_not_counted() -> None:
