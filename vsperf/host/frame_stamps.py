@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from vsperf.host.netns import within
+from vsperf.units import NANOSECONDS
 
 SOL_PACKET = 263
 RX_RING, STATISTICS, VERSION, TIMESTAMP = 5, 6, 10, 17
@@ -26,10 +27,9 @@ EVERYTHING = 0x0003
 SLOT = 64
 """Bytes of a slot: the least in which the kernel's header has room."""
 WORDS = SLOT // 4
-SECONDS, NANOSECONDS = 4, 5
-"""Which words of a slot hold the time."""
+AT_SECONDS, AT_REST = 4, 5
+"""Which words of a slot hold the time: whole seconds, and the nanoseconds beyond them."""
 BLOCK = 1 << 18
-BILLION = 1_000_000_000
 LOAD_BYTE, EQUAL, ANY_BIT, RETURN = 0x30, 0x15, 0x45, 0x06
 PACKET_TYPE = 0xFFFFF004
 """Where a filter finds which way a frame goes, in place of a byte of it."""
@@ -62,9 +62,9 @@ class Stamping:
         passed, missed = struct.unpack("=II", self.socket.getsockopt(SOL_PACKET, STATISTICS, 8))
         with memoryview(self.ring) as content, content.cast("I") as words:
             end = WORDS * (passed - missed)
-            seconds = words[SECONDS:end:WORDS].tolist()
-            rest = words[NANOSECONDS:end:WORDS].tolist()
-        times = [BILLION * one + ns for one, ns in zip(seconds, rest, strict=True)]
+            seconds = words[AT_SECONDS:end:WORDS].tolist()
+            rest = words[AT_REST:end:WORDS].tolist()
+        times = [NANOSECONDS * one + ns for one, ns in zip(seconds, rest, strict=True)]
         times.sort()  # those of several CPUs may have met
         return Stamps(times, missed)
 

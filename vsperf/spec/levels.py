@@ -45,9 +45,9 @@ def is_quiet(node: Node) -> bool:
 
 def _resolved(node: Node, library: Library, kinds: Collection[str]) -> Node:
     kind = _kind(node)
-    if not isinstance(node, Section) or not isinstance(kind, str) or kind == QUIET:
+    if not isinstance(node, Section) or not isinstance(kind, str):
         return node
-    if kind in kinds:
+    if kind == QUIET or kind in kinds:
         return node
     levels = library.files(NOISE)
     if kind not in levels:
