@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from conftest import Require
 from loopbacks import OPTIONS
 
 from vsperf.trafficgens.tgen.binary import TGEN
@@ -56,8 +57,9 @@ def tgen_apart(
 
 
 @pytest.fixture(name="cables")
-def fixture_cables() -> Iterator[None]:
+def fixture_cables(require: Require) -> Iterator[None]:
     """Two cables of the kernel, vscable0s to vscable0g and vscable1s to vscable1g."""
+    require("taps")  # who can make taps can make cables
     ends = [f"vscable{number}{end}" for number in (0, 1) for end in "sg"]
     for switch, generator_end in zip(ends[::2], ends[1::2], strict=True):
         ip("link", "add", switch, "type", "veth", "peer", "name", generator_end)

@@ -11,6 +11,7 @@ import platform
 import shutil
 import subprocess
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 RELEASES = ("trixie", "bookworm")
 TREES = Path(__file__).parent.parent / "build" / "trees"
@@ -59,11 +60,14 @@ def _made(release: str) -> Path:
     if tree.is_dir():
         return tree
     shutil.rmtree(half, ignore_errors=True)
-    argv = ["debootstrap", "--variant=minbase", f"--include={PACKAGES}", release, str(half)]
+    half.mkdir()
     quick = {**os.environ, "DPKG_FORCE": "unsafe-io"}  # who loses a half one makes it anew
-    done = subprocess.run(
-        [*argv, *filter(None, [mirror()])], text=True, capture_output=True, check=False, env=quick
-    )
+    with TemporaryDirectory() as folder:
+        way = Path(folder) / release  # debootstrap knows no path with a space in it
+        way.symlink_to(half)
+        argv = ["debootstrap", "--variant=minbase", f"--include={PACKAGES}", release, str(way)]
+        argv += filter(None, [mirror()])
+        done = subprocess.run(argv, text=True, capture_output=True, check=False, env=quick)
     last = "\n".join((done.stdout + done.stderr).splitlines()[-10:])
     assert done.returncode == 0, f"debootstrap could not make {release}:\n{last}"
     for package in (half / "var" / "cache" / "apt" / "archives").glob("*.deb"):

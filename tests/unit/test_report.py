@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -293,6 +294,30 @@ def test_a_report_that_cannot_be_written_says_why_and_leaves_nothing(tmp_path: P
     with pytest.raises(RecordingError, match="cannot be written"):
         write_report([folder], tmp_path / "no" / "report.html", Form.HTML, lambda *_: None)
     assert [path.name for path in tmp_path.iterdir()] == [RUN]
+
+
+def test_a_pdf_is_printed_where_users_can_make_no_sandbox(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on Ubuntu, and in many containers; only then, as its second word on it shows."""
+    browser = tmp_path / "chromium"
+    browser.write_text(SANDBOXED)
+    browser.chmod(0o700)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    pdf.print_pdf(lambda page: page.touch(), tmp_path / "report.pdf")
+    assert (tmp_path / "report.pdf").read_text() == "printed\n"
+    assert (tmp_path / "asked").read_text() == "guarded\nunguarded\n"
+
+
+SANDBOXED = """#!/bin/sh
+case "$*" in
+    *--no-sandbox*) echo unguarded >>"${0%/*}/asked" ;;
+    *) echo guarded >>"${0%/*}/asked"; echo 'No usable sandbox! Install one.' >&2; exit 1 ;;
+esac
+for word; do case "$word" in --print-to-pdf=*) echo printed >"${word#*=}" ;; esac; done
+"""
+"""A browser that finds no sandbox."""
 
 
 def test_a_pdf_without_a_browser_is_refused_with_what_to_do(

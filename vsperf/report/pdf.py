@@ -15,6 +15,10 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 """Programs that print the same way; the first one on the PATH is taken."""
 PATIENCE_S = 180
 LAST_WORDS = 300
+UNGUARDED = "--no-sandbox"
+NO_SANDBOX = "No usable sandbox"
+"""What it says where the system lets users make none, as Ubuntu does and many containers do. What
+it prints is a page of ours without scripts, which may ask for nothing by the network."""
 
 
 def browser() -> str:
@@ -36,7 +40,11 @@ def print_pdf(write: Callable[[Path], None], target: Path) -> None:
         folder = Path(name)
         page, made = folder / "report.html", folder / "report.pdf"
         write(page)
-        _run([program, *_options(folder), f"--print-to-pdf={made}", page.as_uri()])
+        argv = [program, *_options(folder), f"--print-to-pdf={made}", page.as_uri()]
+        done = _run(argv)
+        if NO_SANDBOX in done.stderr and UNGUARDED not in argv:
+            done = _run([*argv, UNGUARDED])
+        _check(done, program)
         if not made.is_file():
             raise ComponentError(f"{program} made no PDF", why="it ended without an error")
         shutil.copyfile(made, target)
@@ -55,13 +63,13 @@ def _options(folder: Path) -> list[str]:
         f"--user-data-dir={folder / 'profile'}",
     ]
     if os.geteuid() == 0:
-        found.append("--no-sandbox")  # it refuses to run as root with one
+        found.append(UNGUARDED)  # it refuses to run as root with one
     return found
 
 
-def _run(argv: list[str]) -> None:
+def _run(argv: list[str]) -> subprocess.CompletedProcess[str]:
     try:
-        done = subprocess.run(  # noqa: S603 - an argument vector of our own
+        return subprocess.run(  # noqa: S603 - an argument vector of our own
             argv, capture_output=True, text=True, errors="replace", timeout=PATIENCE_S, check=False
         )
     except subprocess.TimeoutExpired as error:
@@ -69,9 +77,12 @@ def _run(argv: list[str]) -> None:
             f"{argv[0]} did not print within {PATIENCE_S} s",
             fix="take --format html, and print it from a browser",
         ) from error
+
+
+def _check(done: subprocess.CompletedProcess[str], program: str) -> None:
     if done.returncode != 0:
         raise ComponentError(
-            f"{argv[0]} could not print: exit code {done.returncode}",
+            f"{program} could not print: exit code {done.returncode}",
             why=done.stderr.strip()[-LAST_WORDS:] or None,
             fix="take --format html, and print it from a browser",
         )
