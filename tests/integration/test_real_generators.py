@@ -46,5 +46,6 @@ def test_generators_take_turns_on_one_switch_and_stand_side_by_side(
     assert ours["per_cpu_fps"] > 0
     assert ours["beside_ns"] > 0
     assert set(ours["missing"]) <= {"loss_free", "scatter", "floor", "pacing"}
+    assert others["per_cpu_fps"] > 0
     assert others["missing"]["checked"] == "it does not look at each frame"
     assert {"unpaced", "unchecked-frames"} <= set(others["reservations"])

@@ -7,12 +7,15 @@ from typing import Any
 
 import pytest
 from conftest import Require
+from places import PLACEMENT, room
 from switch_cases import deployed, real_case
 
 from vsperf.deploy.deployment import Deployment
 from vsperf.errors import ComponentError
+from vsperf.record.plan import Placement
 from vsperf.spec.case import CaseSpec
 from vsperf.trafficgens.base import TrialRequest
+from vsperf.trafficgens.testpmd.driver import TestpmdGenerator
 from vsperf.trafficgens.testpmd.spec import TestpmdGeneratorSpec
 
 pytestmark = pytest.mark.machine
@@ -78,3 +81,22 @@ def test_the_record_says_that_it_is_unpaced(running: Deployment) -> None:
     assert facts["paced"] is False
     assert facts["counts"] == "by ports"
     assert facts["dpdk"].startswith("DPDK ")
+
+
+@pytest.mark.parametrize("mode", ["flowgen", "txonly"])
+def test_its_cap_is_what_comes_back_from_a_mirror(mode: str, require: Require) -> None:
+    """Both programs of txonly share a CPU here, so both are waited for."""
+    require("dpdk-testpmd")
+    case = case_of(mode, "both" if mode == "flowgen" else "forward")
+    with room("a calibration of testpmd") as place:
+        found = TestpmdGenerator().calibrate(case, PLACEMENT, place)
+    assert found is not None
+    assert found.cap_fps > 0
+    assert found.cpus == (0, 1)
+    assert found.method == "vhost-user ports against a forwarder that looks at no frame"
+
+
+def test_a_cap_needs_a_cpu_for_the_mirror() -> None:
+    shared = Placement(cpus={"generator": (0,), "pmd": (0,)})
+    with room("a calibration of testpmd") as place:
+        assert TestpmdGenerator().calibrate(case_of("flowgen", "both"), shared, place) is None

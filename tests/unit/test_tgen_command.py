@@ -9,9 +9,10 @@ from simulated_cases import simulated_case
 
 from vsperf.errors import NotReadyError, UsageError
 from vsperf.record.plan import Endpoint, Placement
+from vsperf.testpmd.command import lcores
 from vsperf.trafficgens.dpdk_ports import Port
 from vsperf.trafficgens.tgen.binary import TGEN
-from vsperf.trafficgens.tgen.command import Options, command_line, lcores, port_of
+from vsperf.trafficgens.tgen.command import Options, command_line, port_of
 from vsperf.trafficgens.tgen.driver import TgenGenerator
 from vsperf.trafficgens.tgen.spec import TgenSpec
 from vsperf.vnfs.process.spec import ProcessSpec

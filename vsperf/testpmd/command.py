@@ -113,7 +113,7 @@ class Testpmd:
             *(() if self.cards else ("--no-pci",)),
             *self._memory(),
             f"--file-prefix={self.prefix}",
-            f"--lcores={self._lcores()}",
+            f"--lcores={lcores(self.cpus, self.main_cpu)}",
             *(f"--allow={card}" for card in self.cards),
             *(f"--vdev={device}" for device in self.devices),
             *self.arguments,
@@ -127,12 +127,6 @@ class Testpmd:
         if self.hugepages:
             return ("--in-memory", "--single-file-segments", *amount)
         return ("--no-huge", "--no-shconf", *amount)
-
-    def _lcores(self) -> str:
-        """Return which thread runs where: lcore 0 is the main thread, the others forward."""
-        main = self.cpus[0] if self.main_cpu is None else self.main_cpu
-        workers = (f"{number}@{cpu}" for number, cpu in enumerate(self.cpus, start=1))
-        return ",".join((f"0@{main}", *workers))
 
     def _options(self) -> tuple[str, ...]:
         rings, by_itself = self.rings, self.commands is None
@@ -157,3 +151,10 @@ class Testpmd:
             "--no-mlockall",
             *((f"--stats-period={STATISTICS_S}",) if by_itself else ()),
         )
+
+
+def lcores(cpus: tuple[int, ...], main_cpu: int | None = None) -> str:
+    """Return which thread runs where: lcore 0 is the main thread, the others work."""
+    main = cpus[0] if main_cpu is None else main_cpu
+    workers = (f"{number}@{cpu}" for number, cpu in enumerate(cpus, start=1))
+    return ",".join((f"0@{main}", *workers))

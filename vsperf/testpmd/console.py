@@ -61,10 +61,11 @@ class Console:
         return True
 
     def close(self) -> None:
-        """Hang up, which ends testpmd."""
+        """Hang up, which ends testpmd; another one may have its pipe there."""
         if self.descriptor >= 0:
             os.close(self.descriptor)
             self.descriptor = -1
+        self.path.unlink(missing_ok=True)
 
     def say(self, *commands: str) -> None:
         """Have commands carried out, one after the other."""

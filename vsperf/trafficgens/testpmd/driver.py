@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import ClassVar
 
@@ -14,15 +15,19 @@ from vsperf.host.process import log_of, managed
 from vsperf.host.threads import LCORES, Polling
 from vsperf.host.workspace import Workspace
 from vsperf.record import threads
+from vsperf.record.host import Calibration
 from vsperf.record.plan import Endpoint, Placement, Step
 from vsperf.spec.abilities import Ability, Capabilities
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
+from vsperf.spec.wiring import directions_of, outer_nics
 from vsperf.testpmd.command import MEGABYTE
 from vsperf.testpmd.console import Console
+from vsperf.testpmd.mirror import method, mirror
 from vsperf.testpmd.running import Patience, RunningTestpmd, find_testpmd
 from vsperf.trafficgens.base import Unmeasured
 from vsperf.trafficgens.directions import check_directions
+from vsperf.trafficgens.testpmd.cap import measure_cap
 from vsperf.trafficgens.testpmd.checks import MOST_FLOWS, check
 from vsperf.trafficgens.testpmd.plan import ROLE, Design, Part
 from vsperf.trafficgens.testpmd.session import Running, TestpmdSession
@@ -30,6 +35,8 @@ from vsperf.trafficgens.testpmd.spec import TestpmdGeneratorSpec
 
 PURPOSE = "it is the generator (generator.kind=testpmd)"
 ABILITIES = frozenset({Ability.PER_DIRECTION, Ability.OWN_COUNTS, Ability.TIMED, Ability.VARY_IP})
+SWITCH_ROLE = "pmd"
+"""CPUs of the switch that take part in every frame's way."""
 START_S = 30.0
 LINKS_S = 60.0
 
@@ -63,6 +70,31 @@ class TestpmdGenerator(Unmeasured):
         spec = _spec_of(case)
         check(case, spec)
         return Design(case, spec, endpoints, placement).steps()
+
+    def calibrate(
+        self, case: CaseSpec, placement: Placement, workspace: Workspace
+    ) -> Calibration | None:
+        """Return what comes back from a mirror; None where the ports of the case are others."""
+        own, switch_cpus = placement.of(ROLE), placement.of(SWITCH_ROLE)
+        if outer_nics(case.topology) or not switch_cpus or switch_cpus[0] in own:
+            return None
+        ways = directions_of(case.topology, case.traffic.direction)
+        ends = dict.fromkeys(end for way in ways for end in way)
+        ring = _spec_of(case).ring
+        with mirror(switch_cpus, workspace, withheld=case.withheld, ring=ring) as devices:
+            endpoints = tuple(
+                Endpoint(link=link, kind="vdev", address=device)
+                for link, device in zip(ends, devices, strict=True)
+            )
+            with self.start(case, endpoints, ways, placement, workspace) as session:
+                cap_fps = measure_cap(session)
+        return Calibration(
+            frame_size=case.traffic.frame_size.bytes,
+            cap_fps=cap_fps,
+            method=method(case.withheld),
+            measured_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+            cpus=(*own, switch_cpus[0]),
+        )
 
     @contextmanager
     def start(

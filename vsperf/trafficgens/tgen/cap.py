@@ -8,6 +8,7 @@ from vsperf.host.workspace import Workspace
 from vsperf.record.host import Stalls
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.wiring import outer_nics
+from vsperf.testpmd.mirror import method
 from vsperf.trafficgens.base import Noise
 from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, stalls, trial, ways_between
 from vsperf.trafficgens.tgen.client import Answer
@@ -21,7 +22,6 @@ ATTEMPTS = 2
 MOST_ATTEMPTS = 6
 """A machine that is busy enough lets nothing through for half a second."""
 THRESHOLD_NS = 10_000
-METHOD = "vhost-user ports{} against a forwarder that looks at no frame"
 NOTHING = ("net_null0",)
 
 
@@ -62,8 +62,7 @@ def measure_cap(
 
 def method_of(case: CaseSpec) -> str:
     """Say how the cap of a case is measured."""
-    lacking = loop_of(case) == "vhost" and case.withheld
-    return METHOD.format(f" without {', '.join(lacking)}" if lacking else "")
+    return method(case.withheld if loop_of(case) == "vhost" else ())
 
 
 def loop_of(case: CaseSpec) -> Loop:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vsperf.record.plan import Endpoint
+from vsperf.testpmd.command import lcores
 from vsperf.trafficgens.dpdk_ports import Port, entering, reaching
 
 ORDINARY_MEMORY_MB = 512
@@ -102,9 +103,3 @@ def more_memory(workers: int, queues: int, ring: int) -> int:
 def _ordinary_mb(options: Options) -> int:
     more = more_memory(len(options.cpus), options.queues, options.ring)
     return ORDINARY_MEMORY_MB + (more >> 20)
-
-
-def lcores(cpus: tuple[int, ...]) -> str:
-    """Return which thread runs where: lcore 0 is the main thread, the others work."""
-    workers = (f"{number}@{cpu}" for number, cpu in enumerate(cpus, start=1))
-    return ",".join((f"0@{cpus[0]}", *workers))

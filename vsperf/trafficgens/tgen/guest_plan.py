@@ -17,8 +17,9 @@ from vsperf.guests.surroundings import ON, PROGRAM, Surroundings
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.record.plan import Endpoint, Placement, Step, Wire
 from vsperf.spec.abilities import Ability, Capabilities
+from vsperf.testpmd.command import lcores
 from vsperf.trafficgens.dpdk_ports import Port
-from vsperf.trafficgens.tgen.command import Options, lcores, more_memory, sizes
+from vsperf.trafficgens.tgen.command import Options, more_memory, sizes
 from vsperf.trafficgens.tgen.spec import TgenSpec
 
 NAME = "tgen-vm"

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from vsperf.errors import ComponentError
 from vsperf.host.workspace import Workspace, given_or_own
-from vsperf.trafficgens.tgen.mirror import mirror
+from vsperf.testpmd.mirror import mirror
 
 NANOSECONDS = 1_000_000_000
 
