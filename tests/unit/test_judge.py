@@ -105,7 +105,7 @@ def test_sending_in_less_time_is_a_higher_load_than_the_one_asked_for() -> None:
 
 
 def test_a_pause_of_the_generator_is_no_slower_pace() -> None:
-    for paused_ns, found in ((SECOND // 2, set()), (SECOND // 3, {Flag.STRETCHED})):
+    for paused_ns, stretched in ((SECOND // 2, False), (SECOND // 3, True)):
         activity = GeneratorActivity(
             busy_ppm=1, longest_gap_ns=paused_ns, gaps_over_10us=1, paused_ns=paused_ns
         )
@@ -115,6 +115,18 @@ def test_a_pause_of_the_generator_is_no_slower_pace() -> None:
             elapsed_ns=2 * SECOND,
             settled=True,
             generator=activity,
+        )
+        assert (Flag.STRETCHED in judge(counts, Asked(10_000, SECOND, 1), POLICY)) is stretched
+
+
+def test_pauses_of_more_than_a_tenth_are_rests_of_the_switch_that_a_reader_must_know_of() -> None:
+    for paused_ns, found in ((SECOND // 9, set()), (SECOND // 9 + 1, {Flag.GENERATOR_PAUSED})):
+        counts = TrialCounts(
+            directions=(way(),),
+            sending_ns=SECOND + SECOND // 9,
+            elapsed_ns=2 * SECOND,
+            settled=True,
+            generator=GeneratorActivity(paused_ns=paused_ns),
         )
         assert set(judge(counts, Asked(10_000, SECOND, 1), POLICY)) == found
 

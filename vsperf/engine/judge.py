@@ -13,6 +13,9 @@ from vsperf.record.trial import Direction, Trial, TrialCounts
 from vsperf.spec.traffic import LATE_NS, TrialPolicy
 from vsperf.units import NANOSECONDS
 
+MOST_PAUSES = Fraction(1, 10)
+"""Share of the time of sending in which a generator may have stood still."""
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -122,6 +125,8 @@ def _of_time(counts: TrialCounts, asked: Asked, policy: TrialPolicy) -> list[Fla
         flags.append(Flag.RUSHED)
     if counts.paced_ns > asked.duration_ns + allowed_ns:
         flags.append(Flag.STRETCHED)
+    if counts.pauses > MOST_PAUSES:
+        flags.append(Flag.GENERATOR_PAUSED)
     return flags
 
 

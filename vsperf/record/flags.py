@@ -196,6 +196,14 @@ class Flag(enum.StrEnum):
         "a hypervisor gave its CPU to others (steal). The time is the sum over the trial, so the "
         "loss may be the switch's own all the same; `vsperf show RUN CASE` has it by thread.",
     )
+    GENERATOR_PAUSED = (
+        "generator-paused",
+        Severity.SUSPECT,
+        "The generator was kept from running for more than a tenth of the time in which it sent, "
+        "and its schedule stood still meanwhile. Between these pauses the load was the one that "
+        "this trial stands for; over all of the trial it was less, and the switch had rests. Go by "
+        "clean time, which leaves them out, or measure on a machine that others use less.",
+    )
     GENERATOR_BEHIND = (
         "generator-behind",
         Severity.SUSPECT,

@@ -155,8 +155,16 @@ class TrialCounts(Record):
     @property
     def paced_ns(self) -> int | None:
         """Time of sending without the pauses of the generator; None when it cannot tell."""
-        paused_ns = (self.generator and self.generator.paused_ns) or 0
-        return None if self.sending_ns is None else self.sending_ns - paused_ns
+        return None if self.sending_ns is None else self.sending_ns - self._paused_ns
+
+    @property
+    def pauses(self) -> Fraction:
+        """Share of the time of sending in which the generator did not run, as far as it tells."""
+        return Fraction(self._paused_ns, self.sending_ns) if self.sending_ns else Fraction(0)
+
+    @property
+    def _paused_ns(self) -> int:
+        return (self.generator and self.generator.paused_ns) or 0
 
 
 def to_machines(event: str | None) -> bool:
