@@ -102,6 +102,33 @@ def test_loss_of_a_fixed_load_is_judged_by_the_worst_trial() -> None:
         assert check_all(wanted, result("1/50", elsewhere), ())[0].met is None
 
 
+def test_a_switch_is_not_judged_by_what_the_generator_was_too_slow_for() -> None:
+    wanted = simulated_case(expect=[{"metric": "loss", "max_loss": "1%"}])
+
+    def met(lost: str, short: str) -> bool | None:
+        load = LoadResult(
+            load_fps=1, trials=1, passed=0, worst_loss_ratio=lost, short_ratio=short,
+            throughput_fps=1, limit=Limit.DUT, reason="",
+        )  # fmt: skip
+        return check_all(wanted, SearchResult(loads=(load,)), ())[0].met
+
+    assert met("91/100", "90/100") is None
+    assert met("92/100", "90/100") is False, "it lost more than that by itself"
+    assert met("1/100", "1/100") is True
+
+
+def test_a_generator_too_slow_for_loads_that_were_given_is_said() -> None:
+    """Above what a search found it is no matter: the switch failed at less."""
+    short = trial(10, 10**9, [way(10, unsent=5)], Flag.SHORT_OFFER)
+    found = LoadResult(
+        load_fps=1, trials=1, passed=0, worst_loss_ratio="1", short_ratio="1/2",
+        throughput_fps=1, limit=Limit.DUT, reason="",
+    )  # fmt: skip
+    assert flags_of(SearchResult(loads=(found,)), [short]) == (Flag.SHORT_OFFER,)
+    enough = found.model_copy(update={"short_ratio": "0"})
+    assert flags_of(SearchResult(loads=(enough,)), [short]) == ()
+
+
 LEAK = {"metric": "leak", "max_loss": "1%"}
 
 

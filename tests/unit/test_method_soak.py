@@ -162,14 +162,37 @@ def test_ten_seconds_are_the_least() -> None:
 def test_loss_of_one_direction_does_not_hide_that_of_the_other() -> None:
     hours = Hours(10 * NANOSECONDS, most_events=5)
     for number, (there, back) in enumerate([(0, 0), (9, 0), (9, 0), (9, 7), (9, 7)], start=1):
-        (way,) = second(number, there).sample.directions
-        other = way.model_copy(update={"name": "phy1 to phy0", "lost_frames": back})
-        one = second(number, there)
-        sample = one.sample.model_copy(update={"directions": (way, other)})
-        hours.add(one.model_copy(update={"sample": sample}))
+        hours.add(both_ways(number, there, back))
 
     assert hours.events_seen == 2
     assert sorted(event.lost for event in hours.events) == [7, 9]
+
+
+def both_ways(number: int, there: int, back: int) -> Second:
+    """Return a second before whose end so many frames are missing in each direction."""
+    one = second(number, there)
+    (way,) = one.sample.directions
+    other = way.model_copy(update={"name": "phy1 to phy0", "lost_frames": back})
+    sample = one.sample.model_copy(update={"directions": (way, other)})
+    return one.model_copy(update={"sample": sample})
+
+
+def test_what_a_port_takes_after_all_is_no_loss_while_the_other_one_refuses_some() -> None:
+    hours = Hours(10 * NANOSECONDS, most_events=5)
+    for number, (there, back) in enumerate([(0, 0), (20, 0), (0, 30), (0, 30), (0, 0)], start=1):
+        hours.add(both_ways(number, there, back))
+
+    assert hours.events_seen == 0
+    assert sum(part.lost for part in hours.parts) == 0
+
+
+def test_what_was_missing_at_the_last_second_only_was_not_lost() -> None:
+    seconds = added_up([0, 3, 0, 5])
+    bench = FluidBench(LOADS.maximum, loads=GIVEN, seconds=seconds)
+
+    found = figures(method("soak", throughput="2Mfps").run(bench))
+
+    assert (found["lost"], found["loss_events"]) == (0, 0)
 
 
 def test_a_generator_that_fails_after_hours_leaves_what_was_seen() -> None:

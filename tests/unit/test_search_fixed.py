@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -53,6 +54,17 @@ def test_what_limits_a_load_is_named() -> None:
         Limit.GENERATOR,
         Limit.GENERATOR,
     ]
+
+
+def test_what_the_generator_was_too_slow_for_is_told_from_what_the_switch_lost() -> None:
+    """It sends two million; of these the switch takes one, so it would fail at less, too."""
+    below, at, above = _run(probe_of(switch(10**6, sends_fps=2 * 10**6))).loads
+    assert (below.short_ratio, at.short_ratio) == ("0", "0")
+    assert (above.limit, above.short_ratio) == (Limit.DUT, str(1 - Fraction(2 * 10**6, LINE_RATE)))
+    assert above.reason == (
+        "the switch lost up to 50% of what it was offered; "
+        "the generator was too slow for 86.56% of the load"
+    )
 
 
 def test_no_loss_is_said_with_what_it_proves() -> None:

@@ -12,7 +12,7 @@ from vsperf.record.figure import Figure
 from vsperf.record.flags import Flag, Severity, worst
 from vsperf.record.histogram import percentiles_ns
 from vsperf.record.limit import Limit
-from vsperf.record.result import GoalResult, SearchResult
+from vsperf.record.result import GoalResult, LoadResult, SearchResult
 from vsperf.record.run import Check, Outcome
 from vsperf.record.trial import Purpose, Trial
 from vsperf.spec.case import CaseSpec
@@ -123,11 +123,19 @@ def _check_loss(expected: Expectation, result: SearchResult) -> Check:
     if too_lossy and all(load.limit in NOT_THE_SWITCH for load in too_lossy):
         found = f"{found}, limited by {too_lossy[0].limit}"
         return Check(criterion=criterion, met=None, found=found)
+    if too_lossy and all(_sent_too_little(load, expected.max_loss) for load in too_lossy):
+        found = f"{found}, and the generator was too slow for as much"
+        return Check(criterion=criterion, met=None, found=found)
     met = not too_lossy
     if met and not result.complete:
         found = f"{found}, but the time ended before every load was tried"
         return Check(criterion=criterion, met=None, found=found)
     return Check(criterion=criterion, met=met, found=found)
+
+
+def _sent_too_little(load: LoadResult, allowed: Ratio) -> bool:
+    """Whether too much is missing only with what the generator was too slow for."""
+    return Fraction(load.worst_loss_ratio) - Fraction(load.short_ratio) <= allowed.value
 
 
 def _check_latency(expected: Expectation, spec: CaseSpec, latency: tuple[Trial, ...]) -> Check:
@@ -257,8 +265,8 @@ def flags_of(result: SearchResult, trials: Iterable[Trial]) -> tuple[Flag, ...]:
     """Return all flags that a reader of the result should see, each once.
 
     Those of the goals, and of the trials whose numbers stand with a reservation. The shortage of
-    a generator above the result is what the limit verdict says already, and buffers fill under
-    any overload: only at a bound they matter.
+    a generator above the result is what the limit verdict says already, unless loads were given
+    that it fell short of; and buffers fill under any overload: only at a bound they matter.
     """
     flags = dict.fromkeys(result.flags)
     if not result.complete:
@@ -269,6 +277,7 @@ def flags_of(result: SearchResult, trials: Iterable[Trial]) -> tuple[Flag, ...]:
         if trial.purpose in (Purpose.SEARCH, Purpose.LATENCY):
             suspect = [flag for flag in trial.flags if flag.severity is Severity.SUSPECT]
             flags |= {flag: None for flag in suspect if flag is not Flag.BUFFERED}
-    if Limit.GENERATOR not in result.limits:
+    short = any(Fraction(load.short_ratio) for load in result.loads)
+    if Limit.GENERATOR not in result.limits and not short:
         flags.pop(Flag.SHORT_OFFER, None)
     return tuple(flags)

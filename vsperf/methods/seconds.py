@@ -79,8 +79,8 @@ class Hours:
     events_seen: int = 0
     _kept: list[Stretch] = field(default_factory=list)
     _current: Stretch | None = None
-    _lost: tuple[int, ...] = ()
-    """In each direction, before the second that comes next."""
+    _lost: int = 0
+    """Before the second that comes next."""
     _until_ns: int = 0
 
     def __post_init__(self) -> None:
@@ -88,13 +88,12 @@ class Hours:
         self.parts = [Part(whole * number // PARTS) for number in range(1, PARTS + 1)]
 
     def add(self, second: Second) -> None:
-        """Add a second: its loss is what the worse direction misses since the one before."""
-        at_ns = second.sample.elapsed_ns
-        so_far = _lost(second)
-        before = self._lost or (0,) * len(so_far)
-        news = [now - then for now, then in zip(so_far, before, strict=False)] or [0]
-        lost = max(news) if max(news) > 0 else min(news)
-        self._lost = so_far
+        """Add a second: its loss is what is missing more than at the end of the one before.
+
+        All directions are added up: what one is given back must not hide behind another's loss.
+        """
+        at_ns, so_far = second.sample.elapsed_ns, _lost(second)
+        lost, self._lost = so_far - self._lost, so_far
         begin_ns, self._until_ns = self._until_ns, at_ns
         part = next((part for part in self.parts if at_ns <= part.until_ns), self.parts[-1])
         part.add(second, max(0, lost))
@@ -110,6 +109,10 @@ class Hours:
             self._current.end_ns = at_ns
             self._current.lost += lost
             self._current.kept_ns += _kept_ns(second)
+
+    def settle(self, lost: int) -> None:
+        """Take back what was missing in the last second, and was not when all was counted."""
+        self._take_back(max(0, self._lost - lost))
 
     def _take_back(self, frames: int) -> None:
         """Take back what a full port had refused for the moment, and took after all."""
@@ -135,12 +138,12 @@ class Hours:
         self._kept.append(stretch)
 
 
-def _lost(second: Second) -> tuple[int, ...]:
-    """Return what is missing so far in each direction; frames on their way are not.
+def _lost(second: Second) -> int:
+    """Return what is missing so far, all directions; frames on their way are not.
 
     What a full port refuses is missing until it is sent after all.
     """
-    return tuple(
+    return sum(
         (way.lost_frames or 0) + (way.refused_frames or 0) for way in second.sample.directions
     )
 

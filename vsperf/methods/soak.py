@@ -91,6 +91,8 @@ class Soak(WithThroughput):
             trial = probe_on(bench, manner)(load, self.duration.ns)
         except BudgetExhausted:
             return unanswered(reference, "lost", Unit.FRAMES, TIME_OVER)
+        if trial.directions:
+            hours.settle(trial.lost_frames)
         at = f"{human_fps(load)}, {self.load} of {reference.text}, for {self.duration}"
         return SearchResult(
             goals=reference.goals,

@@ -70,7 +70,8 @@ class LoadSweep(WithinRange):
         """Add why the first load was not the highest that the line has, if it was not."""
         if self.max_load.unit != "%" or self.max_load.number < 100:
             found.breaking.append(f"it begins at {self.max_load}, not at the line rate")
-        if result.loads and result.loads[0].limit is Limit.GENERATOR:
+        top = result.loads[0] if result.loads else None
+        if top and (top.limit is Limit.GENERATOR or Fraction(top.short_ratio)):
             found.breaking.append("the generator could not offer the highest load")
 
     def run(self, bench: Bench) -> SearchResult:

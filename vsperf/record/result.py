@@ -71,6 +71,9 @@ class LoadResult(Record):
     """Trials whose loss stayed within the allowed ratio."""
     worst_loss_ratio: Ratio
     """Greatest loss ratio among the trials, as an exact ratio."""
+    short_ratio: Ratio = "0"
+    """Greatest share of the frames that the generator was too slow for; 0 where that is tolerated.
+    So much of the loss is not the switch's."""
     throughput_fps: int
     """Least frames per second and direction that came through."""
     limit: Limit

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from vsperf.human import human_ns
+from vsperf.record.flags import Flag
 from vsperf.record.limit import Limit
 from vsperf.record.lossless import none_lost
 from vsperf.record.result import LoadResult, SearchResult
@@ -69,6 +70,9 @@ def load_result(
     """Return what became of one load, of which `repeats` trials were wanted."""
     lossy = [trial for trial in trials if failed(trial, loss_ratio)]
     limit, reason = _after_event(trials) or _limit(loads, trials[0].load_fps, lossy, loss_ratio)
+    short = max(map(_short_ratio, trials))
+    if short and limit is not Limit.GENERATOR:
+        reason += f"; the generator was too slow for {percent(short)} of the load"
     if len(trials) < repeats:
         reason += f"; the time ended after {len(trials)} of {repeats} trials"
         limit = Limit.BUDGET if not lossy else limit
@@ -77,10 +81,21 @@ def load_result(
         trials=len(trials),
         passed=len(trials) - len(lossy),
         worst_loss_ratio=str(max(trial.loss_ratio for trial in trials)),
+        short_ratio=str(short),
         throughput_fps=int(min(trial.forwarding_fps for trial in trials)),
         limit=limit,
         reason=reason,
         outages_ns=tuple(trial.outage_ns for trial in trials if trial.event is not None),
+    )
+
+
+def _short_ratio(trial: Trial) -> Fraction:
+    """Return the share of frames that a generator was too slow for, if that is not tolerated."""
+    if Flag.SHORT_OFFER not in trial.flags:
+        return Fraction(0)
+    ways = (way for way in trial.directions if way.intended_frames > 0)
+    return max(
+        (Fraction(way.short_frames, way.intended_frames) for way in ways), default=Fraction(0)
     )
 
 
