@@ -28,7 +28,12 @@ HOUR = 3600
 
 
 def second(
-    number: int, lost: int = 0, p50_ns: int = 10_000, cycles: int = 300, kept_ns: int = 0
+    number: int,
+    lost: int = 0,
+    p50_ns: int = 10_000,
+    cycles: int = 300,
+    kept_ns: int = 0,
+    refused: int = 0,
 ) -> Second:
     latency = LatencySample(
         frames=1000, min_ns=1, p50_ns=p50_ns, p99_ns=2 * p50_ns, p999_ns=3 * p50_ns, max_ns=10**6
@@ -38,6 +43,7 @@ def second(
         sent_frames=1_000_000 * number,
         received_frames=1_000_000 * number - lost,
         lost_frames=lost,
+        refused_frames=refused,
         latency=latency,
     )
     pmd = PmdCounters(cpu=1, frames=1000, busy_cycles=1000 * cycles, idle_cycles=0)
@@ -68,8 +74,10 @@ def test_seconds_in_a_row_with_loss_are_one_event() -> None:
 
 def test_frames_that_a_full_port_takes_after_all_were_not_lost() -> None:
     hours = Hours(12 * NANOSECONDS, most_events=5)
-    for number, missing in enumerate([0, 600, 0, 7, 607, 7, 7], start=1):
-        hours.add(second(number, missing))
+    for number, (lost, refused) in enumerate(
+        [(0, 0), (0, 600), (0, 0), (7, 0), (7, 600), (7, 0), (7, 0)], start=1
+    ):
+        hours.add(second(number, lost, refused=refused))
 
     assert hours.events_seen == 1
     assert [event.lost for event in hours.events] == [7]
@@ -162,37 +170,39 @@ def test_ten_seconds_are_the_least() -> None:
 def test_loss_of_one_direction_does_not_hide_that_of_the_other() -> None:
     hours = Hours(10 * NANOSECONDS, most_events=5)
     for number, (there, back) in enumerate([(0, 0), (9, 0), (9, 0), (9, 7), (9, 7)], start=1):
-        hours.add(both_ways(number, there, back))
+        (way,) = second(number, there).sample.directions
+        other = way.model_copy(update={"name": "phy1 to phy0", "lost_frames": back})
+        one = second(number, there)
+        sample = one.sample.model_copy(update={"directions": (way, other)})
+        hours.add(one.model_copy(update={"sample": sample}))
 
     assert hours.events_seen == 2
     assert sorted(event.lost for event in hours.events) == [7, 9]
 
 
-def both_ways(number: int, there: int, back: int) -> Second:
-    """Return a second before whose end so many frames are missing in each direction."""
-    one = second(number, there)
-    (way,) = one.sample.directions
-    other = way.model_copy(update={"name": "phy1 to phy0", "lost_frames": back})
-    sample = one.sample.model_copy(update={"directions": (way, other)})
-    return one.model_copy(update={"sample": sample})
-
-
-def test_what_a_port_takes_after_all_is_no_loss_while_the_other_one_refuses_some() -> None:
+def test_a_loss_is_told_in_its_second_whatever_a_full_port_takes_after_all_then() -> None:
     hours = Hours(10 * NANOSECONDS, most_events=5)
-    for number, (there, back) in enumerate([(0, 0), (20, 0), (0, 30), (0, 30), (0, 0)], start=1):
-        hours.add(both_ways(number, there, back))
+    for number, (lost, refused) in enumerate([(0, 600), (0, 600), (9, 20), (9, 0)], start=1):
+        hours.add(second(number, lost, refused=refused))
 
-    assert hours.events_seen == 0
-    assert sum(part.lost for part in hours.parts) == 0
+    assert [(event.begin_ns, event.lost) for event in hours.events] == [(2 * NANOSECONDS, 9)]
 
 
-def test_what_was_missing_at_the_last_second_only_was_not_lost() -> None:
-    seconds = added_up([0, 3, 0, 5])
+def test_what_was_refused_in_the_last_second_only_was_not_lost() -> None:
+    seconds = [second(1), second(2, refused=3), second(3, refused=5)]
     bench = FluidBench(LOADS.maximum, loads=GIVEN, seconds=seconds)
 
     found = figures(method("soak", throughput="2Mfps").run(bench))
 
     assert (found["lost"], found["loss_events"]) == (0, 0)
+
+
+def test_what_is_on_its_way_to_a_port_is_refused_by_nobody() -> None:
+    hours = Hours(10 * NANOSECONDS, most_events=5, load_fps=2_000_000)
+    for number, refused in enumerate([180, 2_000, 60, 2_007], start=1):
+        hours.add(second(number, refused=refused))
+
+    assert [event.lost for event in hours.events] == [7]
 
 
 def test_a_generator_that_fails_after_hours_leaves_what_was_seen() -> None:

@@ -80,7 +80,7 @@ class Soak(WithThroughput):
         if (none := why_not(reference)) is not None:
             return unanswered(reference, "lost", Unit.FRAMES, none)
         load = max(1, round(reference.fps * self.load.value))
-        hours = Hours(self.duration.ns, self.events)
+        hours = Hours(self.duration.ns, self.events, load)
         manner = Manner(
             purpose=Purpose.LATENCY,
             reference=f"{self.load} of {reference.text}",
