@@ -11,7 +11,7 @@ from common import until
 from vsperf.errors import ComponentError
 from vsperf.host.process import Managed, managed, written
 from vsperf.host.workspace import Workspace
-from vsperf.trafficgens.tgen.command import lcores
+from vsperf.testpmd.command import lcores
 
 NAME = "testpmd"
 RATE = re.compile(r"Tx-pps:\s+(\d+)")
