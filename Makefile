@@ -2,7 +2,7 @@
 
 python := .venv/bin/python
 scripts := tools/bootstrap tools/fresh-machine .ci/run
-programs := tools/make-reference tools/compile-matrix tools/soak
+programs := tools/make-reference tools/compile-matrix tools/soak tools/repeat-tests
 # Wrong on purpose: what vsperf must answer with "did you mean".
 misspelt := tests/golden,tests/unit/test_config_*
 prose := README.md docs vsperf tests conf testcases tools vnfs results/README.md Makefile setup.py
@@ -11,10 +11,14 @@ prose := README.md docs vsperf tests conf testcases tools vnfs results/README.md
 # containers ask for, would spend a third of each start on compiling it anew.
 unexport PYTHONDONTWRITEBYTECODE
 
+pytest := $(python) -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=20
+JUNIT := build/tests/everyday.xml
+
 # Hugepages and the devices of the switch are root's.
 as_root := $(shell [ "$$(id -u)" -eq 0 ] || command -v sudo)
 
-.PHONY: help run bench test check test-tgen soak compile-matrix setup setup-dev lint format docs clean-venv
+
+.PHONY: help run bench test test-all check test-tgen soak compile-matrix setup setup-dev lint format docs clean-venv
 
 help: ## show the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1 \t\2/p' Makefile | expand -t 20
@@ -25,7 +29,7 @@ run: setup ## set up, then measure OVS-DPDK on this machine
 bench: setup-dev ## set up, then hold tgen and vsperf against others: a few minutes, one table
 	@$(as_root) $(python) tools/bench/run_all.py --short
 
-test: setup-dev ## set up, then all gates and all tests
+test: setup-dev ## set up, then all gates and the tests of every day: about ten minutes
 	@$(MAKE) --no-print-directory -j2 gates tests || \
 		{ if [ -e build/gates.failed ]; then cat build/gates.failed; fi; exit 1; }
 
@@ -42,7 +46,11 @@ gates:
 	@cat build/gates.log
 
 tests:
-	@$(python) -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=20
+	@$(pytest) --tier=everyday --junitxml=$(JUNIT)
+
+test-all: setup-dev ## everything that has not passed yet at this commit; SHARD=3/8 or ONLY=vpp of it
+	@$(pytest) --remaining $(if $(SHARD),--shard=$(SHARD)) $(if $(ONLY),-k '$(ONLY)') \
+		--junitxml=build/tests/all$(if $(SHARD),-$(subst /,-of-,$(SHARD))).xml
 
 check: lint ## set up, then the gates and the unit tests: what to run before each commit
 	@$(python) -m pytest -n 2 --dist loadfile --hypothesis-profile=brief tests/unit

@@ -34,6 +34,7 @@ from leave_no_trace import (
 )
 from loopbacks import tgen_dut
 from machine_lock import machine_to_oneself
+from running import add_options, install
 from trex_cases import TREX_VARIABLE, trex_install
 from vpp_cases import VPP_VARIABLE, vpp_install
 
@@ -233,6 +234,10 @@ def fixture_repository() -> Path:
     return REPOSITORY
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    add_options(parser)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Refuse a misspelt part: it would silently require nothing."""
     named = set(filter(None, os.environ.get("VSPERF_CI_REQUIRE", "").split(",")))
@@ -243,6 +248,7 @@ def pytest_configure(config: pytest.Config) -> None:
         )
     adopt_orphans()
     give_way(os.environ.get("PYTEST_XDIST_WORKER"))
+    install(config)
     # Programs that tests start buffer their output, and are compiled once, as a user's are.
     for name in ("PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"):
         os.environ.pop(name, None)

@@ -1,0 +1,208 @@
+"""How tests are run: which tier and shard, what has passed before, and which are run again."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+from machine_away import Watch, Watcher
+from tiers import (
+    Memory,
+    Shard,
+    by_module,
+    is_everyday,
+    is_real,
+    remember_scaffolding,
+    shards_of,
+    touches_the_machine,
+)
+
+AGAIN = 2
+"""How often at most a test is run again, and only where the machine was away."""
+LONG_S = 15.0
+"""An everyday test of the real machine that takes longer has to say why it is worth it."""
+EVIDENCE = "machine"
+PLACES = 10
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """Add the options of `make test` and `make test-all`."""
+    group = parser.getgroup("tiers of tests")
+    group.addoption(
+        "--tier", choices=["everyday", "all"], default="all", help="which tests (default: all)"
+    )
+    group.addoption(
+        "--disturbable", action="store_true", help="only what touches machine, processes or clocks"
+    )
+    group.addoption("--shard", type=Shard.parse, metavar="3/8", help="a part of the modules")
+    group.addoption(
+        "--remaining", action="store_true", help="only what has not passed yet at this commit"
+    )
+
+
+class Selection:
+    """Chooses tests by tier, shard and memory, and tells what was not chosen."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.everyday: bool = config.option.tier == "everyday"
+        self.shard: Shard | None = config.option.shard
+        # Workers are told what has passed, so that all of them choose alike.
+        told = getattr(config, "workerinput", {})
+        self.memory = Memory.of_this_checkout() if not told else Memory(None)
+        passed = told.get("passed") or (self.memory.passed() if not told else {})
+        self.passed: dict[str, float] = passed if config.option.remaining else {}
+        self.left_out: Counter[str] = Counter()
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        node.workerinput["passed"] = self.passed
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        shards: dict[str, int] = {}
+        if self.shard:
+            modules: dict[str, bool] = {}
+            for item in items:
+                modules[_module(item)] = modules.get(_module(item), False) or is_real(item)
+            shards = shards_of(modules, self.shard.count)
+        kept: list[pytest.Item] = []
+        left_out: list[pytest.Item] = []
+        for item in items:
+            reason = self._reason_against(item, shards)
+            (left_out if reason else kept).append(item)
+            if reason:
+                self.left_out[reason] += 1
+        items[:] = kept
+        self.config.hook.pytest_deselected(items=left_out)
+
+    def _reason_against(self, item: pytest.Item, shards: dict[str, int]) -> str | None:
+        if self.everyday and not is_everyday(item):
+            return "of the thorough tier (make test-all)"
+        if self.config.option.disturbable and not touches_the_machine(item):
+            return "that no machine can disturb"
+        if self.shard and shards[_module(item)] != self.shard.number:
+            return f"of other shards than {self.shard}"
+        return "passed before at this commit" if item.nodeid in self.passed else None
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        output = getattr(self.config, "workeroutput", None)
+        if output is not None:
+            output["left_out"] = dict(self.left_out)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        # All workers choose alike, so one speaks for all.
+        self.left_out = Counter(getattr(node, "workeroutput", {}).get("left_out", {}))
+
+
+def _module(item: pytest.Item) -> str:
+    return item.nodeid.partition("::")[0]
+
+
+class Outcomes:
+    """Remembers what passed, and says at the end where the time went."""
+
+    def __init__(self, selection: Selection) -> None:
+        self.selection = selection
+        self.seconds: defaultdict[str, float] = defaultdict(float)
+        self.spoiled: set[str] = set()
+        self.unexplained: set[str] = set()
+        self.scaffolding: defaultdict[tuple[str, ...], set[str]] = defaultdict(set)
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item) -> Any:
+        # What a worker knows of its tests reaches the other end with their reports.
+        outcome = yield
+        report = outcome.get_result()
+        everyday = item.get_closest_marker("everyday")
+        report.unexplained = everyday is not None and is_real(item) and not everyday.args
+        scaffolding = item.get_closest_marker("scaffolding")
+        report.scaffolding = list(scaffolding.args) if scaffolding else []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.seconds[report.nodeid] += report.duration
+        if getattr(report, "unexplained", False):
+            self.unexplained.add(report.nodeid)
+        if paths := getattr(report, "scaffolding", None):
+            self.scaffolding[tuple(paths)].add(report.nodeid)
+        if str(report.outcome) == "rerun":
+            self.seconds[report.nodeid] = 0.0
+            self.spoiled.discard(report.nodeid)
+        elif report.outcome != "passed":
+            self.spoiled.add(report.nodeid)
+        elif report.when == "teardown" and report.nodeid not in self.spoiled:
+            self.selection.memory.add(report.nodeid, self.seconds[report.nodeid])
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        write = terminalreporter.line
+        if left_out := self.selection.left_out:
+            terminalreporter.section("not chosen")
+            for reason, count in left_out.most_common():
+                write(f"{count:6} {reason}")
+        modules = by_module(self.seconds)
+        if len(modules) > 1:
+            terminalreporter.section("where the time went")
+            for module, seconds in list(modules.items())[:PLACES]:
+                write(f"{seconds:6.0f} s {module}")
+        self._say_what_is_long(write)
+        again = terminalreporter.getreports("rerun")
+        if again:
+            terminalreporter.section(f"{len(again)} again: machine away")
+            for report in again:
+                write(f"{report.nodeid}: {dict(report.sections).get(EVIDENCE, '')}")
+
+        for paths, tests in self.scaffolding.items():
+            if not tests & self.spoiled:
+                remember_scaffolding(paths)
+
+    def _say_what_is_long(self, write: Callable[[str], None]) -> None:
+        for test in sorted(self.unexplained):
+            if (seconds := self.seconds[test]) > LONG_S:
+                write(f"! {test} took {seconds:.0f} s: an everyday test says why it is worth it")
+
+
+class Again:
+    """Has a test run again that failed while the machine was provably away, and no other."""
+
+    def __init__(self, watch: Watch) -> None:
+        self.watch = watch
+        self.began_s = 0.0
+
+    def pytest_collection_modifyitems(self, items: Iterable[pytest.Item]) -> None:
+        for item in items:
+            if touches_the_machine(item):
+                item.add_marker(pytest.mark.flaky(reruns=AGAIN, condition=self._was_away))
+
+    def pytest_runtest_logstart(self) -> None:
+        self.began_s = time.monotonic()
+
+    def _was_away(self, error: BaseException | None) -> bool:
+        return error is not None and bool(self.watch.evidence(self.began_s, time.monotonic()))
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item) -> Any:
+        outcome = yield
+        report = outcome.get_result()
+        if report.failed and touches_the_machine(item):
+            found = self.watch.evidence(self.began_s, time.monotonic())
+            report.sections.append((EVIDENCE, "; ".join(found) or "was not away"))
+
+
+def install(config: pytest.Config) -> None:
+    """Add all of this to a run; the program that watches the machine is started once for it."""
+    selection = Selection(config)
+    config.pluginmanager.register(selection)
+    config.pluginmanager.register(Outcomes(selection))
+    if config.option.collectonly:
+        return
+    if not hasattr(config, "workerinput"):
+        config.add_cleanup(Watcher().end)
+    watch = Watch.of_this_run()
+    if watch is not None:
+        config.pluginmanager.register(Again(watch))

@@ -1,0 +1,219 @@
+"""Two tiers: what every change runs (`make test`), and everything (`make test-all`).
+
+Of the tests that touch no machine all are everyday. Of the others only those that are marked so: a
+real switch, generator or guest takes seconds to start, and a busy machine spoils what it does.
+`make test-all` runs in shards, each one of them again and again until all has passed at a commit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+REPOSITORY = HERE.parent
+KEPT = REPOSITORY / "build" / "tests"
+"""Where is kept what has passed, and how long it took."""
+SECONDS = HERE / "seconds.tsv"
+"""How long modules took when it was last looked at: by this, shards are made equally long."""
+GIT = ("git", "-c", "safe.directory=*", "-C", str(REPOSITORY))
+"""git, also in a checkout of another owner: a container often runs as root in a user's folder."""
+TOUCHING = frozenset({"subprocess", "threading", "time", "signal", "multiprocessing"})
+"""What a unit test imports that starts processes or looks at clocks."""
+A_DAY_S = 24 * 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """The first of eight, say."""
+
+    number: int
+    count: int
+
+    @classmethod
+    def parse(cls, text: str) -> Shard:
+        """Read 3/8, or raise `pytest.UsageError`."""
+        number, _, count = text.partition("/")
+        if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
+            raise pytest.UsageError(f"a shard is given as 3/8, and not as {text}")
+        return cls(int(number), int(count))
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.count}"
+
+
+def is_everyday(item: pytest.Item) -> bool:
+    """Whether `make test` runs a test."""
+    if item.get_closest_marker("thorough"):
+        return False
+    if scaffolding := item.get_closest_marker("scaffolding"):
+        return changed(scaffolding.args)
+    return item.get_closest_marker("everyday") is not None or not is_real(item)
+
+
+def is_real(item: pytest.Item) -> bool:
+    """Whether a test runs programs that are measured, or the command line as a program."""
+    in_integration = item.path.is_relative_to(HERE / "integration")
+    return in_integration or item.get_closest_marker("machine") is not None
+
+
+def touches_the_machine(item: pytest.Item) -> bool:
+    """Whether a test depends on more than its own code: the machine, processes or clocks."""
+    return is_real(item) or _imports(item.path)
+
+
+@cache
+def _imports(module: Path) -> bool:
+    lines = module.read_text().splitlines()
+    return any(
+        line.startswith(("import ", "from ")) and line.split()[1].partition(".")[0] in TOUCHING
+        for line in lines
+    )
+
+
+def changed(paths: Sequence[str], repository: Path = REPOSITORY) -> bool:
+    """Whether files below these paths changed since the tests of them last passed here.
+
+    A fresh clone remembers nothing: there, what the last day of work changed counts.
+    """
+    return _digest(repository, tuple(paths)) not in _passed_digests() and _touched(
+        repository, tuple(paths)
+    )
+
+
+def remember_scaffolding(paths: Sequence[str]) -> None:
+    """Keep that tests of these paths have passed as they are now."""
+    digest = _digest(REPOSITORY, tuple(paths))
+    KEPT.mkdir(parents=True, exist_ok=True)
+    with (KEPT / "scaffolding").open("a") as kept:
+        kept.write(f"{digest}\n")
+
+
+def _passed_digests() -> frozenset[str]:
+    try:
+        return frozenset((KEPT / "scaffolding").read_text().split())
+    except OSError:
+        return frozenset()
+
+
+@cache
+def _digest(repository: Path, paths: tuple[str, ...]) -> str:
+    found = hashlib.sha256()
+    for path in sorted(_files(repository, paths)):
+        found.update(f"{path.relative_to(repository)}\0".encode() + path.read_bytes())
+    return found.hexdigest()
+
+
+def _files(repository: Path, paths: Iterable[str]) -> Iterable[Path]:
+    for path in paths:
+        root = repository / path
+        below = root.rglob("*") if root.is_dir() else [root]
+        yield from (file for file in below if file.is_file() and "__pycache__" not in file.parts)
+
+
+@cache
+def _touched(repository: Path, paths: tuple[str, ...]) -> bool:
+    """Whether the last day of work touched a path, committed or not; True where nobody can say."""
+    try:
+        newest = int(_git(repository, "log", "-1", "--format=%ct"))
+        since = f"--since=@{newest - A_DAY_S}"
+        commits = _git(repository, "log", since, "--format=%h", "--", *paths)
+        return bool(commits or _git(repository, "status", "--porcelain", "--", *paths))
+    except (OSError, subprocess.CalledProcessError, ValueError):
+        return True
+
+
+def _git(repository: Path, *words: str) -> str:
+    command = [*GIT[:-1], str(repository), *words]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def state_of_the_checkout() -> str | None:
+    """Return a name for the commit with all that was changed since; None outside of git."""
+    try:
+        commit = _git(REPOSITORY, "rev-parse", "HEAD")
+        changes = _git(REPOSITORY, "status", "--porcelain", "--untracked-files=all")
+        difference = _git(REPOSITORY, "diff", "HEAD")
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    if not changes:
+        return commit[:16]
+    found = hashlib.sha256(difference.encode())
+    for line in changes.splitlines():
+        if line.startswith("??"):
+            with suppress(OSError):
+                found.update((REPOSITORY / line[3:]).read_bytes())
+    return f"{commit[:16]}-{found.hexdigest()[:8]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What has passed at this state of the checkout; kept test by test: no kill loses it."""
+
+    file: Path | None
+
+    @classmethod
+    def of_this_checkout(cls) -> Memory:
+        state = state_of_the_checkout()
+        return cls(KEPT / f"passed-{state}.jsonl" if state else None)
+
+    def passed(self) -> dict[str, float]:
+        """Return the seconds of each test that has passed; a torn last line counts for nothing."""
+        found: dict[str, float] = {}
+        if self.file is None or not self.file.exists():
+            return found
+        for line in self.file.read_text().splitlines():
+            with suppress(ValueError, KeyError):
+                said = json.loads(line)
+                found[said["test"]] = said["seconds"]
+        return found
+
+    def add(self, test: str, seconds: float) -> None:
+        """Keep that a test has passed."""
+        if self.file is None:
+            return
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        with self.file.open("a") as file:
+            file.write(json.dumps({"test": test, "seconds": round(seconds, 3)}) + "\n")
+
+
+def seconds_of_modules() -> dict[str, float]:
+    """Return how long each module took when it was last looked at."""
+    lines = SECONDS.read_text().splitlines() if SECONDS.exists() else []
+    return {module: float(seconds) for module, seconds in (line.split("\t") for line in lines)}
+
+
+def shards_of(modules: Mapping[str, bool], count: int) -> dict[str, int]:
+    """Divide modules into shards that take equally long; the value says who needs the machine.
+
+    The lanes run side by side, so each is divided for itself. A module that nobody has looked at
+    is taken for one of the middle.
+    """
+    known = seconds_of_modules()
+    found: dict[str, int] = {}
+    for lane in (True, False):
+        members = [module for module, machine in modules.items() if machine is lane]
+        length = {module: known.get(module, 5.0) for module in members}
+        filled = dict.fromkeys(range(1, count + 1), 0.0)
+        for module in sorted(members, key=lambda name: (-length[name], name)):
+            shortest = min(filled, key=lambda shard: (filled[shard], shard))
+            filled[shortest] += length[module]
+            found[module] = shortest
+    return found
+
+
+def by_module(seconds: Mapping[str, float]) -> dict[str, float]:
+    """Return the seconds of modules, from those of their tests; the longest first."""
+    found: defaultdict[str, float] = defaultdict(float)
+    for test, taken in seconds.items():
+        found[test.partition("::")[0]] += taken
+    return dict(sorted(found.items(), key=lambda item: -item[1]))
