@@ -13,12 +13,13 @@ unexport PYTHONDONTWRITEBYTECODE
 
 pytest := $(python) -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=20
 JUNIT := build/tests/everyday.xml
+, := ,
 
 # Hugepages and the devices of the switch are root's.
 as_root := $(shell [ "$$(id -u)" -eq 0 ] || command -v sudo)
 
 
-.PHONY: help run bench test test-all check test-tgen soak compile-matrix setup setup-dev lint format docs clean-venv
+.PHONY: help run bench test test-all test-seconds check test-tgen soak compile-matrix setup setup-dev lint format docs clean-venv
 
 help: ## show the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1 \t\2/p' Makefile | expand -t 20
@@ -48,9 +49,16 @@ gates:
 tests:
 	@$(pytest) --tier=everyday --junitxml=$(JUNIT)
 
-test-all: setup-dev ## everything that has not passed yet at this commit; SHARD=3/8 or ONLY=vpp of it
-	@$(pytest) --remaining $(if $(SHARD),--shard=$(SHARD)) $(if $(ONLY),-k '$(ONLY)') \
+# VPP and TREX name the folders of those two, which no package brings: their tests are skipped
+# without, and required with.
+test-all: setup-dev ## everything that has not passed at this commit; SHARD=3/8, ONLY=vpp VPP=/folder
+	@$(if $(VPP),VSPERF_VPP='$(VPP)' )$(if $(TREX),VSPERF_TREX='$(TREX)' )\
+		VSPERF_CI_REQUIRE="$${VSPERF_CI_REQUIRE-}$(if $(VPP),$(,)vpp)$(if $(TREX),$(,)trex)" \
+		$(pytest) --remaining $(if $(SHARD),--shard=$(SHARD)) $(if $(ONLY),-k '$(ONLY)') \
 		--junitxml=build/tests/all$(if $(SHARD),-$(subst /,-of-,$(SHARD))).xml
+
+test-seconds: ## note how long modules took in test-all, so that its shards are equally long
+	@$(python) tests/tiers.py
 
 check: lint ## set up, then the gates and the unit tests: what to run before each commit
 	@$(python) -m pytest -n 2 --dist loadfile --hypothesis-profile=brief tests/unit

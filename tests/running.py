@@ -56,6 +56,9 @@ class Selection:
         passed = told.get("passed") or (self.memory.passed() if not told else {})
         self.passed: dict[str, float] = passed if config.option.remaining else {}
         self.left_out: Counter[str] = Counter()
+        self.all = 0
+        self.all_passed = 0
+        """Of all tests that there are, how many have passed before this run."""
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
@@ -63,6 +66,8 @@ class Selection:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        self.all = len(items)
+        self.all_passed = sum(item.nodeid in self.passed for item in items)
         shards: dict[str, int] = {}
         if self.shard:
             modules: dict[str, bool] = {}
@@ -92,12 +97,14 @@ class Selection:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         output = getattr(self.config, "workeroutput", None)
         if output is not None:
-            output["left_out"] = dict(self.left_out)
+            output["chosen"] = (dict(self.left_out), self.all, self.all_passed)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        # All workers choose alike, so one speaks for all.
-        self.left_out = Counter(getattr(node, "workeroutput", {}).get("left_out", {}))
+        # All workers choose alike, so one speaks for all; one that crashed does not.
+        if chosen := getattr(node, "workeroutput", {}).get("chosen"):
+            left_out, self.all, self.all_passed = chosen
+            self.left_out = Counter(left_out)
 
 
 def _module(item: pytest.Item) -> str:
@@ -111,6 +118,7 @@ class Outcomes:
         self.selection = selection
         self.seconds: defaultdict[str, float] = defaultdict(float)
         self.spoiled: set[str] = set()
+        self.passed = 0
         self.unexplained: set[str] = set()
         self.scaffolding: defaultdict[tuple[str, ...], set[str]] = defaultdict(set)
 
@@ -136,6 +144,7 @@ class Outcomes:
         elif report.outcome != "passed":
             self.spoiled.add(report.nodeid)
         elif report.when == "teardown" and report.nodeid not in self.spoiled:
+            self.passed += 1
             self.selection.memory.add(report.nodeid, self.seconds[report.nodeid])
 
     @pytest.hookimpl(tryfirst=True)
@@ -157,9 +166,22 @@ class Outcomes:
             for report in again:
                 write(f"{report.nodeid}: {dict(report.sections).get(EVIDENCE, '')}")
 
+        if terminalreporter.config.option.remaining:
+            self._say_what_is_left(terminalreporter)
         for paths, tests in self.scaffolding.items():
             if not tests & self.spoiled:
                 remember_scaffolding(paths)
+
+    def _say_what_is_left(self, terminalreporter: pytest.TerminalReporter) -> None:
+        passed = self.selection.all_passed + self.passed
+        failed = len(terminalreporter.getreports("failed") + terminalreporter.getreports("error"))
+        absent = len(terminalreporter.getreports("skipped"))
+        left = self.selection.all - passed - failed - absent
+        terminalreporter.section("at this commit")
+        terminalreporter.line(
+            f"{passed} of {self.selection.all} tests have passed; of this run {failed} failed and "
+            f"{absent} cannot run here; {left} are left (make test-all)"
+        )
 
     def _say_what_is_long(self, write: Callable[[str], None]) -> None:
         for test in sorted(self.unexplained):

@@ -1,0 +1,101 @@
+"""Tests that failed are run again where the machine was away, and nowhere else."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import running
+
+INNER = """
+import pathlib
+import time
+
+import pytest
+COUNT = pathlib.Path(__file__).with_name("count")
+
+def fails_times(n):
+    seen = COUNT.read_text() if COUNT.exists() else ""
+    COUNT.write_text(seen + ".")
+    assert len(seen) >= n, "away"
+
+@pytest.fixture(scope="module")
+def shared():
+    yield
+    assert not COUNT.with_name("left").exists()
+
+def test_it({fixture}):
+    fails_times({times})
+"""
+CONFTEST = '''
+import json, pathlib
+import pytest
+import running, tiers
+HERE = pathlib.Path(__file__).parent
+
+class Told:
+    """The machine as this file says it was."""
+    def evidence(self, begin_s, end_s):
+        assert end_s > begin_s
+        return json.loads((HERE / "away").read_text())
+
+def pytest_addoption(parser):
+    running.add_options(parser)
+
+def pytest_configure(config):
+    config.pluginmanager.register(running.Again(Told()))
+    selection = running.Selection(config)
+    selection.memory = tiers.Memory(HERE / "passed")
+    config.pluginmanager.register(running.Outcomes(selection))
+'''
+
+
+def run_inner(folder: Path, times: int, away: list[str], fixture: str = "") -> tuple[int, str]:
+    """Run a test that fails so often on a machine that was away or not."""
+    (folder / "test_inner.py").write_text(INNER.format(times=times, fixture=fixture))
+    (folder / "conftest.py").write_text(CONFTEST)
+    (folder / "away").write_text(json.dumps(away))
+    environ = {**os.environ, "PYTHONPATH": str(Path(running.__file__).parent)}
+    argv = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist", "-rN"]
+    command = [*argv, "-c", "/dev/null", f"--rootdir={folder}", str(folder)]
+    ended = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
+    return ended.returncode, ended.stdout
+
+
+def attempts(folder: Path) -> int:
+    return len((folder / "count").read_text())
+
+
+def test_with_evidence_it_is_run_again_and_named(tmp_path: Path) -> None:
+    code, said = run_inner(tmp_path, times=2, away=["CPU 1 ran nothing for 300 ms (once)"])
+    assert (code, attempts(tmp_path)) == (0, 3)
+    assert "2 again: machine away" in said
+    assert "test_inner.py::test_it: CPU 1 ran nothing for 300 ms (once)" in said
+
+
+def test_it_is_run_again_twice_at_most(tmp_path: Path) -> None:
+    code, said = run_inner(tmp_path, times=3, away=["the hypervisor took 40% of the CPUs"])
+    assert (code, attempts(tmp_path)) == (1, 3)
+    assert "the hypervisor took 40% of the CPUs" in said
+
+
+def test_without_evidence_a_failure_is_a_failure(tmp_path: Path) -> None:
+    code, said = run_inner(tmp_path, times=1, away=[])
+    assert (code, attempts(tmp_path)) == (1, 1)
+    assert "again" not in said
+    assert "was not away" in said
+
+
+@pytest.mark.parametrize("left", [False, True], ids=["clean", "not clean"])
+def test_what_a_module_leaves_behind_is_a_failure_of_its_last_test(
+    tmp_path: Path, left: bool
+) -> None:
+    if left:
+        (tmp_path / "left").touch()
+    code, _ = run_inner(tmp_path, times=0, away=[], fixture="shared")
+    assert code == int(left)
+    assert (tmp_path / "passed").exists() is not left

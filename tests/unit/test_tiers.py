@@ -1,0 +1,139 @@
+"""Which tests make test runs, how test-all is divided, and what it remembers."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+from pathlib import Path
+
+import pytest
+import tiers
+from conftest import GIT, REPOSITORY
+from tiers import Memory, Shard, by_module, changed, shards_of
+
+TESTS = REPOSITORY / "tests"
+CLOCKS = {"sleep"}
+"""What an everyday test does not do in its own words: a busy machine makes nonsense of it."""
+MEANS = {"flaky", "xfail"}
+"""Marks by which a failure becomes none; running.py alone has a test run again, on evidence."""
+
+
+def test_shards_have_each_module_once_and_are_equally_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {f"m{n}": float(n) for n in range(20)}
+    monkeypatch.setattr(tiers, "seconds_of_modules", lambda: known)
+    found = shards_of({module: int(module[1:]) % 2 == 0 for module in known}, 3)
+    assert found.keys() == known.keys()
+    assert set(found.values()) == {1, 2, 3}
+    for lane in (0, 1):
+        lengths = [
+            sum(known[m] for m, shard in found.items() if shard == n and int(m[1:]) % 2 == lane)
+            for n in (1, 2, 3)
+        ]
+        assert max(lengths) - min(lengths) <= max(known.values()) / 3
+
+
+def test_a_module_that_nobody_has_timed_is_in_a_shard_too() -> None:
+    assert set(shards_of({"tests/unit/test_new.py": False}, 8)) == {"tests/unit/test_new.py"}
+
+
+@pytest.mark.parametrize("text", ["", "3", "0/8", "9/8", "a/8", "3/8/1", "-1/8"])
+def test_what_is_no_shard_is_refused(text: str) -> None:
+    with pytest.raises(pytest.UsageError, match="3/8"):
+        Shard.parse(text)
+
+
+def test_what_has_passed_is_remembered_whatever_cuts_it_off(tmp_path: Path) -> None:
+    memory = Memory(tmp_path / "build" / "passed.jsonl")
+    memory.add("a.py::test_x[1]", 1.5)
+    memory.add("a.py::test_y", 2.0)
+    memory.add("b.py::test_z", 0.5)
+    assert memory.file is not None
+    memory.file.write_text(memory.file.read_text()[:-8])
+    assert memory.passed() == {"a.py::test_x[1]": 1.5, "a.py::test_y": 2.0}
+    assert by_module(memory.passed()) == {"a.py": 3.5}
+
+
+def test_outside_of_a_checkout_nothing_is_remembered() -> None:
+    memory = Memory(None)
+    memory.add("a.py::test_x", 1.0)
+    assert memory.passed() == {}
+
+
+def commit(repository: Path, name: str, date: str) -> None:
+    (repository / name).parent.mkdir(parents=True, exist_ok=True)
+    (repository / name).write_text(date)
+    words = ["-c", "user.name=n", "-c", "user.email=e", "-C", str(repository)]
+    environ = {"GIT_COMMITTER_DATE": date, "GIT_AUTHOR_DATE": date, "HOME": str(repository)}
+    for command in (["add", "-A"], ["commit", "-qm", name]):
+        subprocess.run([*GIT, *words, *command], check=True, env=environ)
+
+
+def test_scaffolding_is_tested_when_the_last_day_of_work_touched_it(tmp_path: Path) -> None:
+    subprocess.run([*GIT, "init", "-q", str(tmp_path)], check=True)
+    commit(tmp_path, "tools/old", "2026-01-01T00:00:00Z")
+    commit(tmp_path, "tools/yesterday", "2026-01-03T12:00:00Z")
+    commit(tmp_path, "tools/now", "2026-01-04T10:00:00Z")
+    assert not changed(["tools/old"], tmp_path)
+    assert changed(["tools/yesterday"], tmp_path)
+    assert changed(["tools/old", "tools/now"], tmp_path)
+    (tmp_path / "tools" / "fresh").write_text("not committed")
+    assert changed(["tools/fresh"], tmp_path)
+
+
+def test_where_there_is_no_git_all_scaffolding_is_tested(tmp_path: Path) -> None:
+    (tmp_path / "tool").write_text("x")
+    assert changed(["tool"], tmp_path)
+
+
+# What contributing.md asks of tests, as far as a machine can look.
+
+
+def marked(tree: ast.AST, name: str) -> bool:
+    """Whether a function, a class or its module has a mark."""
+    return any(
+        isinstance(node, ast.Attribute) and node.attr == name and ast.unparse(node).endswith(name)
+        for node in ast.walk(tree)
+    )
+
+
+def sources() -> dict[Path, ast.Module]:
+    return {path: ast.parse(path.read_text()) for path in sorted(TESTS.rglob("*.py"))}
+
+
+def test_no_test_is_run_again_or_expected_to_fail_by_a_mark() -> None:
+    found = [
+        f"{path.relative_to(REPOSITORY)}:{node.lineno}: pytest.mark.{node.attr}"
+        for path, tree in sources().items()
+        if path.name != "running.py"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and node.attr in MEANS
+        and ast.unparse(node.value) == "pytest.mark"
+    ]
+    assert found == []
+
+
+def test_no_everyday_test_of_the_real_machine_sleeps() -> None:
+    """It waits for a condition, or counts what cannot be lost."""
+    found = [
+        f"{path.relative_to(REPOSITORY)}:{call.lineno}"
+        for path, tree in sources().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+        and any(marked(mark, "everyday") for mark in node.decorator_list)
+        for call in ast.walk(node)
+        if isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2] in CLOCKS
+    ]
+    assert found == []
+
+
+def test_what_scaffolding_tests_is_there() -> None:
+    found = [
+        f"{path.relative_to(REPOSITORY)}:{node.lineno}: {ast.unparse(word)}"
+        for path, tree in sources().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.scaffolding"
+        for word in node.args
+        if not (isinstance(word, ast.Constant) and (REPOSITORY / str(word.value)).exists())
+    ]
+    assert found == []
