@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import subprocess
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,7 @@ def marked(tree: ast.AST, name: str) -> bool:
     )
 
 
+@cache
 def sources() -> dict[Path, ast.Module]:
     return {path: ast.parse(path.read_text()) for path in sorted(TESTS.rglob("*.py"))}
 
