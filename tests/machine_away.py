@@ -117,11 +117,15 @@ class Watcher:
 
 
 def _root_of_ours() -> int:
-    """Return the process of which all that belongs to this run descends: `make`, or ourselves."""
-    pid = os.getpid()
-    while (parent := _parent(pid)) and _name(parent) == "make":
-        pid = parent
-    return pid
+    """Return the process of which all that belongs to this run descends: `make`, or ourselves.
+
+    `make` calls commands through a shell, and itself for the gates that run beside the tests.
+    """
+    root = pid = os.getpid()
+    while _name(pid := _parent(pid)) in {"make", "sh"}:
+        if _name(pid) == "make":
+            root = pid
+    return root
 
 
 def _fields(pid: int) -> list[str]:
