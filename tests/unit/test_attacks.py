@@ -25,6 +25,8 @@ from vsperf.record.run import LINE
 from vsperf.store.folders import RECORDS
 from vsperf.store.reader import read_run
 
+pytestmark = pytest.mark.scaffolding("tools/soak", "tests/attacks", "tests/unit/test_attacks.py")
+
 LINES = [LINE.dump_json(line) for line in (header(), *run_lines(header()))]
 
 
