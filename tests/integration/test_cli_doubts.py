@@ -146,7 +146,15 @@ def test_odd_settings_are_run_or_refused_and_never_a_bug(vsperf: Shell, setting:
         "tags",
     ],
 )
-@pytest.mark.parametrize("value", [None, "x", [0]], ids=repr)
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param(None, marks=pytest.mark.thorough),
+        pytest.param("x", marks=pytest.mark.thorough),
+        [0],
+    ],
+    ids=repr,
+)
 def test_a_specification_that_is_damaged_in_a_record_is_no_bug(
     vsperf: Shell, place: str, value: object
 ) -> None:

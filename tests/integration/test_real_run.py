@@ -116,6 +116,7 @@ def plan_as_stored(case: StoredCase) -> Plan:
     return start.plan
 
 
+@pytest.mark.everyday("the main job: one search from end to end, which five tests look at")
 def test_one_command_measures_two_frame_sizes(smoke: Smoke) -> None:
     ended, stored, _ = smoke
     assert not stored.header.simulated
@@ -131,6 +132,7 @@ def test_one_command_measures_two_frame_sizes(smoke: Smoke) -> None:
     assert "SIMULATED" not in ended.out
 
 
+@pytest.mark.everyday
 def test_every_trial_accounts_for_its_frames(smoke: Smoke) -> None:
     for case in smoke.stored.cases:
         for trial in (trial for trial in case.trials if trial.valid):
@@ -140,6 +142,7 @@ def test_every_trial_accounts_for_its_frames(smoke: Smoke) -> None:
             assert sum(pmd.frames for pmd in trial.switch.pmds) == trial.sent_frames
 
 
+@pytest.mark.everyday
 def test_a_path_check_comes_before_every_search(smoke: Smoke) -> None:
     ended, stored, _ = smoke
     assert ended.phases.count("check the path") == len(stored.cases)
@@ -150,6 +153,7 @@ def test_a_path_check_comes_before_every_search(smoke: Smoke) -> None:
         assert all(way.good_frames > 0 for way in checks[-1].directions)
 
 
+@pytest.mark.everyday
 def test_latency_is_measured_in_a_trial_of_its_own(smoke: Smoke) -> None:
     for case in smoke.stored.cases:
         asked = [trial for trial in case.trials if trial.purpose is Purpose.LATENCY]
@@ -158,6 +162,7 @@ def test_latency_is_measured_in_a_trial_of_its_own(smoke: Smoke) -> None:
         assert trial.reference == "50% of ndr"
 
 
+@pytest.mark.everyday
 def test_plan_placement_and_surroundings_are_recorded(smoke: Smoke) -> None:
     for case in smoke.stored.cases:
         plan = plan_as_stored(case)
