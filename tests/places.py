@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,7 +11,7 @@ from typing import Any
 
 from vsperf.host.hugepages import reserve
 from vsperf.host.workspace import Workspace, given_or_own, workspace
-from vsperf.record.plan import Endpoint, Placement
+from vsperf.record.plan import Endpoint, Placement, Step
 from vsperf.spec.case import CaseSpec
 from vsperf.vswitches.base import SwitchPlan
 
@@ -41,6 +42,16 @@ def marked(place: Workspace) -> list[int]:
         except OSError:
             continue  # it has ended meanwhile
     return found
+
+
+def known_too_early(steps: Iterable[Step]) -> list[str]:
+    """Return the words of a plan that are in a folder of one run: none is known when it is made.
+
+    The checkout itself may lie below such a folder.
+    """
+    words = [word for step in steps for word in step.argv or ()]
+    ours = f"{Path(__file__).parents[1]}/"
+    return [word for word in words if re.match(r"/(run|tmp)/", word) and not word.startswith(ours)]
 
 
 @contextmanager

@@ -47,6 +47,7 @@ FIXED = (
     "--set=trial.drain=500ms",
     "--set=trial.linger=20ms",
     "--set=trial.stretch_tolerance=100%",
+    "--set=trial.offered_tolerance=100%",
     "--set=search.kind=fixed",
     "--set=search.loads=[100kfps,200kfps]",
     "--set=search.duration=400ms",

@@ -15,6 +15,8 @@ from conftest import REPOSITORY, Require
 
 from vsperf.errors import ExitCode
 
+pytestmark = pytest.mark.scaffolding("tools/bench", "tests/integration/test_benchmarks.py")
+
 FOLDER = REPOSITORY / "tools" / "bench"
 NONE = ("0.0", "–")
 SHARED = ("common", "coverage_models", "coverage_world", "testpmd")

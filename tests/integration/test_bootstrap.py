@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from conftest import REPOSITORY
 
+pytestmark = pytest.mark.scaffolding("tools/bootstrap", "tests/integration/test_bootstrap.py")
+
 
 def bootstrap(checkout: Path, *argv: str, **environ: str) -> subprocess.CompletedProcess[str]:
     (checkout / "tools").mkdir(exist_ok=True)

@@ -20,6 +20,8 @@ from vsperf.host.procfs import marked_below
 from vsperf.host.undo import ReleaseChassis, owner_name
 from vsperf.host.workspace import workspace
 
+pytestmark = pytest.mark.everyday
+
 MEGABYTE = 1 << 20
 __all__ = ["fixture_vsperf"]
 

@@ -158,6 +158,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     return made
 
 
+@pytest.mark.everyday
 def test_an_undisturbed_deployment_leaves_nothing(world: World) -> None:
     out, err = world.start().communicate(timeout=30)
     assert (err, world.traces()) == ("", [])
@@ -178,6 +179,7 @@ def test_whatever_line_of_the_journal_is_the_last_one_nothing_is_left(world: Wor
             assert (line, world.clean(), world.traces()) == (line, [], [])
 
 
+@pytest.mark.everyday
 def test_a_kill_while_programs_run_is_made_good(world: World) -> None:
     with world.start(hold="wait") as process:
         assert process.stdout is not None
@@ -189,6 +191,7 @@ def test_a_kill_while_programs_run_is_made_good(world: World) -> None:
     assert (world.clean(), world.traces()) == ([], [])
 
 
+@pytest.mark.everyday
 def test_a_deployment_whose_owner_lives_is_left_alone(world: World) -> None:
     with world.start(hold="wait") as process:
         assert process.stdout is not None
@@ -199,6 +202,7 @@ def test_a_deployment_whose_owner_lives_is_left_alone(world: World) -> None:
     assert world.clean() == []
 
 
+@pytest.mark.everyday
 def test_a_run_beside_programs_of_a_dead_one_is_refused(world: World) -> None:
     with world.start(hold="wait") as process:
         assert process.stdout is not None
@@ -211,6 +215,7 @@ def test_a_run_beside_programs_of_a_dead_one_is_refused(world: World) -> None:
     refuse_beside_dead(world.roots)
 
 
+@pytest.mark.everyday
 def test_a_kept_deployment_stays_up_and_holds_the_machine_until_it_is_cleaned(
     world: World,
 ) -> None:
@@ -223,6 +228,7 @@ def test_a_kept_deployment_stays_up_and_holds_the_machine_until_it_is_cleaned(
     assert (world.clean(), world.traces()) == ([], [])
 
 
+@pytest.mark.everyday
 def test_a_clean_that_is_killed_can_be_done_again(world: World) -> None:
     with world.start(hold="wait") as process:
         assert process.stdout is not None

@@ -20,6 +20,8 @@ from vsperf.host.journal import NAME
 from vsperf.host.owner import Owner
 from vsperf.host.procfs import marked_below
 
+pytestmark = pytest.mark.everyday
+
 __all__ = ["fixture_vsperf"]
 
 DEEP = b"[" * 100_000

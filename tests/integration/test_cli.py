@@ -15,6 +15,8 @@ from cli_shell import SMOKE, Shell, fixture_vsperf
 from vsperf.errors import ExitCode
 from vsperf.store.folders import RECORDS, run_folders
 
+pytestmark = pytest.mark.everyday
+
 __all__ = ["fixture_vsperf"]  # a fixture is found by its name in the module
 
 
@@ -140,34 +142,34 @@ def test_a_suite_is_listed_shown_run_and_stored_like_testcases_in_files(vsperf: 
     assert origins["sizes_small"]["traffic.frame_size"].startswith("phy2phy_smoke.yaml:")
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("plan", *SMOKE[1:], "--json"),
-        ("list", "--json"),
-        ("list", "testbeds", "--json"),
-        ("list", "presets", "--json"),
-        ("list", "topologies", "--json"),
-        ("show", "phy2phy_smoke", "--testbed", "sim", "--json"),
-        ("show", "latest", "--json"),
-        ("show", "latest", "phy2phy_smoke", "--json"),
-        ("results", "--json"),
-        ("results", "latest", "--json"),
-        ("results", "--cases", "--testcase", "phy2phy_*", "--json"),
-        ("clean", "--dry-run", "--json"),
-        ("plugins", "--json"),
-        ("explain", "--json"),
-        ("schema", "testcase"),
-        ("schema", "record"),
-        (*SMOKE, "--json"),
-        (*SMOKE, "--dry-run", "--json"),
-    ],
+READING = (
+    ("plan", *SMOKE[1:], "--json"),
+    ("list", "--json"),
+    ("list", "testbeds", "--json"),
+    ("list", "presets", "--json"),
+    ("list", "topologies", "--json"),
+    ("show", "phy2phy_smoke", "--testbed", "sim", "--json"),
+    ("show", "latest", "--json"),
+    ("show", "latest", "phy2phy_smoke", "--json"),
+    ("results", "--json"),
+    ("results", "latest", "--json"),
+    ("results", "--cases", "--testcase", "phy2phy_*", "--json"),
+    ("clean", "--dry-run", "--json"),
+    ("plugins", "--json"),
+    ("explain", "--json"),
+    ("schema", "testcase"),
+    ("schema", "record"),
+    (*SMOKE, "--json"),
+    (*SMOKE, "--dry-run", "--json"),
 )
-def test_every_reading_verb_speaks_json(vsperf: Shell, command: tuple[str, ...]) -> None:
+
+
+def test_every_reading_verb_speaks_json(vsperf: Shell) -> None:
     vsperf(*SMOKE, "--progress", "quiet")
-    ended = vsperf(*command)
-    assert ended.code == ExitCode.OK, ended.err
-    assert isinstance(ended.data, dict | list)
+    for command in READING:
+        ended = vsperf(*command)
+        assert ended.code == ExitCode.OK, (command, ended.err)
+        assert isinstance(ended.data, dict | list), command
 
 
 def test_the_doctor_speaks_json_on_a_machine_that_is_not_ready_too(vsperf: Shell) -> None:
@@ -222,7 +224,10 @@ def test_the_same_seed_gives_the_same_answer(vsperf: Shell) -> None:
     assert first == second
 
 
-@pytest.mark.parametrize("seconds", [5, 8, 12])
+@pytest.mark.parametrize(
+    "seconds",
+    [pytest.param(5, marks=pytest.mark.thorough), 8, pytest.param(12, marks=pytest.mark.thorough)],
+)
 def test_a_budget_ends_the_search_early_and_leaves_the_interval_found_so_far(
     vsperf: Shell, seconds: int
 ) -> None:

@@ -10,6 +10,8 @@ from cli_shell import SMOKE, Shell, fixture_vsperf
 
 from vsperf.errors import ExitCode
 
+pytestmark = pytest.mark.everyday
+
 __all__ = ["fixture_vsperf"]  # a fixture is found by its name in the module
 
 SLOWER = ("--set", "vswitch.cost.cycles_per_packet=400")

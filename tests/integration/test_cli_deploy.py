@@ -118,18 +118,21 @@ def test_a_machine_has_a_shell_while_it_stands(
     assert "no deployment is up" in gone.err
 
 
+@pytest.mark.everyday
 def test_a_model_cannot_stand(vsperf: Shell) -> None:
     ended = vsperf("deploy", "phy2phy_smoke", "--testbed", "sim")
     assert ended.code == ExitCode.BAD_INPUT
     assert "a model runs inside vsperf itself" in ended.err
 
 
+@pytest.mark.everyday
 def test_without_a_deployment_there_is_no_shell(vsperf: Shell) -> None:
     ended = vsperf("shell", "vm1", "true")
     assert ended.code == ExitCode.BAD_INPUT
     assert "no deployment is up" in ended.err
 
 
+@pytest.mark.everyday
 def test_of_several_deployments_one_has_to_be_named(vsperf: Shell) -> None:
     root = Path(os.environ["VSPERF_RUNTIME"])
     with workspace("first", root) as one, workspace("second", root) as two:

@@ -16,6 +16,8 @@ from cli_shell import SMOKE, Shell, fixture_vsperf
 from vsperf.errors import ExitCode
 from vsperf.store.folders import RECORDS, run_folders
 
+pytestmark = pytest.mark.everyday
+
 __all__ = ["fixture_vsperf"]  # a fixture is found by its name in the module
 
 ONE_SIZE = ("run", "phy2phy_tput", "--testbed", "sim", "--set", "traffic.frame_size=64")
@@ -144,7 +146,15 @@ def test_odd_settings_are_run_or_refused_and_never_a_bug(vsperf: Shell, setting:
         "tags",
     ],
 )
-@pytest.mark.parametrize("value", [None, "x", [0]], ids=repr)
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param(None, marks=pytest.mark.thorough),
+        pytest.param("x", marks=pytest.mark.thorough),
+        [0],
+    ],
+    ids=repr,
+)
 def test_a_specification_that_is_damaged_in_a_record_is_no_bug(
     vsperf: Shell, place: str, value: object
 ) -> None:

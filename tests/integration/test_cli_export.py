@@ -17,6 +17,8 @@ from cli_shell import Shell, fixture_vsperf
 from vsperf.errors import ExitCode
 from vsperf.export import catalog
 
+pytestmark = pytest.mark.everyday
+
 __all__ = ["fixture_vsperf"]  # a fixture is found by its name in the module
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "records"

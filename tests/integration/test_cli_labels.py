@@ -8,6 +8,8 @@ from cli_shell import SMOKE, Shell, fixture_vsperf
 from vsperf.errors import ExitCode
 from vsperf.store.folders import run_folders
 
+pytestmark = pytest.mark.everyday
+
 __all__ = ["fixture_vsperf"]  # a fixture is found by its name in the module
 
 

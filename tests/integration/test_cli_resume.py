@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 
+import pytest
 from cli_shell import SMOKE, Shell, fixture_vsperf
 
 from vsperf.errors import ExitCode
@@ -37,6 +38,7 @@ def test_ctrl_c_keeps_what_was_measured_and_resume_finishes_it(vsperf: Shell) ->
         assert [case["outcome"] for case in finished.data["cases"]] == ["PASS", "PASS"]
 
 
+@pytest.mark.everyday
 def test_a_run_that_is_being_written_is_not_resumed_by_a_second_process(vsperf: Shell) -> None:
     process = vsperf.start(
         *SMOKE, "--set", "generator.realtime=1", "--repeat", "9", "--progress", "json"
@@ -52,6 +54,7 @@ def test_a_run_that_is_being_written_is_not_resumed_by_a_second_process(vsperf: 
     process.communicate()
 
 
+@pytest.mark.everyday
 def test_a_finished_run_has_nothing_to_resume(vsperf: Shell) -> None:
     vsperf(*SMOKE)
     ended = vsperf("run", "--resume", "latest")
@@ -59,6 +62,7 @@ def test_a_finished_run_has_nothing_to_resume(vsperf: Shell) -> None:
     assert "finished" in ended.err
 
 
+@pytest.mark.everyday
 def test_records_of_a_newer_vsperf_are_refused_with_a_hint(vsperf: Shell) -> None:
     vsperf(*SMOKE)
     (folder,) = run_folders(vsperf.folder / "results")

@@ -49,6 +49,7 @@ def warnings(place: Place) -> str:
     return "\n".join(case.record.warnings)
 
 
+@pytest.mark.everyday("what collectors see, by the real switch and the real kernel")
 def test_every_trial_has_what_the_kernel_and_the_switch_counted_around_it(place: Place) -> None:
     # A frame that is still on its way at the end is one that the switch has not counted yet.
     metrics = '--set=vswitch.other_config.pmd-perf-metrics="true"'

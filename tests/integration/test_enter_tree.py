@@ -17,6 +17,8 @@ from vsperf.host.process import managed
 from vsperf.host.tree import Tree
 from vsperf.host.workspace import workspace
 
+pytestmark = pytest.mark.everyday
+
 Ran = subprocess.CompletedProcess[str]
 
 

@@ -23,6 +23,8 @@ from vsperf.store.folders import RECORDS, run_folders
 from vsperf.store.index import INDEX
 from vsperf.store.leftovers import leftovers
 
+pytestmark = pytest.mark.everyday
+
 __all__ = ["fixture_vsperf"]
 
 REPOSITORY = Path(__file__).resolve().parents[2]

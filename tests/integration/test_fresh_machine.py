@@ -11,6 +11,10 @@ from pathlib import Path
 import pytest
 from conftest import GIT, REPOSITORY, Require
 
+pytestmark = pytest.mark.scaffolding(
+    "tools/fresh-machine", "tests/integration/test_fresh_machine.py"
+)
+
 BUSYBOX = Path("/bin/busybox")
 HOME = Path("/", "home", "lab")
 PLAYED_ENV = """shift

@@ -26,6 +26,8 @@ from vsperf.host.procfs import boot_id
 from vsperf.host.standing import standing_deployments
 from vsperf.host.workspace import workspace
 
+pytestmark = pytest.mark.everyday
+
 __all__ = ["fixture_vsperf"]
 
 WORKSPACE = "vsperf-1-abcdef"

@@ -110,7 +110,11 @@ def fixture_source(
     return target
 
 
-@pytest.fixture(name="installed", scope="module", params=["sdist", "tree", "editable"])
+@pytest.fixture(
+    name="installed",
+    scope="module",
+    params=["sdist", pytest.param("tree", marks=pytest.mark.everyday), "editable"],
+)
 def fixture_installed(
     request: pytest.FixtureRequest, source: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Installed:

@@ -35,8 +35,8 @@ FLAGS = {
 PARTS = {"testpmd": "dpdk-testpmd", "linux-bridge": "bridges", "vpp": "vpp"}
 """Switches other than OVS, and what a test of them requires."""
 IN_MID_TRIAL_S = 0.15
-STRIKABLE = (*FIXED, "--set=search.duration=1s", "--set=search.loads=[100kfps]")
-"""A trial so long that whoever strikes in the middle of it may be late."""
+STRIKABLE = (*FIXED, "--set=search.duration=2s", "--set=search.loads=[100kfps]")
+"""A trial so long that whoever strikes in the middle of it may be late, and by several stalls."""
 HEARD_S = 5.0
 """A second, on a machine that is not busy with something else, and less than a trial goes on."""
 SLOWLY = "--set=search.loads=[20kfps]"
@@ -147,7 +147,13 @@ def struck_in_mid_trial(
     assert len(case.trials) >= 2 + 2, "all is measured anew; a restless machine may cost repeats"
 
 
-@pytest.mark.parametrize("name", FLAGS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("ovs-vswitchd", marks=pytest.mark.everyday),
+        *(name for name in FLAGS if name != "ovs-vswitchd"),
+    ],
+)
 def test_when_a_part_is_killed_in_mid_trial_the_case_is_measured_anew(
     name: str, place: Place
 ) -> None:
@@ -252,7 +258,19 @@ def test_a_case_whose_switch_is_killed_twice_is_given_up_with_the_cause(place: P
     assert ended.phases.count("deploy") == 2
 
 
-@pytest.mark.parametrize("stage", KILLED, ids=str)
+@pytest.mark.parametrize(
+    "stage",
+    [
+        pytest.param(
+            stage,
+            id=stage.name,
+            marks=pytest.mark.everyday("a kill amid a real trial, its clean-up, and the resume")
+            if stage.resumed
+            else (),
+        )
+        for stage in KILLED
+    ],
+)
 def test_a_vsperf_that_is_killed_sends_no_more_and_can_be_cleaned_up_and_resumed(
     stage: Stage, place: Place
 ) -> None:

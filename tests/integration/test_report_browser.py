@@ -43,7 +43,10 @@ def fixture_pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return found
 
 
-@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.parametrize(
+    "run",
+    [pytest.param(run, marks=pytest.mark.everyday if run == "real" else ()) for run in RUNS],
+)
 @pytest.mark.parametrize(
     ("width", "scripts"), [(WIDE, True), (WIDE, False), (768, True), (NARROW, True)]
 )

@@ -18,6 +18,8 @@ from vsperf.record.run import Outcome
 from vsperf.simulation.generator import Fault
 from vsperf.simulation.models import AnyBehaviour
 
+pytestmark = pytest.mark.everyday
+
 PAGE = Path(__file__).parents[2] / "docs" / "simulated-testbed.md"
 
 

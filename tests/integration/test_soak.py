@@ -17,6 +17,10 @@ from conftest import REPOSITORY, Require
 
 from vsperf.errors import ExitCode
 
+pytestmark = pytest.mark.scaffolding(
+    "tools/soak", "tests/attacks", "tests/integration/test_soak.py"
+)
+
 SEED = 1
 SOAK = REPOSITORY / "tools" / "soak"
 MOST_ROUNDS = 20

@@ -14,6 +14,8 @@ from conftest import Require
 
 from vsperf.host.pages import Pool
 
+pytestmark = pytest.mark.scaffolding("tests/attacks", "tests/integration/test_soak_pages.py")
+
 
 @dataclass
 class Writing:

@@ -30,6 +30,8 @@ TUTORIAL = DOCS / "tutorial.md"
 ADD_A_SWITCH = DOCS / "how-to" / "add-a-switch.md"
 HOW_TO = sorted(set((DOCS / "how-to").glob("*.md")) - {ADD_A_SWITCH})
 PAGES = (DOCS / "tutorial-simulated.md", *HOW_TO)
+EVERY_DAY = PAGES[0]
+"""The other pages are followed in test-all."""
 WRITTEN = ("yaml", "toml", "python")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -127,11 +129,24 @@ def follow(page: Path, folder: Path) -> None:
             assert fits, f"$ {thing.command}\nprints\n{done.stdout}\nnot\n" + "\n".join(thing.shown)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(
+            page,
+            id=page.stem,
+            marks=pytest.mark.everyday("the tutorial that needs no switch")
+            if page == EVERY_DAY
+            else (),
+        )
+        for page in PAGES
+    ],
+)
 def test_what_a_page_tells_to_type_does_what_it_says(page: Path, tmp_path: Path) -> None:
     follow(page, tmp_path)
 
 
+@pytest.mark.everyday("all that a reader types first, on the real switch")
 @pytest.mark.machine
 def test_the_tutorial_measures_the_real_switch(require: Require, tmp_path: Path) -> None:
     for part in ("ovs-dpdk", "tgen", "dpdk-testpmd", "hugepages"):
@@ -194,11 +209,13 @@ def bear_a_busy_machine(home: Path) -> None:
     (own / "phy2phy_smoke.yaml").write_text(yaml.safe_dump(testcase))
 
 
+@pytest.mark.everyday
 @pytest.mark.parametrize("page", [TUTORIAL, PAGES[0]], ids=lambda page: page.stem)
 def test_the_tutorials_have_commands_to_try(page: Path) -> None:
     assert sum(isinstance(thing, Step) for thing in things_to_do(page.read_text())) >= 10
 
 
+@pytest.mark.everyday
 def test_shown_output_is_compared_and_dots_stand_for_the_rest() -> None:
     fits = re.compile(pattern(("run …-k7f3  done", "…", "end")))
     assert fits.fullmatch("run 2026-k7f3 done\nsome\nmore\nend\n")

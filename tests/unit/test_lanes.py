@@ -11,6 +11,8 @@ import lanes
 import pytest
 from lanes import GIVES_WAY, needs_machine
 
+pytestmark = pytest.mark.scaffolding("tests/lanes.py", "tests/unit/test_lanes.py")
+
 WHOLE = "import pytest\npytestmark = pytest.mark.machine\ndef test_a(): ...\n"
 MIXED = """\
 import pytest
