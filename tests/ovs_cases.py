@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import subprocess
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Any
@@ -12,6 +14,7 @@ from switch_cases import started, switch_case
 from vsperf.host.workspace import Workspace
 from vsperf.record.plan import Placement
 from vsperf.spec.case import CaseSpec
+from vsperf.vswitches.base import RunningSwitch
 from vsperf.vswitches.ovs.running import RunningOvs
 
 
@@ -30,3 +33,11 @@ def deployed(
 ) -> AbstractContextManager[tuple[RunningOvs, Workspace]]:
     """Bring the switch up in a workspace of its own."""
     return started(case, placement)
+
+
+def rules_in(running: RunningSwitch) -> list[str]:
+    """Return the rules of a switch, in no order and without what they counted."""
+    _, by_hand, *_ = running.access()
+    argv = [*shlex.split(by_hand), "--no-stats"]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True)
+    return sorted(line for line in done.stdout.splitlines() if "actions=" in line)

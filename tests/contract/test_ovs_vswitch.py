@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
+from ovs_cases import rules_in
 from places import hugepages
-from vswitch_contract import ForwardingContract, real_case
+from standing import Standing
+from vswitch_contract import ForwardingContract, real_case, thorough
 
 from vsperf.spec.case import CaseSpec
 from vsperf.vswitches.base import VSwitch
@@ -23,8 +26,17 @@ SOON_S = 1.0
 
 
 class OvsContract(ForwardingContract):
-    def shorten_patience(self, switch: RunningOvs) -> None:
-        switch.patience_s = SOON_S
+    @contextmanager
+    def short_patience(self, switch: RunningOvs) -> Iterator[None]:
+        usual, switch.patience_s = switch.patience_s, SOON_S
+        try:
+            yield
+        finally:
+            switch.patience_s = usual
+
+    @classmethod
+    def rules_of(cls, standing: Standing) -> list[str]:
+        return rules_in(standing.parts.switch)
 
 
 class TestOvsDpdk(OvsContract):
@@ -37,7 +49,7 @@ class TestOvsDpdk(OvsContract):
         with hugepages():
             yield OvsDpdk()
 
-    @pytest.fixture(scope="class", params=["vhost-user-client", "vhost-user"])
+    @pytest.fixture(scope="class", params=["vhost-user-client", thorough("vhost-user")])
     @classmethod
     def case(cls, request: pytest.FixtureRequest) -> CaseSpec:
         return real_case(OvsDpdkSpec.model_validate({"kind": "ovs-dpdk", "ports": request.param}))
@@ -51,7 +63,7 @@ class TestOvs(OvsContract):
         require("tgen")
         return Ovs()
 
-    @pytest.fixture(scope="class", params=["tap", "packet"])
+    @pytest.fixture(scope="class", params=["tap", thorough("packet")])
     @classmethod
     def case(cls, request: pytest.FixtureRequest) -> CaseSpec:
         return real_case(Ovs.Spec.model_validate({"kind": "ovs", "ports": request.param}))

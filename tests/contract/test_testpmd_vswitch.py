@@ -30,6 +30,7 @@ class TestTestpmd(ForwardingContract):
         return case_of("vhost-user-client")
 
 
+@pytest.mark.thorough
 class TestTestpmdThatListens(TestTestpmd):
     restarts = False
 

@@ -14,7 +14,7 @@ from vsperf.spec.case import CaseSpec
 from vsperf.vswitches.base import VSwitch
 from vsperf.vswitches.vpp.driver import Vpp
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.thorough]
 
 
 def case_with(settings: dict[str, Any]) -> CaseSpec:

@@ -12,7 +12,8 @@ class TestMySwitch(ForwardingContract):
 `VSwitchContract` alone is for a switch that no generator of this machine can reach. What a switch
 cannot do is said by `restarts` and `changes_rules`; then it has to refuse it in words.
 
-A deployment stands from one test to the next. A file whose switch takes the machine therefore marks
+A deployment stands from one test to the next, and is looked at in between: it is as the last test
+found it, or that test is named. A file whose switch takes the machine therefore marks
 all of itself: `pytestmark = pytest.mark.machine`.
 """
 
@@ -23,15 +24,17 @@ import json
 import os
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 import switch_cases
+from kept import Kept, State, keeping
 from leave_no_trace import Places, left_behind, snapshot
 from places import PLACEMENT, room, started_switch
-from standing import ATTEMPTS, Kept, Standing, failure_of, forwards, sent_and_arrived, struck
+from standing import Standing, failure_of, forwards, sent_and_arrived, stopped
 from witness import witness
 
 from vsperf.deploy.deployment import PORTS_S, deploy
@@ -45,7 +48,7 @@ from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.topology import Topology
 from vsperf.spec.wiring import nics
-from vsperf.vswitches.base import VSwitch
+from vsperf.vswitches.base import SwitchPlan, VSwitch
 
 POLLING_ROLE = "pmd"
 IDLE_RULES = 10_000
@@ -57,6 +60,37 @@ def real_case(vswitch: DriverSpec, **sections: Any) -> CaseSpec:
     """Return a case for a real switch with these settings, on a machine that others use, too."""
     settings = vswitch.model_dump(mode="json", exclude_unset=True)
     return switch_cases.real_case(vswitch.kind, settings, **sections)
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """What a switch said from its start to its end, and what it left."""
+
+    failures: tuple[str | None, str | None]
+    facts: dict[str, Any]
+    access: tuple[str, ...]
+    afterwards: str | None
+    """Its failure when it was stopped."""
+    left: list[str]
+
+
+def lived(driver: VSwitch, case: CaseSpec, plan: SwitchPlan, folder: Path, *, fails: bool) -> Life:
+    """Start a switch without a generator, ask it, and stop it, by an error where it `fails`."""
+    places = Places()
+    before = snapshot(places, folder)
+    ending = pytest.raises(ZeroDivisionError) if fails else nullcontext()
+    with ending, started_switch(driver, case, plan) as running:
+        failures = (running.failure(), running.failure())
+        facts, access = running.facts(), running.access()
+        if fails:
+            raise ZeroDivisionError
+    left = left_behind(before, lambda: snapshot(places, folder))
+    return Life(failures, facts, access, running.failure(), left)
+
+
+def thorough(value: str) -> Any:
+    """Give a parameter that is tried in `make test-all` only: another one stands for it."""
+    return pytest.param(value, marks=pytest.mark.thorough)
 
 
 class VSwitchContract:
@@ -146,45 +180,46 @@ class VSwitchContract:
         with pytest.raises(VsperfError, match="something-else"):
             driver.plan(foreign, PLACEMENT)
 
-    def test_it_has_no_failure_while_it_works(self, driver: VSwitch, case: CaseSpec) -> None:
-        with started_switch(driver, case) as running:
-            assert running.failure() is None
-            assert running.failure() is None
-
-    def test_what_it_says_of_itself_can_be_recorded(self, driver: VSwitch, case: CaseSpec) -> None:
-        with started_switch(driver, case) as running:
-            facts, access = running.facts(), running.access()
-        assert json.loads(json.dumps(facts)) == facts
-        assert all(isinstance(command, str) and command for command in access)
-
-    def test_a_stopped_switch_does_not_claim_to_work(self, driver: VSwitch, case: CaseSpec) -> None:
-        with started_switch(driver, case) as running:
-            pass
-        assert running.failure()
-
-    def test_it_leaves_nothing_behind(
-        self, driver: VSwitch, case: CaseSpec, tmp_path: Path
-    ) -> None:
-        places = Places()
-        before = snapshot(places, tmp_path)
-        with started_switch(driver, case):
-            pass
-        assert left_behind(before, lambda: snapshot(places, tmp_path)) == []
-
-    def test_it_leaves_nothing_behind_when_the_measurement_fails(
-        self, driver: VSwitch, case: CaseSpec, tmp_path: Path
-    ) -> None:
-        places = Places()
-        before = snapshot(places, tmp_path)
-        with pytest.raises(ZeroDivisionError), started_switch(driver, case):
-            raise ZeroDivisionError
-        assert left_behind(before, lambda: snapshot(places, tmp_path)) == []
-
-    def test_it_can_be_started_again(self, driver: VSwitch, case: CaseSpec) -> None:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def lives(
+        cls, driver: VSwitch, case: CaseSpec, tmp_path_factory: pytest.TempPathFactory
+    ) -> tuple[Life, Life]:
+        """Start it twice by one plan; the second time, the measurement fails."""
         plan = driver.plan(case, PLACEMENT)
-        for _ in range(2):
-            with started_switch(driver, case, plan) as running:
-                assert running.failure() is None
+        folder = tmp_path_factory.mktemp("lives")
+        return (
+            lived(driver, case, plan, folder, fails=False),
+            lived(driver, case, plan, folder, fails=True),
+        )
+
+    @pytest.mark.everyday
+    def test_it_has_no_failure_while_it_works(self, lives: tuple[Life, Life]) -> None:
+        assert lives[0].failures == (None, None)
+
+    @pytest.mark.everyday
+    def test_what_it_says_of_itself_can_be_recorded(self, lives: tuple[Life, Life]) -> None:
+        facts = lives[0].facts
+        assert json.loads(json.dumps(facts)) == facts
+        assert all(isinstance(command, str) and command for command in lives[0].access)
+
+    @pytest.mark.everyday
+    def test_a_stopped_switch_does_not_claim_to_work(self, lives: tuple[Life, Life]) -> None:
+        assert lives[0].afterwards
+
+    @pytest.mark.everyday
+    def test_it_leaves_nothing_behind(self, lives: tuple[Life, Life]) -> None:
+        assert lives[0].left == []
+
+    @pytest.mark.everyday
+    def test_it_leaves_nothing_behind_when_the_measurement_fails(
+        self, lives: tuple[Life, Life]
+    ) -> None:
+        assert lives[1].left == []
+
+    @pytest.mark.everyday
+    def test_it_can_be_started_again(self, lives: tuple[Life, Life]) -> None:
+        assert lives[1].failures == (None, None)
 
 
 class ForwardingContract(VSwitchContract):
@@ -197,8 +232,15 @@ class ForwardingContract(VSwitchContract):
     changes_rules: ClassVar[bool] = True
     """Whether rules can be added that no frame meets."""
 
-    def shorten_patience(self, switch: Any) -> None:
+    @contextmanager
+    def short_patience(self, switch: Any) -> Iterator[None]:
         """Have a switch that waits for answers of its programs do so for a moment only."""
+        yield
+
+    @classmethod
+    def rules_of(cls, standing: Standing) -> list[str]:
+        """Return what the switch was told to do, where it can be asked: no test may change that."""
+        return []
 
     def is_found_again(self, driver: VSwitch, case: CaseSpec) -> bool:
         """Whether its neighbours are at its ports after a restart: none calls it twice."""
@@ -206,33 +248,33 @@ class ForwardingContract(VSwitchContract):
 
     @pytest.fixture(scope="class")
     @classmethod
-    def kept(cls, driver: VSwitch, case: CaseSpec) -> Iterator[Kept]:
-        kept = Kept()
-        yield kept
-        kept.take_down()
+    def kept(cls, driver: VSwitch, case: CaseSpec) -> Iterator[Kept[Standing]]:
+        def look(standing: Standing) -> State:
+            rules = cls.rules_of(standing)
+            return {**standing.state(case.topology.links), "its rules": rules}
+
+        with keeping(lambda: cls.deployed(driver, case), look) as kept:
+            yield kept
 
     @pytest.fixture(autouse=True)
-    def _room(self, request: pytest.FixtureRequest, kept: Kept) -> None:
+    def _room(self, request: pytest.FixtureRequest, kept: Kept[Standing]) -> None:
         if "shared" not in request.fixturenames:
             kept.take_down()
 
     @pytest.fixture
-    def shared(self, kept: Kept, driver: VSwitch, case: CaseSpec) -> Standing:
-        return kept.standing(lambda: self.deployed(driver, case))
+    def shared(self, request: pytest.FixtureRequest, kept: Kept[Standing]) -> Standing:
+        return kept.lent(request.node.name)
 
-    @pytest.fixture
-    def standing(self, driver: VSwitch, case: CaseSpec) -> Iterator[Standing]:
-        with self.deployed(driver, case) as found:
-            yield found
-
+    @classmethod
     @contextmanager
-    def deployed(self, driver: VSwitch, case: CaseSpec) -> Iterator[Standing]:
+    def deployed(cls, driver: VSwitch, case: CaseSpec) -> Iterator[Standing]:
         generator = Plugins.load().driver("generator", case.generator.kind)
         drivers = Drivers(driver, generator)
         plan = make_plan(case, drivers, read_topology())
         with room("a test of a switch") as place, ExitStack() as stack:
             yield Standing(deploy(case, plan, drivers, place, stack), place)
 
+    @pytest.mark.everyday
     def test_it_forwards_every_frame(self, shared: Standing) -> None:
         forwards(shared)
 
@@ -259,14 +301,9 @@ class ForwardingContract(VSwitchContract):
 
     def test_what_was_lost_nowhere_is_counted_nowhere(self, shared: Standing) -> None:
         shared.send()
-        for _ in range(ATTEMPTS):
-            before = shared.parts.switch.counters()
-            ways = sent_and_arrived(shared.send())
-            after = shared.parts.switch.counters()
-            if all(sent == arrived for sent, arrived in ways):
-                break
-        else:
-            pytest.fail(f"frames were lost in each of {ATTEMPTS} trials")
+        before = shared.parts.switch.counters()
+        forwards(shared)
+        after = shared.parts.switch.counters()
         if before is not None and after is not None:
             assert after.since(before).dropped_frames == 0
 
@@ -283,48 +320,53 @@ class ForwardingContract(VSwitchContract):
             switch.change_rules(count)
             forwards(shared)
 
-    @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "hung"])
-    def test_each_of_its_programs_is_missed_when_it_does_not_run(
-        self, driver: VSwitch, case: CaseSpec, number: signal.Signals
+    @pytest.mark.parametrize("kill", [False, True], ids=["kindly", "killed"])
+    def test_it_forwards_again_after_a_restart(
+        self, shared: Standing, driver: VSwitch, case: CaseSpec, kill: bool
     ) -> None:
+        switch = shared.parts.switch
+        if not self.restarts:
+            return refuses(lambda: switch.restart(kill=kill))
+        if not self.is_found_again(driver, case):
+            return None  # nobody is at its ports then, and so there is nothing to promise
+        shared.send()
+        switch.restart(kill=kill)
+        switch.await_ports(case.topology.links, PORTS_S)
+        assert switch.failure() is None
+        forwards(shared)
+
+    def test_each_of_its_programs_is_missed_while_it_hangs(self, shared: Standing) -> None:
+        programs = shared.programs()
+        assert bool(programs) == self.runs_programs
+        with self.short_patience(shared.parts.switch):
+            for pid in programs.values():
+                assert shared.parts.switch.failure() is None
+                with stopped(pid):
+                    assert failure_of(shared)
+
+    @pytest.mark.everyday
+    def test_each_of_its_programs_is_missed_when_killed_and_nothing_is_left(
+        self, driver: VSwitch, case: CaseSpec, tmp_path: Path
+    ) -> None:
+        """One alone each time, and all the others after the last."""
         missed: set[str] = set()
         everything = False
+        places = Places()
         while not everything:
+            before = snapshot(places, tmp_path)
             with self.deployed(driver, case) as standing:
                 programs = standing.programs()
                 assert bool(programs) == self.runs_programs
                 for name in sorted(programs.keys() - missed)[:1]:
                     assert standing.parts.switch.failure() is None
-                    self.shorten_patience(standing.parts.switch)
-                    with struck(programs[name], number):
+                    with self.short_patience(standing.parts.switch):
+                        os.kill(programs.pop(name), signal.SIGKILL)
                         assert failure_of(standing)
                     missed.add(name)
-            everything = missed == programs.keys()
-
-    @pytest.mark.parametrize("kill", [False, True], ids=["kindly", "killed"])
-    def test_it_forwards_again_after_a_restart(
-        self, standing: Standing, driver: VSwitch, case: CaseSpec, kill: bool
-    ) -> None:
-        switch = standing.parts.switch
-        if not self.restarts:
-            return refuses(lambda: switch.restart(kill=kill))
-        if not self.is_found_again(driver, case):
-            return None  # nobody is at its ports then, and so there is nothing to promise
-        standing.send()
-        switch.restart(kill=kill)
-        switch.await_ports(case.topology.links, PORTS_S)
-        assert switch.failure() is None
-        forwards(standing)
-
-    def test_nothing_is_left_of_it_after_a_kill(
-        self, driver: VSwitch, case: CaseSpec, tmp_path: Path
-    ) -> None:
-        places = Places()
-        before = snapshot(places, tmp_path)
-        with self.deployed(driver, case) as standing:
-            for pid in standing.programs().values():
-                os.kill(pid, signal.SIGKILL)
-        assert left_behind(before, lambda: snapshot(places, tmp_path)) == []
+                if everything := missed >= programs.keys():
+                    for pid in programs.values():
+                        os.kill(pid, signal.SIGKILL)
+            assert left_behind(before, lambda: snapshot(places, tmp_path)) == []
 
 
 def refuses(asked: Callable[[], None]) -> None:

@@ -25,7 +25,7 @@ from vsperf.vswitches.vpp.api import ApiError
 from vsperf.vswitches.vpp.driver import Vpp
 from vsperf.vswitches.vpp.running import RunningVpp
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.thorough]
 
 SECOND = 1_000_000_000
 LINKS = ("phy0", "phy1")

@@ -20,7 +20,7 @@ from vsperf.testpmd.command import PROGRAM
 from vsperf.testpmd.telemetry import Telemetry
 from vsperf.vswitches.vpp.driver import Vpp
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.thorough]
 
 ENOUGH = 100_000
 """Frames each way."""

@@ -15,7 +15,7 @@ from vsperf.record.trial import Purpose, Trial, TrialCounts
 from vsperf.spec.case import CaseSpec
 from vsperf.trafficgens.base import TrialRequest
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.thorough]
 
 HALF_A_SECOND = 500_000_000
 SLOWLY = TrialRequest(2000, HALF_A_SECOND, headers=True)
