@@ -56,10 +56,9 @@ def tgen_apart(
         yield tgen
 
 
-@pytest.fixture(name="cables")
-def fixture_cables(require: Require) -> Iterator[None]:
+@contextmanager
+def two_cables() -> Iterator[None]:
     """Two cables of the kernel, vscable0s to vscable0g and vscable1s to vscable1g."""
-    require("taps")  # who can make taps can make cables
     ends = [f"vscable{number}{end}" for number in (0, 1) for end in "sg"]
     for switch, generator_end in zip(ends[::2], ends[1::2], strict=True):
         ip("link", "add", switch, "type", "veth", "peer", "name", generator_end)
@@ -73,6 +72,14 @@ def fixture_cables(require: Require) -> Iterator[None]:
     finally:
         for switch in ends[::2]:
             ip("link", "delete", switch)
+
+
+@pytest.fixture(name="cables")
+def fixture_cables(require: Require) -> Iterator[None]:
+    """The same, for one test."""
+    require("taps")  # who can make taps can make cables
+    with two_cables():
+        yield
 
 
 def ip(*words: str) -> None:

@@ -6,7 +6,6 @@ None of them has ever spoken to a chassis. Trials are short: a server in memory 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,26 +38,35 @@ class ChassisContract(TrafficGeneratorContract):
 
     places: tuple[str, str]
 
-    @pytest.fixture(autouse=True)
-    def quick(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    @pytest.fixture(scope="class", autouse=True)
+    @classmethod
+    def quick(cls, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         """Let nobody wait for a wire, and no journal lie where a user's are."""
-        monkeypatch.setenv("VSPERF_RUNTIME", str(tmp_path / "run"))
-        monkeypatch.setattr(trafficgen_contract, "LIGHT", LIGHT)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("VSPERF_RUNTIME", str(tmp_path_factory.mktemp("chassis") / "run"))
+            cls.hurry(patch)
+            yield
+
+    @staticmethod
+    def hurry(patch: pytest.MonkeyPatch) -> None:
+        patch.setattr(trafficgen_contract, "LIGHT", LIGHT)
         for place, name, value in (
             *((trial, name, 0.1) for name in ("LATE_S", "SETTLE_S")),
             (trial, "LOOK_S", 0.01),
             *((one, "rest_s", 0.01) for one in (XenaChassis, Spirent, ixnetwork.Ixnetwork)),
             *((one, "POLL_S", 0.01) for one in (ixnetwork, client)),
         ):
-            monkeypatch.setattr(place, name, value)
+            patch.setattr(place, name, value)
 
-    @pytest.fixture
-    def settings(self) -> Iterator[dict[str, Any]]:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def settings(cls) -> Iterator[dict[str, Any]]:
         """Return how the generator is reached."""
         raise NotImplementedError
 
-    @pytest.fixture
-    def case(self, driver: TrafficGenerator, settings: dict[str, Any]) -> CaseSpec:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def case(cls, driver: TrafficGenerator, settings: dict[str, Any]) -> CaseSpec:
         generator = driver.Spec.model_validate({"kind": driver.kind, **settings})
         fixed = {"kind": "fixed", "loads": ["1%"], "duration": "1s"}
         case = switch_case("external", search=fixed)
@@ -66,11 +74,12 @@ class ChassisContract(TrafficGeneratorContract):
         sections = {"generator": generator, "latency": None}
         return case.model_copy(update={**sections, "trial": case.trial.model_validate(policy)})
 
-    @pytest.fixture
-    def rig(self, case: CaseSpec) -> Iterator[Rig]:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def rig(cls, case: CaseSpec) -> Iterator[Rig]:
         ports = (
             Endpoint(link=f"phy{number}", kind="chassis", address=place)
-            for number, place in enumerate(self.places)
+            for number, place in enumerate(cls.places)
         )
         yield Rig(tuple(ports), WAYS)
 
@@ -89,12 +98,14 @@ class ChassisContract(TrafficGeneratorContract):
 class TestXena(ChassisContract):
     places = ("0/0", "0/1")
 
-    @pytest.fixture
-    def driver(self) -> TrafficGenerator:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def driver(cls) -> TrafficGenerator:
         return XenaGenerator()
 
-    @pytest.fixture
-    def settings(self) -> Iterator[dict[str, Any]]:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def settings(cls) -> Iterator[dict[str, Any]]:
         with xena_server() as server:
             yield {"chassis": server.address}
 
@@ -102,12 +113,14 @@ class TestXena(ChassisContract):
 class TestSpirent(ChassisContract):
     places = ("//192.0.2.8/1/1", "//192.0.2.8/1/2")
 
-    @pytest.fixture
-    def driver(self) -> TrafficGenerator:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def driver(cls) -> TrafficGenerator:
         return SpirentGenerator()
 
-    @pytest.fixture
-    def settings(self) -> Iterator[dict[str, Any]]:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def settings(cls) -> Iterator[dict[str, Any]]:
         with spirent_server() as server:
             yield {"chassis": server.address}
 
@@ -115,13 +128,15 @@ class TestSpirent(ChassisContract):
 class TestIxnetwork(ChassisContract):
     places = ("192.0.2.8/1/1", "192.0.2.8/1/2")
 
-    @pytest.fixture
-    def driver(self) -> TrafficGenerator:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def driver(cls) -> TrafficGenerator:
         return IxnetworkGenerator()
 
-    @pytest.fixture
-    def settings(self, tmp_path: Path) -> Iterator[dict[str, Any]]:
-        key = tmp_path / "key"
+    @pytest.fixture(scope="class")
+    @classmethod
+    def settings(cls, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+        key = tmp_path_factory.mktemp("chassis") / "key"
         key.write_text(f"{KEY}\n")
         with ixnetwork_server() as server:
             yield {"chassis": server.address, "tls": "none", "password_file": str(key)}

@@ -49,16 +49,19 @@ ENDS = tuple(Endpoint(link=f"phy{n}", kind="vdev", address=f"net_cable{n}") for 
 class TestOnACable(TrafficGeneratorContract):
     """The switch is a piece of wire."""
 
-    @pytest.fixture
-    def driver(self) -> TrafficGenerator:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def driver(cls) -> TrafficGenerator:
         return OtgGenerator()
 
-    @pytest.fixture
-    def case(self, server: OtgServer) -> CaseSpec:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def case(cls, server: OtgServer) -> CaseSpec:
         return otg_case(server)
 
-    @pytest.fixture
-    def rig(self, case: CaseSpec) -> Iterator[Rig]:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def rig(cls, case: CaseSpec) -> Iterator[Rig]:
         yield Rig(ENDS, WAYS["both"])
 
 
@@ -79,7 +82,7 @@ def test_whatever_the_frames_all_of_them_are_counted(
     case = otg_case(server, traffic)
     with started_generator(OtgGenerator(), case, ENDS, WAYS["both"]) as session:
         for way in session.run(LIGHT).directions:
-            assert way.intended_frames == way.sent_frames == way.received_frames == 500
+            assert way.intended_frames == way.sent_frames == way.received_frames == LIGHT.frames
             assert way.foreign_frames == 0
 
 
@@ -87,8 +90,8 @@ def test_directions_may_have_loads_of_their_own(server: OtgServer) -> None:
     case = otg_case(server, {"frame_size": "64B", "reverse_load": "10%"})
     with started_generator(OtgGenerator(), case, ENDS, WAYS["both"]) as session:
         counts = session.run(LIGHT)
-    assert [way.intended_frames for way in counts.directions] == [500, 50]
-    assert [way.received_frames for way in counts.directions] == [500, 50]
+    assert [way.intended_frames for way in counts.directions] == [LIGHT.frames, LIGHT.frames // 10]
+    assert [way.received_frames for way in counts.directions] == [LIGHT.frames, LIGHT.frames // 10]
 
 
 def test_flows_that_fields_in_step_cannot_tell_apart_are_refused() -> None:
@@ -98,6 +101,7 @@ def test_flows_that_fields_in_step_cannot_tell_apart_are_refused() -> None:
     assert refused.value.problems[0].fix == "--set traffic.flows=65534"
 
 
+@pytest.mark.everyday
 def test_a_private_server_sends_on_the_ports_of_a_switch_and_is_gone_with_the_session(
     require: Require,
 ) -> None:
@@ -109,5 +113,5 @@ def test_a_private_server_sends_on_the_ports_of_a_switch_and_is_gone_with_the_se
     to_itself = (("phy0", "phy0"), ("phy1", "phy1"))
     with started_generator(OtgGenerator(), otg_case("start"), rings, to_itself) as session:
         for way in session.run(LIGHT).directions:
-            assert way.sent_frames == way.received_frames == 500
+            assert way.sent_frames == way.received_frames == LIGHT.frames
         assert session.facts()["ports"] == {"phy0": "phy0", "phy1": "phy1"}

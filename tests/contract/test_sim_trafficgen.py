@@ -16,16 +16,19 @@ from vsperf.vswitches.sim import SimulatedSwitch
 
 
 class TestSimulatedGenerator(TrafficGeneratorContract):
-    @pytest.fixture
-    def driver(self) -> TrafficGenerator:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def driver(cls) -> TrafficGenerator:
         return SimulatedGenerator()
 
-    @pytest.fixture(params=["both", "forward", "reverse"])
-    def case(self, request: pytest.FixtureRequest) -> CaseSpec:
+    @pytest.fixture(scope="class", params=["both", "forward", "reverse"])
+    @classmethod
+    def case(cls, request: pytest.FixtureRequest) -> CaseSpec:
         return simulated_case(traffic={"direction": request.param})
 
-    @pytest.fixture
-    def rig(self, case: CaseSpec) -> Iterator[Rig]:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def rig(cls, case: CaseSpec) -> Iterator[Rig]:
         switch = SimulatedSwitch()
         plan = switch.plan(case, PLACEMENT)
         with started_switch(switch, case, plan):

@@ -39,21 +39,25 @@ def fixture_switch(
 
 
 class TgenContract(TrafficGeneratorContract):
-    @pytest.fixture
-    def driver(self, require: Require) -> TrafficGenerator:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def driver(cls, require: Require) -> TrafficGenerator:
         require("tgen")
         return TgenGenerator()
 
-    @pytest.fixture
-    def case(self) -> CaseSpec:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def case(cls) -> CaseSpec:
         return tgen_case()
 
 
+@pytest.mark.everyday
 class TestOnRings(TgenContract):
     """Each port gets its own frames back."""
 
-    @pytest.fixture
-    def rig(self, case: CaseSpec) -> Iterator[Rig]:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def rig(cls, case: CaseSpec) -> Iterator[Rig]:
         endpoints = tuple(
             Endpoint(link=f"phy{n}", kind="vdev", address=f"net_ring{n}") for n in range(2)
         )
@@ -63,8 +67,9 @@ class TestOnRings(TgenContract):
 class TestThroughTestpmd(TgenContract):
     """testpmd stands in for a switch."""
 
-    @pytest.fixture
-    def rig(self, case: CaseSpec, switch: Loopback) -> Iterator[Rig]:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def rig(cls, case: CaseSpec, switch: Loopback) -> Iterator[Rig]:
         yield Rig(switch.endpoints, WAYS["both"])
 
 
@@ -82,7 +87,7 @@ def test_memif_ports_joined_to_each_other(require: Require) -> None:
     case = tgen_case(traffic={"frame_size": "1518B", "flows": "4096"})
     with started_generator(TgenGenerator(), case, endpoints, WAYS["both"]) as session:
         for way in session.run(LIGHT).directions:
-            assert way.sent_frames == way.good_frames == 500
+            assert way.sent_frames == way.good_frames == LIGHT.frames
     socket.unlink(missing_ok=True)
 
 
@@ -96,7 +101,7 @@ def test_frames_whose_addresses_were_swapped_on_the_way_are_still_ours(
         started_generator(TgenGenerator(), tgen_case(), switch.endpoints, WAYS["both"]) as session,
     ):
         for way in session.run(LIGHT).directions:
-            assert way.sent_frames == way.good_frames == 500
+            assert way.sent_frames == way.good_frames == LIGHT.frames
             assert way.foreign_frames == 0
 
 
@@ -112,7 +117,7 @@ def test_learning_frames_go_before_a_trial_and_are_not_counted_in_it(
         ) as session,
     ):
         for way in session.run(LIGHT).directions:
-            assert way.sent_frames == way.received_frames == way.good_frames == 500
+            assert way.sent_frames == way.received_frames == way.good_frames == LIGHT.frames
             assert way.foreign_frames == 0
 
 
@@ -139,7 +144,7 @@ def test_frames_in_tunnels_come_through_a_switch_that_knows_none(
         started_generator(TgenGenerator(), case, switch.endpoints, WAYS["both"]) as session,
     ):
         for way in session.run(LIGHT).directions:
-            assert way.sent_frames == way.good_frames == 500
+            assert way.sent_frames == way.good_frames == LIGHT.frames
             assert way.foreign_frames == 0
 
 
@@ -187,7 +192,7 @@ def test_several_workers_send_a_direction(require: Require) -> None:
     case = tgen_case(queues=2, traffic=ONE_WAY, grace="10s")
     with started_generator(TgenGenerator(), case, RING, TO_ITSELF, SHARED) as session:
         (way,) = session.run(LIGHT).directions
-    assert way.sent_frames == way.received_frames == way.good_frames == 500
+    assert way.sent_frames == way.received_frames == way.good_frames == LIGHT.frames
     assert way.reordered_frames == way.duplicate_frames == 0
     assert way.longest_silence_ns is None  # two workers and queues: nobody saw all frames
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from cable import fixture_cables
+from cable import two_cables
 from conftest import Require
 from simulated_cases import WAYS
 from trafficgen_contract import Rig, TrafficGeneratorContract
@@ -15,24 +15,24 @@ from vsperf.spec.case import CaseSpec
 from vsperf.trafficgens.base import TrafficGenerator
 from vsperf.trafficgens.trex.driver import TrexGenerator
 
-pytestmark = pytest.mark.machine
-__all__ = ["fixture_cables"]
+pytestmark = [pytest.mark.machine, pytest.mark.thorough]
 
 
 class TestOnACable(TrafficGeneratorContract):
-    @pytest.fixture(autouse=True)
-    def _needs_trex(self, require: Require) -> None:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def driver(cls, require: Require) -> TrafficGenerator:
         require("trex")
         require("taps")
-
-    @pytest.fixture
-    def driver(self) -> TrafficGenerator:
         return TrexGenerator()
 
-    @pytest.fixture
-    def case(self) -> CaseSpec:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def case(cls) -> CaseSpec:
         return trex_case()
 
-    @pytest.fixture
-    def rig(self, case: CaseSpec, cables: None) -> Iterator[Rig]:
-        yield Rig(ends("vscable0"), WAYS["both"])
+    @pytest.fixture(scope="class")
+    @classmethod
+    def rig(cls, driver: TrafficGenerator, case: CaseSpec) -> Iterator[Rig]:
+        with two_cables():
+            yield Rig(ends("vscable0"), WAYS["both"])

@@ -1,14 +1,21 @@
 """What every traffic generator driver promises; a driver joins by subclassing with three fixtures.
 
     class TestMyGenerator(TrafficGeneratorContract):
-        @pytest.fixture
-        def driver(self) -> TrafficGenerator: ...   # the driver
-        @pytest.fixture
-        def case(self) -> CaseSpec: ...             # a case that it can send for on this machine
-        @pytest.fixture
-        def rig(self, case) -> Iterator[Rig]: ...   # ports of a sound switch that is running
+        @pytest.fixture(scope="class")
+        @classmethod
+        def driver(cls) -> TrafficGenerator: ...   # the driver
+        @pytest.fixture(scope="class")
+        @classmethod
+        def case(cls) -> CaseSpec: ...             # a case that it can send for on this machine
+        @pytest.fixture(scope="class")
+        @classmethod
+        def rig(cls, case) -> Iterator[Rig]: ...   # ports of a sound switch that is running
 
-The load is light, so that any generator and any switch can carry it on any machine.
+Tests that only send share one session, and those that end one have their own. A file whose
+generator takes the machine therefore marks all of itself: `pytestmark = pytest.mark.machine`.
+
+The load is light, so that any generator and any switch can carry it on any machine: all frames of a
+trial find room in a ring, and a trial is so short that the machine is away at most once in it.
 """
 
 from __future__ import annotations
@@ -20,6 +27,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from kept_session import KeptSession
 from leave_no_trace import Places, left_behind, snapshot
 from places import PLACEMENT, started_generator
 from witness import witness
@@ -37,11 +45,13 @@ from vsperf.spec.demands import refusals
 from vsperf.spec.flows import TTL, link_mac
 from vsperf.spec.wiring import directions_of
 from vsperf.trafficgens.base import GeneratorSession, TrafficGenerator, TrialRequest
+from vsperf.units import NANOSECONDS
 
-LIGHT = TrialRequest(load_fps=1_000, duration_ns=500_000_000)
-LOOKED_AT = TrialRequest(load_fps=1_000, duration_ns=500_000_000, headers=True)
-WITH_LATENCY = TrialRequest(load_fps=1_000, duration_ns=500_000_000, latency=True)
-TWO_LOADS = TrialRequest.of_steps(RateStep(1_000, 500_000_000), RateStep(400, 250_000_000))
+LIGHT = TrialRequest(load_fps=1_000, duration_ns=250_000_000)
+LOOKED_AT = replace(LIGHT, headers=True)
+WITH_LATENCY = replace(LIGHT, latency=True)
+FROM_A_MOMENT_ON = replace(WITH_LATENCY, latency_after_ns=150_000_000)
+TWO_LOADS = TrialRequest.of_steps(RateStep(1_000, 150_000_000), RateStep(400, 100_000_000))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,24 +65,47 @@ class Rig:
 class TrafficGeneratorContract:
     """Checks that hold for any generator."""
 
-    @pytest.fixture
-    def driver(self) -> TrafficGenerator:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def driver(cls) -> TrafficGenerator:
         raise NotImplementedError
 
-    @pytest.fixture
-    def case(self) -> CaseSpec:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def case(cls) -> CaseSpec:
         raise NotImplementedError
 
-    @pytest.fixture
-    def rig(self, case: CaseSpec) -> Iterator[Rig]:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def rig(cls, case: CaseSpec) -> Iterator[Rig]:
         raise NotImplementedError
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def kept(cls, driver: TrafficGenerator, case: CaseSpec, rig: Rig) -> Iterator[KeptSession]:
+        kept = KeptSession()
+        yield kept
+        kept.take_down()
+
+    @pytest.fixture(autouse=True)
+    def _room(self, request: pytest.FixtureRequest, kept: KeptSession) -> None:
+        if "session" not in request.fixturenames:
+            kept.take_down()
 
     @pytest.fixture
     def session(
-        self, driver: TrafficGenerator, case: CaseSpec, rig: Rig
-    ) -> Iterator[GeneratorSession]:
-        with started_generator(driver, case, rig.endpoints, rig.directions) as session:
-            yield session
+        self,
+        request: pytest.FixtureRequest,
+        kept: KeptSession,
+        driver: TrafficGenerator,
+        case: CaseSpec,
+        rig: Rig,
+    ) -> GeneratorSession:
+        """The session that those share who only send through it."""
+        return kept.handed_to(
+            request.node.name,
+            lambda: started_generator(driver, case, rig.endpoints, rig.directions),
+        )
 
     def test_it_says_what_it_is(self, driver: TrafficGenerator) -> None:
         assert driver.kind
@@ -212,9 +245,12 @@ class TrafficGeneratorContract:
         self, session: GeneratorSession, case: CaseSpec
     ) -> None:
         counts = session.run(LIGHT)
-        longest_ns = LIGHT.duration_ns * (1 + case.trial.stretch_tolerance.value)
-        assert counts.sending_ns is None or 0 < counts.sending_ns <= longest_ns
         assert counts.elapsed_ns >= (counts.sending_ns or 0)
+        if counts.sending_ns is None or any(way.unsent_frames for way in counts.directions):
+            return
+        # A machine that was away makes it longer, and nothing makes it shorter.
+        last_due_ns = LIGHT.duration_ns - NANOSECONDS // LIGHT.load_fps
+        assert counts.sending_ns >= last_due_ns * (1 - case.trial.offered_tolerance.value)
 
     def test_each_trial_is_counted_from_zero(self, session: GeneratorSession) -> None:
         first, second = session.run(LIGHT), session.run(LIGHT)
@@ -240,13 +276,12 @@ class TrafficGeneratorContract:
         self, session: GeneratorSession, can: Capabilities
     ) -> None:
         if not can.can(Ability.LATENCY_FROM):
-            return refuses(session, replace(WITH_LATENCY, latency_after_ns=300_000_000))
-        request = replace(WITH_LATENCY, latency_after_ns=300_000_000)
-        for way in session.run(request).directions:
+            return refuses(session, FROM_A_MOMENT_ON)
+        for way in session.run(FROM_A_MOMENT_ON).directions:
             found = summary(way.latency_histogram)
             assert found is not None and found.count > 0
             assert way.first_latency_ns is not None and way.first_latency_ns > 0
-            assert way.first_sent_ns is not None and way.first_sent_ns >= 300_000_000
+            assert way.first_sent_ns is not None and way.first_sent_ns >= 150_000_000
 
     def test_ranges_of_frames_have_latencies_of_their_own(
         self, session: GeneratorSession, can: Capabilities
@@ -266,12 +301,12 @@ class TrafficGeneratorContract:
         if not can.can(Ability.STEPS):
             return refuses(session, TWO_LOADS)
         for way in session.run(TWO_LOADS).directions:
-            assert way.intended_frames == TWO_LOADS.frames == 600
-            assert [step.intended_frames for step in way.steps] == [500, 100]
+            assert way.intended_frames == TWO_LOADS.frames == 190
+            assert [step.intended_frames for step in way.steps] == [150, 40]
             assert sum(step.sent_frames for step in way.steps) == way.sent_frames
             first, second = (step.began_ns for step in way.steps)
             assert first is not None and second is not None
-            assert second > first and second >= 500_000_000
+            assert second > first and second >= 150_000_000
             assert way.lost_frames or way.recovery_ns() == 0
 
     def test_a_trial_tells_how_it_goes_once_a_second(
@@ -281,7 +316,8 @@ class TrafficGeneratorContract:
             return
         heard: list[Sample] = []
         counts = session.run(TrialRequest(load_fps=1_000, duration_ns=2_500_000_000), heard.append)
-        assert 1 <= len(heard) <= 4  # a machine that stalls takes longer, or misses a second
+        # A machine that was away makes it longer, or misses a second: there are no more than fit.
+        assert 1 <= len(heard) <= counts.elapsed_ns // NANOSECONDS + 1
         for before, after in pairwise(heard):
             assert before.elapsed_ns < after.elapsed_ns
         for one, total in zip(heard[-1].directions, counts.directions, strict=True):

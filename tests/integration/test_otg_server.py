@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from conftest import Require
 from otg_documents import config, flow, increment, packet, value
@@ -23,6 +24,7 @@ from otg_servers import (
     transmit,
 )
 
+from vsperf.host.dead import dead_deployments
 from vsperf.otg.server import OtgServer
 
 pytestmark = pytest.mark.machine
@@ -221,6 +223,14 @@ def test_a_page_in_a_browser_cannot_use_it(url: str) -> None:
     assert ask(url, "POST", "/config", {}, Host="evil.example")[0] == 421
 
 
+def sending_for_ever(url: str) -> None:
+    """Have a port send to itself until it is stopped."""
+    loop = {"choice": "port", "port": {"tx_name": "a", "rx_names": ["a"]}}
+    endless = flow(tx_rx=loop, duration={"choice": "continuous", "continuous": {}})
+    configured(url, {"ports": [{"name": "a", "location": "p1"}], "flows": [endless]})
+    assert transmit(url, "start")[0] == 200
+
+
 class TestCommand:
     """As a user types it."""
 
@@ -249,16 +259,26 @@ class TestCommand:
     def test_ctrl_c_ends_it_in_the_middle_of_traffic_and_leaves_nothing(
         self, serving: subprocess.Popen[str]
     ) -> None:
-        url = self.url(serving)
-        loop = {"choice": "port", "port": {"tx_name": "a", "rx_names": ["a"]}}
-        endless = flow(tx_rx=loop, duration={"choice": "continuous", "continuous": {}})
-        content = {"ports": [{"name": "a", "location": "p1"}], "flows": [endless]}
-        configured(url, content)
-        assert transmit(url, "start")[0] == 200
+        sending_for_ever(self.url(serving))
         serving.send_signal(signal.SIGINT)
         _, errors = serving.communicate(timeout=20)
         assert (serving.returncode, errors) == (0, "")
 
+    @pytest.mark.everyday
+    def test_one_that_was_killed_takes_tgen_along_and_the_rest_is_taken_down(
+        self, serving: subprocess.Popen[str]
+    ) -> None:
+        sending_for_ever(self.url(serving))
+        tgen = psutil.Process(serving.pid).children(recursive=True)
+        assert tgen
+        serving.kill()
+        _, alive = psutil.wait_procs(tgen, timeout=20)
+        assert alive == []
+        serving.wait()
+        left = [dead for dead in dead_deployments() if f"-{serving.pid}-" in dead.folder.name]
+        assert [dead.take_down() for dead in left] == [()]
+
+    @pytest.mark.everyday
     def test_a_port_that_there_is_not_is_an_error_with_words(self, tmp_path: Path) -> None:
         argv = [sys.executable, "-m", "vsperf", "otg", "serve", "--port", "p1"]
         done = subprocess.run(argv, capture_output=True, text=True, check=False, cwd=tmp_path)

@@ -16,6 +16,7 @@ from vsperf.record.plan import Placement
 from vsperf.spec.case import CaseSpec
 from vsperf.trafficgens.base import TrialRequest
 from vsperf.trafficgens.testpmd.driver import TestpmdGenerator
+from vsperf.trafficgens.testpmd.session import TestpmdSession
 from vsperf.trafficgens.testpmd.spec import TestpmdGeneratorSpec
 
 pytestmark = pytest.mark.machine
@@ -64,6 +65,7 @@ def test_flat_out_all_that_was_sent_is_found_again_in_the_counters(running: Depl
         assert way.unmarked_frames == way.sent_frames  # nobody looked at any of them
 
 
+@pytest.mark.everyday
 def test_a_few_frames_are_exactly_as_many_and_arrive(running: Deployment) -> None:
     for way in running.generator.run(HANDFUL).directions:
         assert way.sent_frames == way.intended_frames == HANDFUL.frames
@@ -81,6 +83,19 @@ def test_the_record_says_that_it_is_unpaced(running: Deployment) -> None:
     assert facts["paced"] is False
     assert facts["counts"] == "by ports"
     assert facts["dpdk"].startswith("DPDK ")
+
+
+@pytest.mark.everyday
+def test_one_that_was_killed_is_missed_and_leaves_nothing_behind(require: Require) -> None:
+    require("dpdk-testpmd")
+    with deployed(case_of("flowgen", "both")) as (parts, _):
+        generator = parts.generator
+        assert isinstance(generator, TestpmdSession)
+        assert generator.failure() is None
+        generator.running[0].testpmd.program.process.kill()
+        with pytest.raises(ComponentError, match="killed by SIGKILL"):
+            generator.run(HANDFUL)
+        assert generator.failure()
 
 
 @pytest.mark.parametrize("mode", ["flowgen", "txonly"])

@@ -13,15 +13,17 @@ import pytest
 from cable import tgen_apart
 from conftest import Require
 from loopbacks import OPTIONS
+from shared_tgen import fixture_ring, fixture_shared_tgen
 
 from vsperf.record.headers import Headers
 from vsperf.spec.flows import host_ip, link_mac
-from vsperf.trafficgens.tgen.byhand import Stream, at_hand, ways_between
+from vsperf.trafficgens.tgen.byhand import Stream, ways_between
 from vsperf.trafficgens.tgen.headers import frames_in, read
 from vsperf.trafficgens.tgen.process import Tgen
 from vsperf.trafficgens.tgen.traffic import Way
 
 pytestmark = pytest.mark.machine
+__all__ = ["fixture_ring", "fixture_shared_tgen"]
 
 (LOOP,) = ways_between(1, "both")
 (FORWARD,) = ways_between(2, "forward")
@@ -60,13 +62,12 @@ def wanted(every: int, way: Way) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("every", [100, 7, 1, FRAMES, FRAMES + 1])
-def test_as_many_frames_as_asked_are_for_everybody(every: int, tmp_path: Path) -> None:
-    with at_hand(["net_ring0"], OPTIONS) as tgen:
-        found = arrived(tgen, LOOP, tmp_path / "seen.pcap", broadcast_every=every)
-        assert {source: one.destination_mac for source, one in found.items()} == wanted(every, LOOP)
-        again = arrived(tgen, LOOP, tmp_path / "again.pcap", broadcast_every=every)
-        assert again == found
-        plain = arrived(tgen, LOOP, tmp_path / "plain.pcap")
+def test_as_many_frames_as_asked_are_for_everybody(every: int, tmp_path: Path, ring: Tgen) -> None:
+    found = arrived(ring, LOOP, tmp_path / "seen.pcap", broadcast_every=every)
+    assert {source: one.destination_mac for source, one in found.items()} == wanted(every, LOOP)
+    again = arrived(ring, LOOP, tmp_path / "again.pcap", broadcast_every=every)
+    assert again == found
+    plain = arrived(ring, LOOP, tmp_path / "plain.pcap")
     assert {source: same_station(one, LOOP) for source, one in found.items()} == plain
 
 
@@ -88,8 +89,7 @@ def test_several_workers_send_those_that_one_would(
     assert {source: one.destination_mac for source, one in found.items()} == wanted(100, FORWARD)
 
 
-def test_flows_that_differ_by_their_destination_make_room(tmp_path: Path) -> None:
+def test_flows_that_differ_by_their_destination_make_room(tmp_path: Path, ring: Tgen) -> None:
     flows = {"vary": [FLOWS["vary"][0], {"field": "destination_mac", "count": 2}]}
-    with at_hand(["net_ring0"], OPTIONS) as tgen:
-        found = arrived(tgen, LOOP, tmp_path / "seen.pcap", broadcast_every=10, flows=flows)
+    found = arrived(ring, LOOP, tmp_path / "seen.pcap", broadcast_every=10, flows=flows)
     assert sum(one.destination_mac == EVERYBODY for one in found.values()) == FRAMES // 10

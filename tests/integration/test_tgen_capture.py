@@ -4,57 +4,49 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from cable import VETH, tgen_apart
 from conftest import Require
-from loopbacks import OPTIONS
+from shared_tgen import fixture_ring, fixture_shared_tgen
 
 from vsperf.errors import ComponentError
-from vsperf.trafficgens.tgen.byhand import Stream, at_hand, capture, ways_between
+from vsperf.trafficgens.tgen.byhand import Stream, capture, ways_between
 from vsperf.trafficgens.tgen.client import TgenError
 from vsperf.trafficgens.tgen.process import Tgen
 
 pytestmark = pytest.mark.machine
+__all__ = ["fixture_ring", "fixture_shared_tgen"]
 
 WAYS = ways_between(1, "both")
 
 
-@pytest.fixture(name="tgen")
-def fixture_tgen(require: Require) -> Iterator[Tgen]:
-    """Return a tgen with a ring to itself."""
-    require("tgen")
-    with at_hand(["net_ring0"], OPTIONS) as tgen:
-        yield tgen
-
-
-def test_a_new_file_is_its_owners_alone_whatever_the_mask(tgen: Tgen, tmp_path: Path) -> None:
+def test_a_new_file_is_its_owners_alone_whatever_the_mask(ring: Tgen, tmp_path: Path) -> None:
     file = tmp_path / "seen.pcap"
-    capture(tgen, WAYS, Stream(64), 4, {0: file})
+    capture(ring, WAYS, Stream(64), 4, {0: file})
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert file.stat().st_size == 24 + 8 * (16 + 60)
 
 
-def test_a_refused_capture_leaves_the_file_as_it_was(tgen: Tgen, tmp_path: Path) -> None:
+def test_a_refused_capture_leaves_the_file_as_it_was(ring: Tgen, tmp_path: Path) -> None:
     file = tmp_path / "kept"
     file.write_text("important")
     with pytest.raises(TgenError) as refused:
-        tgen.ask("capture", port=0, path=str(file), frames=8193)
+        ring.ask("capture", port=0, path=str(file), frames=8193)
     assert refused.value.path == "frames"
-    tgen.ask("capture", port=0, path=str(file), frames=8192)
+    ring.ask("capture", port=0, path=str(file), frames=8192)
     assert file.read_text() == "important"  # until a trial has ended
 
 
-def test_a_shorter_capture_leaves_nothing_of_a_longer_one(tgen: Tgen, tmp_path: Path) -> None:
+def test_a_shorter_capture_leaves_nothing_of_a_longer_one(ring: Tgen, tmp_path: Path) -> None:
     file = tmp_path / "seen.pcap"
     for frames in (20, 3):
-        capture(tgen, WAYS, Stream(64), frames, {0: file})
+        capture(ring, WAYS, Stream(64), frames, {0: file})
         assert file.stat().st_size == 24 + 2 * frames * (16 + 60)
 
 
-def test_what_is_no_file_of_its_own_is_refused(tgen: Tgen, tmp_path: Path) -> None:
+def test_what_is_no_file_of_its_own_is_refused(ring: Tgen, tmp_path: Path) -> None:
     target = tmp_path / "target"
     target.write_text("important")
     link, pipe = tmp_path / "link", tmp_path / "pipe"
@@ -62,7 +54,7 @@ def test_what_is_no_file_of_its_own_is_refused(tgen: Tgen, tmp_path: Path) -> No
     os.mkfifo(pipe)
     for path, why in ((link, "symbolic link"), (pipe, "cannot"), (Path("/dev/null"), "no file")):
         with pytest.raises(TgenError, match=why):
-            tgen.ask("capture", port=0, path=str(path), frames=1)
+            ring.ask("capture", port=0, path=str(path), frames=1)
     assert target.read_text() == "important"
 
 

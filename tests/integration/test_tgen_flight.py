@@ -11,10 +11,13 @@ from loopbacks import OPTIONS, witness_dut
 from scapy.layers.inet import IP, TCP
 from scapy.layers.l2 import Ether
 from scapy.utils import wrpcap
+from shared_tgen import fixture_ring, fixture_shared_tgen
 
 from vsperf.trafficgens.tgen.byhand import Stream, at_hand, ways_between
+from vsperf.trafficgens.tgen.process import Tgen
 
 pytestmark = pytest.mark.machine
+__all__ = ["fixture_ring", "fixture_shared_tgen"]
 
 
 @pytest.fixture(autouse=True)
@@ -23,14 +26,13 @@ def _parts(require: Require) -> None:
     require("tgen-dut")
 
 
-def test_no_more_frames_are_on_their_way_than_may_be() -> None:
-    with at_hand(["net_ring0"], OPTIONS) as tgen:
-        tgen.ask("configure", streams=[Stream(64).on(way) for way in ways_between(1, "both")])
-        full_polls = []
-        for bound in (0, 8):
-            found = tgen.ask("trial", 60, frames=100_000, in_flight=bound)
-            assert found["streams"][0]["distinct"] == 100_000
-            full_polls.append(found["ports"][0]["receive_full_polls"])
+def test_no_more_frames_are_on_their_way_than_may_be(ring: Tgen) -> None:
+    ring.ask("configure", streams=[Stream(64).on(way) for way in ways_between(1, "both")])
+    full_polls = []
+    for bound in (0, 8):
+        found = ring.ask("trial", 60, frames=100_000, in_flight=bound)
+        assert found["streams"][0]["distinct"] == 100_000
+        full_polls.append(found["ports"][0]["receive_full_polls"])
     assert full_polls[0] > 0
     assert full_polls[1] == 0, "a look never finds more than are on their way"
 
@@ -46,13 +48,12 @@ def test_frames_that_never_come_back_hold_others_for_a_tenth_of_a_second(tmp_pat
     assert stream["sending_ns"] >= 200_000_000, "a tenth of a second after 400, and after 800"
 
 
-def test_frames_without_a_mark_are_not_waited_for(tmp_path: Path) -> None:
+def test_frames_without_a_mark_are_not_waited_for(tmp_path: Path, ring: Tgen) -> None:
     """When they arrive nobody knows which they are, so nobody knows what is on its way."""
     acknowledgement = Ether() / IP(src="10.1.2.3", dst="10.3.2.1") / TCP(flags="A")
     wrpcap(str(file := tmp_path / "acknowledgements.pcap"), [acknowledgement] * 3)
-    with at_hand(["net_ring0"], OPTIONS) as tgen:
-        tgen.ask("configure", streams=[{"replay": str(file)}])
-        found = tgen.ask("trial", 60, frames=3000, rate_fps=100_000, in_flight=400)
+    ring.ask("configure", streams=[{"replay": str(file)}])
+    found = ring.ask("trial", 60, frames=3000, rate_fps=100_000, in_flight=400)
     (stream,), (port,) = found["streams"], found["ports"]
     assert stream["sent"] == stream["unmarked_received"] == 3000
     assert port["held_back"] == 0

@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 from conftest import Require
-from loopbacks import OPTIONS
+from shared_tgen import fixture_ring, fixture_shared_tgen
 
-from vsperf.trafficgens.tgen.byhand import Stream, at_hand, capture, ways_between
+from vsperf.trafficgens.tgen.byhand import Stream, capture, ways_between
+from vsperf.trafficgens.tgen.process import Tgen
 
 pytestmark = pytest.mark.machine
+__all__ = ["fixture_ring", "fixture_shared_tgen"]
 
 SIZES = (154, 157, 512, 1518)
 FRAMES = 8
@@ -114,14 +116,15 @@ TUNNELS = {"vxlan", "geneve", "gtp"}
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
-def test_tshark_finds_nothing_wrong(name: str, tmp_path: Path, require: Require) -> None:
+def test_tshark_finds_nothing_wrong(
+    name: str, tmp_path: Path, require: Require, ring: Tgen
+) -> None:
     require("tgen")
     require("tshark")
     headers, protocols = TEMPLATES[name]
     file = tmp_path / "seen.pcap"
     stream = Stream(more={"sizes": list(SIZES), **headers})
-    with at_hand(["net_ring0"], OPTIONS) as tgen:
-        result = capture(tgen, ways_between(1, "both"), stream, FRAMES, {0: file})
+    result = capture(ring, ways_between(1, "both"), stream, FRAMES, {0: file})
     assert result["streams"][0]["distinct"] == FRAMES
     frames = dissected(file)
     assert len(frames) == 2 * FRAMES  # each was sent, and came back
@@ -139,7 +142,7 @@ def test_tshark_finds_nothing_wrong(name: str, tmp_path: Path, require: Require)
 
 
 def test_the_outer_source_port_of_a_tunnel_follows_the_inner_flow(
-    tmp_path: Path, require: Require
+    tmp_path: Path, require: Require, ring: Tgen
 ) -> None:
     """Of 256 flows on 16,384 dynamic ports two or so share one by chance, not more than a few."""
     require("tgen")
@@ -147,8 +150,7 @@ def test_the_outer_source_port_of_a_tunnel_follows_the_inner_flow(
     file = tmp_path / "seen.pcap"
     vary = [{"field": "source_ip", "count": 16}, {"field": "destination_port", "count": 16}]
     stream = Stream(146, more={"vxlan": VXLAN, "flows": {"vary": vary}})
-    with at_hand(["net_ring0"], OPTIONS) as tgen:
-        capture(tgen, ways_between(1, "both"), stream, 512, {0: file})
+    capture(ring, ways_between(1, "both"), stream, 512, {0: file})
     fields = ("ip.src", "udp.srcport", "udp.dstport", "udp.length", "udp.checksum")
     flows: dict[tuple[str, str], set[int]] = {}
     for frame in dissected(file, fields):

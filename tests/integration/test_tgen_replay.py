@@ -17,6 +17,7 @@ from scapy.layers.l2 import ARP, Dot1Q, Ether
 from scapy.layers.vxlan import VXLAN
 from scapy.packet import Packet, Raw
 from scapy.utils import RawPcapReader, wrpcap
+from shared_tgen import fixture_ring, fixture_shared_tgen
 from test_tgen_pcap import bad_checksums, complaints, dissected
 
 from vsperf.trafficgens.tgen.byhand import at_hand
@@ -24,6 +25,7 @@ from vsperf.trafficgens.tgen.client import TgenError
 from vsperf.trafficgens.tgen.process import Tgen
 
 pytestmark = pytest.mark.machine
+__all__ = ["fixture_ring", "fixture_shared_tgen"]
 
 MARK = 18
 RING = ("net_ring0",)
@@ -149,17 +151,18 @@ def test_what_leaves_on_a_packet_socket_is_what_is_in_the_file(
 
 
 @pytest.mark.parametrize("form", ["pcap", "nsecpcap", "pcapng"])
-def test_every_form_of_file_says_the_same(form: str, tmp_path: Path, require: Require) -> None:
+def test_every_form_of_file_says_the_same(
+    form: str, tmp_path: Path, require: Require, ring: Tgen
+) -> None:
     """As Wireshark's editcap writes it; the other byte order as scapy does."""
     require("tgen")
     require("tshark")
     first = written(tmp_path / "first.pcap", nano=True, endianness=">")
     file, seen = tmp_path / f"file.{form}", tmp_path / "seen.pcap"
     subprocess.run(["editcap", "-F", form, str(first), str(file)], check=True)
-    with at_hand(RING, OPTIONS) as tgen:
-        facts = [configure(tgen, {"replay": str(path)})[0] for path in (first, file)]
-        tgen.ask("capture", port=0, path=str(seen), frames=len(FRAMES))
-        (stream,) = tgen.ask("trial", 30, rhythm="file")["streams"]
+    facts = [configure(ring, {"replay": str(path)})[0] for path in (first, file)]
+    ring.ask("capture", port=0, path=str(seen), frames=len(FRAMES))
+    (stream,) = ring.ask("trial", 30, rhythm="file")["streams"]
     # Microseconds are not as exact as nanoseconds, nor is what scapy makes of these.
     for one in facts:
         assert one.pop("period_ns") == pytest.approx(PERIOD_S * 1e9, abs=2000)
@@ -183,15 +186,14 @@ def sorted_by_copy(seen: list[bytes]) -> list[bytes]:
 
 @pytest.mark.parametrize("rate_fps", [None, 1000, 100])
 def test_no_frame_leaves_before_its_time(
-    rate_fps: int | None, tmp_path: Path, require: Require
+    rate_fps: int | None, tmp_path: Path, require: Require, ring: Tgen
 ) -> None:
     """Twelve frames in some 40 ms are 300 a second; if one is later, it is the machine's doing."""
     require("tgen")
     file = written(tmp_path / "file.pcap", nano=True)
     rate = {} if rate_fps is None else {"rate_fps": rate_fps}
-    with at_hand(RING, OPTIONS) as tgen:
-        configure(tgen, {"replay": str(file)})
-        found = tgen.ask("trial", 30, rhythm="file", frames=2 * len(FRAMES), **rate)
+    configure(ring, {"replay": str(file)})
+    found = ring.ask("trial", 30, rhythm="file", frames=2 * len(FRAMES), **rate)
     (stream,) = found["streams"]
     assert stream["sent"] == 2 * len(FRAMES)
     assert stream["lost"] == 0
@@ -199,12 +201,11 @@ def test_no_frame_leaves_before_its_time(
     assert found["elapsed_ns"] >= 0.999 * span_s * 1e9
 
 
-def test_a_time_bounds_what_is_intended(tmp_path: Path, require: Require) -> None:
+def test_a_time_bounds_what_is_intended(tmp_path: Path, require: Require, ring: Tgen) -> None:
     require("tgen")
     file = written(tmp_path / "file.pcap", nano=True)
-    with at_hand(RING, OPTIONS) as tgen:
-        configure(tgen, {"replay": str(file)})
-        found = tgen.ask("trial", 30, rhythm="file", duration_ns=5_500_000, grace_ns=500_000_000)
+    configure(ring, {"replay": str(file)})
+    found = ring.ask("trial", 30, rhythm="file", duration_ns=5_500_000, grace_ns=500_000_000)
     (stream,) = found["streams"]
     # Of the frames at 0, 0, 4, 5, 5, 25 ms.
     assert stream["intended"] == stream["sent"] == 5
@@ -282,7 +283,7 @@ def test_two_streams_without_marks_to_one_port_are_refused(
         assert tgen.ask("learn", rounds=2) == {"rounds": 2}
 
 
-def test_what_is_no_file_of_frames_is_refused(tmp_path: Path, require: Require) -> None:
+def test_what_is_no_file_of_frames_is_refused(tmp_path: Path, require: Require, ring: Tgen) -> None:
     require("tgen")
     whole = written(tmp_path / "file.pcap").read_bytes()
     fifo, empty, cut, jumbo = (tmp_path / name for name in ("fifo", "empty", "cut", "jumbo"))
@@ -299,10 +300,9 @@ def test_what_is_no_file_of_frames_is_refused(tmp_path: Path, require: Require) 
         cut: f"ends within frame {len(FRAMES)}",
         jumbo: "frame 2 has 9318 bytes with its FCS, and the port takes 9216",
     }
-    with at_hand(RING, OPTIONS) as tgen:
-        tgen.ports()
-        for path, why in refused.items():
-            with pytest.raises(TgenError) as caught:
-                tgen.ask("configure", streams=[{"replay": str(path)}])
-            assert str(path) in str(caught.value)
-            assert why in str(caught.value)
+    ring.ports()
+    for path, why in refused.items():
+        with pytest.raises(TgenError) as caught:
+            ring.ask("configure", streams=[{"replay": str(path)}])
+        assert str(path) in str(caught.value)
+        assert why in str(caught.value)

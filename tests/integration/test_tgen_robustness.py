@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -17,6 +16,7 @@ import pytest
 from conftest import Require
 from dpdk_files import dpdk_files
 from loopbacks import OPTIONS
+from shared_tgen import fixture_ring, fixture_shared_tgen
 
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.dead import dead_deployments
@@ -27,10 +27,12 @@ from vsperf.trafficgens.tgen.command import Options
 from vsperf.trafficgens.tgen.process import Tgen
 
 pytestmark = pytest.mark.machine
+__all__ = ["fixture_ring", "fixture_shared_tgen"]
 
 RINGS = ("net_ring0",)
 WAYS = ways_between(1, "both")
-LONG = Sending(rate_fps="1000", duration_ns=60_000_000_000)
+LONG_S = 60
+LONG = Sending(rate_fps="1000", duration_ns=LONG_S * 1_000_000_000)
 CONTROLLER = """
 from vsperf.trafficgens.tgen.byhand import *
 from vsperf.trafficgens.tgen.command import Options
@@ -46,12 +48,12 @@ def _parts(require: Require) -> None:
     require("tgen")
 
 
-def after(seconds: float, tgen: Tgen, number: int) -> threading.Timer:
-    timer = threading.Timer(seconds, tgen.process.send_signal, (number,))
-    timer.start()
-    return timer
+def struck_in_a_trial(tgen: Tgen, number: int) -> None:
+    """Make a long trial, and send tgen a signal as soon as it tells how the trial goes."""
+    trial(tgen, WAYS, Stream(), LONG, lambda event: tgen.process.send_signal(number))
 
 
+@pytest.mark.everyday
 def test_a_controller_that_is_killed_takes_tgen_along() -> None:
     with subprocess.Popen(
         [sys.executable, "-c", CONTROLLER], stdout=subprocess.PIPE, text=True
@@ -71,24 +73,21 @@ def test_a_controller_that_is_killed_takes_tgen_along() -> None:
     assert dead.take_down() == ()
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])
+@pytest.mark.parametrize(
+    "number", [pytest.param(signal.SIGKILL, marks=pytest.mark.everyday), signal.SIGSEGV]
+)
 def test_a_tgen_that_dies_in_a_trial_is_noticed_at_once(number: signal.Signals) -> None:
     with at_hand(RINGS, OPTIONS) as tgen:
-        timer = after(0.5, tgen, number)
         began = time.monotonic()
         with pytest.raises(ComponentError, match=f"killed by {number.name} during `trial`"):
-            trial(tgen, WAYS, Stream(), LONG, lambda event: None)
-        assert time.monotonic() - began < 10
-        timer.join()
+            struck_in_a_trial(tgen, number)
+        assert time.monotonic() - began < LONG_S, "it was noticed long before the trial's end"
     assert not tgen.control.exists()
 
 
 def test_a_tgen_that_is_told_to_end_says_so_by_its_exit_code() -> None:
-    with at_hand(RINGS, OPTIONS) as tgen:
-        timer = after(0.5, tgen, signal.SIGTERM)
-        with pytest.raises(ComponentError, match="exit code 143"):
-            trial(tgen, WAYS, Stream(), LONG, lambda event: None)
-        timer.join()
+    with at_hand(RINGS, OPTIONS) as tgen, pytest.raises(ComponentError, match="exit code 143"):
+        struck_in_a_trial(tgen, signal.SIGTERM)
 
 
 def test_a_tgen_that_hears_nothing_is_ended_by_force_and_soon() -> None:
@@ -99,6 +98,7 @@ def test_a_tgen_that_hears_nothing_is_ended_by_force_and_soon() -> None:
     assert tgen.process.returncode == -signal.SIGKILL
 
 
+@pytest.mark.everyday
 def test_a_port_that_cannot_be_made_is_told_in_dpdks_words() -> None:
     with (
         pytest.raises(ComponentError, match="while it started") as failed,
@@ -133,15 +133,14 @@ def test_a_lack_of_hugepages_is_told_with_the_way_out(monkeypatch: pytest.Monkey
     ],
     ids=["text", "bytes", "deep", "huge", "verb", "no id", "list"],
 )
-def test_junk_is_refused_and_the_conversation_goes_on(junk: bytes, code: str) -> None:
-    with at_hand(RINGS, OPTIONS) as tgen:
-        assert tgen.client is not None
-        tgen.client.connection.settimeout(10)
-        tgen.client.connection.sendall(junk)
-        answer = json.loads(_line(tgen.client.connection))
-        assert answer["ok"] is False
-        assert code in answer["error"]["code"]
-        assert tgen.ask("hello")["protocol"] == 1
+def test_junk_is_refused_and_the_conversation_goes_on(junk: bytes, code: str, ring: Tgen) -> None:
+    assert ring.client is not None
+    ring.client.connection.settimeout(10)
+    ring.client.connection.sendall(junk)
+    answer = json.loads(_line(ring.client.connection))
+    assert answer["ok"] is False
+    assert code in answer["error"]["code"]
+    assert ring.ask("hello")["protocol"] == 1
 
 
 def test_verbs_out_of_order_are_refused() -> None:
@@ -155,21 +154,20 @@ def test_verbs_out_of_order_are_refused() -> None:
         assert refused.value.path == "streams[0].size"
 
 
-def test_a_second_controller_is_turned_away_and_the_first_not_disturbed() -> None:
-    with at_hand(RINGS, OPTIONS) as tgen, socket.socket(socket.AF_UNIX) as second:
+def test_a_second_controller_is_turned_away_and_the_first_not_disturbed(ring: Tgen) -> None:
+    with socket.socket(socket.AF_UNIX) as second:
         second.settimeout(10)
-        second.connect(str(tgen.control))
+        second.connect(str(ring.control))
         answer = json.loads(_line(second))
         assert answer["ok"] is False
         assert second.recv(1) == b""
-        found = trial(tgen, WAYS, Stream(), Sending("1000", frames=100), lambda event: None)
+        found = trial(ring, WAYS, Stream(), Sending("1000", frames=100), lambda event: None)
         assert found["streams"][0]["distinct"] == 100
 
 
-def test_the_socket_is_for_its_owner_alone() -> None:
-    with at_hand(RINGS, OPTIONS) as tgen:
-        assert tgen.control.stat().st_mode & 0o777 == 0o600
-        assert tgen.control.stat().st_uid == os.getuid()
+def test_the_socket_is_for_its_owner_alone(ring: Tgen) -> None:
+    assert ring.control.stat().st_mode & 0o777 == 0o600
+    assert ring.control.stat().st_uid == os.getuid()
 
 
 def _line(connection: socket.socket) -> bytes:

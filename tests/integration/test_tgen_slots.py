@@ -12,12 +12,15 @@ from conftest import Require
 from freezing import frozen_soon
 from loopbacks import OPTIONS, PATIENTLY, witness_dut
 from preloads import preload
+from shared_tgen import fixture_ring, fixture_shared_tgen
 from test_tgen_replay import ROOM, written
 
 from vsperf.trafficgens.tgen.byhand import Stream, at_hand, ways_between
 from vsperf.trafficgens.tgen.command import Options
+from vsperf.trafficgens.tgen.process import Tgen
 
 pytestmark = pytest.mark.machine
+__all__ = ["fixture_ring", "fixture_shared_tgen"]
 
 RING = ("net_ring0",)
 (LOOP,) = ways_between(1, "both")
@@ -135,11 +138,10 @@ def test_of_a_file_those_frames_count_that_have_a_mark(tmp_path: Path) -> None:
     assert found["slots"]["totals"]["received"] == [10 * sum(ROOM)]
 
 
-def test_frames_of_bursts_count_as_others() -> None:
-    with at_hand(RING, OPTIONS) as tgen:
-        tgen.ask("configure", streams=[Stream().on(LOOP)])
-        gap_ns = 30 * MS
-        found = tgen.ask("burst", 60, frames=100, bursts=3, gap_ns=gap_ns, slot_ns=SLOT_NS)
+def test_frames_of_bursts_count_as_others(ring: Tgen) -> None:
+    ring.ask("configure", streams=[Stream().on(LOOP)])
+    gap_ns = 30 * MS
+    found = ring.ask("burst", 60, frames=100, bursts=3, gap_ns=gap_ns, slot_ns=SLOT_NS)
     assert_adds_up(found)
     assert found["slots"]["totals"]["sent"] == [300]
     assert found["slots"]["count"] > 2 * gap_ns // found["slots"]["slot_ns"]

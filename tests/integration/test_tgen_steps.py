@@ -10,11 +10,14 @@ import pytest
 from conftest import Require
 from loopbacks import OPTIONS, PATIENTLY, witness_dut
 from preloads import preload
+from shared_tgen import fixture_ring, fixture_shared_tgen
 
 from vsperf.trafficgens.tgen.byhand import Stream, at_hand, ways_between
 from vsperf.trafficgens.tgen.command import Options
+from vsperf.trafficgens.tgen.process import Tgen
 
 pytestmark = pytest.mark.machine
+__all__ = ["fixture_ring", "fixture_shared_tgen"]
 
 (LOOP,) = ways_between(1, "both")
 BOTH = ways_between(2, "both")
@@ -162,12 +165,11 @@ def test_latencies_of_some_frames_need_no_others() -> None:
     assert counted["latency_ranges"][0]["count"] == 10
 
 
-def test_each_second_has_latencies_of_its_own() -> None:
+def test_each_second_has_latencies_of_its_own(ring: Tgen) -> None:
     heard: list[Any] = []
-    with at_hand(["net_ring0"], OPTIONS) as tgen:
-        tgen.ask("configure", streams=[Stream().on(LOOP)])
-        with tgen.listening(heard.append):
-            found = tgen.ask("trial", 60, rate_fps=5000, duration_ns=3500 * MS)
+    ring.ask("configure", streams=[Stream().on(LOOP)])
+    with ring.listening(heard.append):
+        found = ring.ask("trial", 60, rate_fps=5000, duration_ns=3500 * MS)
     streams = [event["streams"][0] for event in heard]
     assert streams
     counts = [stream["latency"]["count"] for stream in streams]

@@ -16,12 +16,14 @@ from captures import times_s
 from conftest import Require
 from freezing import frozen_soon
 from loopbacks import OPTIONS, witness_dut
+from shared_tgen import fixture_ring, fixture_shared_tgen
 
 from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
 from vsperf.trafficgens.tgen.process import Tgen
 from vsperf.trafficgens.tgen.traffic import Way
 
 pytestmark = pytest.mark.machine
+__all__ = ["fixture_ring", "fixture_shared_tgen"]
 
 BURST = 64
 SAME_PORT = Way("0 to itself", 0, 0)
@@ -45,37 +47,35 @@ def _parts(require: Require) -> None:
     require("tgen")
 
 
-def test_each_of_many_streams_finds_room_where_one_does() -> None:
+def test_each_of_many_streams_finds_room_where_one_does(ring: Tgen) -> None:
     """On a ring to itself nothing else has a part: what a stream sends is taken before the next."""
-    with at_hand(["net_ring0"], OPTIONS) as tgen:
-        tgen.ask("configure", streams=[Stream(64).on(SAME_PORT)] * 32)
-        found = tgen.ask("trial", 30, frames=20_000, latency=False)
+    ring.ask("configure", streams=[Stream(64).on(SAME_PORT)] * 32)
+    found = ring.ask("trial", 30, frames=20_000, latency=False)
     assert [stream["lost"] for stream in found["streams"]] == [0] * 32
     bursts = 32 * 20_000 / BURST
     assert found["ports"][0]["transmit_retries"] < bursts / 4
 
 
-def test_a_stop_right_behind_a_trial_ends_it_at_once_with_figures_of_its_own() -> None:
-    with at_hand(["net_ring0"], OPTIONS) as tgen:
-        before = trial(tgen, [SAME_PORT], Stream(64), Sending(frames=500_000), lambda event: None)
-        assert before["workers"][0]["loops"] > 1000
-        requests = (
-            {"id": 101, "verb": "trial", "duration_ns": 30 * SECOND, "quiet_ns": 1, "drain_ns": 0}
-            | {"rate_fps": 1000, "drain_ns": 5 * SECOND},
-            {"id": 102, "verb": "stop"},
-        )
-        answers = _answers(tgen, requests)
-        result = answers[101]["result"]
-        assert answers[102] == {"id": 102, "ok": True, "result": {"stopping": "trial"}}
-        assert result["stopped_early"]
-        assert result["settled"]
-        assert result["streams"][0]["sent"] == result["streams"][0]["distinct"] < 1000
-        worker = result["workers"][0]
-        assert worker["total_ns"] < before["workers"][0]["total_ns"] + 10 * SECOND
-        assert worker["departure_error"]["count"] == result["streams"][0]["sent"]
-        # And tgen is as good as new.
-        after = trial(tgen, [SAME_PORT], Stream(64), Sending(frames=1000), lambda event: None)
-        assert after["streams"][0]["distinct"] == 1000
+def test_a_stop_right_behind_a_trial_ends_it_at_once_with_figures_of_its_own(ring: Tgen) -> None:
+    before = trial(ring, [SAME_PORT], Stream(64), Sending(frames=500_000), lambda event: None)
+    assert before["workers"][0]["loops"] > 1000
+    requests = (
+        {"id": 101, "verb": "trial", "duration_ns": 30 * SECOND, "quiet_ns": 1, "drain_ns": 0}
+        | {"rate_fps": 1000, "drain_ns": 5 * SECOND},
+        {"id": 102, "verb": "stop"},
+    )
+    answers = _answers(ring, requests)
+    result = answers[101]["result"]
+    assert answers[102] == {"id": 102, "ok": True, "result": {"stopping": "trial"}}
+    assert result["stopped_early"]
+    assert result["settled"]
+    assert result["streams"][0]["sent"] == result["streams"][0]["distinct"] < 1000
+    worker = result["workers"][0]
+    assert worker["total_ns"] < before["workers"][0]["total_ns"] + 10 * SECOND
+    assert worker["departure_error"]["count"] == result["streams"][0]["sent"]
+    # And tgen is as good as new.
+    after = trial(ring, [SAME_PORT], Stream(64), Sending(frames=1000), lambda event: None)
+    assert after["streams"][0]["distinct"] == 1000
 
 
 def _answers(tgen: Tgen, requests: tuple[dict[str, Any], ...]) -> dict[int, Any]:
@@ -93,13 +93,10 @@ def _answers(tgen: Tgen, requests: tuple[dict[str, Any], ...]) -> dict[int, Any]
     return found
 
 
-def test_the_clock_is_measured_at_the_start_and_in_each_trial() -> None:
-    with at_hand(["net_ring0"], OPTIONS) as tgen:
-        found = trial(
-            tgen, [SAME_PORT], Stream(64), Sending("1000", frames=1000), lambda event: None
-        )
-        assert tgen.hello["tsc_hz_dpdk"] == pytest.approx(tgen.hello["tsc_hz"], rel=0.01)
-    assert found["tsc_hz"] == tgen.hello["tsc_hz"]
+def test_the_clock_is_measured_at_the_start_and_in_each_trial(ring: Tgen) -> None:
+    found = trial(ring, [SAME_PORT], Stream(64), Sending("1000", frames=1000), lambda event: None)
+    assert ring.hello["tsc_hz_dpdk"] == pytest.approx(ring.hello["tsc_hz"], rel=0.01)
+    assert found["tsc_hz"] == ring.hello["tsc_hz"]
     # Two clocks are read one after the other, and tgen may be stopped for a moment between them.
     assert found["tsc_hz_meanwhile"] == pytest.approx(found["tsc_hz"], rel=1e-2)
 

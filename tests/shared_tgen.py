@@ -1,0 +1,64 @@
+"""A tgen on a ring to itself that the tests of a module share, each of which gets it clean.
+
+Only tests that leave it as they found it share it: whoever freezes or ends it has one of his own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+from conftest import Require
+from loopbacks import OPTIONS
+
+from vsperf.errors import ComponentError
+from vsperf.trafficgens.tgen.byhand import Stream, at_hand, ways_between
+from vsperf.trafficgens.tgen.process import Tgen
+
+PROBE = 7
+"""Frames of the trial that shows whether anything is left of those before."""
+
+
+@dataclass
+class SharedTgen:
+    """A tgen, and the test that had it last."""
+
+    tgen: Tgen
+    user: str | None = None
+
+
+@pytest.fixture(name="shared_tgen", scope="module")
+def fixture_shared_tgen(require: Require) -> Iterator[SharedTgen]:
+    """One tgen with a ring for a module: it takes half a second to start."""
+    require("tgen")
+    with at_hand(["net_ring0"], OPTIONS) as tgen:
+        yield SharedTgen(tgen)
+
+
+@pytest.fixture(name="ring")
+def fixture_ring(shared_tgen: SharedTgen, request: pytest.FixtureRequest) -> Tgen:
+    """The tgen with its ring, in which nothing of another test is left."""
+    if shared_tgen.user is not None and (trace := trace_in(shared_tgen.tgen)):
+        pytest.fail(f"{shared_tgen.user} left tgen so that {trace}", pytrace=False)
+    shared_tgen.user = request.node.name
+    return shared_tgen.tgen
+
+
+def trace_in(tgen: Tgen) -> str | None:
+    """Return what a trial shows of those before it, in words."""
+    try:
+        if (state := tgen.ask("hello")["state"]) != "idle":
+            return f"it is in a {state}"
+        tgen.listen(lambda event: None)
+        (way,) = ways_between(1, "both")
+        tgen.ask("configure", streams=[Stream(64).on(way)])
+        found = tgen.ask("trial", 30, frames=PROBE, linger_ns=1)
+    except ComponentError as error:
+        return f"it does not answer: {error}"
+    (stream,), (port,) = found["streams"], found["ports"]
+    counted = {name: stream[name] for name in ("sent", "received", "distinct")}
+    others = {name: port[name] for name in ("foreign", "stale", "corrupted")}
+    if set(counted.values()) == {PROBE} and set(others.values()) == {0}:
+        return None
+    return f"a trial of {PROBE} frames counts {counted | others}"
