@@ -129,11 +129,14 @@ def test_frames_pass_a_machine_and_every_port_counts_them() -> None:
         counts = running.generator.run(FEW)
         after = running.switch.counters()
     assert before is not None and after is not None
-    assert [way.good_frames for way in counts.directions] == [200, 200]
+    sent = [way.sent_frames for way in counts.directions]
+    assert [way.good_frames for way in counts.directions] == sent
+    assert sent[0] > 0 and sent[1] > 0
     growth = {port.name: port for port in after.since(before).ports}
     assert set(growth) == {"phy0", "phy1", "vm1_0", "vm1_1"}
     assert growth["vm1_0"].machine == "vm1"
-    assert all((one.received_frames, one.sent_frames) == (200, 200) for one in growth.values())
+    for one in growth.values():
+        assert sorted((one.received_frames, one.sent_frames)) == sorted(sent)
 
 
 def test_what_a_machine_has_no_room_for_is_counted_at_its_port() -> None:
