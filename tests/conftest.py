@@ -207,6 +207,8 @@ UNPACKAGED = frozenset({"trex", "vpp"})
 """Parts that have to be built or fetched from elsewhere, so that no machine just has them."""
 
 Require = Callable[[str], None]
+SHARED = "shared"
+"""The fixture by which a module hands on what it has started once: `kept.py`."""
 
 
 def not_here(part: str, reason: str) -> NoReturn:
@@ -311,13 +313,13 @@ def _needs_machine(node: pytest.Item | pytest.Collector) -> bool:
 def _no_trace(request: pytest.FixtureRequest, _alone_on_the_machine: None) -> Iterator[None]:
     """Fail an integration test that leaves a process, socket, link or the like behind.
 
-    Unit tests touch nothing of the kind; but their deployments are folders where a user's are. A
-    contract's stand from one test to the next, and are asked when they end.
+    Unit tests touch nothing of the kind; but their deployments are folders where a user's are. What
+    is shared stands from one test to the next, and is asked when it ends, as those of a contract.
     """
     if request.path.is_relative_to(HERE / "unit"):
         yield from _watch(request, own_workspaces)
         return
-    if not request.path.is_relative_to(HERE / "integration"):
+    if not request.path.is_relative_to(HERE / "integration") or SHARED in request.fixturenames:
         yield
         return
     own: Path = request.getfixturevalue("tmp_path")

@@ -18,18 +18,23 @@ State = Mapping[str, object]
 class Kept(Generic[T]):
     """Something that stands from one test to the next, for as long as each leaves it as it was."""
 
-    make: Callable[[], AbstractContextManager[T]]
+    make: Callable[[str], AbstractContextManager[T]]
+    """Makes it as it is called: one kind at a time."""
     look: Callable[[T], State]
     """Says how it is, so that what a test has left can be held against how it was at first."""
     _stack: ExitStack = field(default_factory=ExitStack)
     _standing: list[T] = field(default_factory=list)
     _first: State = field(default_factory=dict)
     _last: str = ""
+    _kind: str = ""
 
-    def lent(self, test: str) -> T:
+    def lent(self, test: str, kind: str = "") -> T:
         """Return what stands, or is made now; fail if the last test has not left it as it was."""
+        if kind != self._kind:
+            self.take_down()
         if not self._standing:
-            self._standing.append(self._stack.enter_context(self.make()))
+            self._kind = kind
+            self._standing.append(self._stack.enter_context(self.make(kind)))
             self._first = self.look(self._standing[0])
         elif changed := self._changed():
             self.take_down()
@@ -56,7 +61,7 @@ class Kept(Generic[T]):
 
 @contextmanager
 def keeping(
-    make: Callable[[], AbstractContextManager[T]], look: Callable[[T], State]
+    make: Callable[[str], AbstractContextManager[T]], look: Callable[[T], State]
 ) -> Iterator[Kept[T]]:
     """Keep something for a module or a class, and take it down at its end."""
     kept = Kept(make, look)

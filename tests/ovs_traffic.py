@@ -5,17 +5,25 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Protocol
+
+from kept import State
+from ovs_cases import deployed, rules_in
+from places import PLACEMENT
+from switch_cases import driver_of
 
 from vsperf.host.workspace import Workspace
 from vsperf.record.plan import Endpoint
 from vsperf.record.switch import SwitchCounters
+from vsperf.spec.case import CaseSpec
 from vsperf.trafficgens.tgen import byhand
 from vsperf.trafficgens.tgen.byhand import Sending, Stream
 from vsperf.trafficgens.tgen.command import Options, port_of
 from vsperf.trafficgens.tgen.process import Tgen
 from vsperf.trafficgens.tgen.traffic import Way
 from vsperf.units import NANOSECONDS
+from vsperf.vswitches.ovs.running import RunningOvs
 
 WAYS = byhand.ways_between(2, "both")
 SLOWLY = Sending(rate_fps="20000", frames=20_000, in_flight=128)
@@ -33,6 +41,39 @@ class Counts(Protocol):
     """A running switch that counts."""
 
     def counters(self) -> SwitchCounters: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Connected:
+    """An OVS that forwards, and a generator at its ports, for all tests of a module."""
+
+    running: RunningOvs
+    place: Workspace
+    tgen: Tgen
+
+    def state(self) -> State:
+        """Return what every test leaves as it was: it works, and nothing is under way in it."""
+        counted, rested = (
+            [(port.received_frames, port.sent_frames) for port in self.running.counters().ports]
+            for _ in range(2)
+        )
+        return {
+            "its failure": self.running.failure(),
+            "ports that it waits for": self.running.waiting_for(),
+            "its rules": rules_in(self.running),
+            "whether it rests": counted == rested,
+        }
+
+
+@contextmanager
+def connected(case: CaseSpec, **options: Any) -> Iterator[Connected]:
+    """Bring an OVS up, with tgen at its ports."""
+    endpoints = driver_of(case.vswitch.kind).plan(case, PLACEMENT).endpoints
+    with (
+        deployed(case) as (running, place),
+        generator(endpoints, running, place, **options) as tgen,
+    ):
+        yield Connected(running, place, tgen)
 
 
 @contextmanager

@@ -253,7 +253,7 @@ class ForwardingContract(VSwitchContract):
             rules = cls.rules_of(standing)
             return {**standing.state(case.topology.links), "its rules": rules}
 
-        with keeping(lambda: cls.deployed(driver, case), look) as kept:
+        with keeping(lambda _: cls.deployed(driver, case), look) as kept:
             yield kept
 
     @pytest.fixture(autouse=True)

@@ -44,7 +44,8 @@ def _needs(require: Callable[[str], None]) -> None:
         require(part)
 
 
-@pytest.mark.parametrize("flows", ["learn", "l2"])
+@pytest.mark.everyday
+@pytest.mark.parametrize("flows", ["learn", pytest.param("l2", marks=pytest.mark.thorough)])
 def test_frames_go_through_both_ways_and_are_counted(flows: str) -> None:
     with deployed(real_case("linux-bridge", {"flows": flows})) as (running, _):
         running.generator.run(SLOWLY)  # by now each address is known
@@ -108,6 +109,7 @@ def known(network: str) -> str:
     return subprocess.run(argv, capture_output=True, text=True, check=True).stdout
 
 
+@pytest.mark.everyday
 def test_a_bridge_that_somebody_removes_is_named() -> None:
     with started(real_case("linux-bridge")) as (running, place):
         with connected(place.name) as netlink:
@@ -131,6 +133,7 @@ def test_facts_and_access_name_its_network() -> None:
             assert subprocess.run(command.split(), capture_output=True, check=True).stdout
 
 
+@pytest.mark.everyday
 def test_the_network_of_a_killed_run_is_removed_by_cleaning(tmp_path: Path) -> None:
     root = tmp_path / "run"
     argv = [sys.executable, "-c", KILLED, str(root)]

@@ -6,14 +6,23 @@ import os
 import shutil
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from cable import fixture_cables
+from kept import Kept, keeping
 from ovs_cases import deployed, ovs_case
-from ovs_traffic import SLOWLY, accounts_close_at_overload, generator, send, wait_until
+from ovs_traffic import (
+    SLOWLY,
+    Connected,
+    accounts_close_at_overload,
+    connected,
+    generator,
+    send,
+    wait_until,
+)
 from places import PLACEMENT, hugepages
 
 from vsperf.errors import ComponentError, NotReadyError
@@ -27,7 +36,7 @@ pytestmark = pytest.mark.machine
 __all__ = ["fixture_cables"]
 
 SECOND = 1_000_000_000
-PORTS = ("vhost-user-client", "vhost-user")
+PORTS = ("vhost-user-client", pytest.param("vhost-user", marks=pytest.mark.thorough))
 
 
 def free_hugepages() -> int:
@@ -47,11 +56,47 @@ def nothing_left() -> Iterator[None]:
     assert not [*Path("/run/dpdk").glob(f"vsperf-{os.getpid()}-*")]
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def _needs_ovs(require: Callable[[str], None]) -> Iterator[None]:
     require("ovs-dpdk")
     require("hugepages")
     with nothing_left(), hugepages():
+        yield
+
+
+@pytest.fixture(scope="module")
+def kept(_needs_ovs: None) -> Iterator[Kept[Connected]]:
+    def made(ports: str) -> AbstractContextManager[Connected]:
+        return connected(ovs_case({"ports": ports}), hugepages=True)
+
+    with keeping(made, Connected.state) as kept:
+        yield kept
+
+
+@pytest.fixture(scope="module", params=PORTS)
+def ports(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def shared(
+    request: pytest.FixtureRequest,
+    kept: Kept[Connected],
+    ports: str,
+    require: Callable[[str], None],
+) -> Connected:
+    """Return a switch with a generator, which stands from one test to the next."""
+    require("tgen")
+    return kept.lent(request.node.name, ports)
+
+
+@pytest.fixture(autouse=True)
+def _leaves_nothing(request: pytest.FixtureRequest, kept: Kept[Connected]) -> Iterator[None]:
+    if "shared" in request.fixturenames:
+        yield
+        return
+    kept.take_down()
+    with nothing_left():
         yield
 
 
@@ -61,16 +106,12 @@ def refusal(case: Any, placement: Placement = PLACEMENT) -> NotReadyError:
     return caught.value
 
 
-@pytest.mark.parametrize("ports", PORTS)
-def test_frames_go_through_both_ways(ports: str, require: Callable[[str], None]) -> None:
-    require("tgen")
-    case = ovs_case({"ports": ports})
-    endpoints = OvsDpdk().plan(case, PLACEMENT).endpoints
-    with deployed(case) as (running, place), generator(endpoints, running, place) as tgen:
-        before = running.counters()
-        assert send(tgen, SLOWLY) == (40_000, 40_000)
-        growth = running.counters().since(before)
-        assert running.failure() is None
+@pytest.mark.everyday
+def test_frames_go_through_both_ways(shared: Connected) -> None:
+    before = shared.running.counters()
+    assert send(shared.tgen, SLOWLY) == (40_000, 40_000)
+    growth = shared.running.counters().since(before)
+    assert shared.running.failure() is None
     (pmd,) = growth.pmds
     assert (pmd.cpu, pmd.frames) == (1, 40_000)
     assert sum(pmd.hits.values()) == 40_000
@@ -100,15 +141,28 @@ def test_an_install_elsewhere_is_used_by_its_path_and_recorded(
     )
 
 
-def test_every_frame_is_accounted_for_at_overload(require: Callable[[str], None]) -> None:
-    require("tgen")
-    case = ovs_case()
-    endpoints = OvsDpdk().plan(case, PLACEMENT).endpoints
-    with (
-        deployed(case) as (running, place),
-        generator(endpoints, running, place, hugepages=True) as tgen,
-    ):
-        accounts_close_at_overload(tgen, running)
+def test_every_frame_is_accounted_for_at_overload(shared: Connected) -> None:
+    accounts_close_at_overload(shared.tgen, shared.running)
+
+
+def test_a_daemon_that_hangs_is_not_waited_for(shared: Connected) -> None:
+    daemon, usual = shared.running.daemons["ovs-vswitchd"].pid, shared.running.patience_s
+    shared.running.patience_s = 0.2
+    os.kill(daemon, signal.SIGSTOP)
+    try:
+        failure = shared.running.failure()
+        with pytest.raises(ComponentError, match="did not answer"):
+            shared.running.counters()
+    finally:
+        os.kill(daemon, signal.SIGCONT)
+        shared.running.patience_s = usual
+    assert failure is not None
+    assert failure.startswith("ovs-vswitchd is stopped: somebody sent it SIGSTOP")
+
+
+def test_it_can_be_left_up_and_still_be_asked(shared: Connected) -> None:
+    for command in shared.running.access():
+        assert str(shared.running.folder) in command
 
 
 def test_facts_say_what_was_negotiated(require: Callable[[str], None]) -> None:
@@ -181,17 +235,6 @@ def test_a_daemon_that_was_killed_is_named(name: str) -> None:
     assert failure.startswith(f"{name} was killed by SIGKILL")
 
 
-def test_a_daemon_that_hangs_is_not_waited_for() -> None:
-    with deployed(ovs_case()) as (running, _):
-        running.patience_s = 0.2
-        os.kill(running.daemons["ovs-vswitchd"].pid, signal.SIGSTOP)
-        failure = running.failure()
-        with pytest.raises(ComponentError, match="did not answer"):
-            running.counters()
-    assert failure is not None
-    assert failure.startswith("ovs-vswitchd is stopped: somebody sent it SIGSTOP")
-
-
 def test_buffers_that_do_not_fit_when_the_generator_connects_are_a_failure(
     require: Callable[[str], None],
 ) -> None:
@@ -259,10 +302,3 @@ def test_devices_of_the_kernel_can_be_ports(device: str, require: Callable[[str]
 def test_arguments_that_dpdk_does_not_know_are_refused_with_the_line_of_the_log() -> None:
     error = refusal(ovs_case({"other_config": {"dpdk-extra": "--no-such-thing"}}))
     assert "did not start" in str(error)
-
-
-def test_it_can_be_left_up_and_still_be_asked() -> None:
-    case = ovs_case()
-    with deployed(case) as (running, _):
-        for command in running.access():
-            assert str(running.folder) in command

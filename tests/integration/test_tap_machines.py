@@ -115,6 +115,7 @@ def test_a_name_that_is_taken_is_refused_with_what_helps(room: Workspace) -> Non
     assert "doctor" in str(refused.value.problems[0].fix)
 
 
+@pytest.mark.everyday
 @pytest.mark.parametrize("queues", ["one", "several"])
 def test_the_tap_of_a_killed_run_is_removed_by_cleaning(tmp_path: Path, queues: str) -> None:
     root = tmp_path / "run"
