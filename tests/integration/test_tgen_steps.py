@@ -23,8 +23,9 @@ __all__ = ["fixture_ring", "fixture_shared_tgen"]
 BOTH = ways_between(2, "both")
 MS = 1_000_000
 SECOND = 1000 * MS
-HALF = SECOND // 2
-DOWN = ({"rate_fps": 40_000, "duration_ns": HALF}, {"rate_fps": 1000, "duration_ns": HALF})
+STEP = SECOND // 5
+DOWN = ({"rate_fps": 40_000, "duration_ns": STEP}, {"rate_fps": 1000, "duration_ns": STEP})
+"""So short that a machine which is away now and then makes it no longer than the grace allows."""
 
 
 @pytest.fixture(autouse=True)
@@ -53,8 +54,8 @@ def test_the_rate_changes_at_its_moment_and_every_frame_is_sent(
     found = looped(options, stream, steps=DOWN, grace_ns=SECOND, slot_ns=10 * MS)
     (counted,) = found["streams"]
     first, second = counted["steps"]
-    assert (first["intended"], second["intended"]) == (20_000, 500)
-    assert counted["intended"] == 20_500
+    assert (first["intended"], second["intended"]) == (8_000, 200)
+    assert counted["intended"] == 8_200
     assert counted["sent"] == first["sent"] + second["sent"]
     assert counted["unsent"] == first["unsent"] + second["unsent"]
     # Four workers on one CPU may not run for as long as they should send.
@@ -63,7 +64,7 @@ def test_the_rate_changes_at_its_moment_and_every_frame_is_sent(
     assert "last_loss_ns" not in counted
     # It moves with the pauses before its first frame, and with no other.
     moved_ns = paused_ns(found) + first["began_ns"]
-    assert HALF - 1 <= second["due_ns"] <= HALF + moved_ns + 2 * MS
+    assert STEP - 1 <= second["due_ns"] <= STEP + moved_ns + 2 * MS
     assert second["began_ns"] >= second["due_ns"] - 1
     assert sum(sum(slot["sent"]) for slot in found["slots"]["noted"]) <= counted["sent"]
 
