@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
+from all_wrong import none_wrong, relative
 from conftest import Require
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -77,4 +78,8 @@ def test_every_file_says_whose_it_is_and_under_which_licence() -> None:
     for names, head in heads.items():
         files = [path for folder in folders for path in folder.rglob(names)]
         assert len(files) >= least[names]
-        assert [path for path in files if not path.read_text().startswith(head)] == []
+        none_wrong(
+            f"{relative(path)}:1: its head is another one"
+            for path in files
+            if not path.read_text().startswith(head)
+        )

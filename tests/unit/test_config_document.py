@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
+from all_wrong import hold_each, relative
 from config_world import CHECKOUT, DRIVERS, MINIMAL, library, problems, write
 from jsonschema import Draft202012Validator
 
@@ -24,13 +25,12 @@ def test_the_schema_is_a_valid_schema() -> None:
     Draft202012Validator.check_schema(SCHEMA)
 
 
-@pytest.mark.parametrize(
-    "path",
-    [*sorted((CHECKOUT / "testcases").rglob("*.yaml")), CHECKOUT / "conf/defaults.yaml"],
-    ids=lambda path: path.stem,
-)
-def test_the_schema_accepts_the_files_of_the_project(path: Path) -> None:
-    assert accepted(yaml.safe_load(path.read_text()))
+def test_the_schema_accepts_the_files_of_the_project() -> None:
+    def check(path: Path) -> None:
+        assert accepted(yaml.safe_load(path.read_text()))
+
+    files = (CHECKOUT / "testcases").rglob("*.yaml")
+    hold_each([*sorted(files), CHECKOUT / "conf/defaults.yaml"], check, relative)
 
 
 @pytest.mark.parametrize(
@@ -115,29 +115,32 @@ def test_paths_name_settings_of_all_kinds_and_drivers() -> None:
     assert found == sorted(set(found))
 
 
-@pytest.mark.parametrize("path", settable_paths(DRIVERS))
-def test_every_listed_path_is_known_to_the_loader(tmp_path: Path, path: str) -> None:
+def test_every_listed_path_is_known_to_the_loader(tmp_path: Path) -> None:
     write(tmp_path, {"testcases/mine.yaml": MINIMAL})
-    setting = f"{path.replace('NAME', 'phy0' if 'links' in path else 'ndr')}=junk"
-    # A setting of another kind is known where that kind is chosen.
-    kinds = {
-        "burst": "generator.kind=tgen",
-        "workers": "generator.kind=tgen",
-        "cpus": "vswitch.kind=other",
-        "emc": "vswitch.kind=ovs",
-        "forwarding": "vswitch.kind=vpp",
-        "probability": "vswitch.behaviour.kind=lossy",
-        "queues": "vnf.kind=loop",
-    }
-    last = path.rsplit(".", 1)[-1]
-    of_a_driver = path.startswith(("vswitch", "generator", "vnf"))
-    sets = [kinds[last]] if of_a_driver and last in kinds else []
-    if path.startswith("search."):
-        setting_of = path.split(".")[1]
-        searches = [
-            kind for kind, one in DRIVERS["search"].items() if setting_of in one.model_fields
-        ]
-        sets = [f"search.kind={searches[0]}"]
-    request = Request(("mine",), testbed="sim", sets=(*sets, setting))
-    told = [problem.what for problem in problems(library(tmp_path, tmp_path), request)]
-    assert not [what for what in told if f"{last!r} is not known" in what]
+
+    def check(path: str) -> None:
+        setting = f"{path.replace('NAME', 'phy0' if 'links' in path else 'ndr')}=junk"
+        # A setting of another kind is known where that kind is chosen.
+        kinds = {
+            "burst": "generator.kind=tgen",
+            "workers": "generator.kind=tgen",
+            "cpus": "vswitch.kind=other",
+            "emc": "vswitch.kind=ovs",
+            "forwarding": "vswitch.kind=vpp",
+            "probability": "vswitch.behaviour.kind=lossy",
+            "queues": "vnf.kind=loop",
+        }
+        last = path.rsplit(".", 1)[-1]
+        of_a_driver = path.startswith(("vswitch", "generator", "vnf"))
+        sets = [kinds[last]] if of_a_driver and last in kinds else []
+        if path.startswith("search."):
+            setting_of = path.split(".")[1]
+            searches = [
+                kind for kind, one in DRIVERS["search"].items() if setting_of in one.model_fields
+            ]
+            sets = [f"search.kind={searches[0]}"]
+        request = Request(("mine",), testbed="sim", sets=(*sets, setting))
+        told = [problem.what for problem in problems(library(tmp_path, tmp_path), request)]
+        assert not [what for what in told if f"{last!r} is not known" in what]
+
+    hold_each(settable_paths(DRIVERS), check)

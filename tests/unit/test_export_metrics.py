@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from all_wrong import hold_each, relative
 from export_samples import GOLDEN, HOSTILE, every_outcome, exported, hostile
 from prometheus_client import Metric
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
@@ -89,18 +90,20 @@ def test_hostile_labels_come_back_as_they_are(tmp_path: Path) -> None:
     assert {info.labels["label_a_b"], info.labels["label_a_b_2"]} == {"1", "2"}
 
 
-@pytest.mark.parametrize("folder", GOLDEN, ids=lambda path: path.name)
-def test_line_protocol_has_a_point_for_each_case_and_trial(folder: Path) -> None:
-    run = open_run(folder)
-    points = [parsed(line) for line in lines(run)]
-    expected = []
-    for case in run.cases():
-        if case.attempt:
-            expected += [(case.key, None), *((case.key, str(one.index)) for one in case.trials)]
-    assert [(tags["case"], tags.get("trial")) for tags, _, _ in points] == expected
-    for tags, fields, time in points:
-        assert fields and time is not None
-        assert tags["simulated"] == str(run.simulated).lower()
+def test_line_protocol_has_a_point_for_each_case_and_trial() -> None:
+    def check(folder: Path) -> None:
+        run = open_run(folder)
+        points = [parsed(line) for line in lines(run)]
+        expected = []
+        for case in run.cases():
+            if case.attempt:
+                expected += [(case.key, None), *((case.key, str(one.index)) for one in case.trials)]
+        assert [(tags["case"], tags.get("trial")) for tags, _, _ in points] == expected
+        for tags, fields, time in points:
+            assert fields and time is not None
+            assert tags["simulated"] == str(run.simulated).lower()
+
+    hold_each(GOLDEN, check, relative)
 
 
 def test_fields_have_the_type_of_their_column() -> None:

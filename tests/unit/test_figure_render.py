@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 import matplotlib as mpl
 import pytest
+from all_wrong import hold_each, relative
 from figure_world import GOLDEN, HOSTILE, all_cases, throughput_case
 
 from vsperf.errors import UsageError
@@ -23,6 +24,7 @@ from vsperf.store.view import views
 
 BESIDE = Options(beside=("plugfest_2017", "pod3_2016", "dpvs_1_9_2"))
 SVG = "{http://www.w3.org/2000/svg}"
+PLOTS = [plot.name for plot in all_plots()]
 
 
 @pytest.fixture(scope="module")
@@ -42,20 +44,24 @@ def test_every_plot_has_something_to_say_of_these_cases(every: dict[str, Drawing
     assert set(every) == {plot.name for plot in all_plots()}
 
 
-@pytest.mark.parametrize("plot", [plot.name for plot in all_plots()])
-def test_every_plot_is_drawn_in_every_format(plot: str, every: dict[str, Drawing]) -> None:
-    assert render.content(every[plot], "png").startswith(b"\x89PNG")
-    assert render.content(every[plot], "pdf").startswith(b"%PDF")
-    assert render.content(every[plot], "svg").startswith(b"<?xml")
+def test_every_plot_is_drawn_in_every_format(every: dict[str, Drawing]) -> None:
+    def check(plot: str) -> None:
+        assert render.content(every[plot], "png").startswith(b"\x89PNG")
+        assert render.content(every[plot], "pdf").startswith(b"%PDF")
+        assert render.content(every[plot], "svg").startswith(b"<?xml")
+
+    hold_each(PLOTS, check)
 
 
-@pytest.mark.parametrize("plot", [plot.name for plot in all_plots()])
 def test_simulated_numbers_say_so_in_the_drawing_and_in_the_caption(
-    plot: str, every: dict[str, Drawing]
+    every: dict[str, Drawing],
 ) -> None:
-    (found,) = (one for name, one in every.items() if name == plot)
-    assert found.simulated == ("SIMULATED" in words(render.svg(found)))
-    assert found.simulated == ("SIMULATED" in found.caption)
+    def check(plot: str) -> None:
+        (found,) = (one for name, one in every.items() if name == plot)
+        assert found.simulated == ("SIMULATED" in words(render.svg(found)))
+        assert found.simulated == ("SIMULATED" in found.caption)
+
+    hold_each(PLOTS, check)
 
 
 def test_an_svg_is_an_element_with_words_for_who_cannot_see(every: dict[str, Drawing]) -> None:
@@ -133,11 +139,13 @@ def test_a_format_that_there_is_not_is_refused(tmp_path: Path, every: dict[str, 
         render.save(every["throughput"], tmp_path / "x.gif")
 
 
-@pytest.mark.parametrize("folder", sorted(GOLDEN.glob("version-*/*")), ids=lambda path: path.name)
-def test_records_of_every_version_are_drawn(folder: Path) -> None:
-    for _, drawing in drawings(views(folder)):
-        assert render.svg(drawing).startswith("<svg ")
-        assert drawing.simulated == all(view.simulated for view in views(folder))
+def test_records_of_every_version_are_drawn() -> None:
+    def check(folder: Path) -> None:
+        for _, drawing in drawings(views(folder)):
+            assert render.svg(drawing).startswith("<svg ")
+            assert drawing.simulated == all(view.simulated for view in views(folder))
+
+    hold_each(sorted(GOLDEN.glob("version-*/*")), check, relative)
 
 
 def test_text_is_measured_alike_before_and_after_a_drawing(every: dict[str, Drawing]) -> None:
@@ -159,12 +167,14 @@ def boxes(drawing: Drawing) -> list[tuple[str, Any]]:
         return [(one.get_text(), one.get_window_extent()) for one in straight]
 
 
-@pytest.mark.parametrize("plot", [plot.name for plot in all_plots()])
-def test_no_text_covers_another_or_leaves_the_sheet(plot: str, every: dict[str, Drawing]) -> None:
-    found = boxes(every[plot])
-    for (one, first), (other, second) in itertools.combinations(found, 2):
-        across = min(first.x1, second.x1) - max(first.x0, second.x0)
-        down = min(first.y1, second.y1) - max(first.y0, second.y0)
-        assert across <= 1 or down <= 1, f"{one!r} covers {other!r}"
-    for one, room in found:
-        assert room.x0 >= 0, f"{one!r} begins left of the sheet"
+def test_no_text_covers_another_or_leaves_the_sheet(every: dict[str, Drawing]) -> None:
+    def check(plot: str) -> None:
+        found = boxes(every[plot])
+        for (one, first), (other, second) in itertools.combinations(found, 2):
+            across = min(first.x1, second.x1) - max(first.x0, second.x0)
+            down = min(first.y1, second.y1) - max(first.y0, second.y0)
+            assert across <= 1 or down <= 1, f"{one!r} covers {other!r}"
+        for one, room in found:
+            assert room.x0 >= 0, f"{one!r} begins left of the sheet"
+
+    hold_each(PLOTS, check)

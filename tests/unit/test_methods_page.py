@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from all_methods import METHODS
+from all_wrong import none_wrong, relative
 from bench_models import FluidBench
 from search_models import case_of
 
@@ -20,16 +21,21 @@ def test_every_method_has_a_row_that_leads_to_its_page() -> None:
     named = {name.strip("`") for names, _ in rows for name in names.split(", ")}
 
     assert named == set(METHODS)
-    assert all((PAGES / page).is_file() for _, page in rows)
+    none_wrong(
+        f"docs/methods/README.md: {page}" for _, page in rows if not (PAGES / page).is_file()
+    )
 
 
 def test_every_page_says_how_long_it_takes_and_what_it_cannot_tell() -> None:
-    for page in PAGES.glob("*.md"):
-        text = page.read_text()
-        if page.name != "README.md":
-            assert "**What it cannot tell.**" in text, page.name
-            assert "**Time.**" in text, page.name
-            assert "**On a virtual machine" in text, page.name
+    texts = {page: page.read_text() for page in sorted(PAGES.glob("*.md"))}
+    assert len(texts) > 1
+    none_wrong(
+        f"{relative(page)}: nothing begins with {heading}"
+        for page, text in texts.items()
+        if page.name != "README.md"
+        for heading in ("**What it cannot tell.**", "**Time.**", "**On a virtual machine")
+        if heading not in text
+    )
 
 
 def test_the_method_of_the_example_works() -> None:

@@ -8,10 +8,11 @@ import importlib.util
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
-import pytest
+from all_wrong import none_wrong, relative
 from conftest import GIT, REPOSITORY, Require
 from packaging.requirements import Requirement
 
@@ -26,14 +27,13 @@ MACHINE_PATHS = re.compile(r"(?<![\w.~-])/(?:work|root|home/\w+|opt|Users)/\w|/t
 REGISTRIES = re.compile(r"\b(?:pypi|pythonhosted|npmjs|crates)\.(?:org|com|io)\b")
 CODE_BLOCK = re.compile(r"^( *)```.*?^\1```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
+PIN = re.compile(
+    r"^(?P<package>\w[\w.-]*)==\S+(?P<hashes>(?: \\\n +--hash=sha256:\w{64})*)", re.MULTILINE
+)
 MAKE = re.compile(r"(?:^|[`$] ?|; ?|&& ?)make ([a-z][a-z-]*)", re.MULTILINE)
 
 modules = sorted((REPOSITORY / "vsperf").rglob("*.py"))
 pages = sorted([REPOSITORY / "README.md", *(REPOSITORY / "docs").rglob("*.md")])
-
-
-def relative(path: Path) -> str:
-    return str(path.relative_to(REPOSITORY))
 
 
 def tracked() -> list[Path]:
@@ -53,6 +53,11 @@ def texts() -> list[tuple[Path, str]]:
     return found
 
 
+def line_of(text: str, found: re.Match[str]) -> int:
+    # The first group is what was looked for; what leads to it may begin on the line before.
+    return text.count("\n", 0, found.start(1)) + 1
+
+
 def load_tool(name: str) -> ModuleType:
     loader = importlib.machinery.SourceFileLoader(
         name.replace("-", "_"), str(REPOSITORY / "tools" / name)
@@ -65,31 +70,31 @@ def load_tool(name: str) -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("module", modules, ids=relative)
-def test_a_module_is_short_and_says_what_it_owns(module: Path) -> None:
-    text = module.read_text()
-    assert len(text.splitlines()) <= LONGEST_MODULE
-    assert ast.get_docstring(ast.parse(text)), "the module has no docstring"
+def test_a_module_is_short() -> None:
+    long = [(path, len(path.read_text().splitlines())) for path in modules]
+    none_wrong(
+        f"{relative(path)}:{LONGEST_MODULE + 1}: of {lines} lines"
+        for path, lines in long
+        if lines > LONGEST_MODULE
+    )
 
 
-def test_a_test_module_says_what_it_is_about() -> None:
-    silent = [
-        relative(path)
-        for path in sorted((REPOSITORY / "tests").rglob("*.py"))
-        if not ast.get_docstring(ast.parse(path.read_text()))
-    ]
-    assert silent == []
+def test_a_module_says_what_it_owns_and_a_test_module_what_it_is_about() -> None:
+    none_wrong(
+        f"{relative(path)}:1: the module has no docstring"
+        for path in [*modules, *sorted((REPOSITORY / "tests").rglob("*.py"))]
+        if not ast.get_docstring(ast.parse(path.read_text(), path))
+    )
 
 
 def test_no_file_names_a_path_of_somebodys_machine(require: Require) -> None:
     require("checkout")
-    found = [
+    none_wrong(
         f"{relative(path)}:{number}: {line.strip()[:80]}"
         for path, text in texts()
         for number, line in enumerate(text.splitlines(), start=1)
         if MACHINE_PATHS.search(line) or REGISTRIES.search(line)
-    ]
-    assert found == []
+    )
 
 
 def test_every_shell_script_is_checked(require: Require) -> None:
@@ -103,24 +108,38 @@ def test_every_shell_script_is_checked(require: Require) -> None:
     assert scripts == set(listed[1].split())
 
 
-@pytest.mark.parametrize("name", ["requirements", "requirements-dev"])
-def test_every_direct_requirement_is_pinned_and_has_a_reason(name: str) -> None:
+def requirements_wrong(name: str) -> Iterator[str]:
+    """Yield each requirement that is not pinned, has no hash, or no reason above it."""
     pinned = (REPOSITORY / f"{name}.txt").read_text()
-    blocks = re.findall(
-        r"^(\w[\w.-]*)==\S+((?: \\\n +--hash=sha256:\w{64})*)", pinned, re.MULTILINE
-    )
-    pins = {package.lower() for package, _ in blocks}
-    assert [package for package, hashes in blocks if not hashes] == []
+    pins = set()
+    for block in PIN.finditer(pinned):
+        pins.add(block["package"].lower())
+        if not block["hashes"]:
+            yield f"{name}.txt:{line_of(pinned, block)}: {block['package']} has no hash"
     lines = (REPOSITORY / f"{name}.in").read_text().splitlines()
-    wanted = [number for number, line in enumerate(lines) if re.match(r"\w", line)]
-    assert {Requirement(lines[number]).name.lower() for number in wanted} <= pins
-    assert [lines[n] for n in wanted if not lines[n - 1].startswith("# ")] == []
+    for number, line in enumerate(lines, start=1):
+        if not re.match(r"\w", line):
+            continue
+        if Requirement(line).name.lower() not in pins:
+            yield f"{name}.in:{number}: {line} is not pinned"
+        if not lines[number - 2].startswith("# "):
+            yield f"{name}.in:{number}: {line} has no reason"
+
+
+def test_every_direct_requirement_is_pinned_and_has_a_reason() -> None:
+    both = ("requirements", "requirements-dev")
+    none_wrong(one for name in both for one in requirements_wrong(name))
 
 
 def test_no_test_uses_a_group_that_nobody_keeps() -> None:
     """pytest-xdist forgets its groups with this pytest; the mark `machine` is kept by a lock."""
     mark = "xdist_" + "group"
-    assert [relative(path) for path, text in texts() if mark in text] == []
+    none_wrong(
+        f"{relative(path)}:{number}"
+        for path, text in texts()
+        for number, line in enumerate(text.splitlines(), start=1)
+        if mark in line
+    )
 
 
 def slug(heading: str) -> str:
@@ -134,49 +153,74 @@ def anchors(page: Path) -> set[str]:
     return {slug(found) for found in re.findall(r"^#+ +(.*)$", text, re.MULTILINE)}
 
 
-@pytest.mark.parametrize("page", pages, ids=relative)
-def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
-    broken = []
-    for link in LINK.findall(CODE_BLOCK.sub("", page.read_text())):
-        if re.match(r"[a-z]+:", link):
+def broken_links(page: Path) -> Iterator[str]:
+    """Yield each link of a page that leads nowhere, with its place."""
+    # Lines of code have no links, but count.
+    text = CODE_BLOCK.sub(lambda block: "\n" * block[0].count("\n"), page.read_text())
+    for link in LINK.finditer(text):
+        if re.match(r"[a-z]+:", link[1]):
             continue  # another site; tests need no network
-        name, _, anchor = link.partition("#")
+        name, _, anchor = link[1].partition("#")
         target = page.parent / name if name else page
         if not target.exists() or (anchor and anchor not in anchors(target)):
-            broken.append(link)
-    assert broken == []
+            yield f"{relative(page)}:{line_of(text, link)}: {link[1]}"
 
 
-@pytest.mark.parametrize("page", pages, ids=relative)
-def test_every_make_target_that_a_page_names_exists(page: Path) -> None:
+def test_every_link_of_a_page_leads_somewhere() -> None:
+    assert len(pages) > 1
+    none_wrong(one for page in pages for one in broken_links(page))
+
+
+def test_every_make_target_that_a_page_names_exists() -> None:
     makefile = (REPOSITORY / "Makefile").read_text()
     targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
-    assert set(MAKE.findall(page.read_text())) <= targets
+    named = [
+        (page, text, found)
+        for page in pages
+        for text in (page.read_text(),)
+        for found in MAKE.finditer(text)
+    ]
+    assert named
+    none_wrong(
+        f"{relative(page)}:{line_of(text, found)}: make {found[1]}"
+        for page, text, found in named
+        if found[1] not in targets
+    )
 
 
 def test_the_readme_opens_with_the_two_commands() -> None:
     assert MAKE.findall((REPOSITORY / "README.md").read_text())[:2] == ["run", "test"]
 
 
-@pytest.mark.parametrize(
-    ("page", "words"),
-    [
-        ("flags.md", [f"`{flag.value}`" for flag in Flag]),
-        ("flags.md", [f"`{limit.value}`" for limit in Limit]),
-        ("exit-codes.md", [f"| {int(code)} |" for code in ExitCode]),
-        ("exit-codes.md", [f"| {outcome.value} |" for outcome in Outcome]),
-    ],
-    ids=["flags", "limits", "exit codes", "outcomes"],
-)
-def test_the_reference_explains_every_word_of_a_result(page: str, words: list[str]) -> None:
-    text = (REFERENCE / page).read_text()
-    assert [word for word in words if word not in text] == []
+def test_the_reference_explains_every_word_of_a_result() -> None:
+    words = {
+        "flags.md": [f"`{one.value}`" for one in (*Flag, *Limit)],
+        "exit-codes.md": [
+            *(f"| {int(code)} |" for code in ExitCode),
+            *(f"| {outcome.value} |" for outcome in Outcome),
+        ],
+    }
+    texts_of = {page: (REFERENCE / page).read_text() for page in words}
+    none_wrong(
+        f"docs/reference/{page}: nothing on {word}"
+        for page, wanted in words.items()
+        for word in wanted
+        if word not in texts_of[page]
+    )
 
 
 def test_the_generated_pages_are_current() -> None:
     pages_now: dict[str, str] = load_tool("make-reference").pages()
-    outdated = [name for name, text in pages_now.items() if (REFERENCE / name).read_text() != text]
-    assert outdated == [], "run `make docs`"
+    none_wrong(
+        (f"docs/reference/{name}" for name, text in pages_now.items() if written(name) != text),
+        "run `make docs`",
+    )
+
+
+def written(page: str) -> str:
+    """Return a page of the reference as it stands there, or nothing."""
+    file = REFERENCE / page
+    return file.read_text() if file.is_file() else ""
 
 
 def test_no_test_is_skipped_past_the_parts() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import tiers
+from all_wrong import none_wrong, relative
 from conftest import GIT, REPOSITORY
 from tiers import Memory, Shard, by_module, changed, shards_of
 
@@ -103,39 +104,36 @@ def sources() -> dict[Path, ast.Module]:
 
 
 def test_no_test_is_run_again_or_expected_to_fail_by_a_mark() -> None:
-    found = [
-        f"{path.relative_to(REPOSITORY)}:{node.lineno}: pytest.mark.{node.attr}"
+    none_wrong(
+        f"{relative(path)}:{node.lineno}: pytest.mark.{node.attr}"
         for path, tree in sources().items()
         if path.name != "running.py"
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute)
         and node.attr in MEANS
         and ast.unparse(node.value) == "pytest.mark"
-    ]
-    assert found == []
+    )
 
 
 def test_no_everyday_test_of_the_real_machine_sleeps() -> None:
     """It waits for a condition, or counts what cannot be lost."""
-    found = [
-        f"{path.relative_to(REPOSITORY)}:{call.lineno}"
+    none_wrong(
+        f"{relative(path)}:{call.lineno}"
         for path, tree in sources().items()
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef | ast.ClassDef)
         and any(marked(mark, "everyday") for mark in node.decorator_list)
         for call in ast.walk(node)
         if isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2] in CLOCKS
-    ]
-    assert found == []
+    )
 
 
 def test_what_scaffolding_tests_is_there() -> None:
-    found = [
-        f"{path.relative_to(REPOSITORY)}:{node.lineno}: {ast.unparse(word)}"
+    none_wrong(
+        f"{relative(path)}:{node.lineno}: {ast.unparse(word)}"
         for path, tree in sources().items()
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.scaffolding"
         for word in node.args
         if not (isinstance(word, ast.Constant) and (REPOSITORY / str(word.value)).exists())
-    ]
-    assert found == []
+    )
