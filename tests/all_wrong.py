@@ -38,7 +38,7 @@ def hold_each(
 
 
 def _why_not(check: Callable[[Row], None], row: Row) -> str | None:
-    """Return what a check has against a row, and the line of it that says so."""
+    """Return the line of a check that a row does not hold, and what it says."""
     try:
         check(row)
     except (Exception, pytest.fail.Exception) as error:
@@ -46,5 +46,5 @@ def _why_not(check: Callable[[Row], None], row: Row) -> str | None:
         frames = traceback.extract_tb(error.__traceback__)
         lines = [one.lineno for one in frames if one.filename == source]
         kind = "" if isinstance(error, AssertionError) else f"{type(error).__name__}: "
-        return f"{kind}{error} ({Path(source).name}:{lines[-1]})"
+        return f"{Path(source).name}:{lines[-1]}: {kind}{error}"
     return None

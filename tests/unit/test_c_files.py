@@ -75,11 +75,11 @@ def test_every_file_says_whose_it_is_and_under_which_licence() -> None:
     heads = {"*.[ch]": f"/* {first}\n * {second}\n */\n", "meson*": f"# {first}\n# {second}\n"}
     least = {"*.[ch]": 80, "meson*": 5}
     folders = (REPOSITORY / "tools" / "tgen", MEMORY_LOAD, AGENT)
-    for names, head in heads.items():
-        files = [path for folder in folders for path in folder.rglob(names)]
-        assert len(files) >= least[names]
-        none_wrong(
-            f"{relative(path)}:1: its head is another one"
-            for path in files
-            if not path.read_text().startswith(head)
-        )
+    files = {names: [path for folder in folders for path in folder.rglob(names)] for names in heads}
+    assert all(len(files[names]) >= least[names] for names in heads)
+    none_wrong(
+        f"{relative(path)}:1: its head is another one"
+        for names, head in heads.items()
+        for path in files[names]
+        if not path.read_text().startswith(head)
+    )
