@@ -19,7 +19,7 @@ JUNIT := build/tests/everyday.xml
 as_root := $(shell [ "$$(id -u)" -eq 0 ] || command -v sudo)
 
 
-.PHONY: help run bench test test-all test-seconds check test-tgen soak compile-matrix setup setup-dev lint format docs clean-venv
+.PHONY: help run bench test test-all test-seconds check test-tgen soak compile-matrix setup setup-dev setup-bench lint format docs clean-venv
 
 help: ## show the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1 \t\2/p' Makefile | expand -t 20
@@ -27,7 +27,7 @@ help: ## show the targets
 run: setup ## set up, then measure OVS-DPDK on this machine
 	@$(as_root) .venv/bin/vsperf run phy2phy_tput
 
-bench: setup-dev ## set up, then hold tgen and vsperf against others: a few minutes, one table
+bench: setup-bench ## set up, then hold tgen and vsperf against others: a few minutes, one table
 	@$(as_root) $(python) tools/bench/run_all.py --short
 
 test: setup-dev ## set up, then all gates and the tests of every day: about ten minutes
@@ -78,6 +78,9 @@ setup: ## install what vsperf needs into .venv
 
 setup-dev: ## install what the tests need, too
 	@tools/bootstrap --dev
+
+setup-bench: ## install what the benchmarks need, too
+	@tools/bootstrap --bench
 
 compile-matrix: setup-dev ## compile the C parts for other processors and with other compilers
 	@$(python) tools/compile-matrix

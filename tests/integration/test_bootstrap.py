@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from shutil import which
 
 import pytest
 from conftest import REPOSITORY
@@ -22,7 +23,7 @@ def bootstrap(checkout: Path, *argv: str, **environ: str) -> subprocess.Complete
     for name in ("requirements.txt", "requirements-dev.txt", "setup.py"):
         (checkout / name).write_bytes((REPOSITORY / name).read_bytes())
     return subprocess.run(
-        ["sh", str(script), *argv],
+        [str(which("sh")), str(script), *argv],
         env={**os.environ, **environ},
         cwd="/",
         text=True,
@@ -41,8 +42,29 @@ def test_it_explains_itself(tmp_path: Path) -> None:
 def test_an_unknown_option_is_refused(tmp_path: Path) -> None:
     done = bootstrap(tmp_path, "--devel")
     assert done.returncode == 3
-    assert "unknown option --devel; there is only --dev" in done.stderr
+    assert "unknown option --devel; there are --dev and --bench" in done.stderr
     assert not (tmp_path / ".venv").exists()
+
+
+@pytest.mark.parametrize("finished", [False, True])
+def test_all_that_benchmarks_lack_is_told_before_anything_is_set_up(
+    tmp_path: Path, finished: bool
+) -> None:
+    checkout, programs = tmp_path / "checkout", tmp_path / "programs"
+    checkout.mkdir()
+    programs.mkdir()
+    for name in ("sh", "cat", "cmp", "date", "dirname", "grep", "id", "mkdir", "sed", "sort", "tr"):
+        (programs / name).symlink_to(str(which(name)))
+    if finished:
+        bootstrap(checkout, "--help")
+        finish(checkout)
+    done = bootstrap(checkout, "--bench", PATH=str(programs))
+    assert (done.returncode, done.stdout) == (3, "")
+    lacking, mend = done.stderr.splitlines()
+    wanted = {"tcpdump", "tcpreplay", "iproute2", "gcc", "meson"}
+    assert wanted <= set(lacking.partition("lack these packages: ")[2].split())
+    assert wanted <= set(mend.partition("as root: apt-get install ")[2].split())
+    assert (checkout / ".venv").exists() == finished
 
 
 def test_an_interpreter_that_does_not_suit_is_named_and_nothing_is_made(tmp_path: Path) -> None:

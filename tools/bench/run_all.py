@@ -1,7 +1,8 @@
 """Runs all benchmarks, one after the other, and writes one table as Markdown and as JSON.
 
-The table begins with what this machine is, as ratios of one machine are not those of another. A
-benchmark whose parts are missing is a row that says so; one that fails makes this exit with 4.
+The table begins with what this machine is, as ratios of one machine are not those of another. All
+parts that are missing are told before the first benchmark, and each that lacks some is a row that
+says so; one that fails makes this exit with 4.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from common import Ratio, ending_orderly, options, say
+from needs import tell_lacking
 
 from vsperf.errors import ExitCode
 from vsperf.host.facts import environment
@@ -53,7 +55,10 @@ def main() -> NoReturn:
     if unknown := sorted({*found.programs} - {*PROGRAMS}):
         parser.error(f"there is no benchmark {', '.join(unknown)}; known: {', '.join(PROGRAMS)}")
     with ending_orderly():
-        rows = [run(program, found) for program in found.programs or PROGRAMS]
+        wanted = found.programs or PROGRAMS
+        if without := tell_lacking(wanted):
+            say(f"not measured without that: {', '.join(without)}")
+        rows = [run(program, found) for program in wanted]
         facts = machine()
         table = markdown(facts, rows)
         write(found.folder, table, {"machine": facts, "benchmarks": [asdict(row) for row in rows]})

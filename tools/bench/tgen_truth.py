@@ -19,12 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from common import Option, Ratio, carry_out, options, say, wanted
+from needs import require_witness
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 
-from loopbacks import OPTIONS, tgen_dut, witness_dut
+from loopbacks import OPTIONS, witness_dut
 
-from vsperf.errors import ExitCode, NotReadyError, VsperfError
+from vsperf.errors import ExitCode, VsperfError
 from vsperf.record.histogram import percentiles_ns
 from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
 
@@ -72,12 +73,7 @@ def main() -> None:
 
 def measure(found: argparse.Namespace) -> Ratio:
     """Compare counts, then delays."""
-    if not tgen_dut().is_file():
-        raise NotReadyError(
-            "the witness of tgen is not built",
-            why=f"there is no {tgen_dut()}",
-            fix="make setup-dev",
-        )
+    require_witness()
     with tempfile.TemporaryDirectory() as name:
         folder, frames = Path(name), int(found.frames) // 2
         right = [counts(folder, frames, name) for name in STREAMS if frames]

@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import itertools
 import os
-import shutil
 import statistics
 import struct
 import subprocess
@@ -23,14 +22,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from common import Option, Ratio, carry_out, options, say, two_cpus, wanted
+from needs import VETH, require_programs
 
-from vsperf.errors import ComponentError, NotReadyError
+from vsperf.errors import ComponentError
 from vsperf.trafficgens.tgen.binary import TGEN
 from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
 from vsperf.trafficgens.tgen.command import Options
 
 EXAMPLE = "tools/bench/tgen_veth.py --rates 100000 --seconds 10"
-PROGRAMS = ("unshare", "ip", "tcpdump", "tcpreplay", "taskset")
 INSIDE = "TGEN_BENCH_INSIDE"
 FRAME_BYTES = 60
 LOOP_FRAMES = 10_000
@@ -60,10 +59,7 @@ def main() -> None:
 
 def measure(found: argparse.Namespace) -> Ratio:
     """Hold the gaps of both against each other."""
-    if absent := [name for name in PROGRAMS if shutil.which(name) is None]:
-        raise NotReadyError(
-            f"this comparison needs {', '.join(absent)}", fix=f"apt install {' '.join(absent)}"
-        )
+    require_programs(*VETH)
     TGEN.find()
     if INSIDE not in os.environ:
         os.environ[INSIDE] = "1"
