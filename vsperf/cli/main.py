@@ -17,8 +17,8 @@ import click
 
 from vsperf import __version__
 from vsperf.cli.output import say, settle, silence_stdout
-from vsperf.cli.signals import SignalWatch, Terminated, forget_interrupt
 from vsperf.errors import ExitCode, VsperfError
+from vsperf.stop import SignalWatch, Terminated, disregard_stop, raise_if_stopped
 
 COMMANDS = {
     "run": "Run testcases and store what was measured",
@@ -55,6 +55,7 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = importlib.import_module(f"vsperf.cli.commands.{cmd_name}")
+        raise_if_stopped()  # not amid its import, which cannot be interrupted
         command: click.Command = module.command
         return command
 
@@ -98,7 +99,8 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line and exit with the documented code."""
-    SignalWatch.install()
+    if SignalWatch.installed() is None:
+        SignalWatch.install()
     # Records are very many small objects, and none of them are in circles: to look for some all
     # the time is a fifth of what a report takes.
     gc.set_threshold(50_000, 20, 20)
@@ -109,6 +111,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without UTF-8 shows ? for …
     code = run_cli(sys.argv[1:])
+    disregard_stop()
     settle()
     sys.exit(code)
 
@@ -117,6 +120,7 @@ def run_cli(arguments: list[str]) -> int:
     """Run one command line and return its exit code; prints errors to stderr."""
     try:
         result: Any = cli.main(arguments, prog_name="vsperf", standalone_mode=False)
+        raise_if_stopped()
     except BaseException as error:
         return _exit_code(error)
     code = int(result) if isinstance(result, int) else ExitCode.OK
@@ -139,7 +143,6 @@ def _exit_code(error: BaseException) -> int:
             say(said.getvalue().rstrip("\n"), err=True)  # it quotes what was typed
             return ExitCode.BAD_INPUT
         case KeyboardInterrupt() | click.Abort():
-            forget_interrupt()
             terminated = Terminated in (type(error), type(error.__cause__))
             return ExitCode.TERMINATED if terminated else ExitCode.INTERRUPTED
         case BrokenPipeError() | SystemExit(code=1):

@@ -18,6 +18,7 @@ from vsperf.host.files import Roots
 from vsperf.host.process import Managed, managed
 from vsperf.host.software import package_versions
 from vsperf.printable import as_label
+from vsperf.waits import sleep
 
 PROGRAM = "perf"
 PARANOID = Path("sys/kernel/perf_event_paranoid")
@@ -80,7 +81,7 @@ class Attached:
                 raise ComponentError(f"{self.program.name} did not answer in {ANSWER_S:g} s")
             with suppress(BlockingIOError):
                 answer += os.read(self.answers, 64)
-            time.sleep(POLL_S)  # between two looks at a condition, never instead of one
+            sleep(POLL_S)  # between two looks at a condition, never instead of one
 
     def finish(self) -> None:
         """Have it write what it found, and end."""

@@ -18,6 +18,7 @@ from vsperf.guests.inside import seen_inside
 from vsperf.host.process import Managed
 from vsperf.host.workspace import Workspace
 from vsperf.record.machine import MachineCounters, NicCounters
+from vsperf.waits import sleep
 
 if TYPE_CHECKING:
     from vsperf.guests.qmp import Monitor
@@ -299,7 +300,7 @@ class RunningMachine:
                 raise ComponentError(
                     f"{self.name} does not run: QEMU calls it {status.get('status')}"
                 )
-            time.sleep(0.05)  # between two looks at a condition, never instead of one
+            sleep(0.05)  # between two looks at a condition, never instead of one
 
     def device_macs(self) -> list[str] | None:
         """Return the addresses of devices of the host, which only the guest can see."""

@@ -18,6 +18,7 @@ from typing import BinaryIO
 
 from vsperf import trusted
 from vsperf.errors import Location, StoreError
+from vsperf.stop import raise_if_stopped
 
 MOST_BYTES = 64 << 20
 """Of one line; the longest are headers, with some kilobytes for each case."""
@@ -58,12 +59,14 @@ class Lines:
         """Yield the lines between two places that are known to be ends of whole lines."""
         self._file.seek(begin)
         while begin < end and (line := self._next()):
+            raise_if_stopped()
             begin += len(line)
             yield line[:-1]
 
     def __iter__(self) -> Iterator[bytes]:
         line = self._next()
         while line:
+            raise_if_stopped()
             after = self._next()
             if not after and not (line.endswith(b"\n") and _is_json(line)):
                 self.torn = line

@@ -14,6 +14,7 @@ from typing import Any
 
 from vsperf.errors import ComponentError
 from vsperf.record.placeholder import Placeholder, shown
+from vsperf.stop import raise_if_stopped
 from vsperf.vswitches.ovs.layout import BRIDGE, SwitchPort
 
 LOOK_MS = 50
@@ -182,6 +183,7 @@ class Database:
     def _doze(self, transaction: Any = None) -> None:
         from ovs.poller import Poller
 
+        raise_if_stopped()
         poller = Poller()
         self._idl.wait(poller)
         if transaction is not None:
