@@ -77,7 +77,8 @@ def ended(pid: int, seconds: float | None) -> bool:
 
 def received(connection: socket.socket, size: int) -> bytes:
     """Receive up to so many bytes; raises as `socket.recv` does, after the socket's own time."""
-    if not wait_for((connection.fileno(),), connection.gettimeout()):
+    closed = connection.fileno() < 0  # then the socket itself says so
+    if not closed and not wait_for((connection.fileno(),), connection.gettimeout()):
         raise TimeoutError("timed out")
     return connection.recv(size)
 
@@ -89,7 +90,8 @@ def sent(connection: socket.socket, data: bytes) -> None:
     left = memoryview(data)
     while left:
         rest_s = None if until is None else max(0.0, until - time.monotonic())
-        if not wait_for((), rest_s, writable=(connection.fileno(),)):
+        closed = connection.fileno() < 0
+        if not closed and not wait_for((), rest_s, writable=(connection.fileno(),)):
             raise TimeoutError("timed out")
         with suppress(BlockingIOError):
             left = left[connection.send(left, socket.MSG_DONTWAIT) :]
@@ -125,7 +127,7 @@ class Aside(Generic[Result]):
         """Wait for its end, for ever or so long; say whether it came."""
         return bool(wait_for((self._done,), seconds))
 
-    def result(self) -> Result:
+    def returned(self) -> Result:
         """Wait for its end, and return or raise what it did."""
         self.over()
         if self._error is not None:
@@ -147,7 +149,7 @@ class Aside(Generic[Result]):
 
 def aside(call: Callable[[], Result]) -> Result:
     """Return what foreign code returns that waits by itself, such as a client of HTTP."""
-    return call() if SignalWatch.installed() is None else Aside(call).result()
+    return call() if SignalWatch.installed() is None else Aside(call).returned()
 
 
 def run(

@@ -87,7 +87,7 @@ class Attached:
         """Have it write what it found, and end."""
         if self.program.poll() is None:
             self.program.process.send_signal(signal.SIGINT)
-        if not self.program.wait(END_S):
+        if not self.program.await_end(END_S):
             raise ComponentError(f"{self.program.name} did not end within {END_S:g} s")
 
     def _alive(self) -> None:

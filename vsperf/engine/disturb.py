@@ -109,7 +109,7 @@ def _with_event(
     acted_ns = time.monotonic_ns()
     over = acted_ns - began_ns > before_ns + request.duration_ns
     if over or sending.over(0.0):
-        return sending.result(), NOTHING  # kept from running for too long: nobody would see it
+        return sending.returned(), NOTHING  # kept from running for too long: nobody would see it
     try:
         happening.act(parts)
     except ComponentError as error:
@@ -117,7 +117,7 @@ def _with_event(
         who = "a machine" if to_machines(name) else "the switch"
         raise DiedError(f"{who} did not come back after {name}", why=error.with_why) from error
     ended_ns = time.monotonic_ns()
-    counts = sending.result()
+    counts = sending.returned()
     return counts, Happened(
         event=Event(name=name, began_ns=acted_ns - began_ns, ended_ns=ended_ns - began_ns)
     )
@@ -151,4 +151,4 @@ def _with_changing_rules(
         if isinstance(error, ComponentError):
             raise DiedError("the switch does not change its rules", why=error.with_why) from error
         raise
-    return sending.result(), Happened(rules_changed=done)
+    return sending.returned(), Happened(rules_changed=done)

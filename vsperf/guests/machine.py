@@ -222,7 +222,7 @@ class RunningMachine:
 
     def require_alive(self, when: str, patience_s: float = 0.0) -> None:
         """Raise `ComponentError` with its last words when QEMU has ended, or does so in time."""
-        if self.program.wait(patience_s):
+        if self.program.await_end(patience_s):
             by_itself = self.program.poll() == 0  # the guest powered off, or gave up
             words = None if by_itself else self.program.last_words()
             raise ComponentError(
@@ -276,7 +276,7 @@ class RunningMachine:
         self.power_off()
         if self.told_off_s is not None:
             left_s = min(patience_s - QUIT_S, self.told_off_s + OFF_S - time.monotonic())
-            if self.program.wait(max(0.0, left_s)):
+            if self.program.await_end(max(0.0, left_s)):
                 return
         if patience_s > 0:
             with suppress(ComponentError):

@@ -92,7 +92,7 @@ class Managed:
         lines = [line.strip() for line in text.decode(errors="replace").splitlines()]
         return " | ".join([line for line in lines if line][-LAST_LINES:]) or None
 
-    def wait(self, patience_s: float) -> bool:
+    def await_end(self, patience_s: float) -> bool:
         """Wait for its end; say whether it came."""
         if self.process.poll() is None:
             ended(self.pid, patience_s)
@@ -163,13 +163,13 @@ def end(program: Managed, workspace: Workspace, stop: Stop | None = None) -> Non
         with workspace.patience(ASK_S) as patience_s, suppress(Exception):
             began = time.monotonic()
             stop(patience_s)
-            program.wait(patience_s - (time.monotonic() - began))
+            program.await_end(patience_s - (time.monotonic() - began))
     if program.poll() is None:
         with workspace.patience(TERMINATE_S) as patience_s:
             _signal(program, signal.SIGTERM)
-            program.wait(patience_s)
+            program.await_end(patience_s)
     _signal(program, signal.SIGKILL)
-    program.wait(KILL_S)
+    program.await_end(KILL_S)
 
 
 def signal_name(number: int) -> str:

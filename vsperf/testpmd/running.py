@@ -155,7 +155,7 @@ class RunningTestpmd:
                 numbers = range(len(self.names))
                 found = [telemetry.ask(f"/ethdev/stats,{number}") for number in numbers]
         except OSError as error:
-            if self.program.wait(OBITUARY_S):  # its socket is closed a moment before its end
+            if self.program.await_end(OBITUARY_S):  # its socket is closed a moment before its end
                 raise self.obituary("and cannot be asked for its counters") from error
             raise ComponentError(
                 f"{self.name} does not tell its counters", why=str(error)

@@ -110,7 +110,7 @@ class GuestTgen(Tgen):
         return not self.silent and self._failure() is None
 
     def obituary(self, when: str) -> ComponentError:
-        self.program.wait(ENDING_S)
+        self.program.await_end(ENDING_S)
         why = self._failure() or f"tgen in {self.program.name} no longer answers"
         said = "its last words" in why or "its console" in why
         words = None if said else self.last_words()
