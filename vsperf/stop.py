@@ -35,6 +35,8 @@ class SignalWatch:
     def __init__(self) -> None:
         self.pending: type[KeyboardInterrupt] | None = None
         """What is to be raised; the first that was asked for, until it is."""
+        self.asked: type[KeyboardInterrupt] | None = None
+        """What was asked for first, also once it was raised."""
         self.waker, self._written = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         self._before: dict[int, Handler] = {}
         self._woken_before = -1
@@ -42,6 +44,7 @@ class SignalWatch:
     def __call__(self, signum: int, frame: FrameType | None) -> None:
         if self.pending is None:
             self.pending = Terminated if signum == signal.SIGTERM else KeyboardInterrupt
+            self.asked = self.asked or self.pending
 
     @classmethod
     def install(cls) -> SignalWatch:
@@ -97,7 +100,13 @@ def forget_stop() -> None:
     """Take it as done that somebody asked to stop once more, of what has ended for it."""
     watch = SignalWatch.installed()
     if watch is not None:
-        watch.pending = None
+        watch.pending = watch.asked = None
+
+
+def asked_to_stop() -> type[KeyboardInterrupt] | None:
+    """Return what somebody has asked for, whether or not it was raised already."""
+    watch = SignalWatch.installed()
+    return None if watch is None else watch.asked
 
 
 def raise_if_stopped() -> None:

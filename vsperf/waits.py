@@ -7,6 +7,8 @@ other than the main one, and while signals are held back, they are plain waits.
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import select
 import socket
@@ -22,6 +24,9 @@ from vsperf.stop import SignalWatch, raise_if_stopped
 CHUNK = 1 << 16
 FINE_S = 0.002
 """The kernel polls in milliseconds; what is left of a pause below them is slept."""
+
+READER_S = 1.0
+"""Patience with somebody who reads what vsperf says, once it is to stop."""
 
 Result = TypeVar("Result")
 
@@ -105,6 +110,47 @@ def lines(stream: IO[Any]) -> Iterator[str]:
         yield from (line.decode(errors="replace") for line in whole)
     if rest:
         yield rest.decode(errors="replace")
+
+
+class Outlet(io.RawIOBase):
+    """Where foreign code writes to; what writes into a pipe that nobody empties waits as well.
+
+    Its middle is no place to raise a wish to stop at. So it is told what it knows: nobody reads.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._patience_s = READER_S
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._descriptor
+
+    def isatty(self) -> bool:
+        return os.isatty(self._descriptor)
+
+    def write(self, data: Any) -> int:
+        """Write no more at once than a pipe takes without waiting, once it has room for it."""
+        if not self._has_room():
+            self._patience_s = 0.0
+            raise BrokenPipeError(errno.EPIPE, "nobody reads, and vsperf is to stop")
+        return os.write(self._descriptor, memoryview(data)[: select.PIPE_BUF])
+
+    def _has_room(self) -> bool:
+        watch = SignalWatch.installed()
+        if watch is None:
+            return True
+        poll = select.poll()
+        poll.register(self._descriptor, select.POLLOUT)
+        poll.register(watch.waker, select.POLLIN)
+        while True:
+            asked = watch.asked is not None
+            ready = {one for one, _ in poll.poll(self._patience_s * 1000 if asked else None)}
+            if self._descriptor in ready or (asked and not ready):
+                return self._descriptor in ready
+            watch.settle()
 
 
 class Aside(Generic[Result]):

@@ -1,5 +1,6 @@
 """Ctrl-C and SIGTERM: noted where they arrive, raised at places of vsperf's own only."""
 
+import fcntl
 import gc
 import importlib
 import os
@@ -7,7 +8,9 @@ import re
 import signal
 import subprocess
 import sys
+import termios
 import threading
+import time
 import weakref
 from collections.abc import Callable
 from pathlib import Path
@@ -73,7 +76,7 @@ def while_a_pattern_is_compiled(folder: Path) -> None:
 
         assert Named(name="abc").name == "abc"
     finally:
-        re.compile = compiled  # type: ignore[assignment]
+        re.compile = compiled
 
 
 def while_a_value_says_its_text(folder: Path) -> None:
@@ -86,7 +89,7 @@ def while_a_value_says_its_text(folder: Path) -> None:
         value: int
 
     with pytest.raises(ValueError, match="value"):
-        Number(value=Odd())  # type: ignore[arg-type]
+        Number(value=Odd())
     assert repr(Odd()) == "odd"
 
 
@@ -278,3 +281,45 @@ def test_a_signal_amid_the_import_of_all_commands_is_no_traceback(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )
     assert (ended.returncode, ended.stdout, ended.stderr.strip()) == (code, "", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "stream"),
+    [
+        (("schema", "testcase"), "stdout"),
+        (("run", "phy2phy_tput", "--testbed", "sim", "--progress", "json"), "stderr"),
+    ],
+)
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_reader_who_does_not_read_keeps_nobody_from_stopping(
+    words: tuple[str, ...], stream: str, number: signal.Signals, code: int, tmp_path: Path
+) -> None:
+    reader, writer = os.pipe()
+    room = fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 8192)
+    other = tmp_path / "other"
+    with other.open("wb") as file:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "vsperf", *words],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(Path.cwd())},
+            stdout=writer if stream == "stdout" else file,
+            stderr=writer if stream == "stderr" else file,
+        )
+    os.close(writer)
+    try:
+        while waiting_in(reader) < room // 2:
+            assert process.poll() is None
+            time.sleep(0.005)
+        process.send_signal(number)
+        assert process.wait(60) == code
+    finally:
+        process.kill()
+        process.wait()
+        os.close(reader)
+    assert "Traceback" not in other.read_text()
+
+
+def waiting_in(pipe: int) -> int:
+    """Return how many bytes of a pipe nobody has read."""
+    answer = fcntl.ioctl(pipe, termios.FIONREAD, bytes(4))
+    return int.from_bytes(answer, sys.byteorder)

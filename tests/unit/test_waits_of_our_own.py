@@ -95,9 +95,9 @@ def raw_waits(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _waits(value: ast.expr, name: str, call: ast.Call) -> bool:
-    on = ast.unparse(value)
     if name == "join":
-        return on.endswith(OF_THREADS)
+        return ast.unparse(value).endswith(OF_THREADS)
+    on = value.id if isinstance(value, ast.Name) else ""
     if name == "poll":
         return on == "select" or (bool(call.args) and _is_time(call.args[0]))
     return name in METHODS or name in OF_MODULES.get(on, ())
