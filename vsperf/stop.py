@@ -100,7 +100,7 @@ def forget_stop() -> None:
     """Take it as done that somebody asked to stop once more, of what has ended for it."""
     watch = SignalWatch.installed()
     if watch is not None:
-        watch.pending = watch.asked = None
+        watch.pending = None
 
 
 def asked_to_stop() -> type[KeyboardInterrupt] | None:

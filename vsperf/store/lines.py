@@ -23,6 +23,8 @@ from vsperf.stop import raise_if_stopped
 MOST_BYTES = 64 << 20
 """Of one line; the longest are headers, with some kilobytes for each case."""
 PIECE_BYTES = 1 << 20
+LINES_A_LOOK = 64
+"""Between two looks at whether vsperf is to stop, some milliseconds."""
 
 
 class Lines:
@@ -43,6 +45,7 @@ class Lines:
         self.torn = b""
         """A last line that was never finished, as it lies in the file; known at the end."""
         self._file = file
+        self._read = 0
 
     def skip(self, count: int, whole_bytes: int, crc: int) -> bool:
         """Begin behind lines that are known, if the file still begins with them."""
@@ -59,14 +62,12 @@ class Lines:
         """Yield the lines between two places that are known to be ends of whole lines."""
         self._file.seek(begin)
         while begin < end and (line := self._next()):
-            raise_if_stopped()
             begin += len(line)
             yield line[:-1]
 
     def __iter__(self) -> Iterator[bytes]:
         line = self._next()
         while line:
-            raise_if_stopped()
             after = self._next()
             if not after and not (line.endswith(b"\n") and _is_json(line)):
                 self.torn = line
@@ -78,6 +79,9 @@ class Lines:
             line = after
 
     def _next(self) -> bytes:
+        self._read += 1
+        if self._read % LINES_A_LOOK == 0:
+            raise_if_stopped()
         line = self._file.readline(MOST_BYTES + 1)
         if len(line) > MOST_BYTES:
             raise StoreError(

@@ -27,7 +27,7 @@ from vsperf.human import human_seconds
 from vsperf.plugins import Plugins
 from vsperf.record.labels import parse_labels
 from vsperf.spec.loader import Loaded, Request
-from vsperf.stop import raise_if_stopped
+from vsperf.stop import forget_stop, raise_if_stopped
 from vsperf.store.folders import RECORDS, resolve
 from vsperf.store.reader import read_run
 from vsperf.units import Duration
@@ -130,6 +130,7 @@ def command(
             code = session.carry_out(_Quietly(display), manner)
         except KeyboardInterrupt as error:
             interruption = error
+            forget_stop()  # who asked again meanwhile sees the table as well
     stored = read_run(session.writer.folder)
     try:
         if as_json:
