@@ -49,7 +49,7 @@ setup(
     },
     cmdclass={"build_py": BuildWithSpecifications},
     entry_points={
-        "console_scripts": ["vsperf = vsperf.cli.main:main"],
+        "console_scripts": ["vsperf = vsperf.__main__:main"],
         "vsperf.vswitches": [
             "sim = vsperf.vswitches.sim:SimulatedSwitch",
             "external = vsperf.vswitches.external:ExternalSwitch",

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import vsperf as package
 from vsperf.cli.main import run_cli
-from vsperf.cli.signals import SignalWatch
 from vsperf.errors import ExitCode
+from vsperf.stop import SignalWatch
 
 PATIENCE_S = 30
 SET_UP_S = 300

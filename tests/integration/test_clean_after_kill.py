@@ -37,7 +37,7 @@ SIGNALLED = """
 import os
 from pathlib import Path
 import vsperf.host.hugepages, vsperf.host.process, vsperf.host.undo
-from vsperf.cli.signals import SignalWatch
+from vsperf.stop import SignalWatch
 
 # What is written to the kernel it takes as a whole or not at all; a file is emptied first, and a
 # signal may come then.

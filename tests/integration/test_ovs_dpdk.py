@@ -229,7 +229,7 @@ def test_a_second_instance_runs_beside_the_first() -> None:
 def test_a_daemon_that_was_killed_is_named(name: str) -> None:
     with deployed(ovs_case()) as (running, _):
         os.kill(running.daemons[name].pid, signal.SIGKILL)
-        running.daemons[name].wait(5)
+        running.daemons[name].await_end(5)
         failure = running.failure()
     assert failure is not None
     assert failure.startswith(f"{name} was killed by SIGKILL")

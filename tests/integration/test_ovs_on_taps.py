@@ -107,7 +107,7 @@ def test_rules_are_those_of_every_ovs(kind: str) -> None:
 def test_a_daemon_that_was_killed_is_named_and_leaves_no_device() -> None:
     with deployed(plain_case()) as (running, _):
         os.kill(running.daemons["ovs-vswitchd"].pid, signal.SIGKILL)
-        running.daemons["ovs-vswitchd"].wait(5)
+        running.daemons["ovs-vswitchd"].await_end(5)
         assert (running.failure() or "").startswith("ovs-vswitchd was killed by SIGKILL")
 
 

@@ -44,8 +44,8 @@ def test_a_machine_is_reset_again_and_again_and_ends_at_a_reset_of_its_own_later
     program, monitor = qemu
     for _ in range(RESETS):
         monitor.reset(LONG_S)
-        assert not program.wait(0.5)
+        assert not program.await_end(0.5)
     monitor.end_at_reset(LONG_S)
     monitor.execute("system_reset", LONG_S)
-    assert program.wait(LONG_S)
+    assert program.await_end(LONG_S)
     assert program.poll() == 0

@@ -9,7 +9,6 @@ import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 from attacks.announced import assert_recorded
@@ -20,7 +19,6 @@ from vsperf.host.netns import FOLDER as NETWORKS
 from vsperf.record.flags import Flag
 from vsperf.record.run import Outcome
 from vsperf.record.trial import Purpose
-from vsperf.store.folders import LATEST
 from vsperf.trafficgens.tgen.process import LINKS_S
 from vsperf.vswitches.linux_bridge.netlink import connected
 
@@ -344,28 +342,3 @@ def test_a_signal_ends_a_run_soon_and_leaves_nothing(
     stored = place.records()
     assert_recorded(ended.of("TrialFinished"), stored)
     assert [case.record and case.record.outcome for case in stored.cases] == [Outcome.ABORTED]
-
-
-@pytest.mark.parametrize("later_s", [0.0, 0.2, 0.45])
-def test_ctrl_c_before_anything_has_begun_leaves_nothing(later_s: float, place: Place) -> None:
-    run = place.start(*FIXED)
-    run.wait_until(lambda: listens(run.process.pid))
-    time.sleep(later_s)
-    run.send(signal.SIGINT)
-    ended = run.end()
-    assert (ended.code, place.traces()) == (130, []), ended.err
-    assert ended.took_s < SOON_S
-    if (place.results / LATEST).exists():
-        stored = place.records()
-        assert stored.end is None
-        assert_recorded(ended.of("TrialFinished"), stored)
-    else:
-        assert not [*place.results.glob("*")]
-        assert ended.events == []
-
-
-def listens(pid: int) -> bool:
-    """Whether a program does something about SIGTERM, as Python itself does not."""
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    (caught,) = (int(line.split()[1], 16) for line in lines if line.startswith("SigCgt"))
-    return bool(caught >> (signal.SIGTERM - 1) & 1)

@@ -181,7 +181,7 @@ def test_one_that_was_killed_is_named() -> None:
     with started(real_case("testpmd", ORDINARY)) as (running, _):
         program = running.testpmd.program
         os.kill(program.pid, signal.SIGKILL)
-        program.wait(5)
+        program.await_end(5)
         assert str(running.failure()).startswith("testpmd was killed by SIGKILL")
         with pytest.raises(ComponentError, match="killed by SIGKILL"):
             running.counters()

@@ -194,7 +194,7 @@ def test_the_other_end_of_a_port_may_come_anew(ports: str) -> None:
 def test_a_vpp_that_was_killed_is_named() -> None:
     with deployed(vpp_case()) as (running, _):
         os.kill(running.daemon.pid, signal.SIGKILL)
-        running.daemon.wait(5)
+        running.daemon.await_end(5)
         failure = running.failure()
     assert failure is not None and failure.startswith("vpp was killed by SIGKILL")
 
@@ -234,7 +234,7 @@ def test_nothing_of_it_is_outside_after_a_kill() -> None:
     before = shared()
     with deployed(vpp_case()) as (running, _):
         os.kill(running.daemon.pid, signal.SIGKILL)
-        running.daemon.wait(5)
+        running.daemon.await_end(5)
     assert shared() == before
     assert not Path("/run/vpp").exists()
 

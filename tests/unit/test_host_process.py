@@ -123,7 +123,7 @@ def test_a_program_is_not_waited_for_when_another_one_was_lost(
 def test_a_program_that_took_the_place_of_another_counts_in_its_stead(place: Workspace) -> None:
     with managed(["sleep", "100"], name="daemon", workspace=place) as old:
         old.process.kill()
-        old.wait(1.0)
+        old.await_end(1.0)
         with managed(["sleep", "100"], name="daemon", workspace=place):
             place.attend("while others started")
 
@@ -188,7 +188,7 @@ def test_what_a_program_left_that_somebody_killed_ends_too(place: Workspace) -> 
         child = child_of(log)
         assert child is not None and start_ticks(child) is not None
         os.kill(program.pid, signal.SIGKILL)
-        assert program.wait(10)
+        assert program.await_end(10)
         assert start_ticks(child) is not None, "nobody told it"
     assert start_ticks(child) is None
 
@@ -204,7 +204,7 @@ def test_the_journal_ends_what_is_left_and_nothing_of_a_session_that_lives(
         assert child is not None and started is not None
         assert left_in_session(program.pid, started) == ()
         os.kill(program.pid, signal.SIGKILL)
-        assert program.wait(10)
+        assert program.await_end(10)
         assert left_in_session(program.pid, started) == (child,)
         later = start_ticks(child)
         assert later is not None

@@ -21,11 +21,12 @@ from pathlib import Path
 from typing import Any, Self
 
 from vsperf.cli.problems import print_problems
-from vsperf.cli.signals import SignalWatch, Terminated
 from vsperf.errors import ComponentError, ExitCode, VsperfError
 from vsperf.host.cpus import read_topology
 from vsperf.host.hugepages import reserve
 from vsperf.host.workspace import Workspace, workspace
+from vsperf.stop import SignalWatch, Terminated
+from vsperf.waits import ended, lines, sleep
 
 LOOK_S = 0.05
 LAST_WORDS = 5
@@ -138,7 +139,7 @@ def vsperf_run(results: Path, *more: str) -> Iterator[tuple[int, Iterator[dict[s
     argv += ["--results", str(results), "--progress", "json"]
     say(f"vsperf run {' '.join(more)}")
     with subprocess.Popen(  # noqa: S603 - an argument vector of our own
-        argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     ) as process:
         words: list[str] = []
         try:
@@ -154,13 +155,14 @@ def vsperf_run(results: Path, *more: str) -> Iterator[tuple[int, Iterator[dict[s
         )
 
 
-def _events(process: subprocess.Popen[str], words: list[str]) -> Iterator[dict[str, Any]]:
+def _events(process: subprocess.Popen[bytes], words: list[str]) -> Iterator[dict[str, Any]]:
     assert process.stderr is not None
-    for line in process.stderr:
+    for line in lines(process.stderr):
         if line.startswith("{"):
             yield json.loads(line)
         elif line.strip():
             words.append(line.strip())
+    ended(process.pid, None)
     process.wait()
 
 
@@ -170,7 +172,7 @@ def until(condition: Callable[[], bool], patience_s: float, otherwise: str) -> N
     while not condition():
         if time.monotonic() > deadline:
             raise ComponentError(f"{otherwise} within {patience_s:g} s")
-        time.sleep(LOOK_S)  # between two looks at a condition, never instead of one
+        sleep(LOOK_S)  # between two looks at a condition, never instead of one
 
 
 @contextmanager

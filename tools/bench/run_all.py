@@ -23,6 +23,7 @@ from needs import tell_lacking
 
 from vsperf.errors import ExitCode
 from vsperf.host.facts import environment
+from vsperf.waits import lines
 
 HERE = Path(__file__).resolve().parent
 FOLDER = HERE.parents[1] / "build" / "bench"
@@ -71,22 +72,22 @@ def run(program: str, found: argparse.Namespace) -> Row:
     """Run a benchmark to its end, and pass on what it says."""
     say(f"\n== {program}")
     argv = [sys.executable, str(HERE / f"{program}.py"), *(["--short"] if found.short else [])]
-    began, lines = time.monotonic(), [""]
+    began, said = time.monotonic(), [""]
     with subprocess.Popen(  # noqa: S603 - an argument vector of our own
-        argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     ) as process:
         assert process.stdout is not None
         try:
-            for line in process.stdout:
+            for line in lines(process.stdout):
                 say(line.rstrip())
-                lines.append(line.strip())
+                said.append(line.strip())
         except KeyboardInterrupt:
             process.terminate()  # the other half of a Ctrl-C is harmless: it holds signals then
             process.communicate()
             raise
-    ratio = Ratio.read(lines[-1])
-    said = "" if ratio else next((line for line in lines if line.startswith("error")), lines[-1])
-    return Row(program, ratio, said, process.returncode, time.monotonic() - began)
+    ratio = Ratio.read(said[-1])
+    why = "" if ratio else next((line for line in said if line.startswith("error")), said[-1])
+    return Row(program, ratio, why, process.returncode, time.monotonic() - began)
 
 
 def machine() -> dict[str, Any]:

@@ -33,6 +33,7 @@ from vsperf.spec.loader import Request
 from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
 from vsperf.trafficgens.tgen.command import Options, port_of
 from vsperf.vswitches.base import RunningSwitch
+from vsperf.waits import sleep
 
 EXAMPLE = "tools/bench/tgen_rate.py --cases 64x1,1518x1 --rounds 5"
 WARM_UP_NS = 500_000_000
@@ -142,7 +143,7 @@ def measure_testpmd(setting: Setting, stream: Stream, seconds: float) -> float:
         idle = forwarded(setting.counted())
         until(lambda: forwarded(setting.counted()) > idle, PORTS_S, "nothing of testpmd arrives")
         before, began = setting.counted(), time.monotonic()
-        time.sleep(seconds)  # this is what is measured
+        sleep(seconds)  # this is what is measured
         grown, ended = setting.counted().since(before), time.monotonic()
     return described("testpmd", grown, ended - began)
 

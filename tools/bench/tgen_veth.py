@@ -24,6 +24,7 @@ from pathlib import Path
 from common import Option, Ratio, carry_out, options, say, two_cpus, wanted
 from needs import VETH, require_programs
 
+from vsperf import waits
 from vsperf.errors import ComponentError
 from vsperf.trafficgens.tgen.binary import TGEN
 from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
@@ -36,6 +37,7 @@ LOOP_FRAMES = 10_000
 """In the file that tcpreplay repeats."""
 NANOSECOND_PCAP = 0xA1B23C4D
 DEADLINE_S = 20
+PROGRAM_S = 600
 WRITES_EVERY_S = 1.5
 """tcpdump looks at what came once a second, and somewhat later when it has no CPU."""
 SHARES = (0.5, 0.9, 0.99, 0.999)
@@ -90,7 +92,7 @@ def lay_cable() -> None:
 
 def run(*argv: str) -> None:
     """Run a program that must not fail."""
-    subprocess.run(argv, check=True, capture_output=True)  # noqa: S603
+    waits.run(argv, PROGRAM_S).check_returncode()
 
 
 @contextmanager
@@ -127,15 +129,20 @@ def watched(folder: Path, send: Send, rate: int, seconds: float) -> list[int]:
     with subprocess.Popen(argv, stderr=subprocess.PIPE, text=True) as tcpdump:  # noqa: S603
         assert tcpdump.stderr is not None
         try:
-            while "listening on" not in (said := tcpdump.stderr.readline()):
-                if tcpdump.poll() is not None:
-                    raise ComponentError("tcpdump does not listen", why=said.strip() or None)
+            said = list(itertools.takewhile(is_silent, waits.lines(tcpdump.stderr)))
+            if tcpdump.poll() is not None:
+                raise ComponentError("tcpdump does not listen", why=" ".join(said) or None)
             send()
             settle(file, int(rate * seconds))
         finally:
             tcpdump.terminate()
             tcpdump.communicate()
     return list(times_in(file.read_bytes()))
+
+
+def is_silent(line: str) -> bool:
+    """Whether tcpdump does not say yet that it listens."""
+    return "listening on" not in line
 
 
 def settle(file: Path, frames: int) -> None:
@@ -145,7 +152,7 @@ def settle(file: Path, frames: int) -> None:
         if time.monotonic() > deadline:
             return
         size = file.stat().st_size
-        time.sleep(WRITES_EVERY_S)
+        waits.sleep(WRITES_EVERY_S)
 
 
 def times_in(capture: bytes) -> Iterator[int]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import secrets
-import select
 import shlex
 import socket
 import sys
@@ -21,6 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from vsperf.errors import ComponentError, UsageError
+from vsperf.waits import aside, received, sent, wait_for
 
 ANSWER_S = 5.0
 """Patience with a shell; that of an emulated guest answers within a tenth of a second."""
@@ -77,7 +77,7 @@ class MachineShell:
             self._send(b"\n")
             write(self._received(time.monotonic() + ANSWER_S))
             while True:
-                ready, _, _ = select.select([self.connection.fileno(), terminal], [], [])
+                ready = wait_for((self.connection.fileno(), terminal), None)
                 if self.connection.fileno() in ready:
                     write(self._received(None))
                 if terminal in ready:
@@ -96,7 +96,7 @@ class MachineShell:
 
     def _received(self, deadline: float | None) -> bytes:
         left = None if deadline is None else max(0.0, deadline - time.monotonic())
-        if not select.select([self.connection], [], [], left)[0]:
+        if not wait_for((self.connection.fileno(),), left):
             raise ComponentError(
                 f"the shell of {self.machine} does not answer",
                 why="another `vsperf shell` holds it, or something runs in it that was left there",
@@ -104,7 +104,7 @@ class MachineShell:
                 f"`vsperf shell {self.machine}`",
             )
         try:
-            found = self.connection.recv(65536)
+            found = received(self.connection, 65536)
         except OSError:
             found = b""
         if not found:
@@ -113,7 +113,7 @@ class MachineShell:
 
     def _send(self, text: bytes) -> None:
         try:
-            self.connection.sendall(text)
+            sent(self.connection, text)
         except OSError as error:
             raise self._gone() from error
 
@@ -129,7 +129,7 @@ def connected(machine: str, path: Path) -> Iterator[MachineShell]:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(ANSWER_S)
         try:
-            connection.connect(str(path))
+            aside(lambda: connection.connect(str(path)))
         except TimeoutError as error:
             raise ComponentError(
                 f"the shell of {machine} takes nobody in",

@@ -16,9 +16,9 @@ from typing import Any
 import click
 
 from vsperf import __version__
-from vsperf.cli.output import say, settle, silence_stdout
-from vsperf.cli.signals import SignalWatch, Terminated, forget_interrupt
+from vsperf.cli.output import patient, say, settle, silence_stdout
 from vsperf.errors import ExitCode, VsperfError
+from vsperf.stop import SignalWatch, Terminated, asked_to_stop, disregard_stop, raise_if_stopped
 
 COMMANDS = {
     "run": "Run testcases and store what was measured",
@@ -55,6 +55,7 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = importlib.import_module(f"vsperf.cli.commands.{cmd_name}")
+        raise_if_stopped()  # not amid its import, which cannot be interrupted
         command: click.Command = module.command
         return command
 
@@ -98,18 +99,19 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line and exit with the documented code."""
-    SignalWatch.install()
+    if SignalWatch.installed() is None:
+        SignalWatch.install()
     # Records are very many small objects, and none of them are in circles: to look for some all
     # the time is a fifth of what a report takes.
     gc.set_threshold(50_000, 20, 20)
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by whoever started us
             setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 - kept to the end
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal without UTF-8 shows ? for …
+        if isinstance(stream := getattr(sys, name), io.TextIOWrapper):
+            setattr(sys, name, patient(stream))
     code = run_cli(sys.argv[1:])
     settle()
+    disregard_stop()
     sys.exit(code)
 
 
@@ -117,12 +119,18 @@ def run_cli(arguments: list[str]) -> int:
     """Run one command line and return its exit code; prints errors to stderr."""
     try:
         result: Any = cli.main(arguments, prog_name="vsperf", standalone_mode=False)
+        code = _flushed(int(result) if isinstance(result, int) else ExitCode.OK)
+        raise_if_stopped()
     except BaseException as error:
         return _exit_code(error)
-    code = int(result) if isinstance(result, int) else ExitCode.OK
+    return code
+
+
+def _flushed(code: int) -> int:
+    """Write out what still waits to be; what was found stands, whether anybody could read it."""
     try:
         sys.stdout.flush()
-    except OSError as error:  # what was found stands, whether or not anybody could read it
+    except OSError as error:
         silence_stdout()
         return code if code or isinstance(error, BrokenPipeError) else _exit_code(error)
     return code
@@ -139,13 +147,13 @@ def _exit_code(error: BaseException) -> int:
             say(said.getvalue().rstrip("\n"), err=True)  # it quotes what was typed
             return ExitCode.BAD_INPUT
         case KeyboardInterrupt() | click.Abort():
-            forget_interrupt()
             terminated = Terminated in (type(error), type(error.__cause__))
             return ExitCode.TERMINATED if terminated else ExitCode.INTERRUPTED
         case BrokenPipeError() | SystemExit(code=1):
             # The reader of our output has left, as in `vsperf list | head`; click says 1 for it.
             silence_stdout()
-            return ExitCode.OK
+            stop = asked_to_stop()
+            return ExitCode.OK if stop is None else _exit_code(stop())
         case Exception():
             return _report(error)
         case _:

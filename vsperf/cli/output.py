@@ -9,17 +9,36 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import stat
 import sys
 from typing import TextIO
 
 import click
 
 from vsperf.printable import printable
+from vsperf.waits import Outlet
 
 
 def say(text: str, *, err: bool = False) -> None:
     """Print a line that holds words of others."""
     click.echo(printable(text), err=err)
+
+
+def patient(stream: io.TextIOWrapper) -> io.TextIOWrapper:
+    """Return a stream that shows ? for what a terminal without UTF-8 has no letter for.
+
+    Unless it is a file, it gives up on a reader who does not read once vsperf is to stop.
+    """
+    stream.reconfigure(errors="replace")
+    if stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+        return stream
+    return io.TextIOWrapper(
+        io.BufferedWriter(Outlet(stream.fileno())),
+        encoding=stream.encoding,
+        errors="replace",
+        line_buffering=stream.line_buffering,
+        write_through=stream.write_through,
+    )
 
 
 def silence_stdout() -> None:

@@ -27,6 +27,7 @@ from vsperf.record.plan import Placement, Step
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
 from vsperf.units import Duration
+from vsperf.waits import received, sent
 
 SAMPLER = Path(__file__).with_name("sampler.py")
 SECOND = Duration(1_000_000_000)
@@ -101,8 +102,8 @@ class Sampling:
 
     def _tell(self, message: dict[str, object]) -> None:
         try:
-            self.connection.sendall(json.dumps(message).encode() + b"\n")
-            if self.connection.recv(1) == b"\n":
+            sent(self.connection, json.dumps(message).encode() + b"\n")
+            if received(self.connection, 1) == b"\n":
                 return
         except TimeoutError:
             why = f"it did not look within {ANSWER_S:g} s"

@@ -18,6 +18,7 @@ from vsperf.host.files import Roots
 from vsperf.host.process import Managed, managed
 from vsperf.host.software import package_versions
 from vsperf.printable import as_label
+from vsperf.waits import sleep
 
 PROGRAM = "perf"
 PARANOID = Path("sys/kernel/perf_event_paranoid")
@@ -80,13 +81,13 @@ class Attached:
                 raise ComponentError(f"{self.program.name} did not answer in {ANSWER_S:g} s")
             with suppress(BlockingIOError):
                 answer += os.read(self.answers, 64)
-            time.sleep(POLL_S)  # between two looks at a condition, never instead of one
+            sleep(POLL_S)  # between two looks at a condition, never instead of one
 
     def finish(self) -> None:
         """Have it write what it found, and end."""
         if self.program.poll() is None:
             self.program.process.send_signal(signal.SIGINT)
-        if not self.program.wait(END_S):
+        if not self.program.await_end(END_S):
             raise ComponentError(f"{self.program.name} did not end within {END_S:g} s")
 
     def _alive(self) -> None:

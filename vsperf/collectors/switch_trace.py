@@ -46,7 +46,7 @@ class Recording(PerRole):
         argv = (PROGRAM, "script", "-i", str(file), "--fields", "comm,tid,ip,sym,dso")
         with managed(argv, name=name, workspace=self.seat.workspace) as program:
             self.seat.workspace.parts.pop(name, None)
-            if not program.wait(SCRIPT_S):
+            if not program.await_end(SCRIPT_S):
                 raise ComponentError(f"perf did not read its own data within {SCRIPT_S:g} s")
             if program.poll() != 0:
                 raise ComponentError(f"perf could not read its own data: {program.obituary()}")

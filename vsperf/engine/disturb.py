@@ -6,10 +6,9 @@ answer and nothing else, while this one acts on the parts.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from vsperf.engine.happenings import Parts, happening_of
 from vsperf.errors import ComponentError, DiedError
@@ -17,6 +16,7 @@ from vsperf.methods.base import SHARE_BEFORE, Manner
 from vsperf.record.trial import Event, TrialCounts, to_machines
 from vsperf.trafficgens.base import TrialRequest
 from vsperf.vswitches.base import ModelledSwitch, RunningSwitch
+from vsperf.waits import Aside
 
 CHANGES_A_SECOND = 10
 """Rules are changed so often, as many at a time as it takes."""
@@ -35,34 +35,6 @@ class Happened:
 
 
 NOTHING = Happened()
-
-
-@dataclass
-class _Sending:
-    """A trial in a thread of its own; it dies with the program, and holds nobody up."""
-
-    send: Send
-    request: TrialRequest
-    counts: TrialCounts | None = None
-    error: Exception | None = None
-    thread: threading.Thread = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.thread = threading.Thread(target=self._send, daemon=True)
-        self.thread.start()
-
-    def _send(self) -> None:
-        try:
-            self.counts = self.send(self.request)
-        except Exception as error:  # handed to whoever asks for the result
-            self.error = error
-
-    def result(self) -> TrialCounts:
-        self.thread.join()
-        if self.error is not None:
-            raise self.error
-        assert self.counts is not None  # a thread ends with one or the other
-        return self.counts
 
 
 def run_trial(
@@ -132,20 +104,20 @@ def _with_event(
         event = Event(name=name, began_ns=begins_ns, ended_ns=begins_ns + takes_ns)
         return send(replace(request, event=event)), Happened(event=event)
     began_ns = time.monotonic_ns()
-    sending = _Sending(send, request)
-    sending.thread.join((before_ns + request.duration_ns // SHARE_BEFORE) / 1e9)
+    sending = Aside(lambda: send(request))
+    sending.over((before_ns + request.duration_ns // SHARE_BEFORE) / 1e9)
     acted_ns = time.monotonic_ns()
     over = acted_ns - began_ns > before_ns + request.duration_ns
-    if over or not sending.thread.is_alive():
-        return sending.result(), NOTHING  # kept from running for too long: nobody would see it
+    if over or sending.over(0.0):
+        return sending.returned(), NOTHING  # kept from running for too long: nobody would see it
     try:
         happening.act(parts)
     except ComponentError as error:
-        sending.thread.join()  # nobody else may speak to the generator meanwhile
+        sending.over()  # nobody else may speak to the generator meanwhile
         who = "a machine" if to_machines(name) else "the switch"
         raise DiedError(f"{who} did not come back after {name}", why=error.with_why) from error
     ended_ns = time.monotonic_ns()
-    counts = sending.result()
+    counts = sending.returned()
     return counts, Happened(
         event=Event(name=name, began_ns=acted_ns - began_ns, ended_ns=ended_ns - began_ns)
     )
@@ -159,10 +131,10 @@ def _with_changing_rules(
     A switch that cannot keep up is not asked for more: what was really changed is counted.
     """
     began = time.monotonic()
-    sending = _Sending(send, request)
+    sending = Aside(lambda: send(request))
     done, standing = 0, 0
     try:
-        while sending.thread.is_alive():
+        while not sending.over(0.0):
             due = int((time.monotonic() - began) * per_second) - done
             if standing:
                 switch.change_rules(-standing)
@@ -170,12 +142,13 @@ def _with_changing_rules(
             elif due > 0:
                 switch.change_rules(due)
                 done, standing = done + due, due
-            sending.thread.join(1 / CHANGES_A_SECOND)
+            sending.over(1 / CHANGES_A_SECOND)
         if standing:
             switch.change_rules(-standing)
             done += standing
-    except ComponentError as error:
-        raise DiedError("the switch does not change its rules", why=error.with_why) from error
-    finally:
-        sending.thread.join()  # nobody else may speak to the generator meanwhile
-    return sending.result(), Happened(rules_changed=done)
+    except Exception as error:
+        sending.over()  # nobody else may speak to the generator meanwhile
+        if isinstance(error, ComponentError):
+            raise DiedError("the switch does not change its rules", why=error.with_why) from error
+        raise
+    return sending.returned(), Happened(rules_changed=done)

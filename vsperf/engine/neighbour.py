@@ -14,6 +14,7 @@ from vsperf.loadgens.base import RunningLoad
 from vsperf.record.host import Surroundings
 from vsperf.record.noise import NoiseActivity
 from vsperf.spec.noise import NOISE, NoiseSpec
+from vsperf.waits import sleep
 
 LOOK_S = 0.1
 """Between two looks at what it has done, which are looks at a condition."""
@@ -110,7 +111,7 @@ def _require_staying(load: RunningLoad, workspace: Workspace) -> None:
         workspace.attend("while the noise started")
         if time.monotonic_ns() >= until_ns:
             return
-        time.sleep(LOOK_S)  # between two looks at a condition, never instead of one
+        sleep(LOOK_S)  # between two looks at a condition, never instead of one
 
 
 def _require_heard(load: RunningLoad, now: Sequence[NoiseActivity], spec: NoiseSpec) -> None:
@@ -155,7 +156,7 @@ def _settled(load: RunningLoad, spec: NoiseSpec, workspace: Workspace) -> dict[s
                 fix="give it more time (noise.settle_timeout) or more room (noise.tolerance), or "
                 "place it on a CPU of its own (noise.cpus)",
             )
-        time.sleep(LOOK_S)
+        sleep(LOOK_S)
 
 
 def _alike(last: Mapping[str, float], now: Mapping[str, float], tolerance: float) -> bool:

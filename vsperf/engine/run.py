@@ -20,6 +20,7 @@ from vsperf.plugins import Plugins
 from vsperf.record.run import CaseRecord, CaseStart, Outcome
 from vsperf.search.base import Budget
 from vsperf.spec.case import Case
+from vsperf.stop import raise_if_stopped
 from vsperf.store.writer import RunWriter
 
 EXIT_CODES = {
@@ -63,6 +64,7 @@ def plan_cases(cases: Iterable[Case], plugins: Plugins) -> tuple[Planned, ...]:
     planned: list[Planned] = []
     topology, groundwork, rehearsals = read_topology(), Groundwork(), Rehearsals()
     for case in cases:
+        raise_if_stopped()
         spec, drivers = case.spec, Drivers.of(case.spec, plugins)
         plan = make_plan(spec, drivers, topology)
         known = None if spec.testbed.simulated else groundwork.known(spec, plan)

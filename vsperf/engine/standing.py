@@ -5,7 +5,6 @@ The generator is left out unless it is asked for, so that somebody can plug in o
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -31,6 +30,7 @@ from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import Case, CaseSpec
 from vsperf.spec.wiring import outer_nics
 from vsperf.trafficgens.base import Noise, OnSample, TrialRequest
+from vsperf.waits import sleep
 
 LOOK_S = 1.0
 """Between two looks at whether every part still runs."""
@@ -56,7 +56,7 @@ class Standing:
     def watch(self) -> NoReturn:
         """Look at every part until one of them no longer works; then raise `ComponentError`."""
         while (why := self.failure()) is None:
-            time.sleep(LOOK_S)
+            sleep(LOOK_S)
         raise ComponentError(
             "the deployment no longer works",
             why=why,

@@ -9,6 +9,7 @@ from importlib.metadata import entry_points
 from vsperf.errors import UsageError
 from vsperf.figures.drawing import Drawing
 from vsperf.figures.plot import Options, Plot, Scope
+from vsperf.stop import raise_if_stopped
 from vsperf.store.view import CaseView
 
 GROUP = "vsperf.figures"
@@ -63,6 +64,7 @@ def drawings(
     for case in cases:
         kept: dict[object, Sequence[object]] = {}  # several plots need the same of a case
         for plot in plots:
+            raise_if_stopped()
             if plot.gather not in kept:
                 kept[plot.gather] = plot.gather(case)
             samples = kept[plot.gather]

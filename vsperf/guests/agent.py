@@ -16,6 +16,7 @@ from typing import Any, Self
 
 from vsperf.errors import ComponentError
 from vsperf.guests.answers import Booted, Ended, Message, Refused, understood
+from vsperf.waits import received, sent
 
 PROTOCOL = 1
 HELLO_S = 1.0
@@ -145,7 +146,7 @@ class Agent:
         line = json.dumps(message, separators=(",", ":")).encode() + b"\n"
         try:
             self.connection.settimeout(max(0.001, deadline - time.monotonic()))
-            self.connection.sendall(line)
+            sent(self.connection, line)
         except OSError as error:
             raise AgentSilent(
                 f"{self.machine}: its control port takes nothing", why=_text(error)
@@ -167,7 +168,7 @@ class Agent:
     def _read(self, deadline: float) -> bool:
         try:
             self.connection.settimeout(max(0.0, deadline - time.monotonic()))
-            chunk = self.connection.recv(CHUNK)
+            chunk = received(self.connection, CHUNK)
         except (TimeoutError, BlockingIOError):
             return False
         except OSError as error:

@@ -18,6 +18,7 @@ from vsperf.guests.inside import seen_inside
 from vsperf.host.process import Managed
 from vsperf.host.workspace import Workspace
 from vsperf.record.machine import MachineCounters, NicCounters
+from vsperf.waits import sleep
 
 if TYPE_CHECKING:
     from vsperf.guests.qmp import Monitor
@@ -221,7 +222,7 @@ class RunningMachine:
 
     def require_alive(self, when: str, patience_s: float = 0.0) -> None:
         """Raise `ComponentError` with its last words when QEMU has ended, or does so in time."""
-        if self.program.wait(patience_s):
+        if self.program.await_end(patience_s):
             by_itself = self.program.poll() == 0  # the guest powered off, or gave up
             words = None if by_itself else self.program.last_words()
             raise ComponentError(
@@ -275,7 +276,7 @@ class RunningMachine:
         self.power_off()
         if self.told_off_s is not None:
             left_s = min(patience_s - QUIT_S, self.told_off_s + OFF_S - time.monotonic())
-            if self.program.wait(max(0.0, left_s)):
+            if self.program.await_end(max(0.0, left_s)):
                 return
         if patience_s > 0:
             with suppress(ComponentError):
@@ -299,7 +300,7 @@ class RunningMachine:
                 raise ComponentError(
                     f"{self.name} does not run: QEMU calls it {status.get('status')}"
                 )
-            time.sleep(0.05)  # between two looks at a condition, never instead of one
+            sleep(0.05)  # between two looks at a condition, never instead of one
 
     def device_macs(self) -> list[str] | None:
         """Return the addresses of devices of the host, which only the guest can see."""

@@ -19,6 +19,7 @@ from typing import Any, Self, TypeVar
 from qemu.qmp import QMPClient, QMPError, Runstate
 
 from vsperf.errors import ComponentError
+from vsperf.stop import raise_if_stopped
 
 CLOSE_S = 0.5
 HEARTBEAT_S = 5.0
@@ -148,6 +149,7 @@ class Monitor:
         future, deadline = self._submit(work), time.monotonic() + timeout_s
         try:
             while not wait((future,), min(LOOK_S, deadline - time.monotonic())).done:
+                raise_if_stopped()
                 look()
                 if time.monotonic() > deadline:
                     break

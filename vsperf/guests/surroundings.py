@@ -13,6 +13,7 @@ from vsperf.guests.kvm import Probe, cache_file
 from vsperf.guests.settings import GuestSettings
 from vsperf.host.files import Roots, numbered
 from vsperf.host.tree import HERE, Tree
+from vsperf.waits import run
 
 PROGRAM = "qemu-system-x86_64"
 IN_A_TREE = f"/usr/bin/{PROGRAM}"
@@ -79,14 +80,7 @@ def surroundings(tree: Tree = HERE) -> Surroundings:
 def has_run_with(command: tuple[str, ...]) -> bool:
     """Whether a QEMU's help has `-run-with user=`; a QEMU that is not there has nothing."""
     try:
-        done = subprocess.run(  # noqa: S603 - an argument vector of our own
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=ANSWER_S,
-            check=False,
-        )
+        done = run(command, ANSWER_S)
     except (OSError, subprocess.TimeoutExpired):
         return False
     return RUN_WITH.search(done.stdout) is not None

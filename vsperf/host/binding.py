@@ -15,6 +15,7 @@ from vsperf.host.network import Network
 from vsperf.host.pci import PASSING, WITHOUT_IOMMU, Nic, find_nic, full_address, read_nics, refusal
 from vsperf.host.undo import BindDriver
 from vsperf.host.workspace import Workspace
+from vsperf.waits import sleep
 
 DRIVER = "vfio-pci"
 BOUND_S = 5.0
@@ -141,7 +142,7 @@ def _wait_for(device: Path, driver: str | None) -> None:
                 why=f"the kernel did not do it within {BOUND_S:g} s",
                 fix="`dmesg` has the kernel's own words",
             )
-        time.sleep(POLL_S)  # between two looks at a condition
+        sleep(POLL_S)  # between two looks at a condition
 
 
 def _fix(reason: str) -> str:

@@ -21,6 +21,7 @@ from vsperf.host.owner import Owner
 from vsperf.host.pages import Pool
 from vsperf.host.procfs import boot_id
 from vsperf.record.base import Record
+from vsperf.waits import sleep
 
 FREED_S = 1.0
 """Time for the kernel to free the pages of a program that has just ended."""
@@ -154,7 +155,7 @@ def _wait_for_use(pool: Pool, most: int) -> int:
     """Return how many pages are used, once they are few enough or it has taken too long."""
     deadline = time.monotonic() + FREED_S
     while (used := pool.total - pool.free) > most and time.monotonic() < deadline:
-        time.sleep(POLL_S)
+        sleep(POLL_S)
     return max(0, used)
 
 

@@ -7,6 +7,8 @@ import socket
 import struct
 from collections.abc import Iterator
 
+from vsperf.waits import received
+
 HEADER = struct.Struct("=IHHII")
 ATTRIBUTE = struct.Struct("=HH")
 ERROR_CODE = struct.Struct("=i")
@@ -24,7 +26,7 @@ def dump(protocol: int, kind: int, body: bytes) -> Iterator[bytes]:
         asking.bind((0, 0))
         asking.send(HEADER.pack(HEADER.size + len(body), kind, DUMP, 1, 0) + body)
         while True:
-            for answer, content in messages(asking.recv(ANSWER_BYTES)):
+            for answer, content in messages(received(asking, ANSWER_BYTES)):
                 if answer == DONE:
                     return
                 if answer == ERROR:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
+import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from vsperf.record.base import Record
+from vsperf.store.locks import lock
 
 
 class Pool(Record):
@@ -47,7 +48,7 @@ class Pool(Record):
         """Keep other runs from changing the number meanwhile."""
         descriptor = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            lock(descriptor, exclusive=True, wait_s=math.inf)
             yield
         finally:
             os.close(descriptor)

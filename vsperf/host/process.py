@@ -24,11 +24,11 @@ from vsperf.host.procfs import (
     is_stopped,
     left_in_session,
     start_ticks,
-    wait_until_ended,
 )
 from vsperf.host.threads import Polling
 from vsperf.host.undo import EndMarked, KillProcess
 from vsperf.host.workspace import Workspace
+from vsperf.waits import ended, sleep
 
 ASK_S = 1.5
 TERMINATE_S = 1.5
@@ -75,7 +75,7 @@ class Managed:
         """Return how it ended, such as `was killed by SIGKILL`."""
         if is_stopped(self.pid):
             return "is stopped: somebody sent it SIGSTOP, or debugs it"
-        wait_until_ended(self.pid, OBITUARY_S)  # its sockets are closed a moment before its end
+        ended(self.pid, OBITUARY_S)  # its sockets are closed a moment before its end
         code = self.process.poll()
         if code is None:
             return "still runs, but does not answer"
@@ -92,10 +92,10 @@ class Managed:
         lines = [line.strip() for line in text.decode(errors="replace").splitlines()]
         return " | ".join([line for line in lines if line][-LAST_LINES:]) or None
 
-    def wait(self, patience_s: float) -> bool:
+    def await_end(self, patience_s: float) -> bool:
         """Wait for its end; say whether it came."""
         if self.process.poll() is None:
-            wait_until_ended(self.pid, patience_s)
+            ended(self.pid, patience_s)
         return self.process.poll() is not None
 
 
@@ -163,13 +163,13 @@ def end(program: Managed, workspace: Workspace, stop: Stop | None = None) -> Non
         with workspace.patience(ASK_S) as patience_s, suppress(Exception):
             began = time.monotonic()
             stop(patience_s)
-            program.wait(patience_s - (time.monotonic() - began))
+            program.await_end(patience_s - (time.monotonic() - began))
     if program.poll() is None:
         with workspace.patience(TERMINATE_S) as patience_s:
             _signal(program, signal.SIGTERM)
-            program.wait(patience_s)
+            program.await_end(patience_s)
     _signal(program, signal.SIGKILL)
-    program.wait(KILL_S)
+    program.await_end(KILL_S)
 
 
 def signal_name(number: int) -> str:
@@ -231,7 +231,7 @@ def _wait_until(
                 f"{program.name} was not ready within {timeout_s:g} s",
                 why=f"its last words: {words}" if words else None,
             )
-        time.sleep(POLL_S)  # between two looks at a condition, never instead of one
+        sleep(POLL_S)  # between two looks at a condition, never instead of one
 
 
 def _end_what_is_left(pid: int, started: int | None) -> None:

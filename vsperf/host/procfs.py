@@ -7,12 +7,13 @@ at which it started, or by a mark in its environment that its children inherit.
 from __future__ import annotations
 
 import os
-import select
 import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+
+from vsperf.waits import ended
 
 PROC = Path("/proc")
 MARK = "VSPERF_PROCESS"
@@ -90,20 +91,6 @@ def left_in_session(leader: int, since: int) -> tuple[int, ...]:
     return tuple(found)
 
 
-def wait_until_ended(pid: int, patience_s: float) -> bool:
-    """Wait for the end of a process, child or not; say whether it came."""
-    try:
-        descriptor = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return True
-    try:
-        poll = select.poll()
-        poll.register(descriptor, select.POLLIN)
-        return bool(poll.poll(max(0, int(patience_s * 1000))))
-    finally:
-        os.close(descriptor)
-
-
 def end_all(find: Callable[[], tuple[int, ...]], patience_s: float, kill_s: float = 1.0) -> None:
     """End all processes that `find` returns: ask with SIGTERM, then SIGKILL.
 
@@ -116,7 +103,7 @@ def end_all(find: Callable[[], tuple[int, ...]], patience_s: float, kill_s: floa
                 os.kill(pid, number)
         while found and time.monotonic() < deadline:
             for pid in found:
-                wait_until_ended(pid, deadline - time.monotonic())
+                ended(pid, deadline - time.monotonic())
             found = find()
         if not found:
             return

@@ -7,6 +7,8 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from vsperf.waits import run
+
 ANSWER_S = 3.0
 DEBIAN = ("dpkg-query", "--show", "--showformat=${Package} ${Version} ${db:Status-Status}\\n")
 REDHAT = ("rpm", "--query", "--queryformat=%{NAME} %{VERSION}-%{RELEASE} installed\\n")
@@ -27,14 +29,7 @@ def package_versions(names: Sequence[str], root: Path | None = None) -> dict[str
 
 def _installed(argv: tuple[str, ...]) -> dict[str, str]:
     try:
-        done = subprocess.run(  # noqa: S603 - an argument vector of our own
-            argv,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=ANSWER_S,
-            check=False,  # it fails when one of several is missing
-        )
+        done = run(argv, ANSWER_S)  # it fails when one of several is missing
     except (OSError, subprocess.TimeoutExpired):
         return {}
     rows = (line.split() for line in done.stdout.splitlines())

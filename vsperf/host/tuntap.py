@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from vsperf.host.files import Roots, integer
+from vsperf.waits import sleep
 
 DEVICE = Path("/dev/net/tun")
 LONGEST_NAME = 15
@@ -67,7 +68,7 @@ def remove_tap(name: str, patience_s: float = FREED_S) -> None:
         except OSError as error:
             if error.errno != errno.EBUSY or time.monotonic() > deadline:
                 raise
-        time.sleep(POLL_S)  # between two looks at a condition, never instead of one
+        sleep(POLL_S)  # between two looks at a condition, never instead of one
 
 
 def is_there(name: str) -> bool:

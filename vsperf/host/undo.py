@@ -30,6 +30,7 @@ from vsperf.host.procfs import end_all, is_running, left_in_session, marked
 from vsperf.host.schemata import is_wider, put_back
 from vsperf.host.tuntap import remove_tap
 from vsperf.record.base import Record
+from vsperf.waits import run
 
 TERMINATE_S = 1.5
 SHARED_MEMORY = DEVICES / "shm"
@@ -323,13 +324,7 @@ class ReleaseChassis(Undo):
         secret = () if self.password_file is None else (f"--password-file={self.password_file}",)
         argv = (sys.executable, "-m", RELEASE, *secret, self.dialect, self.chassis, self.owner)
         try:
-            done = subprocess.run(  # noqa: S603 - an argument vector of our own
-                [*argv, *self.ports],
-                capture_output=True,
-                text=True,
-                timeout=RELEASE_S,
-                check=False,
-            )
+            done = run([*argv, *self.ports], RELEASE_S)
         except subprocess.TimeoutExpired as error:
             raise OSError(f"{self.chassis} does not answer within {RELEASE_S:g} s") from error
         if done.returncode != 0:

@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 
 from vsperf.errors import NotReadyError
+from vsperf.waits import run
 
 ANSWER_S = 10.0
 
@@ -20,15 +21,7 @@ def version_text(
     """
     told = f"{name} does not tell its version"
     try:
-        done = subprocess.run(  # noqa: S603 - a program that the user chose
-            command,
-            stdin=subprocess.DEVNULL,
-            env=None if environment is None else {**os.environ, **environment},
-            capture_output=True,
-            text=True,
-            timeout=ANSWER_S,
-            check=False,
-        )
+        done = run(command, ANSWER_S, environment={**os.environ, **(environment or {})})
     except (OSError, subprocess.TimeoutExpired) as error:
         raise NotReadyError(told, why=str(error)) from error
     if done.returncode != 0:

@@ -27,6 +27,7 @@ from vsperf.host.procfs import end_all, marked_below
 from vsperf.host.threads import Polling, Thread, threads_of
 from vsperf.host.undo import AnyUndo, Reach, SweepDpdk
 from vsperf.record.placeholder import Placeholder, fill_in
+from vsperf.stop import raise_if_stopped
 
 PATIENCE_S = 4.0
 """Time that stopping all processes of a deployment may take before each is killed at once."""
@@ -94,6 +95,7 @@ class Workspace:
 
         Yields what promises another undo in its place, for when more is known of the change.
         """
+        raise_if_stopped()
         promised, number = undo, self._promise(undo)
 
         def becomes(better: AnyUndo) -> None:
@@ -126,6 +128,7 @@ class Workspace:
 
         To be called while one part is waited for: without the others it would never be there.
         """
+        raise_if_stopped()
         for name, failure in tuple(self.parts.items()):
             if name != but and (why := failure()) is not None:
                 raise DiedError(f"{name} was lost {when}", why=f"{name} {why}")

@@ -19,6 +19,7 @@ from vsperf.otg.document import Document, RefusedError
 from vsperf.otg.flows import Flow
 from vsperf.trafficgens.tgen.client import TgenError
 from vsperf.trafficgens.tgen.process import Tgen
+from vsperf.waits import sleep
 
 IDLE = "idle"
 """Said by tgen of a stop when there is nothing to stop."""
@@ -144,7 +145,7 @@ class Generator:
         while self._running() is not None:
             if time.monotonic() > deadline:
                 raise RefusedError([f"tgen did not stop within {ENDING_S:g} s"], 500)
-            time.sleep(POLL_S)  # between two looks at a condition, never instead of one
+            sleep(POLL_S)  # between two looks at a condition, never instead of one
 
     def counts(self) -> dict[str, FlowCounts]:
         """Return the counters of all flows."""

@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 from urllib.parse import urlsplit
 
 from vsperf.errors import ComponentError, NotReadyError, VsperfError
 from vsperf.otg.answers import HANDLERS
 from vsperf.otg.document import RefusedError
 from vsperf.otg.generator import Generator
+from vsperf.waits import wait_for
 
 LOOK_S = 0.5
 """Between two looks at tgen, whose events would fill its socket otherwise."""
@@ -28,6 +29,8 @@ class OtgServer(ThreadingHTTPServer):
     """Answers one request at a time, and looks after tgen in between."""
 
     daemon_threads = True
+    timeout = 0
+    """Who is heard of and has hung up since is not waited for."""
     block_on_close = False
 
     def __init__(self, address: tuple[str, int], generator: Generator) -> None:
@@ -42,6 +45,13 @@ class OtgServer(ThreadingHTTPServer):
         """What clients are told."""
         host, port = self.server_address[:2]
         return f"http://{host!s}:{port}"
+
+    def serve(self) -> NoReturn:
+        """Answer requests until somebody asks vsperf to stop, or tgen has died."""
+        while True:
+            if wait_for((self.fileno(),), LOOK_S):
+                self.handle_request()
+            self.service_actions()
 
     def service_actions(self) -> None:
         if self.failure is None and self.turn.acquire(blocking=False):
@@ -148,7 +158,7 @@ class Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def listening(address: tuple[str, int], generator: Generator) -> Iterator[OtgServer]:
-    """Listen for requests until the context is left; `serve_forever` answers them."""
+    """Listen for requests until the context is left; `serve` answers them."""
     try:
         server = OtgServer(address, generator)
     except OSError as error:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from vsperf.errors import ComponentError, NotReadyError
+from vsperf.waits import run
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 """Programs that print the same way; the first one on the PATH is taken."""
@@ -69,9 +70,7 @@ def _options(folder: Path) -> list[str]:
 
 def _run(argv: list[str]) -> subprocess.CompletedProcess[str]:
     try:
-        return subprocess.run(  # noqa: S603 - an argument vector of our own
-            argv, capture_output=True, text=True, errors="replace", timeout=PATIENCE_S, check=False
-        )
+        return run(argv, PATIENCE_S)
     except subprocess.TimeoutExpired as error:
         raise ComponentError(
             f"{argv[0]} did not print within {PATIENCE_S} s",

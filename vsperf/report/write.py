@@ -18,6 +18,7 @@ from vsperf.report.overview import Gathered, overview_of
 from vsperf.report.page import CasePart, Costs, Overview
 from vsperf.report.pictures import NoPictures, Pictures
 from vsperf.stats.summary import CaseRow
+from vsperf.stop import raise_if_stopped
 from vsperf.store.planned import name_of
 from vsperf.store.view import RunView, open_run
 
@@ -84,6 +85,7 @@ def _write(
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="backslashreplace") as spool:
         for number, run in enumerate(runs, start=1):
             for case in run.cases():
+                raise_if_stopped()
                 row = CaseRow.of(case.planned, case.record, case.trials, begun=case.attempt > 0)
                 part: CasePart = teller.tell(run, case, row, anchor_of(number, case))
                 gathered.add(case, row, part)

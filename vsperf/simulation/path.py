@@ -27,6 +27,7 @@ from vsperf.simulation.switch import SwitchModel
 from vsperf.spec.modify import Modify
 from vsperf.spec.traffic import TrafficProfile
 from vsperf.units import NANOSECONDS, LinkSpeed
+from vsperf.waits import sleep
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +117,7 @@ class SimulatedPath:
     def _wait(self, began_s: float, elapsed_ns: int) -> None:
         """Wait until so much of a trial would be over, if time is to pass as in a real one."""
         due_s = began_s + self.generator.realtime * elapsed_ns / NANOSECONDS
-        time.sleep(max(0.0, due_s - time.monotonic()))
+        sleep(max(0.0, due_s - time.monotonic()))
 
     def _within_bursts(self, asked: Asked) -> Asked:
         """Return a trial without the gaps between its bursts, if frames come in bursts."""

@@ -29,6 +29,7 @@ from vsperf.spec.suggest import listed
 from vsperf.spec.topologies import TopologyError, resolve_topology
 from vsperf.spec.tree import Entry, Listing, Mark, Node, Section, find, origins
 from vsperf.spec.validation import Context, drop_removed, validate
+from vsperf.stop import raise_if_stopped
 
 MOST_REPEATS = 1000
 
@@ -161,6 +162,7 @@ class _Loader:
 
     def testcase(self, found: Found) -> _Resolved:
         """Return the cases of one testcase, none after noting a problem."""
+        raise_if_stopped()
         own = self.reader.testcase(found)
         selection, marks = self.reader.selection([*self._below, *own, *self._above])
         preset = self.request.preset or (selection.preset if selection else None)

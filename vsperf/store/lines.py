@@ -18,10 +18,13 @@ from typing import BinaryIO
 
 from vsperf import trusted
 from vsperf.errors import Location, StoreError
+from vsperf.stop import raise_if_stopped
 
 MOST_BYTES = 64 << 20
 """Of one line; the longest are headers, with some kilobytes for each case."""
 PIECE_BYTES = 1 << 20
+LINES_A_LOOK = 64
+"""Between two looks at whether vsperf is to stop, some milliseconds."""
 
 
 class Lines:
@@ -42,6 +45,7 @@ class Lines:
         self.torn = b""
         """A last line that was never finished, as it lies in the file; known at the end."""
         self._file = file
+        self._read = 0
 
     def skip(self, count: int, whole_bytes: int, crc: int) -> bool:
         """Begin behind lines that are known, if the file still begins with them."""
@@ -75,6 +79,9 @@ class Lines:
             line = after
 
     def _next(self) -> bytes:
+        self._read += 1
+        if self._read % LINES_A_LOOK == 0:
+            raise_if_stopped()
         line = self._file.readline(MOST_BYTES + 1)
         if len(line) > MOST_BYTES:
             raise StoreError(

@@ -7,6 +7,8 @@ import os
 import time
 from pathlib import Path
 
+from vsperf.waits import sleep
+
 POLL_S = 0.02
 
 
@@ -20,7 +22,7 @@ def lock(descriptor: int, *, exclusive: bool, wait_s: float) -> bool:
         except BlockingIOError:
             if time.monotonic() >= deadline:
                 return False
-            time.sleep(POLL_S)
+            sleep(POLL_S)
         else:
             return True
 

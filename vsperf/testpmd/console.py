@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from vsperf.errors import ComponentError
+from vsperf.waits import sleep
 
 LINE_BY_LINE = ("stdbuf", "-oL")
 """Words before its command line: whatever it writes into a file it otherwise holds back."""
@@ -91,7 +92,7 @@ class Console:
             look()
             if time.monotonic() > deadline:
                 raise ComponentError(f"testpmd did not stop within {STOP_S:g} s")
-            time.sleep(POLL_S)  # between two looks at a condition, never instead of one
+            sleep(POLL_S)  # between two looks at a condition, never instead of one
         return forwarded(said)
 
     def _said(self) -> str:

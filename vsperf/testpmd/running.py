@@ -18,6 +18,7 @@ from vsperf.host.process import OBITUARY_S, Managed
 from vsperf.host.tree import HERE, Tree
 from vsperf.testpmd.command import PROGRAM
 from vsperf.testpmd.telemetry import Telemetry
+from vsperf.waits import sleep
 
 STATISTICS = "Port statistics"
 """With this begins what testpmd prints of itself, which says nothing about how it ended."""
@@ -137,7 +138,7 @@ class RunningTestpmd:
                     why=self.last_words(),
                     fix=patience.fix,
                 )
-            time.sleep(POLL_S)  # between two looks at a condition, never instead of one
+            sleep(POLL_S)  # between two looks at a condition, never instead of one
 
     def silence(self) -> str | None:
         """Return why it does not answer, or None while it does; asks with a deadline."""
@@ -154,7 +155,7 @@ class RunningTestpmd:
                 numbers = range(len(self.names))
                 found = [telemetry.ask(f"/ethdev/stats,{number}") for number in numbers]
         except OSError as error:
-            if self.program.wait(OBITUARY_S):  # its socket is closed a moment before its end
+            if self.program.await_end(OBITUARY_S):  # its socket is closed a moment before its end
                 raise self.obituary("and cannot be asked for its counters") from error
             raise ComponentError(
                 f"{self.name} does not tell its counters", why=str(error)

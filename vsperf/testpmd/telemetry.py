@@ -8,6 +8,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from vsperf.waits import received
+
 ANSWER_S = 2.0
 LARGEST_ANSWER = 65_536
 
@@ -44,7 +46,7 @@ class Telemetry:
         self.socket.close()
 
     def _receive(self) -> dict[str, Any]:
-        text = self.socket.recv(LARGEST_ANSWER)
+        text = received(self.socket, LARGEST_ANSWER)
         if not text:
             raise ConnectionResetError("the program hung up")
         try:

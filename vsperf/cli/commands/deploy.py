@@ -24,6 +24,7 @@ from vsperf.host.cpus import read_topology
 from vsperf.plugins import Plugins
 from vsperf.spec.case import Case
 from vsperf.spec.loader import Request
+from vsperf.stop import forget_stop
 
 
 @click.command(
@@ -82,6 +83,7 @@ def command(
     except KeyboardInterrupt:
         if not up:
             raise
+        forget_stop()
         progress.print("taken down")
     return ExitCode.OK
 

@@ -6,6 +6,7 @@ import click
 
 from vsperf.cli.tgen_options import process_options
 from vsperf.errors import ExitCode, UsageError
+from vsperf.stop import forget_stop
 from vsperf.trafficgens.tgen.command import Options
 
 LOCAL = "127.0.0.1:8443"
@@ -61,10 +62,11 @@ def serve(ports: tuple[str, ...], listen: str, burst: int, options: Options) -> 
             up = True
             named = ", ".join(one.name for one in locations)
             click.echo(f"listening on {server.url}, with the ports {named}; Ctrl-C ends it")
-            server.serve_forever(poll_interval=0.5)
+            server.serve()
     except KeyboardInterrupt:
         if not up:
             raise
+        forget_stop()
     return ExitCode.OK
 
 

@@ -16,7 +16,6 @@ from vsperf.cli.progress import Progress, make_progress
 from vsperf.cli.quantities import QuantityType
 from vsperf.cli.reporting import BESIDE_THE_RECORDS, wanted_form, write_after
 from vsperf.cli.selection import load, refuse_foreign, selects_cases
-from vsperf.cli.signals import SignalWatch
 from vsperf.cli.stored import complete_run, json_option, results_option
 from vsperf.cli.tables import console
 from vsperf.engine.baselines import with_baselines
@@ -28,6 +27,7 @@ from vsperf.human import human_seconds
 from vsperf.plugins import Plugins
 from vsperf.record.labels import parse_labels
 from vsperf.spec.loader import Loaded, Request
+from vsperf.stop import forget_stop, raise_if_stopped
 from vsperf.store.folders import RECORDS, resolve
 from vsperf.store.reader import read_run
 from vsperf.units import Duration
@@ -130,6 +130,7 @@ def command(
             code = session.carry_out(_Quietly(display), manner)
         except KeyboardInterrupt as error:
             interruption = error
+            forget_stop()  # who asked again meanwhile sees the table as well
     stored = read_run(session.writer.folder)
     try:
         if as_json:
@@ -154,7 +155,7 @@ class _Quietly:
         self.display: Progress | None = display
 
     def __call__(self, event: Event) -> None:
-        SignalWatch.raise_pending()
+        raise_if_stopped()
         if self.display is None:
             return
         try:

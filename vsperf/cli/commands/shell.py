@@ -11,6 +11,7 @@ from vsperf import trusted
 from vsperf.cli.machine_shell import connected, write_out
 from vsperf.errors import UsageError
 from vsperf.host.standing import StandingDeployment, standing_deployments
+from vsperf.waits import lines
 
 SUFFIX = ".shell"
 
@@ -56,7 +57,7 @@ def command(deployment: str | None, machine: str, words: tuple[str, ...]) -> int
             shell.talk(sys.stdin.fileno(), write_out)
         click.echo("", err=True)
         return 0
-    text = " ".join(words) or sys.stdin.read().strip()
+    text = " ".join(words) or "\n".join(lines(sys.stdin)).strip()
     if not text:
         raise UsageError("there is no command to run", fix="vsperf shell vm1 ip addr")
     with connected(machine, path) as shell:

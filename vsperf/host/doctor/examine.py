@@ -20,6 +20,7 @@ from vsperf.host.doctor import (
 )
 from vsperf.host.doctor.finding import Check, Finding, Status, Surroundings, unknown
 from vsperf.plugins import Plugin, Plugins
+from vsperf.stop import raise_if_stopped
 
 GENERAL = (
     *installation.CHECKS,
@@ -54,6 +55,7 @@ def examine(here: Surroundings, chosen: Iterable[Check] | None = None) -> Iterat
     if here.before is None:
         here = replace(here, before=Activity.read(here.roots))
     for check in checks(here.plugins) if chosen is None else tuple(chosen):
+        raise_if_stopped()
         try:
             answer = check.ask(here)
         except (OSError, ValueError) as error:

@@ -21,6 +21,7 @@ from vsperf.host.doctor.finding import (
 from vsperf.host.doctor.parts import MEASURED
 from vsperf.host.files import Roots, text
 from vsperf.host.procfs import MARK
+from vsperf.waits import sleep
 
 SHORTEST_LOOK_NS = 300_000_000
 STOLEN_LIMIT_PPM = 5_000
@@ -111,7 +112,7 @@ def _look(here: Surroundings) -> tuple[Activity, Activity] | None:
         return None
     rest_ns = here.before.time_ns + SHORTEST_LOOK_NS - time.monotonic_ns()
     if rest_ns > 0:
-        time.sleep(rest_ns / 1e9)  # the measurement itself, not a wait for something
+        sleep(rest_ns / 1e9)  # the measurement itself, not a wait for something
     return here.before, Activity.read(here.roots)
 
 

@@ -18,6 +18,7 @@ from vsperf.spec.traffic import TrialPolicy
 from vsperf.trafficgens.base import OnSample, TrialRequest
 from vsperf.trafficgens.streams import Stream
 from vsperf.units import NANOSECONDS
+from vsperf.waits import sleep
 
 LOOK_S = 0.2
 """Between two looks at a chassis that sends; they cost the machine under test nothing."""
@@ -126,7 +127,7 @@ class ChassisSession:
         if (owner := self.chassis.lost_to()) is not None:
             raise ComponentError(f"{self.who} lost a port in the middle of a trial to {owner}")
         self._require_all_sent(shots, counted)
-        time.sleep(self.policy.pause.ns / NANOSECONDS)
+        sleep(self.policy.pause.ns / NANOSECONDS)
         return TrialCounts(
             directions=tuple(
                 Direction(
@@ -178,7 +179,7 @@ class ChassisSession:
                     f"{self.who} does not clear its counters",
                     why=f"one of them still stands at {max(left[0].sent, left[0].received)}",
                 )
-            time.sleep(self.chassis.rest_s)  # they are read anew meanwhile
+            sleep(self.chassis.rest_s)  # they are read anew meanwhile
 
     def _send(self, duration_ns: int) -> tuple[int | None, tuple[Counted, ...]]:
         """Start, wait and look until all is sent; return for how long at least, if that is long.
@@ -194,7 +195,7 @@ class ChassisSession:
         began, seen_ns = time.monotonic_ns(), 0
         while True:
             waited_ns = time.monotonic_ns() - began
-            time.sleep(min(LOOK_S, max(0.01, (duration_ns - waited_ns) / NANOSECONDS)))
+            sleep(min(LOOK_S, max(0.01, (duration_ns - waited_ns) / NANOSECONDS)))
             last = self._look(last)
             waited_ns = time.monotonic_ns() - began
             if not self.chassis.sending() and waited_ns >= duration_ns:
@@ -211,10 +212,10 @@ class ChassisSession:
 
     def _rest(self, last: tuple[Counted, ...]) -> tuple[tuple[Counted, ...], bool]:
         """Wait for frames on their way; return the counters, and whether they came to rest."""
-        time.sleep(self.policy.drain.ns / NANOSECONDS)
+        sleep(self.policy.drain.ns / NANOSECONDS)
         deadline, last = time.monotonic() + self._patience_s, self._look(last)
         while True:
-            time.sleep(self.chassis.rest_s)  # between two looks at a condition
+            sleep(self.chassis.rest_s)  # between two looks at a condition
             now = self._look(last)
             if now == last or time.monotonic() > deadline:
                 return now, now == last

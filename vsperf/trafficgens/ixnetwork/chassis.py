@@ -12,6 +12,7 @@ from vsperf.trafficgens.ixnetwork import sessions
 from vsperf.trafficgens.ixnetwork.client import Client
 from vsperf.trafficgens.ixnetwork.frames import ETHERNET, layers_of
 from vsperf.trafficgens.streams import Stream
+from vsperf.waits import sleep
 
 VIEW = "Traffic Item Statistics"
 ITEM, SENT, RECEIVED = "Traffic Item", "Tx Frames", "Rx Frames"
@@ -84,7 +85,7 @@ class Ixnetwork:
                     why=f"it has been {state} for {LINK_S:g} s",
                     fix="see that it is on, and that the API server can reach it",
                 )
-            time.sleep(POLL_S)
+            sleep(POLL_S)
 
     def _await_link(self, place: str, port: str, deadline: float) -> None:
         while (found := self.client.attributes(port)).get("connectionState") != LINK_UP:
@@ -103,7 +104,7 @@ class Ixnetwork:
                     f"{found.get('connectionStatus')}",
                     fix="see to the cable, and to the switch at its other end",
                 )
-            time.sleep(POLL_S)
+            sleep(POLL_S)
 
     def release(self) -> None:
         """Let go of the session's ports that it still has, and end it."""
@@ -214,7 +215,7 @@ class Ixnetwork:
                     f"IxNetwork shows no {VIEW} of {self.streams[0].name}",
                     why=f"there was no such table, or no such line, for {VIEW_S:g} s",
                 )
-            time.sleep(POLL_S)
+            sleep(POLL_S)
 
     def _rows(self) -> dict[str, Counted] | None:
         """Return what the table says by name of a traffic item; nothing while there is no table.

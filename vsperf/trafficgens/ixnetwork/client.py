@@ -9,11 +9,13 @@ import json
 import ssl
 import time
 from collections.abc import Mapping
+from contextlib import closing
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any
 from urllib.parse import urlsplit
 
 from vsperf.errors import ComponentError
+from vsperf.waits import aside, sleep
 
 VERIFIED, UNVERIFIED, PLAIN = "https://", "https-unverified://", "http://"
 """What an address begins with."""
@@ -85,7 +87,7 @@ class Client:
         while answer.get("state") == IN_PROGRESS:
             if time.monotonic() > deadline:
                 raise self._failed(path, f"it has taken more than {OPERATION_S:g} s")
-            time.sleep(POLL_S)
+            sleep(POLL_S)
             answer = self.attributes(_path(str(answer.get("url", ""))))
         state = answer.get("state", SUCCESS[0])
         if state not in SUCCESS:
@@ -95,21 +97,22 @@ class Client:
 
     def _ask(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Any:
         content = None if body is None else json.dumps(body).encode()
-        connection = self._connection()
         try:
-            connection.request(method, path, content, self._headers)
-            answer = connection.getresponse()
-            status, text = answer.status, answer.read()
+            status, text = aside(lambda: self._exchanged(method, path, content))
         except (OSError, HTTPException) as error:
             raise self._failed(f"{method} {path}", str(error) or type(error).__name__) from error
-        finally:
-            connection.close()
         if status >= 300:  # a redirection would carry the key to somebody else
             raise self._failed(f"{method} {path}", f"{status}: {_reason(text)}")
         try:
             return json.loads(text) if text.strip() else {}
         except ValueError as error:
             raise self._other_version(f"{method} {path}", text) from error
+
+    def _exchanged(self, method: str, path: str, content: bytes | None) -> tuple[int, bytes]:
+        with closing(self._connection()) as connection:
+            connection.request(method, path, content, self._headers)
+            answer = connection.getresponse()
+            return answer.status, answer.read()
 
     def _connection(self) -> HTTPConnection:
         if self._scheme == PLAIN:

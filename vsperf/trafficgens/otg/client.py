@@ -15,6 +15,7 @@ from typing import Any
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.trafficgens.otg.accounts import Counters, PortCounters
 from vsperf.trafficgens.otg.taken import differences
+from vsperf.waits import aside
 
 INSTALL = "pip install vsperf[otg], or: pip install snappi"
 MOST_DIFFERENCES = 5
@@ -41,7 +42,7 @@ class Client:
     def version(self) -> dict[str, str]:
         """Return the versions of both sides; raises `OtgError` where they do not fit."""
         with self._asking("its version"):
-            remote = self._api.get_version()
+            remote = aside(self._api.get_version)
             found = {
                 "model": str(remote.api_spec_version or ""),
                 "application": str(remote.app_version or ""),
@@ -62,10 +63,12 @@ class Client:
         with self._asking("snappi to read the configuration"):
             config.deserialize(dict(content))
         with self._asking("to be configured"):
-            warnings = tuple(str(one) for one in self._api.set_config(config).warnings or ())
+            warnings = tuple(
+                str(one) for one in aside(lambda: self._api.set_config(config)).warnings or ()
+            )
         with self._asking("what it is configured for"):
             given = config.serialize(config.DICT)
-            taken = self._api.get_config().serialize(config.DICT)
+            taken = aside(self._api.get_config).serialize(config.DICT)
         if wrong := list(islice(differences(given, taken), MOST_DIFFERENCES)):
             raise OtgError(
                 f"the OTG server at {self.location} took another configuration than it was given",
@@ -76,18 +79,18 @@ class Client:
     def senders(self) -> list[str]:
         """Return the ports that send for whoever configured the server before."""
         with self._asking("whether it is in use"):
-            named = [port.name for port in self._api.get_config().ports]
+            named = [port.name for port in aside(self._api.get_config).ports]
             if not named:
                 return []
             request = self._api.metrics_request()
             request.port.port_names = named
-            told = self._api.get_metrics(request).port_metrics
+            told = aside(lambda: self._api.get_metrics(request)).port_metrics
             return [one.name for one in told if one.transmit == "started"]
 
     def release(self) -> None:
         """Take all ports and flows away again."""
         with self._asking("to let go of its ports"):
-            self._api.set_config(self._api.config())
+            aside(lambda: self._api.set_config(self._api.config()))
 
     def transmit(self, state: str, names: tuple[str, ...]) -> None:
         """Start or stop flows; others than ours are left alone."""
@@ -95,14 +98,14 @@ class Client:
         request.traffic.flow_transmit.flow_names = list(names)
         request.traffic.flow_transmit.state = state
         with self._asking(f"to {state}"):
-            self._api.set_control_state(request)
+            aside(lambda: self._api.set_control_state(request))
 
     def flows(self, names: tuple[str, ...]) -> dict[str, Counters]:
         """Return the counters of flows; raises `OtgError` where some are not told."""
         request = self._api.metrics_request()
         request.flow.flow_names = list(names)
         with self._asking("for counters of flows"):
-            told = self._api.get_metrics(request).flow_metrics
+            told = aside(lambda: self._api.get_metrics(request)).flow_metrics
             found = {one.name: one for one in told}
         for name in names:
             one = found.get(name)
@@ -122,7 +125,7 @@ class Client:
         request = self._api.metrics_request()
         request.port.port_names = list(names)
         with self._asking("for counters of ports"):
-            told = self._api.get_metrics(request).port_metrics
+            told = aside(lambda: self._api.get_metrics(request)).port_metrics
             return {one.name: PortCounters(one.frames_tx, one.frames_rx, one.link) for one in told}
 
     @contextmanager

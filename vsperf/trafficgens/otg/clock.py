@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from vsperf.waits import sleep
+
 
 @dataclass(frozen=True, slots=True)
 class Clock:
@@ -13,4 +15,4 @@ class Clock:
 
     now: Callable[[], float] = time.monotonic
     """In seconds."""
-    sleep: Callable[[float], None] = time.sleep
+    sleep: Callable[[float], None] = sleep

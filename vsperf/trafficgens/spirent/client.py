@@ -5,10 +5,11 @@ The library is an extra, and imported where it is used.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from vsperf.errors import ComponentError, NotReadyError
+from vsperf.waits import aside
 
 USER = "vsperf"
 """The user of every session of ours; its name is the deployment's."""
@@ -102,10 +103,10 @@ class Client:
         """Return the version of the server."""
         return str(self._called("bll_version", self._stc.bll_version))
 
-    def _called(self, what: str, call: Any) -> Any:
+    def _called(self, what: str, call: Callable[[], Any]) -> Any:
         """Call the library, which raises whatever it likes."""
         try:
-            return call()
+            return aside(call)
         except NotReadyError:
             raise
         except Exception as error:

@@ -15,6 +15,7 @@ from vsperf.testpmd.running import RunningTestpmd
 from vsperf.trafficgens.base import OnSample, TrialRequest
 from vsperf.trafficgens.testpmd.plan import FCS, Part
 from vsperf.units import NANOSECONDS
+from vsperf.waits import sleep
 
 HANDFUL = 512
 """Frames that it sends at once, in one burst, and not more; testpmd takes no longer one."""
@@ -82,7 +83,7 @@ class TestpmdSession:
         settled = self._drain()
         after = self._counted()
         self._check_size(before, after)
-        time.sleep(self.policy.pause.ns / NANOSECONDS)
+        sleep(self.policy.pause.ns / NANOSECONDS)
         return TrialCounts(
             directions=tuple(
                 self._direction(way, request, before, after, refused) for way in self.ways
@@ -144,7 +145,7 @@ class TestpmdSession:
             one.console.say(
                 f"set fwd {self.mode}", f"set txpkts {length}", f"set burst {self.burst}", "start"
             )
-        time.sleep(duration_ns / NANOSECONDS)  # this is what is measured
+        sleep(duration_ns / NANOSECONDS)  # this is what is measured
         sending_ns = time.monotonic_ns() - began
         for one in self._senders:
             told |= one.stop()
@@ -171,7 +172,7 @@ class TestpmdSession:
             if all(_grown(now, before, link, "opackets") >= frames for link in senders):
                 break
         sending_ns = time.monotonic_ns() - began
-        time.sleep(self.policy.drain.ns / NANOSECONDS)
+        sleep(self.policy.drain.ns / NANOSECONDS)
         for one in self._senders:
             one.stop()
         return {}, sending_ns
@@ -181,11 +182,11 @@ class TestpmdSession:
         both = [one for one in self._senders if one.part.receives]
         for one in both:
             one.console.say("set fwd rxonly", "start")
-        time.sleep(self.policy.drain.ns / NANOSECONDS)
+        sleep(self.policy.drain.ns / NANOSECONDS)
         deadline, settled = time.monotonic() + SETTLE_S, False
         last = self._counted()
         while not settled and time.monotonic() < deadline:
-            time.sleep(REST_S)  # between two looks at a condition, never instead of one
+            sleep(REST_S)  # between two looks at a condition, never instead of one
             now = self._counted()
             settled, last = now == last, now
         for one in both:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from vsperf.errors import ComponentError
+from vsperf.waits import received, sent
 
 LONGEST_LINE = 64 * 1024 * 1024
 """A longer answer is no answer; the largest, of 32 streams with histograms, is far below."""
@@ -100,7 +101,7 @@ class Client:
         line = json.dumps(message, separators=(",", ":")).encode() + b"\n"
         try:
             self.connection.settimeout(max(0.001, deadline - time.monotonic()))
-            self.connection.sendall(line)
+            sent(self.connection, line)
         except TimeoutError as error:
             raise Silent("tgen does not read its socket") from error
         except OSError as error:
@@ -131,7 +132,7 @@ class Client:
     def _read(self, patience_s: float) -> bytes:
         self.connection.settimeout(patience_s)
         try:
-            chunk = self.connection.recv(CHUNK)
+            chunk = received(self.connection, CHUNK)
         except (TimeoutError, BlockingIOError):
             return b""
         except OSError as error:

@@ -10,6 +10,7 @@ from vsperf.errors import NotReadyError
 from vsperf.host.doctor.finding import Answer, Check, Group, Surroundings, failure, ok, warning
 from vsperf.trafficgens.tgen.binary import TGEN
 from vsperf.trafficgens.tgen.process import PROTOCOL
+from vsperf.waits import run
 
 QUESTION = '{"id":1,"verb":"hello"}\n'
 ANSWER_S = 5.0
@@ -25,14 +26,7 @@ def _tgen(here: Surroundings) -> Answer:
     cpu = min(here.usable)
     argv = [binary, "--no-pci", *MEMORY, "--vdev=net_ring0", f"--lcores=0@{cpu},1@{cpu}"]
     try:
-        done = subprocess.run(  # noqa: S603 - the program that runs use, too
-            [*argv, "--", "--stdin"],
-            input=QUESTION,
-            capture_output=True,
-            text=True,
-            timeout=ANSWER_S,
-            check=False,
-        )
+        done = run([*argv, "--", "--stdin"], ANSWER_S, given=QUESTION)
         hello = _hello(done.stdout)
     except (OSError, subprocess.TimeoutExpired) as error:
         return failure(f"{binary} does not answer: {error}", TGEN.build_command)

@@ -48,6 +48,7 @@ from vsperf.trafficgens.tgen.slots import asked_ns
 from vsperf.trafficgens.tgen.spec import TgenSpec
 from vsperf.trafficgens.tgen.traffic import Way, senders_each, streams
 from vsperf.trafficgens.tgen.tsc import Tsc
+from vsperf.waits import sleep
 
 NANOSECONDS = 1_000_000_000
 ORDINARY_FRAME = 1518
@@ -358,4 +359,4 @@ def _ports(endpoints: tuple[Endpoint, ...], options: Options) -> dict[str, Port]
 
 def _rest(ns: int) -> None:
     """Wait as the trial's policy asks."""
-    time.sleep(ns / NANOSECONDS)
+    sleep(ns / NANOSECONDS)

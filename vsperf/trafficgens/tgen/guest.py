@@ -5,7 +5,6 @@ What the host cannot see of it is missing: nobody knows how far its CPU is from 
 
 from __future__ import annotations
 
-import select
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,6 +27,7 @@ from vsperf.trafficgens.tgen.guest_clock import Drift, Reading, read_clock
 from vsperf.trafficgens.tgen.guest_plan import GuestPlan
 from vsperf.trafficgens.tgen.process import ANSWER_S, Tgen, greet
 from vsperf.trafficgens.tgen.spec import TgenSpec
+from vsperf.waits import wait_for
 
 WORKERS = r"CPU [1-9]\d*/"
 """How QEMU names the threads of vCPUs on which frames are sent: all but the first."""
@@ -52,10 +52,11 @@ class GuestClient(Client):
         agent = self.agent
         if agent is None:
             return super()._read(patience_s)
-        heard, _, _ = select.select([self.connection, agent.connection], [], [], patience_s)
-        if self.connection in heard:
+        ours, agents = self.connection.fileno(), agent.connection.fileno()
+        heard = wait_for((ours, agents), patience_s)
+        if ours in heard:
             return super()._read(0.0)
-        if agent.connection in heard:
+        if agents in heard:
             try:
                 agent.notice()
             except ComponentError as error:
@@ -109,7 +110,7 @@ class GuestTgen(Tgen):
         return not self.silent and self._failure() is None
 
     def obituary(self, when: str) -> ComponentError:
-        self.program.wait(ENDING_S)
+        self.program.await_end(ENDING_S)
         why = self._failure() or f"tgen in {self.program.name} no longer answers"
         said = "its last words" in why or "its console" in why
         words = None if said else self.last_words()

@@ -26,6 +26,7 @@ from vsperf.trafficgens.dpdk_ports import Port
 from vsperf.trafficgens.tgen.binary import TGEN
 from vsperf.trafficgens.tgen.client import Answer, Client, Event, Gone, Look, Silent, TgenError
 from vsperf.trafficgens.tgen.command import Options, command_line, more_memory
+from vsperf.waits import sleep
 
 NAME = "tgen"
 """Its name among the programs of a workspace."""
@@ -125,7 +126,7 @@ class Tgen:
                     why="the other side of the port does not answer",
                     fix="see that the switch runs and has opened its side of the port",
                 )
-            time.sleep(0.01)  # between two looks at a condition, never instead of one
+            sleep(0.01)  # between two looks at a condition, never instead of one
 
     def _require(self, wanted: Iterable[str], found: Collection[str]) -> None:
         """Refuse to go on with fewer ports than were asked for."""

@@ -7,9 +7,11 @@ was made in; so a server in another network is reached from there.
 from __future__ import annotations
 
 import json
+import time
 from typing import TYPE_CHECKING, Any
 
 from vsperf.errors import ComponentError, NotReadyError
+from vsperf.waits import wait_for
 
 if TYPE_CHECKING:
     import zmq
@@ -48,11 +50,26 @@ class Client:
         question = {"jsonrpc": "2.0", "id": self.number, "method": method, "params": parameters}
         try:
             self.socket.send(json.dumps(question).encode())
-            if not self.socket.poll(int(ANSWER_S * 1000)):
+            if not self._heard():
                 raise self._gone(f"it did not answer {method} within {ANSWER_S:g} s")
             return self._result(method, self.socket.recv())
         except zmq.ZMQError as error:
             raise self._gone(str(error)) from error
+
+    def _heard(self) -> bool:
+        """Wait for an answer; say whether it came.
+
+        ZeroMQ's descriptor tells only that there is something new, and tells it once.
+        """
+        import zmq
+
+        until = time.monotonic() + ANSWER_S
+        while not self.socket.poll(0):
+            left_s = until - time.monotonic()
+            if left_s <= 0:
+                return False
+            wait_for((self.socket.getsockopt(zmq.FD),), left_s)
+        return True
 
     def close(self) -> None:
         """Let go of the connection."""

@@ -22,6 +22,7 @@ from vsperf.trafficgens.base import OnSample, TrialRequest
 from vsperf.trafficgens.trex.server import Counted, Server
 from vsperf.trafficgens.trex.streams import Burst, Way, announcement_of, bursts_of, stream_of
 from vsperf.units import NANOSECONDS
+from vsperf.waits import sleep
 
 AHEAD_S = 0.1
 """How far ahead a moment to start at has to lie, as the server wants it."""
@@ -85,7 +86,7 @@ class TrexSession:
             for way in self.ways:
                 _agree(way, laden, before, after)
         self.server.load({})  # only who still has the ports can do that
-        time.sleep(self.case.trial.pause.ns / NANOSECONDS)
+        sleep(self.case.trial.pause.ns / NANOSECONDS)
         return TrialCounts(
             directions=directions,
             sending_ns=sending_ns,
@@ -142,8 +143,8 @@ class TrexSession:
             if time.monotonic() > deadline:
                 self._halt()
                 raise ComponentError("TRex does not send its learning frames")
-            time.sleep(LOOK_S)  # between two looks at a condition, never instead of one
-        time.sleep(self.case.trial.settle.ns / NANOSECONDS)
+            sleep(LOOK_S)  # between two looks at a condition, never instead of one
+        sleep(self.case.trial.settle.ns / NANOSECONDS)
 
     def _load(self, request: TrialRequest) -> tuple[Laden, ...]:
         """Build the streams of a trial, with groups that were never used."""
@@ -181,7 +182,7 @@ class TrexSession:
             if time.monotonic_ns() > deadline_ns:
                 self.server.stop(sorted(waiting))
                 break
-            time.sleep(LOOK_S)
+            sleep(LOOK_S)
         return None
 
     def _rest(
@@ -197,7 +198,7 @@ class TrexSession:
         while True:
             if not back and (back := _all_back(laden, before, last)):
                 until_ns = min(until_ns, time.monotonic_ns() + trial.shortest_drain.ns)
-            time.sleep(REST_S)  # between two looks at a condition, never instead of one
+            sleep(REST_S)  # between two looks at a condition, never instead of one
             now, late_ns = self._look(last, groups), time.monotonic_ns() - until_ns
             if now == last and late_ns >= 0:
                 return now, True
@@ -303,4 +304,4 @@ def _grown(before: Counted, after: Counted, group: int, port: int, what: str) ->
 
 
 def _sleep_until(moment_ns: int) -> None:
-    time.sleep(max(0, moment_ns - time.monotonic_ns()) / NANOSECONDS)
+    sleep(max(0, moment_ns - time.monotonic_ns()) / NANOSECONDS)

@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 
 from vsperf.errors import ComponentError
+from vsperf.waits import aside, received, sent
 
 PORT = 22611
 OK = "<OK>"
@@ -40,7 +41,9 @@ class Client:
         self.address = address
         self._rest = b""
         try:
-            self._socket = socket.create_connection((host, int(port or PORT)), CONNECT_S)
+            self._socket = aside(
+                lambda: socket.create_connection((host, int(port or PORT)), CONNECT_S)
+            )
         except OSError as error:
             raise ComponentError(
                 f"the Xena chassis {address} cannot be reached",
@@ -87,7 +90,7 @@ class Client:
 
     def _ask(self, command: str, shown: str | None = None) -> str:
         try:
-            self._socket.sendall(f"{command}\n".encode())
+            sent(self._socket, f"{command}\n".encode())
             return self._line()
         except OSError as error:
             self._socket.close()  # an answer that comes late would pass for the next one
@@ -108,7 +111,7 @@ class Client:
                     return text
                 continue
             self._socket.settimeout(max(0.001, deadline - time.monotonic()))
-            more = self._socket.recv(LONGEST)
+            more = received(self._socket, LONGEST)
             if not more:
                 raise ConnectionError("it has hung up")
             self._rest += more

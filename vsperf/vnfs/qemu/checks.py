@@ -17,6 +17,7 @@ from vsperf.guests.kvm import Probe
 from vsperf.host.binding import require_bindable
 from vsperf.host.files import Roots
 from vsperf.vnfs.qemu.spec import QemuSpec
+from vsperf.waits import run
 
 IMAGE_TOOL = "qemu-img"
 ASK_S = 10.0
@@ -108,14 +109,7 @@ def _ask_tool(name: str, path: Path) -> None:
         return
     argv = [tool, "info", "--output=json", "-f", image_format(path), str(path)]
     try:
-        done = subprocess.run(  # noqa: S603 - an argument vector of our own
-            argv,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=ASK_S,
-            check=False,
-        )
+        done = run(argv, ASK_S)
         found = json.loads(done.stdout) if done.returncode == 0 else {}
     except (OSError, subprocess.TimeoutExpired, ValueError) as error:
         raise _refusal(name, "image", path, f"{IMAGE_TOOL} cannot read it: {error}") from error

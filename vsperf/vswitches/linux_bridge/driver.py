@@ -27,6 +27,7 @@ from vsperf.vswitches.linux_bridge.netlink import Netlink, connected, require_br
 from vsperf.vswitches.linux_bridge.plan import switch_plan
 from vsperf.vswitches.linux_bridge.running import POLL_S, RunningBridge
 from vsperf.vswitches.linux_bridge.spec import LinuxBridgeSpec
+from vsperf.waits import sleep
 
 HELD_S = 10.0
 """Patience with machines that are being started."""
@@ -107,7 +108,7 @@ def _await_held(name: str, queues: int, workspace: Workspace) -> None:
                 f"no machine has taken hold of the tap {name} within {HELD_S:g} s",
                 why="it is moved into the bridge's network when one has",
             )
-        time.sleep(POLL_S)  # between two looks at a condition, never instead of one
+        sleep(POLL_S)  # between two looks at a condition, never instead of one
 
 
 @dataclass

@@ -12,6 +12,7 @@ from vsperf.errors import ComponentError, DiedError
 from vsperf.record.switch import PortCounters, SwitchCounters
 from vsperf.vswitches.linux_bridge.layout import MTU, BridgePort, Design
 from vsperf.vswitches.linux_bridge.netlink import FORWARDING, Device, Netlink
+from vsperf.waits import sleep
 
 POLL_S = 0.01
 LOST = {
@@ -73,7 +74,7 @@ class RunningBridge:
                     f"{patience_s:g} s",
                     why="nobody holds the other end of its tap",
                 )
-            time.sleep(POLL_S)  # between two looks at a condition, never instead of one
+            sleep(POLL_S)  # between two looks at a condition, never instead of one
 
     def counters(self) -> SwitchCounters:
         """Return all counters as they stand; how busy the kernel is with it, it does not say."""

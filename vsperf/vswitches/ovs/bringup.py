@@ -136,7 +136,9 @@ class Instance:
         """Wait until the daemon takes ports."""
         dpdk, what = self.design.dpdk, "DPDK" if self.design.dpdk else "the switch"
         patience_s = self.design.patience_s
-        database.wait(lambda: database.is_up(dpdk=dpdk), patience_s, f"{what} did not come up")
+        database.wait_until(
+            lambda: database.is_up(dpdk=dpdk), patience_s, f"{what} did not come up"
+        )
 
     def interfaces(self) -> tuple[Interface, ...]:
         """Return the ports as the database has them now."""
@@ -209,14 +211,14 @@ def _start_again(made: Instance, stack: ExitStack, *, kill: bool) -> None:
         old.process.kill()
     else:
         end(old, made.workspace, lambda patience_s: _ask_to_exit(made, patience_s))
-    old.wait(DAEMON_S)
+    old.await_end(DAEMON_S)
     for control in (layout.SWITCH_CONTROL, layout.OPENFLOW_SOCKET):
         made.path(control).unlink(missing_ok=True)
     _start_switch(made, stack)
     bridge = made.path(layout.OPENFLOW_SOCKET)
     with made.database() as database:
         made.wait_until_up(database)
-        database.wait(bridge.is_socket, PORTS_S, "the bridge did not come up again")
+        database.wait_until(bridge.is_socket, PORTS_S, "the bridge did not come up again")
     _install_rules(made)
 
 

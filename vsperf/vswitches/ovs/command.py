@@ -6,20 +6,13 @@ import subprocess
 from collections.abc import Mapping
 
 from vsperf.errors import ComponentError
+from vsperf.waits import run
 
 
 def command(name: str, argv: list[str], environment: Mapping[str, str], patience_s: float) -> str:
     """Run a short command; what it complains of becomes the error."""
     try:
-        done = subprocess.run(  # noqa: S603 - an argument vector of our own
-            argv,
-            env=dict(environment),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=patience_s,
-            check=False,
-        )
+        done = run(argv, patience_s, environment=environment)
     except subprocess.TimeoutExpired as error:
         raise ComponentError(f"{name} did not end within {patience_s:.0f} s") from error
     except OSError as error:

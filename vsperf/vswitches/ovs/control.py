@@ -12,8 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from vsperf.errors import ComponentError
+from vsperf.stop import raise_if_stopped
 
 PATIENCE_S = 5.0
+LOOK_MS = 50
+"""The library waits by itself: so long at most until a wish to stop is noticed."""
 
 
 class ControlError(ComponentError):
@@ -58,6 +61,7 @@ def _reply(socket: Path, connection: Any, command: str, deadline: float, patienc
             return message
         if error != errno.EAGAIN:
             raise _unreachable(socket, error)
+        raise_if_stopped()
         left_s = deadline - time.monotonic()
         if left_s <= 0:
             raise ControlError(f"{socket.name} did not answer {command} within {patience_s:g} s")
@@ -65,7 +69,7 @@ def _reply(socket: Path, connection: Any, command: str, deadline: float, patienc
         poller = ovs.poller.Poller()
         connection.wait(poller)
         connection.recv_wait(poller)
-        poller.timer_wait(int(left_s * 1000) + 1)
+        poller.timer_wait(min(LOOK_MS, int(left_s * 1000) + 1))
         poller.block()
 
 

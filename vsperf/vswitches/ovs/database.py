@@ -14,6 +14,7 @@ from typing import Any
 
 from vsperf.errors import ComponentError
 from vsperf.record.placeholder import Placeholder, shown
+from vsperf.stop import raise_if_stopped
 from vsperf.vswitches.ovs.layout import BRIDGE, SwitchPort
 
 LOOK_MS = 50
@@ -94,7 +95,7 @@ class Database:
             root.next_cfg = root.next_cfg + 1
 
         self._commit(write, patience_s)
-        self.wait(
+        self.wait_until(
             lambda: root.cur_cfg >= root.next_cfg,
             deadline - time.monotonic(),
             "the switch has not taken up its ports",
@@ -110,7 +111,9 @@ class Database:
 
         self._commit(write, patience_s)
 
-    def wait(self, condition: Callable[[], object], patience_s: float, otherwise: str) -> None:
+    def wait_until(
+        self, condition: Callable[[], object], patience_s: float, otherwise: str
+    ) -> None:
         """Wait until the condition holds on what the database says."""
         deadline = time.monotonic() + patience_s
         while True:
@@ -182,6 +185,7 @@ class Database:
     def _doze(self, transaction: Any = None) -> None:
         from ovs.poller import Poller
 
+        raise_if_stopped()
         poller = Poller()
         self._idl.wait(poller)
         if transaction is not None:
@@ -203,7 +207,7 @@ def connected(
     idl = Idl(f"unix:{socket}", helper)
     try:
         database = Database(idl, look)
-        database.wait(idl.has_ever_connected, patience_s, "the database was not reached")
+        database.wait_until(idl.has_ever_connected, patience_s, "the database was not reached")
         yield database
     finally:
         idl.close()

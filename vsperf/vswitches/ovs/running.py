@@ -22,6 +22,7 @@ from vsperf.vswitches.ovs.insides import insides
 from vsperf.vswitches.ovs.layout import BRIDGE, SwitchPort
 from vsperf.vswitches.ovs.metrics import LAST_MS
 from vsperf.vswitches.ovs.programs import Programs
+from vsperf.waits import sleep
 
 SWITCH = "ovs-vswitchd"
 DATABASE = "ovsdb-server"
@@ -146,7 +147,7 @@ class RunningOvs:
                     f"port {names} of the switch did not come up within {patience_s:g} s",
                     why="nobody is at its other end, or the switch could not take it up",
                 )
-            time.sleep(POLL_S)  # between two looks at a condition, never instead of one
+            sleep(POLL_S)  # between two looks at a condition, never instead of one
         self.call_all()
 
     def facts(self) -> dict[str, Any]:

@@ -121,7 +121,7 @@ class _Instance:
         if self.process is not None:
             if kill:
                 self.process.process.kill()
-                self.process.wait(END_S)
+                self.process.await_end(END_S)
             end(self.process, self.workspace)
         return self.start()
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from vsperf.errors import ComponentError, NotReadyError
+from vsperf.waits import received, sent
 
 DEFINITIONS = (
     *("memclnt", "vlib", "vpe", "interface", "l2", "ip", "ip_neighbor", "ip6_nd"),
@@ -175,7 +176,7 @@ class Api:
     def _send(self, data: bytes, deadline: float) -> None:
         try:
             self._socket.settimeout(max(0.001, deadline - time.monotonic()))
-            self._socket.sendall(HEADER.pack(0, len(data), 0) + data)
+            sent(self._socket, HEADER.pack(0, len(data), 0) + data)
         except TimeoutError as error:
             raise ApiError("VPP takes no more questions") from error
         except OSError as error:
@@ -190,7 +191,7 @@ class Api:
         while len(found) < wanted:
             try:
                 self._socket.settimeout(max(0.001, deadline - time.monotonic()))
-                piece = self._socket.recv(wanted - len(found))
+                piece = received(self._socket, wanted - len(found))
             except TimeoutError as error:
                 raise ApiError(
                     f"VPP did not answer {asked} within {self.patience_s:g} s"

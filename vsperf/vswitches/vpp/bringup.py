@@ -178,7 +178,7 @@ def _start_again(made: Instance, running: RunningVpp, *, kill: bool) -> None:
         running.daemon.process.kill()
     else:
         end(running.daemon, made.workspace)
-    running.daemon.wait(DAEMON_S)
+    running.daemon.await_end(DAEMON_S)
     running.api.close()
     running.segment.close()
     for text in layout.SOCKETS:

@@ -12,6 +12,7 @@ from typing import Protocol, TypeVar
 
 from vsperf.vswitches.vpp.reading import Reading, beats_between, heartbeat, reading
 from vsperf.vswitches.vpp.segment import Segment
+from vsperf.waits import sleep
 
 POLL_S = 0.02
 COPY_S = 3.0
@@ -45,7 +46,7 @@ def settled(source: Source, enough: Callable[[Reading], bool]) -> Reading:
     while not enough(found) and time.monotonic() < deadline:
         if beats_between(first, found) > 1:  # the first of them may have begun before
             break
-        time.sleep(POLL_S)  # between two looks at a condition, never instead of one
+        sleep(POLL_S)  # between two looks at a condition, never instead of one
         found = whole(source)
     return found
 
@@ -62,5 +63,5 @@ def _after_a_copy(source: Source) -> Reading:
     deadline = time.monotonic() + COPY_S
     before = source.read(heartbeat)
     while source.read(heartbeat) == before and time.monotonic() < deadline:
-        time.sleep(POLL_S)  # between two looks at a condition, never instead of one
+        sleep(POLL_S)  # between two looks at a condition, never instead of one
     return whole(source)

@@ -26,6 +26,7 @@ from vsperf.vswitches.vpp.programs import Programs
 from vsperf.vswitches.vpp.reading import buffer_pools
 from vsperf.vswitches.vpp.segment import Segment
 from vsperf.vswitches.vpp.work import Meter
+from vsperf.waits import sleep
 
 SWITCH = "vpp"
 POLL_S = 0.02
@@ -147,7 +148,7 @@ class RunningVpp:
                 )
             if self._are_listened_for(waiting):
                 self.kick()
-            time.sleep(POLL_S)  # between two looks at a condition, never instead of one
+            sleep(POLL_S)  # between two looks at a condition, never instead of one
 
     def call_who_listens(self) -> None:
         """Have VPP call at once, and not within 3 s, who came to its ports by now.
@@ -186,7 +187,7 @@ class RunningVpp:
             before.intersection(self.waiting_for())
         ):
             self.kick()
-            time.sleep(POLL_S)  # between two looks at a condition, never instead of one
+            sleep(POLL_S)  # between two looks at a condition, never instead of one
 
     def forget_flows(self) -> None:
         """Have a bridge forget what it learned. VPP keeps nothing else: it looks at each frame."""
@@ -201,7 +202,7 @@ class RunningVpp:
                     f"a bridge of VPP did not forget its addresses within {FORGOTTEN_S:g} s",
                     why="frames still come, or its main thread is busy",
                 )
-            time.sleep(POLL_S)  # between two looks at a condition, never instead of one
+            sleep(POLL_S)  # between two looks at a condition, never instead of one
 
     def change_rules(self, count: int) -> None:
         first = self.design.spec.routes

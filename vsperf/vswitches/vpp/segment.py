@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from vsperf.errors import ComponentError
+from vsperf.waits import sleep
 
 VERSION = 2
 """Of the segment's layout."""
@@ -66,7 +67,7 @@ class Segment:
                         f"the statistics of VPP did not come to rest within {patience_s:g} s",
                         why="its main thread may hang while it changes them",
                     ) from error
-            time.sleep(POLL_S)  # between two looks at a condition, never instead of one
+            sleep(POLL_S)  # between two looks at a condition, never instead of one
 
     def simple(self, name: str) -> tuple[tuple[int, ...], ...]:
         """Return a counter by thread and index; none where VPP has not begun to count."""
