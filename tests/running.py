@@ -119,7 +119,7 @@ class Outcomes:
         self.seconds: defaultdict[str, float] = defaultdict(float)
         self.spoiled: set[str] = set()
         self.passed = 0
-        self.unexplained: set[str] = set()
+        self.unexplained: dict[str, float] = {}
         self.scaffolding: defaultdict[tuple[str, ...], set[str]] = defaultdict(set)
 
     @pytest.hookimpl(hookwrapper=True)
@@ -134,8 +134,9 @@ class Outcomes:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self.seconds[report.nodeid] += report.duration
-        if getattr(report, "unexplained", False):
-            self.unexplained.add(report.nodeid)
+        if getattr(report, "unexplained", False) and report.when == "call":
+            # Its own time: set-up may have waited until the machine was free.
+            self.unexplained[report.nodeid] = report.duration
         if paths := getattr(report, "scaffolding", None):
             self.scaffolding[tuple(paths)].add(report.nodeid)
         if str(report.outcome) == "rerun":
@@ -184,8 +185,8 @@ class Outcomes:
         )
 
     def _say_what_is_long(self, write: Callable[[str], None]) -> None:
-        for test in sorted(self.unexplained):
-            if (seconds := self.seconds[test]) > LONG_S:
+        for test, seconds in self.unexplained.items():
+            if seconds > LONG_S:
                 write(f"! {test} took {seconds:.0f} s: an everyday test says why it is worth it")
 
 
