@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kept import State
+from ovs_traffic import frames_in
 
 from vsperf.deploy.deployment import PORTS_S, Deployment
 from vsperf.host.procfs import MARK, marked_below
@@ -57,10 +58,9 @@ class Standing:
             "whether it rests": counted == rested,
         }
 
-    def _counted(self) -> list[tuple[int | None, int | None]]:
+    def _counted(self) -> list[int | None]:
         counters = self.parts.switch.counters()
-        ports = () if counters is None else counters.ports
-        return [(port.received_frames, port.sent_frames) for port in ports]
+        return [] if counters is None else frames_in(counters)
 
 
 def sent_and_arrived(counts: TrialCounts) -> list[tuple[int, int]]:
