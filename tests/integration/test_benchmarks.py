@@ -132,7 +132,7 @@ def test_the_first_paint_of_a_page_that_forbids_scripts_is_waited_for(
         "import pathlib, sys, report_page as r; print(r.first_paint(pathlib.Path(sys.argv[1])))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program % str(page)],
+        [sys.executable, "-c", program, str(page)],
         cwd=FOLDER,
         text=True,
         capture_output=True,

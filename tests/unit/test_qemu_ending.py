@@ -17,7 +17,7 @@ class Hung:
         self.waited_s: list[float] = []
         self.asked: list[str] = []
 
-    def wait(self, patience_s: float) -> bool:
+    def await_end(self, patience_s: float) -> bool:
         self.waited_s.append(patience_s)
         return False
 

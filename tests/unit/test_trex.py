@@ -64,6 +64,7 @@ class Clock:
 def _hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock()
     monkeypatch.setattr(trial, "time", clock)
+    monkeypatch.setattr(trial, "sleep", clock.sleep)
     monkeypatch.setattr(server_module, "time", clock)
     monkeypatch.setattr(trial, "AHEAD_S", 0.01)
     monkeypatch.setattr(trial, "PER_PORT_S", 0.005)
