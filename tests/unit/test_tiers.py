@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 from functools import cache
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,14 @@ from conftest import GIT, REPOSITORY
 from tiers import Memory, Shard, by_module, changed, shards_of
 
 TESTS = REPOSITORY / "tests"
+EVERYDAY, THOROUGH = "pytest.mark.everyday", "pytest.mark.thorough"
+NOT_AT_WORK = {
+    *("sim", "external", "none"),  # models, what others deployed, and nothing
+    *("vpp", "trex"),  # no package brings them: make test-all ONLY=…
+    *("ixnetwork", "spirent", "xena"),  # chassis; their conversations are recorded
+    *("command", "memory-vm", "stress-vm"),  # a user's own, and guests of what is at work here
+}
+"""Kinds of parts that no everyday test has at work."""
 CLOCKS = {"sleep"}
 """What an everyday test does not do in its own words: a busy machine makes nonsense of it."""
 MEANS = {"flaky", "xfail"}
@@ -126,6 +135,24 @@ def test_no_everyday_test_of_the_real_machine_sleeps() -> None:
         for call in ast.walk(node)
         if isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2] in CLOCKS
     )
+
+
+def test_each_kind_of_part_that_packages_bring_is_at_work_in_an_everyday_test() -> None:
+    everyday = [
+        path.read_text()
+        for path in sources()
+        if "unit" not in path.parts
+        and (EVERYDAY in path.read_text() or "vswitch_contract import" in path.read_text())
+        and f"pytestmark = {THOROUGH}" not in path.read_text()
+    ]
+    missed = [
+        f"{group}: {kind.name}"
+        for group in ("vsperf.vswitches", "vsperf.trafficgens", "vsperf.vnfs", "vsperf.loadgens")
+        for kind in entry_points(group=group)
+        if kind.name not in NOT_AT_WORK
+        and not any(f'"{kind.name}"' in text or f"={kind.name}" in text for text in everyday)
+    ]
+    assert missed == []
 
 
 def test_what_scaffolding_tests_is_there() -> None:
