@@ -196,6 +196,7 @@ class Again:
     def __init__(self, watch: Watch) -> None:
         self.watch = watch
         self.began_s = 0.0
+        self.found: list[str] = []
 
     def pytest_collection_modifyitems(self, items: Iterable[pytest.Item]) -> None:
         for item in items:
@@ -204,17 +205,19 @@ class Again:
 
     def pytest_runtest_logstart(self) -> None:
         self.began_s = time.monotonic()
-
-    def _was_away(self, error: BaseException | None) -> bool:
-        return error is not None and bool(self.watch.evidence(self.began_s, time.monotonic()))
+        self.found = []
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Any:
         outcome = yield
         report = outcome.get_result()
         if report.failed and touches_the_machine(item):
-            found = self.watch.evidence(self.began_s, time.monotonic())
-            report.sections.append((EVIDENCE, "; ".join(found) or "was not away"))
+            # What is told is what it is judged by.
+            self.found = self.watch.evidence(self.began_s, time.monotonic())
+            report.sections.append((EVIDENCE, "; ".join(self.found) or "was not away"))
+
+    def _was_away(self, error: BaseException | None) -> bool:
+        return error is not None and bool(self.found)
 
 
 def install(config: pytest.Config) -> None:
