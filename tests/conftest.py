@@ -51,9 +51,6 @@ from vsperf.vswitches.vpp.programs import find_programs as find_vpp
 
 HERE = Path(__file__).parent
 REPOSITORY = HERE.parent
-GIT = ("git", "-c", "safe.directory=*")
-"""git, also in a checkout of another owner: a container often runs as root in a user's folder."""
-
 settings.register_profile("vsperf", derandomize=True, deadline=None, max_examples=30)
 settings.register_profile("brief", derandomize=True, deadline=None, max_examples=10)
 settings.register_profile("thorough", deadline=None, max_examples=1000)

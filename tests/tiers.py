@@ -25,7 +25,7 @@ KEPT = REPOSITORY / "build" / "tests"
 """Where is kept what has passed, and how long it took."""
 SECONDS = HERE / "seconds.tsv"
 """How long modules took when it was last looked at: by this, shards are made equally long."""
-GIT = ("git", "-c", "safe.directory=*", "-C", str(REPOSITORY))
+GIT = ("git", "-c", "safe.directory=*")
 """git, also in a checkout of another owner: a container often runs as root in a user's folder."""
 TOUCHING = frozenset({"subprocess", "threading", "time", "signal", "multiprocessing"})
 """What a unit test imports that starts processes or looks at clocks."""
@@ -133,7 +133,7 @@ def _touched(repository: Path, paths: tuple[str, ...]) -> bool:
 
 
 def _git(repository: Path, *words: str) -> str:
-    command = [*GIT[:-1], str(repository), *words]
+    command = [*GIT, "-C", str(repository), *words]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 

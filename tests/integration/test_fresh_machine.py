@@ -9,7 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import GIT, REPOSITORY, Require
+from conftest import REPOSITORY, Require
+from tiers import GIT
 
 pytestmark = pytest.mark.scaffolding(
     "tools/fresh-machine", "tests/integration/test_fresh_machine.py"

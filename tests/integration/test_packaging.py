@@ -19,8 +19,9 @@ from importlib.metadata import Distribution, distribution
 from pathlib import Path
 
 import pytest
-from conftest import GIT, Require
+from conftest import Require
 from packaging.requirements import Requirement
+from tiers import GIT
 
 BUILD_SDIST = (
     "import sys; from setuptools import build_meta as b; print(b.build_sdist(sys.argv[1]))"

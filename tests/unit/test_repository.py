@@ -13,8 +13,9 @@ from pathlib import Path
 from types import ModuleType
 
 from all_wrong import none_wrong, relative
-from conftest import GIT, REPOSITORY, Require
+from conftest import REPOSITORY, Require
 from packaging.requirements import Requirement
+from tiers import GIT
 
 from vsperf.errors import ExitCode
 from vsperf.record.flags import Flag

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import tiers
 from all_wrong import none_wrong, relative
-from conftest import GIT, REPOSITORY
-from tiers import Memory, Shard, by_module, changed, shards_of
+from conftest import REPOSITORY
+from tiers import GIT, Memory, Shard, by_module, changed, shards_of
 
 TESTS = REPOSITORY / "tests"
 EVERYDAY, THOROUGH = "pytest.mark.everyday", "pytest.mark.thorough"
