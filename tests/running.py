@@ -169,9 +169,18 @@ class Outcomes:
 
         if terminalreporter.config.option.remaining:
             self._say_what_is_left(terminalreporter)
-        for paths, tests in self.scaffolding.items():
-            if not tests & self.spoiled:
-                remember_scaffolding(paths)
+        if self._is_whole(terminalreporter.config):
+            for paths, tests in self.scaffolding.items():
+                if not tests & self.spoiled:
+                    remember_scaffolding(paths)
+
+    def _is_whole(self, config: pytest.Config) -> bool:
+        """Whether nobody has asked for a part: part of what scaffolding promises proves little."""
+        option = config.option
+        by_name = config.args_source is not pytest.Config.ArgsSource.TESTPATHS
+        return not (
+            by_name or option.keyword or option.markexpr or option.shard or option.disturbable
+        )
 
     def _say_what_is_left(self, terminalreporter: pytest.TerminalReporter) -> None:
         passed = self.selection.all_passed + self.passed
