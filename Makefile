@@ -40,8 +40,8 @@ test: setup-dev ## set up, then all gates and the tests of every day: about ten 
 .PHONY: gates tests
 gates:
 	@mkdir -p build && rm -f build/gates.failed
-	@setpriv --pdeathsig TERM setsid sh -c '{ echo 10 >/proc/self/autogroup; } 2>/dev/null; \
-		exec nice -n 10 $(MAKE) --no-print-directory --output-sync=target \
+	@setpriv --pdeathsig TERM setsid sh -c '{ echo 5 >/proc/self/autogroup; } 2>/dev/null; \
+		exec nice -n 5 $(MAKE) --no-print-directory --output-sync=target \
 		compile-matrix lint test-tgen' >build/gates.log 2>&1 || \
 		{ mv build/gates.log build/gates.failed; exit 1; }
 	@cat build/gates.log

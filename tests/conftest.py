@@ -23,7 +23,7 @@ import debian_trees
 import pytest
 import tgen_programs
 from hypothesis import settings
-from lanes import Lanes, give_way, pass_on_interrupt
+from lanes import Lanes
 from leave_no_trace import (
     Places,
     adopt_orphans,
@@ -246,7 +246,6 @@ def pytest_configure(config: pytest.Config) -> None:
             f"known parts are all, {', '.join(sorted(PARTS))}"
         )
     adopt_orphans()
-    give_way(os.environ.get("PYTEST_XDIST_WORKER"))
     install(config)
     # Programs that tests start buffer their output, and are compiled once, as a user's are.
     for name in ("PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"):
@@ -259,11 +258,6 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Lanes:
     """Give tests that need the machine a lane of their own."""
     return Lanes(config, log)
-
-
-def pytest_keyboard_interrupt() -> None:
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        pass_on_interrupt()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

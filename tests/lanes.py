@@ -1,16 +1,14 @@
 """Two workers, two lanes: one for tests that need the machine for themselves, one for all others.
 
 Tests that need the machine run one after the other whoever runs them, and wait for most of their
-time: for a guest that boots, or a trial that lasts. The other lane fills the gaps from the start,
-and gives way where it would disturb.
+time: for a guest that boots, or a trial that lasts. The other lane fills the gaps from the start.
+It has as much of the CPUs as they have: on a machine that others use, too, it would starve if it
+gave way, and what they assert holds beside it.
 """
 
 from __future__ import annotations
 
 import ast
-import os
-import signal
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,9 +18,6 @@ from xdist.scheduler import LoadScopeScheduling
 MACHINE = "machine"
 MARK = f"pytest.mark.{MACHINE}"
 FIRST = "gw0"
-GIVES_WAY = 10
-"""Of `nice`: no test of the other lane is to starve either."""
-AUTOGROUP = Path("/proc/self/autogroup")
 
 
 class Lanes(LoadScopeScheduling):  # type: ignore[misc]
@@ -61,24 +56,3 @@ def _marked(file: Path) -> frozenset[str] | None:
         for node in body
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and MARK in ast.unparse(node)
     )
-
-
-def give_way(worker: str | None) -> None:
-    """Let the lane of the machine go first.
-
-    Desktop kernels share a CPU out among sessions, and look at `nice` only inside of one. A switch
-    has a session of its own, which would get as much as all tests of both lanes together.
-    """
-    if worker in {None, FIRST}:
-        return
-    os.nice(GIVES_WAY)
-    os.setsid()
-    with suppress(OSError):  # this kernel does not group by sessions
-        AUTOGROUP.write_text(str(GIVES_WAY))
-
-
-def pass_on_interrupt() -> None:
-    """Let Ctrl-C reach what was started in a session of one's own, where no terminal sends it."""
-    if os.getsid(0) == os.getpid():
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        os.killpg(0, signal.SIGINT)

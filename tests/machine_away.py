@@ -221,7 +221,7 @@ def watch(name: str, root: int) -> None:
     with Path(name).open("a") as file:
         for cpu in sorted(os.sched_getaffinity(0)):
             threading.Thread(target=_nap, args=(cpu, file), daemon=True).start()
-        threading.Thread(target=_end_with_our_parent, daemon=True).start()
+        threading.Thread(target=_end_with_our_parent, args=(name,), daemon=True).start()
         begin, stolen, there = time.monotonic(), _stolen_s(), others(root)
         while True:
             time.sleep(LOOK_S)
@@ -232,8 +232,9 @@ def watch(name: str, root: int) -> None:
             begin, stolen, there = end, now_stolen, now_there
 
 
-def _end_with_our_parent() -> None:
+def _end_with_our_parent(name: str) -> None:
     sys.stdin.read()
+    Path(name).unlink(missing_ok=True)  # it had no time to do so, if it was killed
     os._exit(0)
 
 

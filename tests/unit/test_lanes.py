@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
-import lanes
 import pytest
-from lanes import GIVES_WAY, needs_machine
+from lanes import needs_machine
 
 pytestmark = pytest.mark.scaffolding("tests/lanes.py", "tests/unit/test_lanes.py")
 
@@ -49,28 +45,3 @@ def test_the_lane_holds_what_is_marked_and_nothing_else(
     file = tmp_path / "test_it.py"
     file.write_text(text)
     assert needs_machine(file, test) is needs
-
-
-def said_by(words: str) -> list[str]:
-    """Return what a program says that has the lanes at hand."""
-    environ = {**os.environ, "PYTHONPATH": str(Path(lanes.__file__).parent)}
-    argv = [sys.executable, "-c", f"import os, subprocess, lanes\n{words}"]
-    return subprocess.run(
-        argv, env=environ, capture_output=True, text=True, check=True
-    ).stdout.split()
-
-
-def test_the_other_lane_gives_way_to_sessions_too() -> None:
-    said = said_by(
-        "before = os.nice(0); lanes.give_way('gw1')\n"
-        f"print(os.getsid(0) == os.getpid(), os.nice(0) == min(19, before + {GIVES_WAY}))"
-    )
-    assert said == ["True", "True"]
-
-
-def test_ctrl_c_reaches_what_the_other_lane_has_started() -> None:
-    said = said_by(
-        "lanes.give_way('gw1'); one = subprocess.Popen(['sleep', '60'])\n"
-        "lanes.pass_on_interrupt(); print(one.wait())"
-    )
-    assert said == ["-2"]
