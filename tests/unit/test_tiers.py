@@ -138,12 +138,12 @@ def test_no_everyday_test_of_the_real_machine_sleeps() -> None:
 
 
 def test_each_kind_of_part_that_packages_bring_is_at_work_in_an_everyday_test() -> None:
+    texts = [path.read_text() for path in sources() if "unit" not in path.parts]
     everyday = [
-        path.read_text()
-        for path in sources()
-        if "unit" not in path.parts
-        and (EVERYDAY in path.read_text() or "vswitch_contract import" in path.read_text())
-        and f"pytestmark = {THOROUGH}" not in path.read_text()
+        text
+        for text in texts
+        if (EVERYDAY in text or "vswitch_contract import" in text)
+        and f"pytestmark = {THOROUGH}" not in text
     ]
     missed = [
         f"{group}: {kind.name}"
