@@ -6,10 +6,10 @@ Only tests that leave it as they found it share it: whoever freezes or ends it h
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import pytest
 from conftest import Require
+from kept import Kept, State, keeping
 from loopbacks import OPTIONS
 
 from vsperf.errors import ComponentError
@@ -20,29 +20,25 @@ PROBE = 7
 """Frames of the trial that shows whether anything is left of those before."""
 
 
-@dataclass
-class SharedTgen:
-    """A tgen, and the test that had it last."""
-
-    tgen: Tgen
-    user: str | None = None
-
-
-@pytest.fixture(name="shared_tgen", scope="module")
-def fixture_shared_tgen(require: Require) -> Iterator[SharedTgen]:
+@pytest.fixture(name="kept_tgen", scope="module")
+def fixture_kept_tgen(require: Require) -> Iterator[Kept[Tgen]]:
     """One tgen with a ring for a module: it takes half a second to start."""
     require("tgen")
-    with at_hand(["net_ring0"], OPTIONS) as tgen:
-        yield SharedTgen(tgen)
+    with keeping(lambda _: at_hand(["net_ring0"], OPTIONS), state_of) as kept:
+        # Started here, it is none of what a test is asked about that leaves something behind.
+        kept.lent("its start")
+        yield kept
 
 
 @pytest.fixture(name="ring")
-def fixture_ring(shared_tgen: SharedTgen, request: pytest.FixtureRequest) -> Tgen:
+def fixture_ring(kept_tgen: Kept[Tgen], request: pytest.FixtureRequest) -> Tgen:
     """The tgen with its ring, in which nothing of another test is left."""
-    if shared_tgen.user is not None and (trace := trace_in(shared_tgen.tgen)):
-        pytest.fail(f"{shared_tgen.user} left tgen so that {trace}", pytrace=False)
-    shared_tgen.user = request.node.name
-    return shared_tgen.tgen
+    return kept_tgen.lent(request.node.name)
+
+
+def state_of(tgen: Tgen) -> State:
+    """Return what every test leaves as it was."""
+    return {"what a trial shows": trace_in(tgen) or "that trial alone"}
 
 
 def trace_in(tgen: Tgen) -> str | None:

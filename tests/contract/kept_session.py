@@ -1,11 +1,8 @@
-"""A session of a generator that several tests send through, each of which gets it clean."""
+"""How a session of a generator is that several tests send through: as if none had before."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack
-
-import pytest
+from kept import State
 
 from vsperf.errors import VsperfError
 from vsperf.trafficgens.base import GeneratorSession, TrialRequest
@@ -14,30 +11,9 @@ PROBE = TrialRequest(load_fps=1_000, duration_ns=20_000_000)
 """A few frames, other than any test sends: what is counted of them can be of no trial before."""
 
 
-class KeptSession:
-    """A session that stands from one test to the next, and is seen to be clean between them."""
-
-    def __init__(self) -> None:
-        self._stack = ExitStack()
-        self._session: GeneratorSession | None = None
-        self._user = ""
-
-    def handed_to(
-        self, user: str, start: Callable[[], AbstractContextManager[GeneratorSession]]
-    ) -> GeneratorSession:
-        """Return what stands already, or is started now; fail where the last user left a trace."""
-        if self._session is not None and (trace := trace_in(self._session)):
-            self.take_down()
-            pytest.fail(f"{self._user} left the generator so that {trace}", pytrace=False)
-        if self._session is None:
-            self._session = self._stack.enter_context(start())
-        self._user = user
-        return self._session
-
-    def take_down(self) -> None:
-        """Make room for a test that needs a session of its own, or none."""
-        self._session = None
-        self._stack.close()
+def state_of(session: GeneratorSession) -> State:
+    """Return what every test leaves as it was."""
+    return {"what a trial shows": trace_in(session) or "that trial alone"}
 
 
 def trace_in(session: GeneratorSession) -> str | None:

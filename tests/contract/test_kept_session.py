@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pytest
-from kept_session import PROBE, KeptSession
+from kept import Kept, keeping
+from kept_session import PROBE, state_of
 from simulated_cases import session, simulated_case
 
 from vsperf.record.trial import TrialCounts
-from vsperf.trafficgens.base import OnSample, TrialRequest
+from vsperf.trafficgens.base import GeneratorSession, OnSample, TrialRequest
 from vsperf.trafficgens.sim import SimulatedSession
 
 
@@ -30,43 +31,35 @@ class CountsOn(SimulatedSession):
         return counts.model_copy(update={"directions": ways})
 
 
-def started() -> AbstractContextManager[SimulatedSession]:
-    return session(simulated_case())
+@contextmanager
+def counting_on(_: str) -> Iterator[GeneratorSession]:
+    with session(simulated_case()) as running:
+        yield CountsOn(running.path)
 
 
 @pytest.fixture(name="kept")
-def fixture_kept() -> Iterator[KeptSession]:
-    kept = KeptSession()
-    yield kept
-    kept.take_down()
+def fixture_kept() -> Iterator[Kept[SimulatedSession]]:
+    with keeping(lambda _: session(simulated_case()), state_of) as kept:
+        yield kept
 
 
-def test_all_have_the_same_one_until_it_is_taken_down(kept: KeptSession) -> None:
-    first = kept.handed_to("one", started)
+def test_a_trial_of_one_test_is_no_trace_for_the_next(kept: Kept[SimulatedSession]) -> None:
+    first = kept.lent("one")
     assert first.run(PROBE).directions
-    assert kept.handed_to("two", started) is first
-    kept.take_down()
-    assert first.failure()
-    assert kept.handed_to("three", started) is not first
+    assert kept.lent("two") is first
 
 
 def test_who_left_one_that_does_not_work_is_named_and_the_next_one_is_new(
-    kept: KeptSession,
+    kept: Kept[SimulatedSession],
 ) -> None:
-    left = kept.handed_to("a test that breaks it", started)
-    assert isinstance(left, SimulatedSession)
-    left.closed = True
-    with pytest.raises(pytest.fail.Exception, match="a test that breaks it left the generator"):
-        kept.handed_to("two", started)
-    assert kept.handed_to("three", started).failure() is None
+    kept.lent("a test that breaks it").closed = True
+    with pytest.raises(pytest.fail.Exception, match="a test that breaks it left what it shares"):
+        kept.lent("two")
+    assert kept.lent("three").failure() is None
 
 
-def test_counters_that_go_on_from_the_trial_before_are_no_clean_state(kept: KeptSession) -> None:
-    @contextmanager
-    def counting_on() -> Iterator[SimulatedSession]:
-        with started() as running:
-            yield CountsOn(running.path)
-
-    kept.handed_to("one", counting_on).run(PROBE)
-    with pytest.raises(pytest.fail.Exception, match="40 of 20 frames were received"):
-        kept.handed_to("two", counting_on)
+def test_counters_that_go_on_from_the_trial_before_are_no_clean_state() -> None:
+    with keeping(counting_on, state_of) as kept:
+        kept.lent("one")
+        with pytest.raises(pytest.fail.Exception, match="40 of 20 frames were received"):
+            kept.lent("two")

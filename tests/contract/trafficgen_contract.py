@@ -27,7 +27,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from kept_session import KeptSession
+from kept import Kept, keeping
+from kept_session import state_of
 from leave_no_trace import Places, left_behind, snapshot
 from places import PLACEMENT, started_generator
 from witness import witness
@@ -82,30 +83,25 @@ class TrafficGeneratorContract:
 
     @pytest.fixture(scope="class")
     @classmethod
-    def kept(cls, driver: TrafficGenerator, case: CaseSpec, rig: Rig) -> Iterator[KeptSession]:
-        kept = KeptSession()
-        yield kept
-        kept.take_down()
+    def kept(
+        cls, driver: TrafficGenerator, case: CaseSpec, rig: Rig
+    ) -> Iterator[Kept[GeneratorSession]]:
+        with keeping(
+            lambda _: started_generator(driver, case, rig.endpoints, rig.directions), state_of
+        ) as kept:
+            yield kept
 
     @pytest.fixture(autouse=True)
-    def _room(self, request: pytest.FixtureRequest, kept: KeptSession) -> None:
+    def _room(self, request: pytest.FixtureRequest, kept: Kept[GeneratorSession]) -> None:
         if "session" not in request.fixturenames:
             kept.take_down()
 
     @pytest.fixture
     def session(
-        self,
-        request: pytest.FixtureRequest,
-        kept: KeptSession,
-        driver: TrafficGenerator,
-        case: CaseSpec,
-        rig: Rig,
+        self, request: pytest.FixtureRequest, kept: Kept[GeneratorSession]
     ) -> GeneratorSession:
         """The session that those share who only send through it."""
-        return kept.handed_to(
-            request.node.name,
-            lambda: started_generator(driver, case, rig.endpoints, rig.directions),
-        )
+        return kept.lent(request.node.name)
 
     def test_it_says_what_it_is(self, driver: TrafficGenerator) -> None:
         assert driver.kind

@@ -13,7 +13,7 @@ import pytest
 from cable import tgen_apart
 from conftest import Require
 from loopbacks import OPTIONS
-from shared_tgen import fixture_ring, fixture_shared_tgen
+from shared_tgen import fixture_kept_tgen, fixture_ring
 
 from vsperf.record.headers import Headers
 from vsperf.spec.flows import host_ip, link_mac
@@ -23,7 +23,7 @@ from vsperf.trafficgens.tgen.process import Tgen
 from vsperf.trafficgens.tgen.traffic import Way
 
 pytestmark = pytest.mark.machine
-__all__ = ["fixture_ring", "fixture_shared_tgen"]
+__all__ = ["fixture_kept_tgen", "fixture_ring"]
 
 (LOOP,) = ways_between(1, "both")
 (FORWARD,) = ways_between(2, "forward")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from cable import VETH, tgen_apart
 from conftest import Require
-from shared_tgen import fixture_ring, fixture_shared_tgen
+from shared_tgen import fixture_kept_tgen, fixture_ring
 
 from vsperf.errors import ComponentError
 from vsperf.trafficgens.tgen.byhand import Stream, capture, ways_between
@@ -17,7 +17,7 @@ from vsperf.trafficgens.tgen.client import TgenError
 from vsperf.trafficgens.tgen.process import Tgen
 
 pytestmark = pytest.mark.machine
-__all__ = ["fixture_ring", "fixture_shared_tgen"]
+__all__ = ["fixture_kept_tgen", "fixture_ring"]
 
 WAYS = ways_between(1, "both")
 

@@ -11,13 +11,13 @@ from loopbacks import OPTIONS, witness_dut
 from scapy.layers.inet import IP, TCP
 from scapy.layers.l2 import Ether
 from scapy.utils import wrpcap
-from shared_tgen import fixture_ring, fixture_shared_tgen
+from shared_tgen import fixture_kept_tgen, fixture_ring
 
 from vsperf.trafficgens.tgen.byhand import Stream, at_hand, ways_between
 from vsperf.trafficgens.tgen.process import Tgen
 
 pytestmark = pytest.mark.machine
-__all__ = ["fixture_ring", "fixture_shared_tgen"]
+__all__ = ["fixture_kept_tgen", "fixture_ring"]
 
 
 @pytest.fixture(autouse=True)

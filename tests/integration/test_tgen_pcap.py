@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 from conftest import Require
-from shared_tgen import fixture_ring, fixture_shared_tgen
+from shared_tgen import fixture_kept_tgen, fixture_ring
 
 from vsperf.trafficgens.tgen.byhand import Stream, capture, ways_between
 from vsperf.trafficgens.tgen.process import Tgen
 
 pytestmark = pytest.mark.machine
-__all__ = ["fixture_ring", "fixture_shared_tgen"]
+__all__ = ["fixture_kept_tgen", "fixture_ring"]
 
 SIZES = (154, 157, 512, 1518)
 FRAMES = 8

@@ -17,7 +17,7 @@ from scapy.layers.l2 import ARP, Dot1Q, Ether
 from scapy.layers.vxlan import VXLAN
 from scapy.packet import Packet, Raw
 from scapy.utils import RawPcapReader, wrpcap
-from shared_tgen import fixture_ring, fixture_shared_tgen
+from shared_tgen import fixture_kept_tgen, fixture_ring
 from test_tgen_pcap import bad_checksums, complaints, dissected
 
 from vsperf.trafficgens.tgen.byhand import at_hand
@@ -25,7 +25,7 @@ from vsperf.trafficgens.tgen.client import TgenError
 from vsperf.trafficgens.tgen.process import Tgen
 
 pytestmark = pytest.mark.machine
-__all__ = ["fixture_ring", "fixture_shared_tgen"]
+__all__ = ["fixture_kept_tgen", "fixture_ring"]
 
 MARK = 18
 RING = ("net_ring0",)

@@ -16,7 +16,7 @@ import pytest
 from conftest import Require
 from dpdk_files import dpdk_files
 from loopbacks import OPTIONS
-from shared_tgen import fixture_ring, fixture_shared_tgen
+from shared_tgen import fixture_kept_tgen, fixture_ring
 
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.dead import dead_deployments
@@ -27,7 +27,7 @@ from vsperf.trafficgens.tgen.command import Options
 from vsperf.trafficgens.tgen.process import Tgen
 
 pytestmark = pytest.mark.machine
-__all__ = ["fixture_ring", "fixture_shared_tgen"]
+__all__ = ["fixture_kept_tgen", "fixture_ring"]
 
 RINGS = ("net_ring0",)
 WAYS = ways_between(1, "both")

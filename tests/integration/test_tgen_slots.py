@@ -12,7 +12,7 @@ from conftest import Require
 from freezing import frozen_soon
 from loopbacks import OPTIONS, PATIENTLY, witness_dut
 from preloads import preload
-from shared_tgen import fixture_ring, fixture_shared_tgen
+from shared_tgen import fixture_kept_tgen, fixture_ring
 from test_tgen_replay import ROOM, written
 
 from vsperf.trafficgens.tgen.byhand import Stream, at_hand, ways_between
@@ -20,7 +20,7 @@ from vsperf.trafficgens.tgen.command import Options
 from vsperf.trafficgens.tgen.process import Tgen
 
 pytestmark = pytest.mark.machine
-__all__ = ["fixture_ring", "fixture_shared_tgen"]
+__all__ = ["fixture_kept_tgen", "fixture_ring"]
 
 RING = ("net_ring0",)
 (LOOP,) = ways_between(1, "both")

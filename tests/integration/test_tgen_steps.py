@@ -10,14 +10,14 @@ import pytest
 from conftest import Require
 from loopbacks import OPTIONS, PATIENTLY, witness_dut
 from preloads import preload
-from shared_tgen import fixture_ring, fixture_shared_tgen
+from shared_tgen import fixture_kept_tgen, fixture_ring
 
 from vsperf.trafficgens.tgen.byhand import Stream, at_hand, ways_between
 from vsperf.trafficgens.tgen.command import Options
 from vsperf.trafficgens.tgen.process import Tgen
 
 pytestmark = pytest.mark.machine
-__all__ = ["fixture_ring", "fixture_shared_tgen"]
+__all__ = ["fixture_kept_tgen", "fixture_ring"]
 
 (LOOP,) = ways_between(1, "both")
 BOTH = ways_between(2, "both")

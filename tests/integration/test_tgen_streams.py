@@ -16,14 +16,14 @@ from captures import times_s
 from conftest import Require
 from freezing import frozen_soon
 from loopbacks import OPTIONS, witness_dut
-from shared_tgen import fixture_ring, fixture_shared_tgen
+from shared_tgen import fixture_kept_tgen, fixture_ring
 
 from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
 from vsperf.trafficgens.tgen.process import Tgen
 from vsperf.trafficgens.tgen.traffic import Way
 
 pytestmark = pytest.mark.machine
-__all__ = ["fixture_ring", "fixture_shared_tgen"]
+__all__ = ["fixture_kept_tgen", "fixture_ring"]
 
 BURST = 64
 SAME_PORT = Way("0 to itself", 0, 0)
