@@ -141,17 +141,14 @@ def test_an_answer_may_come_in_pieces(pair: tuple[Client, Peer]) -> None:
 def test_what_was_said_in_time_is_read_by_one_who_was_held_up(pair: tuple[Client, Peer]) -> None:
     """As when the disk that each second is written to stands still at the end of a soak."""
     client, peer = pair
-    client.on_event = lambda event: time.sleep(0.4)
+    patience_s = 0.01
 
-    def speak() -> None:
+    def stand_still(event: object) -> None:
         number = json.loads(peer.recv(65536))["id"]
-        peer.sendall(b'{"event": "stats"}\n')
-        time.sleep(0.1)
-        peer.sendall(
-            json.dumps({"id": number, "ok": True, "result": {"frames": 7}}).encode() + b"\n"
-        )
+        said = {"id": number, "ok": True, "result": {"frames": 7}}
+        peer.sendall(json.dumps(said).encode() + b"\n")
+        time.sleep(2 * patience_s)
 
-    thread = threading.Thread(target=speak)
-    thread.start()
-    assert client.ask("trial", 0.2) == {"frames": 7}
-    thread.join()
+    client.on_event = stand_still
+    peer.sendall(b'{"event": "stats"}\n')
+    assert client.ask("trial", patience_s) == {"frames": 7}
