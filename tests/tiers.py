@@ -30,6 +30,8 @@ GIT = ("git", "-c", "safe.directory=*")
 TOUCHING = frozenset({"subprocess", "threading", "time", "signal", "multiprocessing"})
 """What a unit test imports that starts processes or looks at clocks."""
 A_DAY_S = 24 * 3600
+STATES = 9
+"""How many states of the checkout are remembered beside the present one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,9 +183,18 @@ class Memory:
         """Keep that a test has passed."""
         if self.file is None:
             return
-        self.file.parent.mkdir(parents=True, exist_ok=True)
+        if not self.file.exists():
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            self._forget_old_states()
         with self.file.open("a") as file:
             file.write(json.dumps({"test": test, "seconds": round(seconds, 3)}) + "\n")
+
+    def _forget_old_states(self) -> None:
+        """Leave those of the latest states: nobody goes back further."""
+        assert self.file is not None
+        kept = self.file.parent.glob("passed-*.jsonl")
+        for old in sorted(kept, key=lambda one: one.stat().st_mtime)[:-STATES]:
+            old.unlink()
 
 
 def seconds_of_modules() -> dict[str, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 from functools import cache
 from importlib.metadata import entry_points
@@ -12,7 +13,7 @@ import pytest
 import tiers
 from all_wrong import none_wrong, relative
 from conftest import REPOSITORY
-from tiers import GIT, Memory, Shard, by_module, changed, shards_of
+from tiers import GIT, STATES, Memory, Shard, by_module, changed, shards_of
 
 TESTS = REPOSITORY / "tests"
 EVERYDAY, THOROUGH = "pytest.mark.everyday", "pytest.mark.thorough"
@@ -62,6 +63,16 @@ def test_what_has_passed_is_remembered_whatever_cuts_it_off(tmp_path: Path) -> N
     memory.file.write_text(memory.file.read_text()[:-8])
     assert memory.passed() == {"a.py::test_x[1]": 1.5, "a.py::test_y": 2.0}
     assert by_module(memory.passed()) == {"a.py": 3.5}
+
+
+def test_of_states_of_the_checkout_the_latest_are_remembered(tmp_path: Path) -> None:
+    older = [tmp_path / f"passed-{number}.jsonl" for number in range(STATES + 2)]
+    for age, file in enumerate(older):
+        file.touch()
+        os.utime(file, (1_000_000 - age, 1_000_000 - age))
+    memory = Memory(tmp_path / "passed-now.jsonl")
+    memory.add("a.py::test_x", 1.0)
+    assert set(tmp_path.iterdir()) == {memory.file, *older[:STATES]}
 
 
 def test_outside_of_a_checkout_nothing_is_remembered() -> None:
