@@ -294,13 +294,13 @@ def test_clean_removes_a_stillborn_run_and_never_a_measurement(vsperf: Shell) ->
     stillborn = vsperf.folder / "results" / "2026-01-01-phy2phy_smoke-abcd"
     stillborn.mkdir()
     (stillborn / RECORDS).write_text('{"type": "run", "cut')
-    assert vsperf("clean").out == "nothing is left behind\n"  # it may be starting right now
+    assert vsperf("clean").code == ExitCode.OK
+    assert stillborn.exists()  # it may be starting right now
     os.utime(stillborn, (0, 0))
     assert "would remove" in vsperf("clean", "--dry-run").out
     assert stillborn.exists()
     assert vsperf("clean").code == ExitCode.OK
     assert run_folders(vsperf.folder / "results") == (kept,)
-    assert vsperf("clean").out == "nothing is left behind\n"
 
 
 def test_a_reader_that_leaves_early_is_no_error(vsperf: Shell) -> None:

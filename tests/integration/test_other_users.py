@@ -73,7 +73,8 @@ def test_root_carries_out_no_undo_that_another_user_planted_in_tmp(
 ) -> None:
     as_nobody(lambda: str(plant(here.tmp / "vsperf-0", *undos(here.precious))))
     ended = vsperf("clean")
-    assert (ended.code, ended.out) == (ExitCode.OK, "nothing is left behind\n")
+    assert ended.code == ExitCode.OK
+    assert "vsperf-0" not in ended.out
     assert here.precious.read_text() == "root\n"
 
 
