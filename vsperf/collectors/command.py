@@ -6,7 +6,6 @@ import csv
 import json
 import math
 import shutil
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from vsperf import own_python
 from vsperf.collectors.base import COMPONENT, OwnTrialsSpec, RunningCollector, Seat
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.process import Managed, managed
@@ -209,4 +209,4 @@ def _settings(settings: DriverSpec) -> CommandSpec:
 
 def _command(own: CommandSpec) -> tuple[str, ...]:
     source = (own.file,) if own.file is not None else ("--", *own.argv)
-    return (sys.executable, "-I", "-S", str(STAMP), *source)
+    return own_python.script(STAMP, *source)
