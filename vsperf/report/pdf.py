@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from vsperf.errors import ComponentError, NotReadyError
+from vsperf.programs import program_path
 from vsperf.waits import run
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -25,8 +26,8 @@ it prints is a page of ours without scripts, which may ask for nothing by the ne
 def browser() -> str:
     """Return the browser that prints; an error says how to get one."""
     for name in BROWSERS:
-        if found := shutil.which(name):
-            return found
+        if program := program_path(name):
+            return program
     raise NotReadyError(
         "no browser is here that could print a PDF",
         why=f"none of {', '.join(BROWSERS)} is on the PATH",
