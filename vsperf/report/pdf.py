@@ -8,7 +8,9 @@ import subprocess
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO
 
+from vsperf import trusted
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.programs import program_path
 from vsperf.waits import run
@@ -35,13 +37,15 @@ def browser() -> str:
     )
 
 
-def print_pdf(write: Callable[[Path], None], target: Path) -> None:
+def print_pdf(write: Callable[[BinaryIO], None], target: BinaryIO) -> None:
     """Let `write` make a page of HTML, and print it into `target`."""
     program = browser()
-    with tempfile.TemporaryDirectory(prefix="vsperf-pdf-") as name:
+    place = trusted.temporary_folder()
+    with tempfile.TemporaryDirectory(prefix="vsperf-pdf-", dir=place) as name:
         folder = Path(name)
         page, made = folder / "report.html", folder / "report.pdf"
-        write(page)
+        with page.open("xb") as file:
+            write(file)
         argv = [program, *_options(folder), f"--print-to-pdf={made}", page.as_uri()]
         done = _run(argv)
         if NO_SANDBOX in done.stderr and UNGUARDED not in argv:
@@ -49,7 +53,8 @@ def print_pdf(write: Callable[[Path], None], target: Path) -> None:
         _check(done, program)
         if not made.is_file():
             raise ComponentError(f"{program} made no PDF", why="it ended without an error")
-        shutil.copyfile(made, target)
+        with made.open("rb") as file:
+            shutil.copyfileobj(file, target)
 
 
 def _options(folder: Path) -> list[str]:
