@@ -90,6 +90,18 @@ def test_no_folder_is_reached_through_a_link_of_another_user(
     assert [*here.precious.parent.iterdir()] == [here.precious]
 
 
+def test_no_capture_is_written_behind_a_link_of_another_user(
+    vsperf: Shell, here: Town, require: Callable[[str], None]
+) -> None:
+    require("tgen")
+    as_nobody(lambda: Path("figures").symlink_to(here.precious.parent))
+    by_hand = ("--vdev", "net_ring0", "--no-hugepages", "--frames", "1")
+    ended = vsperf("tgen", "capture", *by_hand, "figures/seen.pcap")
+    assert ended.code == ExitCode.COMPONENT_FAILED
+    assert "is a link of nobody" in ended.err
+    assert [*here.precious.parent.iterdir()] == [here.precious]
+
+
 def test_a_run_is_not_stored_behind_a_link_of_another_user(vsperf: Shell, here: Town) -> None:
     as_nobody(lambda: Path("results").symlink_to(here.precious.parent))
     ended = vsperf(*SMOKE)
