@@ -18,6 +18,7 @@ import pytest
 from attacker import as_nobody, town
 from cli_shell import SMOKE
 from real_runs import Place, fixture_calibrations, fixture_place, wait_until
+from traps import lay
 
 from vsperf import own_python
 from vsperf.cli.main import COMMANDS
@@ -29,19 +30,6 @@ TRACED = "open,openat,openat2,creat,execve,execveat,uselib"
 CALL = re.compile(r"^\d+ +(\w+)\((?:(?:AT_FDCWD|\d+)<([^>]*)>, )?\"((?:[^\"\\]|\\.)*)\", ?(.*)")
 """A system call with the folder that its path is relative to, the path, and the rest."""
 NO_CONTENT = re.compile(r"O_PATH|O_DIRECTORY")
-PROGRAM = "import os\nos.write(2, b'a trap was run\\n')\nos._exit(99)\n"
-FILES = {
-    **dict.fromkeys(("json.py", "sitecustomize.py", "runpy.py", "usercustomize.py"), PROGRAM),
-    **dict.fromkeys(("vsperf/__init__.py", "vsperf/__main__.py", "numpy/__init__.py"), PROGRAM),
-    **dict.fromkeys(("bios-256k.bin", "linuxboot_dma.bin", "kvmvapic.bin", "efi-virtio.rom"), ""),
-    **dict.fromkeys(("tgen", "ovs-vswitchd", "dpdk-testpmd", "qemu-system-x86_64", "ip"), "#!"),
-    **dict.fromkeys(("libdpdk.so", "librte_eal.so.23", "libc.so.6", "perf.data", ".env"), ""),
-    ".git/config": "[core]\nfsmonitor = ./tgen\n",
-    "pyvenv.cfg": "home = .\n",
-    "setup.cfg": "",
-    "pyproject.toml": "",
-    ".perfconfig": "",
-}
 CONF = ("conf/testbeds/sim.yaml", "conf/defaults.yaml", "testcases/phy2phy_smoke.yaml")
 """What would be used, were it root's: whoever finds these is refused."""
 OURS = ("results", "out")
@@ -143,18 +131,11 @@ def fixture_folder(
     require("root")
     require("strace")
 
-    def lay() -> None:
-        for name, text in FILES.items():
-            file = Path(theirs, name)
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text)
-            file.chmod(0o755)
-        os.mkfifo(theirs / "matplotlibrc")
-
     with town() as made:
         theirs = made.tmp / "theirs"
         as_nobody(theirs.mkdir)
-        as_nobody(lay)
+        as_nobody(lambda: lay(theirs))
+        as_nobody(lambda: os.mkfifo(theirs / "matplotlibrc"))
         yield Folder(theirs, place, tmp_path / "trace")
 
 
@@ -197,12 +178,12 @@ def test_no_command_opens_a_trap(
 
 
 def test_what_is_refused_for_its_owner_is_not_opened_before(folder: Folder) -> None:
-    def lay() -> None:
+    def lay_files() -> None:
         for name in CONF:
             (folder.path / name).parent.mkdir(parents=True, exist_ok=True)
             (folder.path / name).write_text("{}")
 
-    as_nobody(lay)
+    as_nobody(lay_files)
     assert folder("plan", *SMOKE[1:]) == ExitCode.BAD_INPUT
 
 
