@@ -173,6 +173,7 @@ PROGRAMS = (
         "make",
         "qemu-img",
         "setpriv",
+        "strace",
     ),
     *("perf", "stress-ng", "tshark", "zstd"),
 )

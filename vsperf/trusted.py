@@ -14,6 +14,7 @@ import pwd
 import secrets
 import shutil
 import stat
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ MOST_BYTES = 16 << 20
 """Of a file that is read; one of vsperf's own has some kilobytes."""
 MOST_LINKS = 40
 OTHERS_WRITE = 0o022
+WAY = os.O_PATH | os.O_CLOEXEC
 SAFELY = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
@@ -232,6 +234,68 @@ def open_plain(path: Path, flags: int) -> int:
         os.close(descriptor)
         raise DistrustedError(f"{path} is not a regular file with one name")
     return descriptor
+
+
+@contextmanager
+def reached(
+    path: Path, users: frozenset[int] | None = None, *, make: bool = False
+) -> Iterator[int]:
+    """Hold a folder open that may be anybody's, if no link on the way is that of another user.
+
+    It is reached step by step, so that nobody can put a link into the way meanwhile. `make` makes
+    folders that are missing. Raises `DistrustedError` for a link of others than `users`, which are
+    root, this user and the caller of sudo if none are named.
+    """
+    users = callers(os.environ) if users is None else users
+    here, links = os.open("/", WAY), 0
+    ahead = list(reversed((Path.cwd() / path).parts[1:]))
+    try:
+        while ahead:
+            name = ahead.pop()
+            there = _step(here, name, make=make)
+            here, before = there, here
+            try:
+                status = os.fstat(there)
+                if not stat.S_ISLNK(status.st_mode):
+                    continue
+                if status.st_uid not in users:
+                    raise DistrustedError(f"{name} in {path} is a link of {_user(status.st_uid)}")
+                if (links := links + 1) > MOST_LINKS:
+                    raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+                target = Path(os.readlink("", dir_fd=there))
+                ahead += reversed([part for part in target.parts if part != "/"])
+                here = os.open("/", WAY) if target.is_absolute() else os.dup(before)
+                os.close(there)
+            finally:
+                os.close(before)
+        if not stat.S_ISDIR(os.fstat(here).st_mode):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
+        yield here
+    finally:
+        os.close(here)
+
+
+def _step(folder: int, name: str, *, make: bool) -> int:
+    """Return the descriptor of what is called so in a folder, be it a link."""
+    try:
+        return os.open(name, WAY | os.O_NOFOLLOW, dir_fd=folder)
+    except FileNotFoundError:
+        if not make:
+            raise
+    with suppress(FileExistsError):
+        os.mkdir(name, dir_fd=folder)
+    return os.open(name, WAY | os.O_NOFOLLOW, dir_fd=folder)
+
+
+def temporary_folder() -> str:
+    """Return where files can be made that nobody else can exchange: $TMPDIR, or /tmp."""
+    reasons = []
+    for place in (tempfile.gettempdir(), "/tmp", "/var/tmp"):  # noqa: S108 - where it is sticky
+        reason = why_not(Path(place), parent_only=True)
+        if reason is None:
+            return place
+        reasons.append(reason)
+    raise DistrustedError("; ".join(dict.fromkeys(reasons)))
 
 
 def without_waiting(path: str, flags: int) -> int:

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import IO, Any, Generic, TypeVar
 
+from vsperf.programs import NOWHERE, program_path
 from vsperf.stop import SignalWatch, raise_if_stopped
 
 CHUNK = 1 << 16
@@ -208,11 +209,14 @@ def run(
     """Run a program to its end, with little to read, and return what it wrote.
 
     Raises OSError where it cannot be started, and `subprocess.TimeoutExpired` where it did not end
-    in time. It is killed then, as it is when vsperf is to stop.
+    in time. It is killed then, as it is when vsperf is to stop. It has no working directory to look
+    into, so paths among its words are whole ones.
     """
     until = time.monotonic() + patience_s
     with subprocess.Popen(  # noqa: S603 - an argument vector of our own
         argv,
+        executable=program_path(argv[0], environment),
+        cwd=NOWHERE,
         stdin=subprocess.PIPE if given else subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

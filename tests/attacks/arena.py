@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from real_runs import Place, Run
+from traps import lay
 
 from attacks.pages import PageWatch
 from vsperf.host.claims import Ledger
@@ -31,7 +32,7 @@ NAMED = (
 
 @dataclass
 class Arena(Place):
-    """A place whose runs are killed."""
+    """A place whose runs are killed, with files that none of their programs may take."""
 
     wrapped: tuple[str, ...] = ()
     """What comes before every command, such as one that enters a namespace."""
@@ -44,6 +45,7 @@ class Arena(Place):
 
     def __post_init__(self) -> None:
         self.temporary.mkdir(parents=True, exist_ok=True)
+        lay(self.folder)
 
     @property
     def temporary(self) -> Path:

@@ -12,7 +12,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,6 +22,7 @@ from typing import Any
 import pytest
 from vpp_cases import vpp_words
 
+from vsperf import own_python
 from vsperf.engine import groundwork
 from vsperf.errors import ExitCode
 from vsperf.host.cache import read_found, write_found
@@ -199,7 +199,7 @@ class Place:
         out, err = self.folder / f"out-{number}", self.folder / f"err-{number}"
         with out.open("wb") as out_file, err.open("wb") as err_file:
             process = subprocess.Popen(
-                [*wrapped, sys.executable, "-m", "vsperf", *arguments, *ours],
+                [*wrapped, *own_python.module("vsperf", *arguments, *ours)],
                 cwd=self.folder,
                 env=environ,
                 stdin=subprocess.DEVNULL,

@@ -93,6 +93,10 @@ class TestMistakes:
         assert found.what == "there is no collector 'prok'"
         assert found.fix == "did you mean `proc`?"
 
+    def test_a_kind_that_is_no_word_is_no_collector(self, tmp_path: Path) -> None:
+        assert wrong(tmp_path, "collect: {x: {kind: [1]}}\n") == ["there is no collector '[1]'"]
+        assert wrong(tmp_path, "collect: {x: {kind: 1}}\n") == ["there is no collector '1'"]
+
     def test_settings_that_it_does_not_have_are_refused(self, tmp_path: Path) -> None:
         assert "often" in wrong(tmp_path, "collect: {proc: {often: 2s}}\n")[0]
 

@@ -57,6 +57,25 @@ def test_locked_memory_is_judged_with_the_right_that_lifts_it(
     assert answer(here, "locked memory").status is status
 
 
+@pytest.mark.parametrize(
+    ("limit", "status"),
+    [
+        ("64", Status.FAILURE),
+        ("255", Status.FAILURE),
+        ("1024", Status.OK),
+        ("unlimited", Status.OK),
+    ],
+)
+def test_too_few_open_files_are_known_before_anything_starts(
+    tree: MachineTree, here: Surroundings, limit: str, status: Status
+) -> None:
+    tree.proc("self/limits", f"Max open files            {limit}   {limit}   files\n")
+    found = answer(here, "open files")
+    assert found.status is status
+    assert f"{limit}" in found.evidence
+    assert (found.fix is not None) is (status is Status.FAILURE)
+
+
 def test_free_hugepages_are_counted_per_node_and_size(
     tree: MachineTree, here: Surroundings
 ) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from ixnetwork_server import FAULTS, KEY, IxnetworkServer, ixnetwork_server
 from places import PLACEMENT, started_generator
 from switch_cases import switch_case
 
+from vsperf import own_python
 from vsperf.engine.judge import Asked, judge
 from vsperf.errors import ComponentError, NotReadyError, UsageError
 from vsperf.host.undo import RELEASE
@@ -195,7 +195,7 @@ def test_a_session_of_a_killed_run_is_ended_by_a_program_and_no_other(
     for number, (session, place) in enumerate(zip((dead, theirs), PLACES, strict=True)):
         server.sessions[session][1][f"vport/{number}"] = {"id": number, "name": place}
         server.owners[place] = session
-    argv = [sys.executable, "-m", RELEASE, f"--password-file={key}", "ixnetwork"]
+    argv = own_python.module(RELEASE, f"--password-file={key}", "ixnetwork")
     for _ in range(2):  # an undo may be carried out twice
         done = subprocess.run(
             [*argv, f"http://{server.address}", "vspdead0", *PLACES],

@@ -16,6 +16,7 @@ from simulated_cases import simulated_case
 from switch_cases import PVP, PVVP
 from wires import wires_of
 
+from vsperf import own_python
 from vsperf.errors import UsageError
 from vsperf.plugins import Plugins
 from vsperf.record.plan import Placement
@@ -25,6 +26,7 @@ from vsperf.vnfs.process.driver import ProcessVnf
 from vsperf.vnfs.process.spec import ProcessSpec
 from vsperf.vnfs.settings import by_machine
 
+WAITING = "vsperf.vnfs.process.waiting"
 PLACEMENT = Placement(cpus={"vm1": (2,), "vm2": (3, 4)})
 
 
@@ -86,8 +88,7 @@ def test_the_whole_command_line() -> None:
 def test_a_machine_that_calls_waits_until_the_switch_listens() -> None:
     (argv,) = command_lines(process_case(), "vhost-user")
     sockets = ("RUN/vm1_0.sock", "RUN/vm1_1.sock")
-    assert argv[:6] == (sys.executable, "-m", "vsperf.vnfs.process.waiting", *sockets, "--")
-    assert argv[6] == "dpdk-testpmd"
+    assert argv == (*own_python.module(WAITING, *sockets, "--"), "dpdk-testpmd", *argv[9:])
     assert not [word for word in argv if "server=1" in word]
 
 
@@ -225,9 +226,7 @@ def test_what_waits_for_a_socket_becomes_the_program_and_keeps_its_number() -> N
     with tempfile.TemporaryDirectory() as folder:
         path = f"{folder}/switch.sock"
         words = [path, "--", sys.executable, "-c", "import os; print(os.getpid())"]
-        process = subprocess.Popen(
-            [sys.executable, "-m", "vsperf.vnfs.process.waiting", *words], stdout=subprocess.PIPE
-        )
+        process = subprocess.Popen(own_python.module(WAITING, *words), stdout=subprocess.PIPE)
         assert process.poll() is None
         with socket.socket(socket.AF_UNIX) as listening:
             listening.bind(path)

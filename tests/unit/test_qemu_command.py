@@ -12,6 +12,7 @@ from vsperf.errors import NotReadyError
 from vsperf.guests.command import FIRST_USER, command_line, image_format
 from vsperf.guests.emulator import require_within_reach
 from vsperf.guests.surroundings import Surroundings, program_of
+from vsperf.programs import whole
 from vsperf.record.placeholder import shown
 from vsperf.record.plan import Placement
 from vsperf.vnfs.qemu.plan import machines_of
@@ -150,14 +151,17 @@ def test_the_user_chooses_machine_and_cpu() -> None:
 
 def test_our_own_guest_gets_the_words_that_it_wants_and_those_of_the_user() -> None:
     argv = words(append="loglevel=7")
-    assert after("-kernel", argv) == ["guest/vmlinuz"]
-    assert after("-initrd", argv) == ["guest/initrd"]
+    assert after("-kernel", argv) == [whole("guest/vmlinuz")]
+    assert after("-initrd", argv) == [whole("guest/initrd")]
     assert after("-append", argv) == ["console=ttyS0 quiet loglevel=7"]
 
 
 def test_a_kernel_of_the_users_own_gets_only_what_the_user_says() -> None:
     argv = words(kernel="bzImage", initrd="ram.gz", append="root=/dev/vda1", agent=True)
-    assert (after("-kernel", argv), after("-initrd", argv)) == (["bzImage"], ["ram.gz"])
+    assert (after("-kernel", argv), after("-initrd", argv)) == (
+        [whole("bzImage")],
+        [whole("ram.gz")],
+    )
     assert after("-append", argv) == ["root=/dev/vda1"]
     assert any("name=vsperf.control" in word for word in after("-device", argv))
 

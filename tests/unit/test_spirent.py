@@ -17,6 +17,7 @@ from places import PLACEMENT, started_generator
 from spirent_server import FAULTS, SpirentServer, spirent_server
 from switch_cases import switch_case
 
+from vsperf import own_python
 from vsperf.engine.judge import Asked, judge
 from vsperf.errors import ComponentError, NotReadyError, UsageError
 from vsperf.host.undo import RELEASE
@@ -178,7 +179,7 @@ def test_a_session_of_a_killed_run_is_ended_by_a_program_and_no_other(
     port = {f"port{number}": {"location": place} for number, place in places.items()}
     server.sessions = {"vspdead0 - vsperf": port, "their own - mallory": {}}
     server.owners = {PLACES[0]: "vspdead0 - vsperf", PLACES[1]: "their own - mallory"}
-    argv = [sys.executable, "-m", RELEASE, "spirent", server.address, "vspdead0", *PLACES]
+    argv = own_python.module(RELEASE, "spirent", server.address, "vspdead0", *PLACES)
     for _ in range(2):  # an undo may be carried out twice
         done = subprocess.run(argv, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (0, "")

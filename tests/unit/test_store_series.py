@@ -76,7 +76,7 @@ def test_attempts_have_files_of_their_own(tmp_path: Path) -> None:
 
 def test_what_lies_beside_is_found(tmp_path: Path) -> None:
     file = SeriesFile.begin(tmp_path, header())
-    file.beside(".svg").write_text("<svg/>")
+    file.write_beside(".svg", "<svg/>")
     assert [one.name for one in series_of(tmp_path, CASE, 1)[0].beside] == ["proc.svg"]
 
 

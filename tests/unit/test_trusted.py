@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import stat
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -239,3 +240,30 @@ def test_another_user_works_in_tmp_as_root_does_in_run(here: Town) -> None:
         return trusted.read(own / "file").decode()
 
     assert as_nobody(work) == "content"
+
+
+def test_files_that_do_not_stay_are_made_where_nobody_can_exchange_them(
+    here: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(here.tmp))
+    assert trusted.temporary_folder() == str(here.tmp)
+    theirs = here.tmp / "theirs"
+    as_nobody(theirs.mkdir)
+    monkeypatch.setattr(tempfile, "tempdir", str(theirs))
+    assert trusted.temporary_folder() in ("/tmp", "/var/tmp")
+
+
+def test_a_folder_of_anybody_is_reached_but_through_no_link_of_others(here: Town) -> None:
+    theirs = here.tmp / "theirs"
+    as_nobody(theirs.mkdir)
+    with trusted.reached(theirs / "made" / "here", make=True) as folder:
+        assert os.fstat(folder).st_ino == (theirs / "made" / "here").stat().st_ino
+    as_nobody(lambda: (theirs / "link").symlink_to(here.run))
+    with (
+        pytest.raises(DistrustedError, match="is a link of nobody"),
+        trusted.reached(theirs / "link" / "made", make=True),
+    ):
+        pass
+    assert not (here.run / "made").exists()
+    with trusted.reached(theirs / "link", frozenset({0, NOBODY})) as folder:
+        assert os.fstat(folder).st_ino == here.run.stat().st_ino

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -20,6 +19,7 @@ from places import PLACEMENT, room, started_generator
 from switch_cases import switch_case
 from xena_server import FAULTS, XenaServer, xena_server
 
+from vsperf import own_python
 from vsperf.engine.judge import Asked, judge
 from vsperf.errors import ComponentError, NotReadyError, UsageError, VsperfError
 from vsperf.host.dead import DeadDeployment
@@ -203,7 +203,7 @@ class TestUndo:
     def test_the_program_releases_what_a_dead_connection_holds(self, chassis: XenaServer) -> None:
         chassis.ports["0/0"].owner, chassis.ports["0/0"].connection = "vspdead0", "gone"
         chassis.ports["0/1"].owner, chassis.ports["0/1"].connection = "mallory", "theirs"
-        argv = [sys.executable, "-m", RELEASE, "xena", chassis.address, "vspdead0", "0/0", "0/1"]
+        argv = own_python.module(RELEASE, "xena", chassis.address, "vspdead0", "0/0", "0/1")
         for _ in range(2):  # an undo may be carried out twice
             done = subprocess.run(argv, capture_output=True, text=True, check=False)
             assert (done.returncode, done.stderr) == (0, "")

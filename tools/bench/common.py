@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from vsperf import own_python
 from vsperf.cli.problems import print_problems
 from vsperf.errors import ComponentError, ExitCode, VsperfError
 from vsperf.host.cpus import read_topology
@@ -135,8 +136,9 @@ def vsperf_run(results: Path, *more: str) -> Iterator[tuple[int, Iterator[dict[s
 
     A result that cannot be trusted, as on a busy machine, is one all the same.
     """
-    argv = [sys.executable, "-m", "vsperf", "run", *more]
-    argv += ["--results", str(results), "--progress", "json"]
+    argv = own_python.module(
+        "vsperf", "run", *more, "--results", str(results), "--progress", "json"
+    )
     say(f"vsperf run {' '.join(more)}")
     with subprocess.Popen(  # noqa: S603 - an argument vector of our own
         argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE

@@ -11,7 +11,6 @@ import argparse
 import json
 import os
 import shutil
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ from typing import Any
 
 from common import Option, Ratio, carry_out, options, say, vsperf_run, wanted
 
+from vsperf import own_python
 from vsperf.errors import ComponentError
 from vsperf.store.folders import RECORDS
 
@@ -89,9 +89,9 @@ def show(what: str, folder: Path, page: Path) -> Cost:
 
 def report(folder: Path, page: Path) -> Cost:
     """Run `vsperf report` as a user does, and ask the kernel what it needed."""
-    argv = [sys.executable, "-m", "vsperf", "report", str(folder / RECORDS), "-o", str(page)]
+    argv = own_python.module("vsperf", "report", str(folder / RECORDS), "-o", str(page))
     began = time.perf_counter()
-    child = os.posix_spawn(sys.executable, argv, os.environ)
+    child = os.posix_spawn(argv[0], argv, os.environ)
     _, status, usage = os.wait4(child, 0)
     took_s = time.perf_counter() - began
     if status:

@@ -21,6 +21,7 @@ from typing import Any, NoReturn
 from common import Ratio, ending_orderly, options, say
 from needs import tell_lacking
 
+from vsperf import own_python
 from vsperf.errors import ExitCode
 from vsperf.host.facts import environment
 from vsperf.waits import lines
@@ -71,7 +72,7 @@ def main() -> NoReturn:
 def run(program: str, found: argparse.Namespace) -> Row:
     """Run a benchmark to its end, and pass on what it says."""
     say(f"\n== {program}")
-    argv = [sys.executable, str(HERE / f"{program}.py"), *(["--short"] if found.short else [])]
+    argv = own_python.module(program, *(["--short"] if found.short else []), folder=HERE)
     began, said = time.monotonic(), [""]
     with subprocess.Popen(  # noqa: S603 - an argument vector of our own
         argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT

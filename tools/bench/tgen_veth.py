@@ -24,7 +24,7 @@ from pathlib import Path
 from common import Option, Ratio, carry_out, options, say, two_cpus, wanted
 from needs import VETH, require_programs
 
-from vsperf import waits
+from vsperf import own_python, waits
 from vsperf.errors import ComponentError
 from vsperf.trafficgens.tgen.binary import TGEN
 from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
@@ -65,7 +65,8 @@ def measure(found: argparse.Namespace) -> Ratio:
     TGEN.find()
     if INSIDE not in os.environ:
         os.environ[INSIDE] = "1"
-        os.execvp("unshare", ["unshare", "--net", sys.executable, *sys.argv])  # noqa: S606, S607
+        again = own_python.module(Path(__file__).stem, *sys.argv[1:], folder=Path(__file__).parent)
+        os.execvp("unshare", ["unshare", "--net", *again])  # noqa: S606, S607
     ratios = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -18,6 +18,7 @@ import click
 from vsperf import __version__
 from vsperf.cli.output import patient, say, settle, silence_stdout
 from vsperf.errors import ExitCode, VsperfError
+from vsperf.host.open_files import allow_open_files
 from vsperf.stop import SignalWatch, Terminated, asked_to_stop, disregard_stop, raise_if_stopped
 
 COMMANDS = {
@@ -101,6 +102,7 @@ def main() -> None:
     """Run the command line and exit with the documented code."""
     if SignalWatch.installed() is None:
         SignalWatch.install()
+    allow_open_files()
     # Records are very many small objects, and none of them are in circles: to look for some all
     # the time is a fifth of what a report takes.
     gc.set_threshold(50_000, 20, 20)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import socket
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator
 
+from vsperf import own_python
 from vsperf.collectors.base import COMPONENT, RunningCollector, Seat
 from vsperf.errors import ComponentError
 from vsperf.host.process import Managed, managed
@@ -55,10 +55,7 @@ class SamplerSpec(DriverSpec):
 
 def command_line(socket_path: str, file: str, source: str, every: Duration) -> tuple[str, ...]:
     """Return how the sampler is started."""
-    return (
-        *(sys.executable, "-I", "-S", str(SAMPLER)),
-        *(socket_path, file, source, f"{every.seconds:g}"),
-    )
+    return own_python.script(SAMPLER, socket_path, file, source, f"{every.seconds:g}")
 
 
 def plan_of(name: str, source: str, every: Duration, placement: Placement) -> tuple[Step, ...]:

@@ -6,7 +6,6 @@ import csv
 import json
 import math
 import shutil
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,10 +15,12 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from vsperf import own_python
 from vsperf.collectors.base import COMPONENT, OwnTrialsSpec, RunningCollector, Seat
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.process import Managed, managed
 from vsperf.printable import printable
+from vsperf.programs import whole
 from vsperf.record.plan import Placement, Step
 from vsperf.record.series import Nature, Quantity, Sample, Value
 from vsperf.spec.base import DriverSpec
@@ -197,7 +198,9 @@ class Command:
     @contextmanager
     def start(self, settings: DriverSpec, seat: Seat) -> Iterator[RunningCollector]:
         own, name = _settings(settings), f"collect-{seat.name}"
-        with managed(_command(own), name=name, workspace=seat.workspace) as program:
+        with managed(
+            _command(own), name=name, workspace=seat.workspace, folder=Path.cwd()
+        ) as program:
             seat.workspace.parts.pop(name, None)  # the case goes on without it
             yield Following(seat, program, Lines(own.format))
 
@@ -208,5 +211,5 @@ def _settings(settings: DriverSpec) -> CommandSpec:
 
 
 def _command(own: CommandSpec) -> tuple[str, ...]:
-    source = (own.file,) if own.file is not None else ("--", *own.argv)
-    return (sys.executable, "-I", "-S", str(STAMP), *source)
+    source = (whole(own.file),) if own.file is not None else ("--", *own.argv)
+    return own_python.script(STAMP, *source)

@@ -58,9 +58,9 @@ class Recording(PerRole):
             self.seat.file.append(Note(trial=trial, text=text))
             return
         name = f".{as_label(role)}" if trial == 1 else f".{as_label(role)}.{trial}"
-        drawn = self.seat.file.beside(f"{name}.svg")
-        drawn.write_text(flame_graph(stacks, f"{role}, {self.seat.file.path.parent.parent.name}"))
-        self.seat.file.beside(f"{name}.folded").write_text(folded_text(stacks))
+        graph = flame_graph(stacks, f"{role}, {self.seat.file.path.parent.parent.name}")
+        drawn = self.seat.file.write_beside(f"{name}.svg", graph)
+        self.seat.file.write_beside(f"{name}.folded", folded_text(stacks))
         values = {"samples": total, "stacks": len(stacks)}
         self.seat.file.append(
             Sample(trial=trial, at_ns=at_ns, of=role, values=values),

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 from vsperf.errors import RecordingError, UsageError
+from vsperf.named_files import written_together
 
 
 def targets(
@@ -49,36 +47,15 @@ def opened(
     wanted: Mapping[str, Path | None], standard_output: BinaryIO
 ) -> Iterator[dict[str, BinaryIO]]:
     """Open each table's file; all take their place at the end, and none if that is not reached."""
-    scratches: list[tuple[Path, Path]] = []
-    with ExitStack() as stack:
-        try:
-            outputs = {
-                name: standard_output if path is None else _scratch(path, stack, scratches)
-                for name, path in wanted.items()
-            }
-            yield outputs
-            stack.close()
-            for scratch, path in scratches:
-                scratch.replace(path)
-        except BaseException as error:
-            for scratch, _ in scratches:
-                with contextlib.suppress(OSError):
-                    scratch.unlink(missing_ok=True)
-            if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
-                raise _cannot_write([path for path in wanted.values() if path], error) from error
-            raise
-
-
-def _scratch(path: Path, stack: ExitStack, scratches: list[tuple[Path, Path]]) -> BinaryIO:
-    """Open a file beside the one that it will be, with the rights that a new file has."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    scratches.append((Path(name), path))
-    file = stack.enter_context(os.fdopen(descriptor, "wb"))
-    mask = os.umask(0)
-    os.umask(mask)
-    os.fchmod(descriptor, 0o666 & ~mask)
-    return file
+    paths = {name: path for name, path in wanted.items() if path is not None}
+    try:
+        with written_together([*paths.values()]) as files:
+            named = dict(zip(paths, files, strict=True))
+            yield {name: named.get(name, standard_output) for name in wanted}
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise _cannot_write([*paths.values()], error) from error
 
 
 def _cannot_write(paths: Sequence[Path], error: OSError) -> RecordingError:

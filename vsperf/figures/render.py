@@ -11,11 +11,12 @@ import io
 from pathlib import Path
 from typing import Any
 
-from vsperf.errors import UsageError
-from vsperf.figures import page, theme
+from vsperf.errors import RecordingError, UsageError
+from vsperf.figures import library, page, theme
 from vsperf.figures.drawing import Drawing
 from vsperf.figures.layout import compose
 from vsperf.figures.text import any_letters
+from vsperf.named_files import written
 
 FORMATS = ("svg", "png", "pdf")
 RESOLUTION = 150
@@ -33,7 +34,16 @@ def svg(drawing: Drawing) -> str:
 
 def save(drawing: Drawing, path: Path) -> None:
     """Write a drawing to a file, in the format that its name ends with."""
-    path.write_bytes(content(drawing, format_of(path)))
+    drawn = content(drawing, format_of(path))
+    try:
+        with written(path) as file:
+            file.write(drawn)
+    except OSError as error:
+        raise RecordingError(
+            f"{path} cannot be written",
+            why=error.strerror or str(error),
+            fix="choose another file with -o",
+        ) from error
 
 
 def content(drawing: Drawing, form: str) -> bytes:
@@ -61,8 +71,7 @@ def _salt(drawing: Drawing) -> str:
 
 
 def _painted(drawing: Drawing, form: str, facecolor: str = "white") -> bytes:
-    import matplotlib as mpl
-
+    mpl = library.matplotlib()
     style: dict[Any, Any] = {**theme.STYLE, "svg.hashsalt": _salt(drawing)}
     out = io.BytesIO()
     with mpl.rc_context(style), any_letters():

@@ -9,6 +9,7 @@ from vsperf.errors import NotReadyError
 from vsperf.guests.image import GuestImage
 from vsperf.guests.settings import GuestSettings
 from vsperf.host.enter_tree import OWN
+from vsperf.programs import whole
 from vsperf.record.placeholder import Placeholder
 
 DEVICES = ("kvm", "net/tun", "vhost-net", "vfio")
@@ -28,8 +29,8 @@ def files_of(settings: GuestSettings, image: GuestImage) -> tuple[str | Path, ..
 
 
 def file_of(settings: GuestSettings, path: str | Path) -> str:
-    """Return how QEMU is told of a file of the machine: by its whole path where it is in a tree."""
-    return str(path) if settings.tree.root is None else str(Path(path).resolve())
+    """Return how QEMU is told of a file: by its whole path, in a tree without links."""
+    return whole(path) if settings.tree.root is None else str(Path(path).resolve())
 
 
 def command_of(

@@ -84,4 +84,4 @@ def planned_image(environment: Mapping[str, str] = os.environ) -> GuestImage:
 def image_folder(environment: Mapping[str, str] = os.environ) -> Path:
     """Return the folder of the image: named by the user, or built in this checkout."""
     named = environment.get(VARIABLE)
-    return Path(named) if named else CHECKOUT / "build" / "guest"
+    return Path(named).absolute() if named else CHECKOUT / "build" / "guest"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from vsperf.errors import NotReadyError
+from vsperf.programs import program_path, whole
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 
@@ -38,7 +38,7 @@ class OwnProgram:
         """Return the program; raises `NotReadyError` with the way to build it."""
         if named := environment.get(self.variable):
             if _runs(Path(named)):
-                return Path(named)
+                return Path(whole(named))
             raise NotReadyError(
                 f"${self.variable} names {named}, which is no program that can be run",
                 fix=f"unset {self.variable}, or let it name the program {self.name}",
@@ -46,7 +46,7 @@ class OwnProgram:
         built = checkout / "build" / self.name / self.name
         if _runs(built):
             return built
-        if installed := shutil.which(self.name, path=environment.get("PATH")):
+        if installed := program_path(self.name, environment):
             return Path(installed)
         raise NotReadyError(
             f"{self.is_what} is not built",

@@ -42,7 +42,7 @@ def runtime_folder() -> Path:
 def runtime_folders() -> tuple[Path, ...]:
     """Return all folders in which workspaces of this user may be, the preferred one first."""
     if chosen := os.environ.get(VARIABLE):
-        return (Path(chosen),)
+        return (Path(chosen).absolute(),)
     return usual_folders()
 
 

@@ -28,6 +28,7 @@ from vsperf.host.procfs import (
 from vsperf.host.threads import Polling
 from vsperf.host.undo import EndMarked, KillProcess
 from vsperf.host.workspace import Workspace
+from vsperf.programs import program_path
 from vsperf.waits import ended, sleep
 
 ASK_S = 1.5
@@ -123,18 +124,21 @@ def managed(  # noqa: PLR0913 - named arguments, each of its own
     environment: Mapping[str, str] | None = None,
     stop: Stop | None = None,
     polling: Polling | None = None,
+    folder: Path | None = None,
 ) -> Iterator[Managed]:
     """Run a program until the context is left, or for longer if the workspace is kept.
 
-    It is there once `ready` says so. `environment` comes on top of vsperf's own. `stop` is the
-    polite way to end it; SIGTERM and SIGKILL follow where that does not help. `polling` says which
-    of its threads are to be watched around trials.
+    It runs in the workspace's folder, or in `folder` where its words are the user's own, and paths
+    among them are whole ones. It is there once `ready` says so. `environment` comes on top of
+    vsperf's own. `stop` is the polite way to end it; SIGTERM and SIGKILL follow where that does not
+    help. `polling` says which of its threads are to be watched around trials.
     """
     mark = f"{workspace.name}/{name}"
     log = log_of(name, workspace)
     workspace.refill_patience()
     with workspace.undoing(EndMarked(mark=mark)):
-        process = _start(argv, log, {**os.environ, **(environment or {}), MARK: mark})
+        variables = {**os.environ, **(environment or {}), MARK: mark}
+        process = _start(argv, log, variables, folder or workspace.folder)
         program = Managed(name, tuple(argv), process, log)
         started = start_ticks(process.pid)
         try:
@@ -191,12 +195,14 @@ def _also_by_number(workspace: Workspace, pid: int, started: int | None) -> Iter
 
 
 def _start(
-    argv: Sequence[str], log: Path, environment: Mapping[str, str]
+    argv: Sequence[str], log: Path, environment: Mapping[str, str], folder: Path
 ) -> subprocess.Popen[bytes]:
     try:
         with log.open("ab") as file:
             return subprocess.Popen(  # noqa: S603 - an argument vector of our own
                 list(argv),
+                executable=program_path(argv[0], environment),
+                cwd=folder,
                 stdin=subprocess.DEVNULL,
                 stdout=file,
                 stderr=subprocess.STDOUT,

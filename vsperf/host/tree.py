@@ -9,21 +9,19 @@ from __future__ import annotations
 
 import hashlib
 import os
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vsperf import trusted
+from vsperf import own_python, trusted
 from vsperf.errors import NotReadyError
 from vsperf.host.elf import Elf, read_elf
 from vsperf.host.facts import SYSTEM_PACKAGES
 from vsperf.host.software import package_versions
 from vsperf.spec.rooted import RootedSpec
 
-ENTER = ("-I", "-S", str(Path(__file__).with_name("enter_tree.py")))
-"""What Python is told: to look at nothing but the standard library, whoever calls from where."""
+ENTER = Path(__file__).with_name("enter_tree.py")
 END = "--"
 RELEASE = Path("/etc/os-release")
 OWN_PROGRAM = Path("/proc/self/exe")
@@ -62,7 +60,7 @@ class Tree:
             return tuple(argv)
         shared = (f"--folder={folder}" for folder in folders)
         needed = (f"--device={device}" for device in devices)
-        return (sys.executable, *ENTER, str(self.root), *shared, *needed, END, *argv)
+        return own_python.script(ENTER, str(self.root), *shared, *needed, END, *argv)
 
     @property
     def within(self) -> str:

@@ -11,7 +11,6 @@ import glob
 import os
 import re
 import subprocess
-import sys
 from abc import abstractmethod
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, NonNegativeInt, TypeAdapter
 
+from vsperf import own_python
 from vsperf.host.claims import release
 from vsperf.host.dpdk_files import DEVICES, sweep_dpdk
 from vsperf.host.files import Roots
@@ -322,7 +322,7 @@ class ReleaseChassis(Undo):
         if not self.ports:  # all were released in good order
             return
         secret = () if self.password_file is None else (f"--password-file={self.password_file}",)
-        argv = (sys.executable, "-m", RELEASE, *secret, self.dialect, self.chassis, self.owner)
+        argv = own_python.module(RELEASE, *secret, self.dialect, self.chassis, self.owner)
         try:
             done = run([*argv, *self.ports], RELEASE_S)
         except subprocess.TimeoutExpired as error:

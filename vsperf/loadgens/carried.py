@@ -12,6 +12,7 @@ from pathlib import Path
 
 from vsperf.errors import NotReadyError
 from vsperf.loadgens.initrd import initrd_of
+from vsperf.programs import whole
 from vsperf.waits import run
 
 ANSWER_S = 30.0
@@ -29,7 +30,7 @@ def carried(program: Path) -> bytes:
 def libraries_of(program: Path) -> tuple[Path, ...]:
     """Return the shared objects that a program is loaded with; its loader is one of them."""
     try:
-        done = run(["ldd", str(program)], ANSWER_S)
+        done = run(["ldd", whole(program)], ANSWER_S)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise NotReadyError(f"what {program} needs cannot be told", why=str(error)) from error
     if missing := MISSING.findall(done.stdout):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
@@ -72,7 +73,7 @@ class CommandLoad:
     ) -> AbstractContextManager[RunningLoad]:
         self.require(case)
         instances = _instances(settings_of(case, CommandSpec), placement)
-        return started(instances, workspace, cpu_time, {})
+        return started(instances, workspace, cpu_time, {}, Path.cwd())
 
 
 def _instances(spec: CommandSpec, placement: Placement) -> tuple[Instance, ...]:

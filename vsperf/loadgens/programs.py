@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from vsperf.host.process import Managed, managed
@@ -58,15 +59,18 @@ def _plain(why: str) -> str:
 
 @contextmanager
 def started(
-    instances: Sequence[Instance], workspace: Workspace, count: Count, about: dict[str, Any]
+    instances: Sequence[Instance],
+    workspace: Workspace,
+    count: Count,
+    about: dict[str, Any],
+    folder: Path | None = None,
 ) -> Iterator[Programs]:
-    """Start all instances; leaving the context ends them."""
+    """Start all instances, in `folder` if one is named; leaving the context ends them."""
     with ExitStack() as stack:
         running = []
         for one in instances:
             argv = [workspace.fill(word) for word in one.argv]
             name = one.name.replace(" ", "-")
-            running.append(
-                (one.name, stack.enter_context(managed(argv, name=name, workspace=workspace)))
-            )
+            program = managed(argv, name=name, workspace=workspace, folder=folder)
+            running.append((one.name, stack.enter_context(program)))
         yield Programs(tuple(running), count, about)

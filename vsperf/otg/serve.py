@@ -10,6 +10,7 @@ from vsperf.errors import UsageError
 from vsperf.otg.config import Place
 from vsperf.otg.generator import Generator
 from vsperf.otg.server import OtgServer, listening
+from vsperf.programs import whole
 from vsperf.record.plan import Endpoint
 from vsperf.trafficgens.dpdk_ports import KINDS, Port, device_port
 from vsperf.trafficgens.tgen.command import Options, port_of
@@ -40,6 +41,7 @@ class Location:
         """Return what tgen is given for it."""
         kind, colon, address = self.device.partition(":")
         if colon and kind in KINDS:
+            address = whole(address) if kind.startswith("vhost-user") else address
             return port_of(Endpoint(link=self.name, kind=kind, address=address), number, options)
         return device_port(self.device)
 

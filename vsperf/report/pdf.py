@@ -8,8 +8,11 @@ import subprocess
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO
 
+from vsperf import trusted
 from vsperf.errors import ComponentError, NotReadyError
+from vsperf.programs import program_path
 from vsperf.waits import run
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -25,8 +28,8 @@ it prints is a page of ours without scripts, which may ask for nothing by the ne
 def browser() -> str:
     """Return the browser that prints; an error says how to get one."""
     for name in BROWSERS:
-        if found := shutil.which(name):
-            return found
+        if program := program_path(name):
+            return program
     raise NotReadyError(
         "no browser is here that could print a PDF",
         why=f"none of {', '.join(BROWSERS)} is on the PATH",
@@ -34,13 +37,15 @@ def browser() -> str:
     )
 
 
-def print_pdf(write: Callable[[Path], None], target: Path) -> None:
+def print_pdf(write: Callable[[BinaryIO], None], target: BinaryIO) -> None:
     """Let `write` make a page of HTML, and print it into `target`."""
     program = browser()
-    with tempfile.TemporaryDirectory(prefix="vsperf-pdf-") as name:
+    place = trusted.temporary_folder()
+    with tempfile.TemporaryDirectory(prefix="vsperf-pdf-", dir=place) as name:
         folder = Path(name)
         page, made = folder / "report.html", folder / "report.pdf"
-        write(page)
+        with page.open("xb") as file:
+            write(file)
         argv = [program, *_options(folder), f"--print-to-pdf={made}", page.as_uri()]
         done = _run(argv)
         if NO_SANDBOX in done.stderr and UNGUARDED not in argv:
@@ -48,7 +53,8 @@ def print_pdf(write: Callable[[Path], None], target: Path) -> None:
         _check(done, program)
         if not made.is_file():
             raise ComponentError(f"{program} made no PDF", why="it ended without an error")
-        shutil.copyfile(made, target)
+        with made.open("rb") as file:
+            shutil.copyfileobj(file, target)
 
 
 def _options(folder: Path) -> list[str]:

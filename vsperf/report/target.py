@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import secrets
+import io
 from collections.abc import Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 from vsperf.errors import RecordingError
+from vsperf.named_files import written
 from vsperf.report.form import Form
 from vsperf.report.interactive import Library
 from vsperf.report.page import Costs, Overview
@@ -26,28 +27,26 @@ def write_report(
     """Write a report of these runs to a file; nothing is there before it is whole."""
     if form is Form.PDF:
         browser()  # says at once that there is none
-    scratch = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     found: list[Overview] = []
 
-    def write(path: Path) -> None:
-        with path.open("x", encoding="utf-8", errors="backslashreplace") as out:
-            if form is Form.MARKDOWN:
-                found.append(write_markdown(folders, out, progress, costs))
-            else:
-                found.append(write_html(folders, out, progress, library, costs))
+    def write(file: BinaryIO) -> None:
+        out = io.TextIOWrapper(file, encoding="utf-8", errors="backslashreplace")
+        if form is Form.MARKDOWN:
+            found.append(write_markdown(folders, out, progress, costs))
+        else:
+            found.append(write_html(folders, out, progress, library, costs))
+        out.detach()
 
     try:
-        if form is Form.PDF:
-            print_pdf(write, scratch)
-        else:
-            write(scratch)
-        os.replace(scratch, target)  # noqa: PTH105 - the pair of paths is clearer
+        with written(target) as file:
+            if form is Form.PDF:
+                print_pdf(write, file)
+            else:
+                write(file)
     except OSError as error:
         raise RecordingError(
             f"the report cannot be written to {target}",
-            why=error.strerror,
+            why=error.strerror or str(error),
             fix="choose another place with -o FILE",
         ) from error
-    finally:
-        scratch.unlink(missing_ok=True)
     return found[0] if found else None

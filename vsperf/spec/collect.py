@@ -87,7 +87,7 @@ def _settings(name: str, entry: Entry, known: Collection[str], problems: list[Pr
         settings = settings.having("kind", Scalar(name, entry.key))
         kind = settings.get("kind")
     value = plain(kind) if kind is not None else name
-    if value not in known:
+    if not isinstance(value, str) or value not in known:
         fix = f"known collectors: {listed(known)}; or give it a `kind:`"
         what = f"there is no collector {quoted(str(value))}"
         problems.append(Problem(what, place, None, did_you_mean(str(value), known, fix)))

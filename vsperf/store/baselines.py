@@ -148,7 +148,8 @@ def _read(results: Path, name: str) -> Baseline:
 
 def _replace(path: Path, content: bytes) -> None:
     """Put content into the place of a file: whole and on disk, or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    with trusted.reached(path.parent, make=True):
+        pass
     scratch = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     descriptor = trusted.open_plain(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     try:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
+from vsperf import trusted
 from vsperf.errors import RecordingError, StoreError, UsageError
 
 RECORDS = "records.jsonl"
@@ -32,7 +33,8 @@ def make_folder(results: Path, testcases: Iterable[str]) -> Path:
     name = names[0] if len(names) == 1 else "several"
     day = datetime.now(UTC).date().isoformat()
     try:
-        results.mkdir(parents=True, exist_ok=True)
+        with trusted.reached(results, make=True):
+            pass
         for _ in range(1000):
             suffix = "".join(secrets.choice(LETTERS) for _ in range(4))
             folder = results / f"{day}-{name}-{suffix}"
@@ -44,7 +46,7 @@ def make_folder(results: Path, testcases: Iterable[str]) -> Path:
     except OSError as error:
         raise RecordingError(
             f"no run folder can be made in {results}",
-            why=error.strerror,
+            why=error.strerror or str(error),
             fix="choose a directory that can be written to with `--results DIR`",
         ) from error
     raise RecordingError(f"no free run id was found in {results}", fix="use `--results DIR`")

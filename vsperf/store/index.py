@@ -153,7 +153,7 @@ class Index:
         image = self._database.serialize()
         image = image[: CHECKSUM.start] + _checksum(image) + image[CHECKSUM.stop :]
         scratch = self.file.with_name(f"{SCRATCH}{secrets.token_hex(8)}")
-        with suppress(OSError):
+        with suppress(OSError), trusted.reached(scratch.parent):
             descriptor = trusted.open_plain(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
             try:
                 with os.fdopen(descriptor, "wb") as file:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -26,21 +28,40 @@ class Leftover:
     what: str
 
     def remove(self) -> None:
-        """Remove it; raises OSError where that cannot be done."""
-        if self.path.is_symlink() or not self.path.is_dir():
-            return self.path.unlink(missing_ok=True)
-        folder = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | trusted.SAFELY)
-        try:
-            with suppress(FileNotFoundError):
-                os.unlink(RECORDS, dir_fd=folder)
-        finally:
-            os.close(folder)
-        self.path.rmdir()
+        """Remove it; raises OSError where that cannot be done, as with what has been measured."""
+        name = self.path.name
+        with trusted.reached(self.path.parent) as results, suppress(FileNotFoundError):
+            if not stat.S_ISDIR(os.lstat(name, dir_fd=results).st_mode):
+                return os.unlink(name, dir_fd=results)
+            flags = os.O_RDONLY | os.O_DIRECTORY | trusted.SAFELY
+            folder = os.open(name, flags, dir_fd=results)
+            try:
+                _remove_records(folder)
+            finally:
+                os.close(folder)
+            os.rmdir(name, dir_fd=results)
+
+
+def _remove_records(folder: int) -> None:
+    """Remove records that hold no measurement, by the folder that is open."""
+    with suppress(FileNotFoundError):
+        file = os.open(RECORDS, os.O_RDONLY | trusted.SAFELY, dir_fd=folder)
+        with os.fdopen(file, "rb") as records:
+            if b"\n" in records.readline(trusted.MOST_BYTES):
+                raise FileExistsError(errno.ENOTEMPTY, "something was measured", RECORDS)
+        os.unlink(RECORDS, dir_fd=folder)
 
 
 def leftovers(results: Path) -> tuple[Leftover, ...]:
-    """Return what can be removed from `results`; runs with a measurement are never among it."""
-    if not results.is_dir():
+    """Return what can be removed from `results`; runs with a measurement are never among it.
+
+    Raises `DistrustedError` where others have put a link in the way: what is behind it is not
+    these results.
+    """
+    try:
+        with trusted.reached(results):
+            pass
+    except (FileNotFoundError, NotADirectoryError):
         return ()
     return (*_scratch(results), *_links(results), *_stillborn(results))
 
@@ -54,7 +75,8 @@ def _scratch(results: Path) -> Iterator[Leftover]:
 
 def _links(results: Path) -> Iterator[Leftover]:
     for path in sorted(results.glob(f".{LATEST}-*")):
-        yield Leftover(path, "half-made link")
+        if path.is_symlink():
+            yield Leftover(path, "half-made link")
     link = results / LATEST
     if link.is_symlink() and not link.exists():
         yield Leftover(link, "link to a run that is gone")

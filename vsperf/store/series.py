@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from vsperf import trusted
 from vsperf.errors import Location, RecordingError, StoreError
+from vsperf.named_files import written
 from vsperf.record.series import SERIES_LINE, Note, OwnTrial, Sample, SeriesHeader, SeriesLine
 from vsperf.store import lines
 
@@ -41,7 +42,8 @@ class SeriesFile:
         folder = series_folder(run, header.case, header.attempt)
         made = cls(folder / f"{header.collector}{SUFFIX}")
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            with trusted.reached(folder, make=True):
+                pass
             new = not made.path.exists()
         except OSError as error:
             raise made._refused(error) from error
@@ -62,9 +64,15 @@ class SeriesFile:
         except OSError as error:
             raise self._refused(error) from error
 
-    def beside(self, ending: str) -> Path:
-        """Return the path of another file of this collector, such as its `.svg`."""
-        return self.path.with_suffix(ending)
+    def write_beside(self, ending: str, text: str) -> Path:
+        """Write another file of this collector, such as its `.svg`; return its path."""
+        path = self.path.with_suffix(ending)
+        try:
+            with written(path) as file:
+                file.write(text.encode(errors="backslashreplace"))
+        except OSError as error:
+            raise self._refused(error) from error
+        return path
 
     def _refused(self, error: OSError) -> RecordingError:
         return RecordingError(

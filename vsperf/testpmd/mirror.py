@@ -9,7 +9,6 @@ nothing.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -17,6 +16,7 @@ from vsperf.errors import NotReadyError
 from vsperf.host.process import managed
 from vsperf.host.sockets import all_listened_at
 from vsperf.host.workspace import Workspace, given_or_own
+from vsperf.programs import program_path
 from vsperf.testpmd.command import PROGRAM, lcores
 
 NAME = "mirror"
@@ -45,7 +45,7 @@ def mirror(
     switch does not offer; `ring` is the length of the rings between both.
     """
     frontend = FRONTEND.format(ring)
-    program = shutil.which(PROGRAM)
+    program = program_path(PROGRAM)
     if program is None:
         raise NotReadyError(
             f"the program {PROGRAM} is not installed",

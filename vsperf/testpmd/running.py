@@ -6,7 +6,6 @@ It is asked over the socket that each DPDK program has for questions, and never 
 from __future__ import annotations
 
 import re
-import shutil
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from typing import Any
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.process import OBITUARY_S, Managed
 from vsperf.host.tree import HERE, Tree
+from vsperf.programs import program_path
 from vsperf.testpmd.command import PROGRAM
 from vsperf.testpmd.telemetry import Telemetry
 from vsperf.waits import sleep
@@ -61,7 +61,7 @@ def find_testpmd(purpose: str, tree: Tree = HERE) -> str:
     """Return the program; `purpose` says what it does here, such as `it forwards`."""
     tree.require()
     if tree.root is None:
-        program = shutil.which(PROGRAM)
+        program = program_path(PROGRAM)
     else:
         candidates = [folder / PROGRAM for folder in FOLDERS]
         program = next((str(path) for path in candidates if tree.runs(path)), None)

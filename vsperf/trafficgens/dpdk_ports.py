@@ -7,10 +7,14 @@ from dataclasses import dataclass
 
 from vsperf.errors import UsageError
 from vsperf.host.netns import path_of
+from vsperf.programs import whole
+from vsperf.record.placeholder import MARK
 from vsperf.record.plan import Endpoint
 
 KINDS = ("vhost-user", "vhost-user-client", "vhost-user-backend", "tap", "vdev", "pci")
 """Kinds of endpoints that programs of DPDK speak to."""
+FILES = {"net_virtio_user": ("path",), "net_vhost": ("iface",), "net_pcap": ("rx_pcap", "tx_pcap")}
+"""What names a file, by the beginning of a device's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +61,10 @@ def reaching(endpoint: Endpoint, number: int, who: str, *, ring: int, queues: in
 
 
 def device_port(argument: str) -> Port:
-    """Return the port that an argument of --vdev makes."""
-    return Port(argument.partition(",")[0], argument)
+    """Return the port that an argument of --vdev makes; files are named by their whole paths."""
+    name, *words = argument.split(",")
+    files = next((keys for driver, keys in FILES.items() if name.startswith(driver)), ())
+    return Port(name, ",".join([name, *(_named_wholly(word, files) for word in words)]))
 
 
 def entering(ports: Iterable[Port], who: str) -> tuple[str, ...]:
@@ -67,6 +73,13 @@ def entering(ports: Iterable[Port], who: str) -> tuple[str, ...]:
     if len(networks) > 1:
         raise UsageError(f"{who} cannot be in the networks {', '.join(networks)} at once")
     return tuple(word for name in networks for word in ("nsenter", f"--net={path_of(name)}", "--"))
+
+
+def _named_wholly(word: str, files: tuple[str, ...]) -> str:
+    """Return KEY=VALUE of a device, which is made elsewhere than where the user named it."""
+    key, equals, value = word.partition("=")
+    named = key in files and equals and value and not value.startswith(MARK)
+    return f"{key}={whole(value)}" if named else word
 
 
 def _card(argument: str) -> Port:

@@ -1,4 +1,4 @@
-"""Releases ports of a chassis that a dead deployment has: `python -m vsperf.trafficgens.release`.
+"""Releases ports of a chassis that a dead deployment has: a program of its own.
 
 An undo runs it, late perhaps, or twice. It lets go of what is reserved under the given name, and of
 nothing else; a port that somebody else has by now is left to them.

@@ -18,6 +18,7 @@ from vsperf.host.hugepages import remainders
 from vsperf.host.lock import remove_stale, stale_locks
 from vsperf.host.places import trusted_folders
 from vsperf.store.leftovers import leftovers
+from vsperf.trusted import DistrustedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,12 @@ def _removals(results: Path, forget: frozenset[str]) -> Iterator[Removal]:
         for path in stale_locks(root):
             remove = _nothing_failed(partial(remove_stale, path))
             yield Removal(path, "lock of a run that was killed", (), remove)
-    for leftover in leftovers(results):
+    try:
+        found = leftovers(results)
+    except DistrustedError as error:
+        say(f"{results} is not looked into: {error}", err=True)
+        return
+    for leftover in found:
         yield Removal(leftover.path, leftover.what, (), _nothing_failed(leftover.remove))
 
 

@@ -14,6 +14,7 @@ from vsperf.cli.quantities import QuantityType
 from vsperf.cli.stored import complete_run, results_option
 from vsperf.cli.tables import console, simulated_banner
 from vsperf.errors import ExitCode, RecordingError, UsageError
+from vsperf.named_files import written
 from vsperf.results.compare_data import comparison_data
 from vsperf.results.compare_page import html_page, markdown
 from vsperf.results.compare_text import (
@@ -161,11 +162,12 @@ def _write(text: str, output: Path | None) -> None:
         click.echo(text, nl=False)
         return
     try:
-        output.write_text(text, encoding="utf-8")
+        with written(output) as file:
+            file.write(text.encode())
     except OSError as error:
         raise RecordingError(
             f"{output} cannot be written",
-            why=error.strerror,
+            why=error.strerror or str(error),
             fix="choose another file with -o",
         ) from error
 

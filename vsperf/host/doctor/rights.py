@@ -12,8 +12,9 @@ from vsperf.host.doctor.finding import (
     unknown,
     warning,
 )
-from vsperf.host.doctor.parts import PCI, SWITCHES
+from vsperf.host.doctor.parts import MEASURED, PCI, SWITCHES
 from vsperf.host.files import field
+from vsperf.host.open_files import FIX, lacking
 
 CAPABILITIES = {
     "CAP_DAC_OVERRIDE": (1, "writing the kernel's settings"),
@@ -61,6 +62,14 @@ def _locked_memory(here: Surroundings) -> Answer:
     return warning(evidence, "ulimit -l unlimited")
 
 
+def _open_files(here: Surroundings) -> Answer:
+    limit = _limit(here, "Max open files")
+    if limit is None:
+        return unknown("the limits of this process cannot be read")
+    too_few = None if limit == "unlimited" else lacking(int(limit))
+    return failure(too_few, FIX) if too_few else ok(f"limit {limit}")
+
+
 def _limit(here: Surroundings, name: str) -> str | None:
     """Return the soft limit, in the words of the kernel."""
     try:
@@ -74,4 +83,5 @@ def _limit(here: Surroundings, name: str) -> str | None:
 CHECKS = (
     Check("privileges", Group.RIGHTS, _privileges, SWITCHES | PCI),
     Check("locked memory", Group.RIGHTS, _locked_memory, PCI),
+    Check("open files", Group.RIGHTS, _open_files, MEASURED),
 )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from typing import ClassVar
 
+from vsperf import own_python
 from vsperf.errors import NotReadyError, UsageError
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.process import managed, written
@@ -208,7 +208,7 @@ def _server(endpoints: tuple[Endpoint, ...], placement: Placement) -> tuple[str,
         )
     )
     listen = ("--listen", "127.0.0.1:0", "--no-hugepages", "--cpus", cpus or "0", "--burst", "8")
-    return (sys.executable, "-m", "vsperf", "otg", "serve", *ports, *listen)
+    return own_python.module("vsperf", "otg", "serve", *ports, *listen)
 
 
 @contextmanager

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from vsperf.errors import ComponentError
+from vsperf import trusted
+from vsperf.errors import ComponentError, RecordingError
 from vsperf.host.workspace import Workspace
 from vsperf.spec.traffic import Directions
 from vsperf.trafficgens.dpdk_ports import device_port
@@ -175,10 +176,28 @@ def trial(
     return tgen.ask(sending.verb, sending.patience_s(), **sending.message())
 
 
+def _require_way_to(path: Path) -> None:
+    """Refuse a file that a user names behind a link of others."""
+    try:
+        with trusted.reached(path.parent):
+            pass
+    except OSError as error:
+        raise RecordingError(
+            f"{path} cannot be written",
+            why=error.strerror or str(error),
+            fix="choose another place for the capture",
+        ) from error
+
+
 def capture(
     tgen: Tgen, ways: Sequence[Way], stream: Stream, frames: int, files: Mapping[int, Path]
 ) -> Answer:
-    """Send a few frames slowly, and have those of each port written to its file."""
+    """Send a few frames slowly, and have those of each port written to its file.
+
+    tgen writes through no link and into no pipe itself; the way to the file is looked at here.
+    """
+    for path in files.values():
+        _require_way_to(path)
     tgen.ask("configure", streams=[stream.on(way) for way in ways])
     for port, path in files.items():
         tgen.ask("capture", port=port, path=str(path.absolute()), frames=2 * frames)

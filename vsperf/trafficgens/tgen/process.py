@@ -17,6 +17,7 @@ from typing import Any
 from vsperf.errors import ComponentError, DiedError, NotReadyError
 from vsperf.host.cpus import read_topology
 from vsperf.host.hugepages import reserve
+from vsperf.host.open_files import require_open_files
 from vsperf.host.process import Managed, log_of, managed
 from vsperf.host.threads import LCORES, Polling
 from vsperf.host.workspace import Workspace, given_or_own
@@ -190,6 +191,7 @@ def running(
     one of its own, and claims its memory, which a deployment has done for all of its parts.
     """
     binary, named = str(TGEN.find()), tuple(ports)
+    require_open_files()
     claimed = _memory(options) if workspace is None else {}
     with (
         given_or_own(workspace, "a traffic generator by hand") as place,

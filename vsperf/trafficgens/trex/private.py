@@ -52,7 +52,7 @@ def folder_of(case: CaseSpec) -> Path:
             fix="--set generator.install=/usr/local/trex, or the address of a server that runs: "
             "--set generator.server=192.0.2.7",
         )
-    return Path(install)
+    return Path(install).absolute()
 
 
 def require_program(folder: Path) -> None:

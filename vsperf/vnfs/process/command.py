@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from vsperf import own_python
 from vsperf.errors import UsageError
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.record.placeholder import Placeholder
@@ -100,7 +100,7 @@ def command_line(program: str, machine: Machine) -> tuple[str, ...]:
     listening = tuple(wire.address for wire in machine.wires if wire.kind == "vhost-user")
     if not listening:
         return testpmd
-    return (sys.executable, "-m", "vsperf.vnfs.process.waiting", *listening, "--", *testpmd)
+    return own_python.module("vsperf.vnfs.process.waiting", *listening, "--", *testpmd)
 
 
 def _device(wire: Wire, spec: ProcessSpec) -> str:

@@ -3,7 +3,7 @@
 DPDK's virtio_user gives up at once where nobody listens yet, and machines are started before the
 switch. What waits here keeps its process number, so it is watched and ended like what it becomes.
 
-    python -m vsperf.vnfs.process.waiting SOCKET… -- PROGRAM ARGUMENT…
+    vsperf.vnfs.process.waiting SOCKET… -- PROGRAM ARGUMENT…
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +15,7 @@ from vsperf.guests.image import find_image
 from vsperf.guests.kvm import Probe
 from vsperf.host.binding import require_bindable
 from vsperf.host.files import Roots
+from vsperf.programs import program_path, whole
 from vsperf.vnfs.qemu.spec import QemuSpec
 from vsperf.waits import run
 
@@ -104,10 +104,10 @@ def check_ram_disk(name: str, path: Path) -> None:
 
 def _ask_tool(name: str, path: Path) -> None:
     """Let QEMU's own tool look at an image: its header may lie, or its backing file be gone."""
-    tool = shutil.which(IMAGE_TOOL)
+    tool = program_path(IMAGE_TOOL)
     if tool is None:
         return
-    argv = [tool, "info", "--output=json", "-f", image_format(path), str(path)]
+    argv = [tool, "info", "--output=json", "-f", image_format(path), whole(path)]
     try:
         done = run(argv, ASK_S)
         found = json.loads(done.stdout) if done.returncode == 0 else {}

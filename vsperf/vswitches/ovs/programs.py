@@ -9,6 +9,7 @@ from pathlib import Path
 from vsperf.errors import NotReadyError
 from vsperf.host.tree import HERE, Tree
 from vsperf.host.versions import version_text
+from vsperf.programs import whole
 from vsperf.record.placeholder import Placeholder
 
 DISTRIBUTION = Path("/usr")
@@ -63,7 +64,8 @@ class Programs:
 
 def planned_programs(install: str | None, tree: Tree = HERE, *, dpdk: bool = True) -> Programs:
     """Return what a plan calls the programs, which need not be there yet. Reads names only."""
-    root = DISTRIBUTION if install is None else Path(install)
+    here = install if install is None or tree.root is not None else whole(install)
+    root = DISTRIBUTION if here is None else Path(here)
 
     def found(*names: str) -> Path:
         return tree.first_of(root, names)

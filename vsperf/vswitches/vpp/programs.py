@@ -10,6 +10,7 @@ from pathlib import Path
 from vsperf.errors import NotReadyError
 from vsperf.host.tree import HERE, Tree
 from vsperf.host.versions import version_text
+from vsperf.programs import whole
 
 DISTRIBUTION = Path("/usr")
 DAEMONS = ("bin/vpp", "local/bin/vpp", "vpp/bin/vpp")
@@ -88,7 +89,8 @@ def plugin_file(name: str) -> str:
 
 def planned_programs(install: str | None, tree: Tree = HERE) -> Programs:
     """Return what a plan calls the program, which need not be there yet. Reads names only."""
-    root = DISTRIBUTION if install is None else Path(install)
+    here = install if install is None or tree.root is not None else whole(install)
+    root = DISTRIBUTION if here is None else Path(here)
     daemon = tree.first_of(root, DAEMONS)
     prefix = daemon.parent.parent
     return Programs(
