@@ -253,3 +253,53 @@ class TestFalseAlarms:
 def test_a_steady_machine_needs_the_least_repeats_and_a_restless_one_many() -> None:
     assert Scatter(0.001, 10).repeats_to_see() == 4
     assert Scatter(0.10, 10).repeats_to_see() > 100
+
+
+class TestForecast:
+    """How many repeats show 3 %, as it was found by trying."""
+
+    def test_repeats_in_two_states_need_few_where_their_deviation_lets_expect_many(self) -> None:
+        chance = random.Random(5)
+        groups = [two_states(chance, 20, 1.0).values for _ in range(20)]
+        found = [known.repeats_to_see() for one in groups if (known := scatter_of([one]))]
+        assert all(10 <= count <= 35 for count in found), found
+        seen = sum(
+            p_value(two_states(chance, 20, 1.0).values, two_states(chance, 20, 1.03).values) < LEVEL
+            for _ in range(200)
+        )
+        assert 0.72 * 200 <= seen <= 0.9 * 200
+
+    def test_few_repeats_go_by_the_normal_distribution_and_say_so(self) -> None:
+        few, many = scatter_of([(1.0, 1.1, 1.2)]), scatter_of([(1.0, 1.1, 1.2)] * 5)
+        assert few is not None and many is not None
+        assert (few.presumes_normal, many.presumes_normal) == (True, False)
+
+    def test_a_change_that_no_repeat_shows_needs_more_than_anybody_makes(self) -> None:
+        known = scatter_of([(1.0, 2.0, 4.0, 8.0)] * 4)
+        assert known is not None
+        assert known.repeats_to_see() > 1000
+
+
+class TestRepeatsThatDependOnEachOther:
+    """A machine that stays in a state for six repeats."""
+
+    def sticky(self, chance: random.Random, count: int) -> Sample:
+        first = chance.randrange(12)
+        states = [0.9 if (first + place) // 6 % 2 else 1.0 for place in range(count)]
+        values = [1e6 * state * chance.gauss(1, 0.005) for state in states]
+        return searched(*[(value, value * 1.001) for value in values])
+
+    def test_ten_in_one_state_and_the_next_are_no_ten_answers(self) -> None:
+        chance, alarms, found = random.Random(1), 0, 0
+        for _ in range(100):
+            one = difference_of(self.sticky(chance, 10), self.sticky(chance, 10))
+            alarms += one.significant
+            found += one.together != 1
+        assert found > 50
+        assert alarms <= 0.072 * 100
+
+    def test_where_nothing_is_left_there_is_no_verdict(self) -> None:
+        drifting = searched(*[(1000 + n, 1001 + n) for n in range(7)])
+        steady = searched(*[(2000 + n, 2001 + n) for n in (3, 1, 4, 1, 5, 9, 2)])
+        found = difference_of(drifting, steady)
+        assert (found.means, found.change, found.together) == (Means.NOTHING, Change.NONE, None)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import enum
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from vsperf.stats.dependence import taken_together
 from vsperf.stats.findings import Basis, Finding
 from vsperf.stats.ranks import (
     LEVEL,
@@ -57,6 +58,9 @@ class Difference:
     """The interval in which the share lies; None on the side of which nobody knows."""
     p: float | None = None
     """How often chance alone makes such a difference, by ranks; None where that was not asked."""
+    together: int | None = 1
+    """So many repeats that were made one after the other count as one, since they depend on each
+    other; None where too few would be left."""
 
     @property
     def significant(self) -> bool:
@@ -69,14 +73,29 @@ def difference_of(base: Sample, other: Sample, scatter: Scatter | None = None) -
 
     `scatter` is what is known of repeats of this number, also from other cases.
     """
-    if can_tell(base.count, other.count):
-        return _by_ranks(base, other)
+    together = _together(base, other)
+    if together is None:
+        return Difference(Means.NOTHING, Change.NONE, _share(base, other), together=None)
+    if can_tell(base.count // together, other.count // together):
+        found = _by_ranks(base.batched(together), other.batched(together))
+        return replace(found, together=together)
     share = _share(base, other)
     if scatter is not None and min(*base.values, *other.values) > 0:
         return _by_intervals(base, other, share, scatter)
     if base.bounded and other.bounded:
         return _by_intervals(base, other, share, None)
     return Difference(Means.NOTHING, Change.NONE, share)
+
+
+def _together(base: Sample, other: Sample) -> int | None:
+    """Return how many neighbours count as one on both sides; None where they depend all the same.
+
+    Side by side one of them alone would do; but a machine that holds its states on one side held
+    them on the other, too.
+    """
+    sizes = [taken_together(one.values) for one in (base, other)]
+    found = [size for size in sizes if size is not None]
+    return max(found) if len(found) == len(sizes) else None
 
 
 def _by_ranks(base: Sample, other: Sample) -> Difference:
