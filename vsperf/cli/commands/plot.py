@@ -16,9 +16,11 @@ import click
 from click.shell_completion import CompletionItem
 
 from vsperf.cli.output import say
-from vsperf.cli.stored import complete_run, json_option, results_option
+from vsperf.cli.stored import complete_run, json_option, results_option, say_of
 from vsperf.errors import ExitCode, UsageError
-from vsperf.store.view import CaseView, find_runs, views
+from vsperf.store.chosen import find_runs
+from vsperf.store.reader import header_of
+from vsperf.store.view import CaseView, views
 
 MANY = 20
 """Files that are written without a word of what that takes."""
@@ -96,8 +98,9 @@ def command(
 ) -> int:
     """Draw the plot NAME of RUN..., from their records alone.
 
-    RUN is an id, the last letters of one, a path, or `latest`. A plot of single cases makes a file
-    for each, called by the case. Simulated numbers are hatched and say SIMULATED.
+    RUN is an id, the last letters of one, a path, `latest`, or KEY=VALUE for all runs with that
+    label. A plot of single cases makes a file for each, called by the case. Simulated numbers are
+    hatched and say SIMULATED.
     """
     from vsperf.figures import catalog
     from vsperf.figures.plot import Options
@@ -117,7 +120,8 @@ def command(
     format_of(target)  # a wrong one is better known before than after
     for table in beside:
         known(table)
-    cases = _cases(find_runs(results, runs), glob)
+    folders = find_runs(results, runs)
+    cases = _cases(folders, glob)
     found = [one for _, one in catalog.drawings(cases, [plot.name], Options(by, beside))]
     if not found:
         raise UsageError(
@@ -129,6 +133,7 @@ def command(
         _print_data(name, found, as_json=as_json)
     else:
         _write(found, target)
+        say_of(*map(header_of, folders))
     return ExitCode.OK
 
 
