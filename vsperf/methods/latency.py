@@ -156,7 +156,8 @@ def _tagged(trials: Sequence[Trial], at: str) -> Figure:
         return Figure(name=TAGGED, unit=Unit.NANOSECONDS, value=None, reason=reason, at=at)
     reason = (
         "the first frame after the tag, mean of all directions; from handing it over whole to "
-        "finding it whole, so what RFC 1242 has for devices that store and that forward bits is within"
+        "finding it whole, so what RFC 1242 has for devices that store and that forward bits is "
+        "within"
     )
     return mean_of(TAGGED, Unit.NANOSECONDS, known, reason, at)
 
