@@ -265,6 +265,8 @@ def _columns(gathered: Gathered) -> list[Column]:
 
 def _limited_by(row: CaseRow) -> str:
     """Say in words what limited the answers of a case."""
+    if row.loads:  # one line for each, as the loads beside them have
+        return "\n".join(LIMITED_BY[load.limit].removeprefix("the ") for load in row.loads)
     record = row.record.limit if row.record is not None else None
     limits = row.result.limits or ((Limit(record),) if record else ())
     return "\n".join(dict.fromkeys(LIMITED_BY[one].removeprefix("the ") for one in limits)) or "–"
