@@ -22,18 +22,25 @@ MOST_CHARACTERS = 300
 def noted(results: Path, argv: Sequence[str]) -> Iterator[None]:
     """Note where what is done here fails, so that nobody takes an older run for this one.
 
-    Where there are no results yet, there is nothing to mistake for others, and nothing is made.
+    Where there is no run yet, there is none to be mistaken for another, and nothing is made.
     """
     try:
         yield
     except BaseException as error:
-        if results.is_dir():
+        if _holds_folders(results):
             said = str(error) if isinstance(error, VsperfError) else type(error).__name__
             at = datetime.now(UTC).isoformat(timespec="seconds")
             told = {"at": at, "argv": list(argv), "why": said[:MOST_CHARACTERS]}
             with contextlib.suppress(OSError):
                 (results / FILE).write_text(json.dumps(told) + "\n", "utf-8")
         raise
+
+
+def _holds_folders(results: Path) -> bool:
+    try:
+        return any(entry.is_dir() for entry in results.iterdir())
+    except OSError:
+        return False
 
 
 def forget(results: Path) -> None:
