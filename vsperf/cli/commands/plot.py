@@ -16,10 +16,9 @@ import click
 from click.shell_completion import CompletionItem
 
 from vsperf.cli.output import say
-from vsperf.cli.stored import complete_run, json_option, results_option, say_of
+from vsperf.cli.stored import complete_run, json_option, results_option
 from vsperf.errors import ExitCode, UsageError
 from vsperf.store.chosen import find_runs
-from vsperf.store.reader import header_of
 from vsperf.store.view import CaseView, views
 
 MANY = 20
@@ -120,8 +119,7 @@ def command(
     format_of(target)  # a wrong one is better known before than after
     for table in beside:
         known(table)
-    folders = find_runs(results, runs)
-    cases = _cases(folders, glob)
+    cases = _cases(find_runs(results, runs), glob)
     found = [one for _, one in catalog.drawings(cases, [plot.name], Options(by, beside))]
     if not found:
         raise UsageError(
@@ -133,7 +131,6 @@ def command(
         _print_data(name, found, as_json=as_json)
     else:
         _write(found, target)
-        say_of(*map(header_of, folders))
     return ExitCode.OK
 
 
