@@ -22,6 +22,7 @@ PIPELINES = Path(__file__).parents[2] / "docs" / "ci"
 GIVEN = {
     "GITHUB_SHA": "4f2c1ab",
     "GITHUB_RUN_ID": "7",
+    "GITHUB_RUN_ATTEMPT": "1",
     "CI_COMMIT_SHA": "4f2c1ab",
     "CI_JOB_ID": "7",
     "GIT_COMMIT": "4f2c1ab",
@@ -79,14 +80,16 @@ def jenkins() -> Pipeline:
     return Pipeline(measure, afterwards, (*kept, *reports), ("sh", "-xe", "-c"), environ)
 
 
-def carried_out(pipeline: Pipeline, script: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def carried_out(
+    pipeline: Pipeline, script: str, folder: Path, given: Mapping[str, str] = GIVEN
+) -> subprocess.CompletedProcess[str]:
     """Run a step as its service does, with the vsperf of this environment on the PATH."""
     return subprocess.run(
         [*pipeline.shell, script],
         cwd=folder,
         env={
             **{name: text for name, text in os.environ.items() if not name.startswith("VSPERF")},
-            **GIVEN,
+            **given,
             **pipeline.environ,
             "GITHUB_STEP_SUMMARY": str(folder / "summary.md"),
             "HOME": str(folder),
@@ -111,7 +114,8 @@ def test_the_commands_of_a_pipeline_measure_and_keep_what_it_shows(
     for kept in pipeline.kept:
         assert (tmp_path / kept).exists()
     run = open_run(tmp_path / "results" / "latest")
-    assert run.labels == {"job": "7", "revision": "4f2c1ab"}
+    job = "7-1" if read is github else "7"
+    assert run.labels == {"job": job, "revision": "4f2c1ab"}
     report = JUnitXml.fromstring((tmp_path / "report" / "junit.xml").read_bytes())
     assert (report.tests, report.failures, report.errors) == (len(run.header.cases), 0, 0)
     assert (tmp_path / "report" / "cases.csv").read_text().count("\n") == 1 + report.tests
@@ -130,6 +134,23 @@ def test_a_missed_criterion_fails_the_job_and_is_shown_as_a_failure(tmp_path: Pa
     assert ended.returncode == ExitCode.OK, ended.stderr
     report = JUnitXml.fromstring((tmp_path / "report" / "junit.xml").read_bytes())
     assert report.failures == report.tests == 1
+
+
+@pytest.mark.parametrize("read", [github, gitlab, jenkins], ids=lambda read: read.__name__)
+def test_a_job_that_was_refused_shows_nothing_of_the_job_before(
+    tmp_path: Path, read: Callable[[], Pipeline]
+) -> None:
+    pipeline = read()
+    quick = pipeline.measure.replace("phy2phy_tput", "phy2phy_smoke")
+    assert carried_out(pipeline, quick, tmp_path).returncode == ExitCode.OK
+    next_job = {name: value.replace("7", "8") for name, value in GIVEN.items()}
+    broken = f"{quick.rstrip()} --set vswitch.behaviour.kind=nonsense"
+    measured = carried_out(pipeline, broken, tmp_path, next_job)
+    assert measured.returncode == ExitCode.BAD_INPUT, measured.stderr
+    ended = carried_out(pipeline, pipeline.afterwards, tmp_path, next_job)
+    assert ended.returncode == ExitCode.BAD_INPUT
+    assert "no stored run fits 'job=8" in ended.stderr
+    assert not list((tmp_path / "report").glob("*"))
 
 
 def test_the_commands_that_hold_a_change_against_a_baseline_work_on_what_a_pipeline_keeps(

@@ -69,7 +69,7 @@ def test_the_same_interval_that_something_else_limits_is_said() -> None:
 
 def test_that_no_load_passed_in_clean_time_is_said() -> None:
     none = CLEAN.model_copy(update={"lower_fps": None, "flags": (Flag.AT_MINIMUM,)})
-    assert "clean none < 8.280 Mfps" in shown(none)
+    assert "clean < 8.280 Mfps" in shown(none)
 
 
 def test_without_an_answer_from_clean_time_a_line_says_why() -> None:

@@ -20,7 +20,8 @@ from vsperf.record.run import Line
 from vsperf.results.comparison import compare
 from vsperf.results.sides import apart, side
 from vsperf.stats.difference import Change, Means
-from vsperf.store.view import find_runs, views
+from vsperf.store.chosen import find_runs
+from vsperf.store.view import views
 
 
 @dataclass(frozen=True)

@@ -229,10 +229,10 @@ def stalled(stalls: int) -> CaseView:
         for number in range(stalls)
     )  # fmt: skip
     slots = Slots.of(
-        width_ns=1_000, count=stalls, sent_frames=(9 * stalls,), received_frames=(9 * stalls,),
+        width_ns=100_000, count=stalls, sent_frames=(9 * stalls,), received_frames=(9 * stalls,),
         refused_frames=(0,), noted=noted,
     )  # fmt: skip
-    lasts_ns = 1_000 * stalls
+    lasts_ns = 100_000 * stalls
     result = SearchResult(goals=())
     trials = (tried(1, 1000, slots=slots, elapsed_ns=lasts_ns, duration_ns=lasts_ns),)
     return case("64B", result=result, trials=trials)
@@ -252,6 +252,24 @@ def test_of_very_many_stalls_the_longest_of_each_part_of_the_time_is_drawn() -> 
     assert points[-1].y == 1_000 + 14_999
     assert all(later.y - point.y >= 99 for point, later in itertools.pairwise(points))
     assert "Of each 150th of the time the longest is drawn." in found.caption
+
+
+def test_a_stall_is_as_long_as_it_fills_slots_in_a_row() -> None:
+    lengths = {0: 400_000, 10: 2_900_000, 11: 3_000_000, 12: 3_000_000, 13: 500_000, 20: 500_000}
+    noted = tuple(
+        Slot(index=index, sent_frames=(9,), received_frames=(9,), refused_frames=(0,),
+             away_ns=length, silent_ns=0)
+        for index, length in lengths.items()
+    )  # fmt: skip
+    slots = Slots.of(
+        width_ns=3_000_000, count=30, sent_frames=(270,), received_frames=(270,),
+        refused_frames=(0,), noted=noted,
+    )  # fmt: skip
+    trials = (tried(1, 1000, slots=slots, elapsed_ns=90_000_000, duration_ns=90_000_000),)
+    found = drawn("stalls", case("64B", result=SearchResult(goals=()), trials=trials))
+    ((name, points),) = layers(found, Points).items()
+    assert name == "generator kept from running (3)"
+    assert [point.y for point in points] == [400_000, 9_400_000, 500_000]
 
 
 def test_a_load_far_above_the_others_does_not_press_them_onto_each_other() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from random import Random
@@ -26,16 +27,15 @@ from vsperf.units import NANOSECONDS, Ratio
 
 def test_the_table_of_2017_is_reproduced() -> None:
     """64 B frames on 10 Gbit/s, as published with the standard's own measurements."""
-    buffer = BufferTime(26_700, 11_696_726, 14_880_952, 14_880_952)
+    buffer = BufferTime(26_700, 11_696_726, 14_880_952)
 
     assert round(buffer.frames) == 5713
     assert buffer.corrected_ns / NANOSECONDS == pytest.approx(0.000384, abs=5e-7)
     assert buffer.implied_ns / NANOSECONDS == pytest.approx(0.001794, abs=5e-7)
-    assert buffer.actual_ns == buffer.corrected_ns
 
 
 def test_the_average_of_22_runs_of_2016_is_reproduced() -> None:
-    buffer = BufferTime(25_796, 0, 14_880_952, 14_880_952)
+    buffer = BufferTime(25_796, 0, 14_880_952)
 
     assert buffer.implied_ns / NANOSECONDS == pytest.approx(0.001733, abs=1e-6)
 
@@ -123,19 +123,47 @@ def test_on_a_virtual_link_the_rate_of_the_bursts_is_the_maximum() -> None:
     result = method("back2back", step=1, repeats=1).run(FluidBench(4_000_000, 1000, loads=loads))
 
     found = figures(result)
-    assert "actual_buffer_time" not in found
     assert found["buffered"] == pytest.approx(1000, rel=0.1)
     assert result.figures[0].at == "bursts at 5.000 Mfps, the cap of the generator"
 
 
-def test_on_a_cable_slower_bursts_have_an_actual_time_of_their_own() -> None:
-    loads = replace(LOADS, maximum=5_000_000, generator_cap=5_000_000)
+def test_on_a_cable_slower_bursts_fill_a_buffer_by_their_own_rate() -> None:
+    loads = replace(LOADS, maximum=10_000_000, generator_cap=10_000_000, reference=7_000_000)
+    bench = FluidBench(7_000_000, 5296, loads=loads)
 
-    found = figures(method("back2back", repeats=1).run(FluidBench(4_000_000, 1000, loads=loads)))
+    found = figures(method("back2back", throughput="7Mfps", step=1, repeats=1).run(bench))
 
-    actual, corrected = found["actual_buffer_time"], found["buffer_time"]
-    assert actual is not None and corrected is not None
-    assert actual == pytest.approx(corrected * LINE_RATE / 5_000_000)
+    assert found["buffered"] == pytest.approx(5296, abs=2)
+    assert found["buffer_time"] == pytest.approx(5296 / 10_000_000 * NANOSECONDS, rel=1e-3)
+
+
+class LossyOnce(FluidBench):
+    """The first trial at the highest load loses nearly half of its frames."""
+
+    def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
+        found = super().trial(load_fps, duration_ns, manner)
+        top = [one for one in self.made if one.load_fps == self.loads.maximum]
+        if len(top) == 1 and top[0] is found:
+            (way,) = found.directions
+            lossy = way.model_copy(update={"received_frames": way.sent_frames * 54 // 100})
+            self.made[-1] = found.model_copy(update={"directions": (lossy,)})
+        return self.made[-1]
+
+
+def test_a_cap_is_not_said_to_pass_without_loss_where_a_trial_at_it_lost_frames() -> None:
+    loads = replace(LOADS, maximum=5_000_000, generator_cap=5_000_000, virtual=True)
+    bench = LossyOnce(9_000_000, 4000, loads=loads)
+    asked = method("back2back", throughput_duration="1s", throughput_sum="5s")
+
+    (burst,) = asked.run(bench).figures
+
+    assert burst.value is None
+    assert "without loss" not in burst.reason
+    said = re.search(r"nothing was lost in (\d+) of (\d+) trials", burst.reason)
+    assert said is not None
+    at_top = [trial for trial in bench.made if trial.load_fps == 5_000_000]
+    assert int(said[2]) == int(said[1]) + 1 == len(at_top)
+    assert "up to 46" in burst.reason
 
 
 def test_bursts_that_pass_at_the_longest_make_the_result_invalid() -> None:
@@ -192,7 +220,7 @@ def test_where_the_generator_ends_the_shortest_burst_there_is_no_bound_at_all() 
     result = method("back2back", throughput="9Mfps").run(ShortBench(9_000_000, 5, loads=loads))
 
     (burst,) = result.figures
-    assert (burst.value, burst.upper, burst.text) == (None, None, "none")
+    assert (burst.value, burst.upper, burst.text) == (None, None, "no answer")
     assert burst.limit is Limit.GENERATOR
 
 

@@ -8,9 +8,9 @@ import pytest
 from bench_models import LOADS, FluidBench, figures, method
 from search_models import case_of
 
-from vsperf.methods.base import Method
+from vsperf.methods.base import PLAIN, Manner, Method
 from vsperf.record.result import Compliance, Level, SearchResult, Standard
-from vsperf.record.trial import Purpose
+from vsperf.record.trial import Purpose, Trial
 
 GIVEN = replace(LOADS, reference=5_000_000)
 FRAMES = [9_000, *([10_000] * 996), 50_000, 60_000, 70_000]
@@ -150,3 +150,21 @@ def test_without_a_distribution_there_is_no_delay_to_comply_with() -> None:
     assert found.level is Level.NOT
     missing = ("worst case latency", "delay variation", "mean latency")
     assert found.deviations[:3] == tuple(f"there is no {name}" for name in missing)
+
+
+class TwoWays(FluidBench):
+    """The way back takes three times as long."""
+
+    def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
+        (way,) = super().trial(load_fps, duration_ns, manner).directions
+        back = way.model_copy(update={"name": "phy1 to phy0", "first_latency_ns": 3 * FRAMES[0]})
+        self.made[-1] = self.made[-1].model_copy(update={"directions": (way, back)})
+        return self.made[-1]
+
+
+def test_tagged_frames_of_both_directions_are_averaged() -> None:
+    bench = TwoWays(5_000_000, loads=GIVEN, latencies_ns=FRAMES)
+
+    found = figures(method("latency", throughput="5Mfps").run(bench))
+
+    assert found["tagged_latency"] == 2 * FRAMES[0]

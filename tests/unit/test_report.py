@@ -277,6 +277,16 @@ def test_two_runs_make_one_report(tmp_path: Path) -> None:
     assert len(page.rows) == 4
     assert len({row.anchor for row in page.rows}) == 4
     assert [run.name for run in page.runs] == [RUN, other]
+    place = page.names.index("run")
+    assert [row.cells[place] for row in page.rows] == ["k7f3", "k7f3", "zzzz", "zzzz"]
+    assert [number.name.partition(":")[0] for number in page.answers] == [
+        "64B of k7f3",
+        "64B of zzzz",
+    ]
+    when = next(fact.value for fact in page.facts if fact.name == "when")
+    assert "(k7f3" in when and "(zzzz" in when
+    assert page.repeats is None, "another run is no repeat of this one"
+    assert "64B of zzzz" in html_of(one, two)
 
 
 @pytest.mark.parametrize(

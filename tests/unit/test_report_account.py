@@ -92,3 +92,20 @@ def test_of_a_trial_without_loss_nothing_is_said_to_be_missing() -> None:
     assert account is not None
     assert account.sums == "2,000,000 sent = 2,000,000 arrived; none of these is missing"
     assert account.remark == ""
+
+
+def test_the_account_of_all_trials_adds_up() -> None:
+    way = trial(lost=100).directions[0]
+    short = way.model_copy(
+        update={"sent_frames": way.sent_frames - 70, "received_frames": way.received_frames - 70}
+    )
+    made = trial(directions=(short,), switch=counted({"tx dropped": 90}))
+    table = account_table([made])
+    assert table is not None
+    cells = dict(zip(table.names, table.rows[0], strict=True))
+    counted_in = ("due", "sent", "refused", "not sent", "arrived", "dropped", "unexplained")
+    words = {name: cells[name].split()[0].replace(",", "") for name in counted_in}
+    count = {name: int(word) if word != "–" else 0 for name, word in words.items()}
+    assert count["not sent"] == 70
+    assert count["due"] == count["sent"] + count["refused"] + count["not sent"]
+    assert count["sent"] == count["arrived"] + count["dropped"] + count["unexplained"]

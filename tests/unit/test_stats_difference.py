@@ -42,6 +42,12 @@ def normal(chance: random.Random, count: int, mean: float = 1e6, share: float = 
     return searched(*[(value, value * 1.005) for value in values])
 
 
+def two_states(chance: random.Random, count: int, factor: float) -> Sample:
+    """Repeats on a machine that is in one of two states, each of which scatters little."""
+    values = [factor * chance.choice((1.0, 0.9)) * chance.gauss(1, 0.001) for _ in range(count)]
+    return searched(*[(1e6 * value, 1e6 * value * 1.0001) for value in values])
+
+
 @given(SAMPLES, SAMPLES)
 def test_turned_round_a_change_goes_the_other_way(base: Sample, other: Sample) -> None:
     there, back = difference_of(base, other), difference_of(other, base)
@@ -148,9 +154,47 @@ class TestRanks:
         base = searched(*[(1000 + n, 1100 + n) for n in range(5)])
         other = searched(*[(1010 + n, 1110 + n) for n in range(5)])
         found = difference_of(base, other)
-        assert found.p is not None
-        assert found.p < LEVEL
+        assert p_value(base.values, other.values) < LEVEL
+        assert found.p == 1
         assert found.change is Change.NONE
+
+    def test_a_load_that_held_where_others_failed_is_a_change(self) -> None:
+        base, other = searched(*[(100, 105)] * 4), searched(*[(105, 110)] * 4)
+        assert difference_of(base, other).change is Change.UP
+        assert difference_of(other, base).change is Change.DOWN
+
+    def test_size_and_direction_are_of_one_estimate(self) -> None:
+        """A machine of two states: in each of them the other side is 3 % better."""
+        chance, changed = random.Random(0), 0
+        for _ in range(60):
+            base = two_states(chance, 20, 1.0)
+            other = two_states(chance, 20, 1.03)
+            found = difference_of(base, other)
+            assert found.share is not None and found.least is not None
+            assert found.most is not None and found.least <= found.share <= found.most
+            assert found.significant == (not found.least <= 0 <= found.most)
+            assert found.change in (Change.NONE, Change.UP if found.share > 0 else Change.DOWN)
+            changed += found.change is Change.UP
+        assert changed > 30, "or it says nothing"
+
+    @given(SAMPLES, SAMPLES)
+    def test_a_change_has_the_sign_of_its_interval(self, base: Sample, other: Sample) -> None:
+        found = difference_of(base, other)
+        if found.change is Change.UP:
+            assert (found.share is None or found.share >= 0) and (found.least or 0) >= 0
+        elif found.change is Change.DOWN:
+            assert (found.share is None or found.share <= 0) and (found.most or 0) <= 0
+
+    def test_what_was_nothing_and_is_something_went_up(self) -> None:
+        none, some = single(0, 0, 0, 0, 0), single(1, 2, 3, 4, 5)
+        assert difference_of(none, some).change is Change.UP
+        fell = difference_of(some, none)
+        assert (fell.change, fell.share) == (Change.DOWN, -1)
+
+    def test_what_lies_below_0_goes_up_and_down_as_well(self) -> None:
+        low, high = single(-5, -4, -3, -2), single(-1, 0, 1, 2)
+        assert difference_of(low, high).change is Change.UP
+        assert difference_of(high, low).change is Change.DOWN
 
     def test_what_may_be_higher_is_taken_as_high_as_can_be(self) -> None:
         open_ended = searched(*[(100 + n, math.inf) for n in range(5)])
@@ -209,3 +253,53 @@ class TestFalseAlarms:
 def test_a_steady_machine_needs_the_least_repeats_and_a_restless_one_many() -> None:
     assert Scatter(0.001, 10).repeats_to_see() == 4
     assert Scatter(0.10, 10).repeats_to_see() > 100
+
+
+class TestForecast:
+    """How many repeats show 3 %, as it was found by trying."""
+
+    def test_repeats_in_two_states_need_few_where_their_deviation_lets_expect_many(self) -> None:
+        chance = random.Random(5)
+        groups = [two_states(chance, 20, 1.0).values for _ in range(20)]
+        found = [known.repeats_to_see() for one in groups if (known := scatter_of([one]))]
+        assert all(10 <= count <= 35 for count in found), found
+        seen = sum(
+            p_value(two_states(chance, 20, 1.0).values, two_states(chance, 20, 1.03).values) < LEVEL
+            for _ in range(200)
+        )
+        assert 0.72 * 200 <= seen <= 0.9 * 200
+
+    def test_few_repeats_go_by_the_normal_distribution_and_say_so(self) -> None:
+        few, many = scatter_of([(1.0, 1.1, 1.2)]), scatter_of([(1.0, 1.1, 1.2)] * 5)
+        assert few is not None and many is not None
+        assert (few.presumes_normal, many.presumes_normal) == (True, False)
+
+    def test_a_change_that_no_repeat_shows_needs_more_than_anybody_makes(self) -> None:
+        known = scatter_of([(1.0, 2.0, 4.0, 8.0)] * 4)
+        assert known is not None
+        assert known.repeats_to_see() > 1000
+
+
+class TestRepeatsThatDependOnEachOther:
+    """A machine that stays in a state for six repeats."""
+
+    def sticky(self, chance: random.Random, count: int) -> Sample:
+        first = chance.randrange(12)
+        states = [0.9 if (first + place) // 6 % 2 else 1.0 for place in range(count)]
+        values = [1e6 * state * chance.gauss(1, 0.005) for state in states]
+        return searched(*[(value, value * 1.001) for value in values])
+
+    def test_ten_in_one_state_and_the_next_are_no_ten_answers(self) -> None:
+        chance, alarms, found = random.Random(1), 0, 0
+        for _ in range(100):
+            one = difference_of(self.sticky(chance, 10), self.sticky(chance, 10))
+            alarms += one.significant
+            found += one.together != 1
+        assert found > 50
+        assert alarms <= 0.072 * 100
+
+    def test_where_nothing_is_left_there_is_no_verdict(self) -> None:
+        drifting = searched(*[(1000 + n, 1001 + n) for n in range(7)])
+        steady = searched(*[(2000 + n, 2001 + n) for n in (3, 1, 4, 1, 5, 9, 2)])
+        found = difference_of(drifting, steady)
+        assert (found.means, found.change, found.together) == (Means.NOTHING, Change.NONE, None)

@@ -14,6 +14,7 @@ from vsperf.record.flags import Flag
 from vsperf.record.limit import Limit
 from vsperf.record.lossless import unlikely_above
 from vsperf.record.result import GoalResult, SearchResult
+from vsperf.record.trial import Purpose
 from vsperf.stats.repeated import repeat_rows
 from vsperf.stats.repeats import Series, series_of, student_95
 from vsperf.stats.summary import CaseRow, lossless_frames
@@ -126,6 +127,18 @@ def test_no_loss_is_held_against_the_frames_of_the_direction_that_has_fewest() -
     made = [trial(load, 10**9, (way(1000), way(300, name="phy1 to phy0"))) for _ in range(2)]
 
     assert lossless_frames(record, made) == {record.result.goals[0].goal: 600}
+
+
+def test_a_later_trial_at_the_load_that_lost_frames_speaks_against_no_loss() -> None:
+    record = case_record("mine")
+    assert record.result is not None
+    load = record.result.goals[0].lower_fps
+    assert load is not None
+    held = trial(load, 10**9, (way(1000),))
+    later = trial(load, 10**9, (way(1000, 10),)).model_copy(update={"purpose": Purpose.LATENCY})
+
+    assert lossless_frames(record, [held, held]) != {}
+    assert lossless_frames(record, [held, later]) == {}
 
 
 def at_least(value: float) -> Figure:

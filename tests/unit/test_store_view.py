@@ -24,9 +24,10 @@ from vsperf.record.sample import Sample
 from vsperf.record.second import Second
 from vsperf.record.trial import Trial
 from vsperf.store import spans
+from vsperf.store.chosen import find_runs
 from vsperf.store.folders import RECORDS
 from vsperf.store.reader import RunState, read_run
-from vsperf.store.view import CaseView, find_runs, open_run, views
+from vsperf.store.view import CaseView, open_run, views
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "records"
 RUN = "2026-11-20-phy2phy_tput-k7f3"

@@ -40,6 +40,35 @@ class TestSegments:
         chance = random.Random(seed)
         assert len(segments_of([chance.gauss(1e6, 3e4) for _ in range(30)], [0] * 30)) == 1
 
+    @pytest.mark.parametrize("grid", [0.005, 0.01, 0.02])
+    @pytest.mark.parametrize("share", [0.002, 0.005, 0.01])
+    def test_noise_that_a_search_rounds_makes_one(self, grid: float, share: float) -> None:
+        """Searches find loads of a grid, so numbers repeat exactly."""
+        wrong = 0
+        for seed in range(10):
+            chance = random.Random(seed)
+            found = [1e6 * grid * round(chance.gauss(1, share) / grid) for _ in range(30)]
+            wrong += len(segments_of(found, [0] * 30)) - 1
+        assert not wrong
+
+    @pytest.mark.parametrize("state", [0.95, 0.8, 0.5])
+    @pytest.mark.parametrize("often", [0.5, 0.2])
+    def test_states_that_come_and_go_are_no_changes(self, state: float, often: float) -> None:
+        for seed in range(5):
+            chance = random.Random(seed)
+            values = [1e6 * (state if chance.random() < often else 1) for _ in range(30)]
+            assert len(segments_of(values, [0] * 30)) == 1
+
+    @pytest.mark.parametrize(
+        ("before", "after", "drop"), [(12, 1, 0.2), (12, 3, 0.05), (6, 1, 0.5)]
+    )
+    def test_a_drop_among_numbers_that_repeat_is_seen(
+        self, before: int, after: int, drop: float
+    ) -> None:
+        values = [1e6] * before + [1e6 * (1 - drop)] * after
+        found = segments_of(values, [0] * len(values))
+        assert [(one.begin, one.end) for one in found] == [(0, before), (before, before + after)]
+
     def test_another_ground_cuts_and_is_no_change(self) -> None:
         found = segments_of([5.0, 5.0, 9.0, 9.0], ["a", "a", "b", "b"])
         assert [(one.begin, one.cut) for one in found] == [(0, False), (2, True)]

@@ -11,7 +11,17 @@ from vsperf.record.switch import PmdCounters, SwitchCounters
 from vsperf.record.trial import Trial
 
 NOTHING = "–"
-ALWAYS = ("load", "sent", "refused", "arrived", "dropped by the switch", "unexplained")
+ALWAYS = (
+    "load",
+    "due",
+    "sent",
+    "refused",
+    "not sent",
+    "arrived",
+    "dropped by the switch",
+    "unexplained",
+)
+"""Due are those sent, refused and not sent; those sent arrived, were dropped or are unexplained."""
 WHERE_COUNTED = ("busy", "cycles/frame", "answered by", "CPU to CPU", "longest stall")
 """Columns that are left out where nobody counts them: not every switch has caches, or cycles."""
 
@@ -45,8 +55,10 @@ def _cells(trial: Trial, switch: SwitchCounters) -> list[str]:
     return [
         f"#{trial.index}",
         human_fps(trial.load_fps),
+        str(sum(way.intended_frames for way in trial.directions)),
         str(trial.sent_frames),
         str(sum(refused)) if refused else NOTHING,
+        str(sum(way.short_frames for way in trial.directions)),
         str(good),
         drops_text(switch),
         NOTHING if unexplained is None else str(unexplained),

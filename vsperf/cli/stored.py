@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 import click
 
+from vsperf.cli.output import say
+from vsperf.record.run import RunHeader
 from vsperf.store.folders import run_folders
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -34,3 +36,11 @@ def results_option(command: F) -> F:
 def json_option(command: F) -> F:
     """Add the option for machine-readable output."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
+
+
+def say_of(*headers: RunHeader) -> None:
+    """Say which runs something was made of, as `latest` and a label do not."""
+    for header in headers:
+        labels = "".join(f", {name}={value}" for name, value in header.labels.items())
+        begun = header.started_at[:16].replace("T", " ")
+        say(f"of {header.run}, begun {begun} UTC{labels}", err=True)

@@ -127,7 +127,7 @@ def print_calibrations(found: Sequence[Calibration]) -> None:
 def _interval(one: Calibration) -> str:
     lower, upper = one.loss_free_lower_fps, one.loss_free_upper_fps
     if lower is None:
-        return "none" if upper is None else f"none < {human_fps(upper)}"
+        return "no answer" if upper is None else f"< {human_fps(upper)}"
     return f"≥ {human_fps(lower)}" if upper is None else f"{human_fps(lower)} … {human_fps(upper)}"
 
 

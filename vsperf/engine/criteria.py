@@ -97,7 +97,7 @@ def _check_goal(expected: Expectation, spec: CaseSpec, goal: GoalResult | None) 
     criterion = f"{expected.metric} ≥ {expected.asked} ({human_fps(least)})"
     if goal is None or worst(goal.flags) is Severity.INVALID:
         return Check(criterion=criterion, met=None, found="not measured")
-    found = human_fps(goal.lower_fps) if goal.lower_fps is not None else "none"
+    found = human_fps(goal.lower_fps) if goal.lower_fps is not None else "no load"
     if goal.upper_fps is not None and goal.upper_fps <= least:
         if goal.limit in NOT_THE_SWITCH:
             untold = f"{found}, limited by {goal.limit}: what the switch can do nobody can tell"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress
 
@@ -16,6 +16,8 @@ from vsperf.store.view import CaseView
 NS = 1e9
 AWAY, SILENT, GAP = "generator kept from running", "path silent", "longest gap of a trial"
 LOOKS = {AWAY: 0, SILENT: 1, GAP: 2}
+FILLS = 0.9
+"""A stall of so much of a slot goes on beyond it, if there is one in the next."""
 Stall = tuple[float, float]
 """When it began, since the first trial did, and how long it was [ns]."""
 PARTS = 150
@@ -55,7 +57,7 @@ def gather(view: CaseView) -> tuple[Stalls, ...]:
             width, noted = trial.slots.width_ns, trial.slots.columns
             for kind, lengths in ((AWAY, noted.away_ns), (SILENT, noted.silent_ns)):
                 stalls = compress(zip(noted.index, lengths, strict=True), lengths)
-                found[kind] += [(at + index * width, ns) for index, ns in stalls]
+                found[kind] += [(at + ns, length) for ns, length in _joined(stalls, width)]
         elif trial.generator is not None and trial.generator.longest_gap_ns:
             found[GAP].append((at + trial.elapsed_ns / 2, trial.generator.longest_gap_ns))
         if trial.event is not None:
@@ -64,6 +66,24 @@ def gather(view: CaseView) -> tuple[Stalls, ...]:
         return ()
     kept = tuple((kind, len(ones), _longest(ones, ends_ns)) for kind, ones in found.items())
     return (Stalls(view.label, kept, tuple(events), evidence_of_trials(view, trials)),)
+
+
+def _joined(stalls: Iterable[tuple[int, int]], width_ns: int) -> Iterator[Stall]:
+    """Yield the stalls of a trial by when they began; one that fills slots goes on into the next.
+
+    Counted by slots, none would be longer than one.
+    """
+    begun, length, last, before = 0, 0, -2, 0
+    for index, ns in stalls:
+        if length and index == last + 1 and max(ns, before) >= FILLS * width_ns:
+            length += ns
+        else:
+            if length:
+                yield begun * width_ns, length
+            begun, length = index, ns
+        last, before = index, ns
+    if length:
+        yield begun * width_ns, length
 
 
 def _longest(stalls: Sequence[Stall], ends_ns: float) -> tuple[Stall, ...]:
@@ -97,8 +117,9 @@ def draw(samples: Sequence[Stalls], options: Options) -> Drawing | None:
         title=f"Stalls over time, {case.label}",
         caption=caption(
             [case.evidence],
-            "Where trials are counted in slots of time, a stall is one of more than 100 µs within "
-            "a slot; of other trials only the longest gap of the generator is known.",
+            "Where trials are counted in slots of time, a stall is one of more than 100 µs, as "
+            "long as it fills slots in a row; of other trials only the longest gap of the "
+            "generator is known.",
             f"Of each {PARTS}th of the time the longest is drawn." if _thinned(case) else "",
         ),
         panels=(

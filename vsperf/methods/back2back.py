@@ -9,7 +9,7 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from vsperf.human import human_count, human_fps
+from vsperf.human import human_count, human_fps, human_share
 from vsperf.methods.base import Bench, burst_ns, one_rhythm, probe_on, refused, repeated
 from vsperf.methods.compliance import FULL_NS, Findings, fewer_sizes, too_short
 from vsperf.methods.prerequisite import TIME_OVER, Reference, WithThroughput, unanswered, why_not
@@ -37,35 +37,33 @@ NOT_THE_BUFFER = (Limit.GENERATOR, Limit.HOST)
 
 @dataclass(frozen=True, slots=True)
 class BufferTime:
-    """What a burst says of the buffer in front of what forwards (RFC 9004, section 5.4)."""
+    """What a burst says of the buffer in front of what forwards (RFC 9004, section 5.4).
+
+    The standard reckons with the theoretical rate of the link, at which its bursts come. Where they
+    come slower, a buffer fills by what their own rate has more than is forwarded: with the other
+    rate it would seem larger than it is.
+    """
 
     burst: float
     """Average length [frames]."""
     throughput_fps: float
-    maximum_fps: float
-    """The theoretical rate of the link; of a virtual one, the rate of the bursts."""
     actual_fps: float
     """The rate of the bursts."""
 
     @property
     def implied_ns(self) -> float:
         """As if nothing were forwarded while the burst comes in."""
-        return self.burst / self.maximum_fps * NANOSECONDS
+        return self.burst / self.actual_fps * NANOSECONDS
 
     @property
     def corrected_ns(self) -> float:
         """Without what is forwarded meanwhile."""
-        return self.implied_ns * (1 - self.throughput_fps / self.maximum_fps)
-
-    @property
-    def actual_ns(self) -> float:
-        """Where the bursts come slower than the link allows."""
-        return self.corrected_ns * self.maximum_fps / self.actual_fps
+        return self.implied_ns * (1 - self.throughput_fps / self.actual_fps)
 
     @property
     def frames(self) -> float:
         """How many frames wait in the buffer at the end of the burst."""
-        return self.corrected_ns * self.maximum_fps / NANOSECONDS
+        return self.burst * (1 - self.throughput_fps / self.actual_fps)
 
 
 @dataclass
@@ -119,7 +117,7 @@ class BackToBack(WithThroughput):
 
     def metrics(self) -> Mapping[str, Unit]:
         """Return what can be judged."""
-        times = ("buffer_time", "implied_buffer_time", "actual_buffer_time")
+        times = ("buffer_time", "implied_buffer_time")
         frames = dict.fromkeys(("burst", "buffered"), Unit.FRAMES)
         return {**super().metrics(), **frames, **dict.fromkeys(times, Unit.NANOSECONDS)}
 
@@ -145,9 +143,10 @@ class BackToBack(WithThroughput):
         """Look for the throughput, then for the longest burst, again and again."""
         reference = self.reference(bench)
         rate = bench.loads.maximum
-        none = why_not(reference) or _meaningless(reference, bench.loads)
-        if none is not None:
+        if (none := why_not(reference)) is not None:
             return unanswered(reference, "burst", Unit.FRAMES, none, _at(bench))
+        if (none := _meaningless(reference, bench.loads)) is not None:
+            return unanswered(reference, "burst", Unit.FRAMES, none, _at(bench), limit=None)
         bursts = _Bursts(probe_on(bench), rate)
         longest = rate * self.max_burst.ns // NANOSECONDS
         search = HighestPassing(int(self.step), longest, self.max_repeats, self.loss_threshold)
@@ -191,15 +190,8 @@ class BackToBack(WithThroughput):
         if not any(lengths):
             return (self._too_long(bench, worst),)
         mean = statistics.mean(lengths)
-        loads = bench.loads
-        top = loads.maximum if loads.virtual else loads.line_rate
-        buffer = BufferTime(mean, reference.fps, top, loads.maximum)
+        buffer = BufferTime(mean, reference.fps, bench.loads.maximum)
         of = f"{reference.text} of {human_fps(reference.fps)}"
-        slower = (
-            "actual_buffer_time",
-            buffer.actual_ns,
-            f"the bursts come at {human_fps(loads.maximum)}, below the line rate",
-        )
         times = (
             (
                 "buffer_time",
@@ -207,7 +199,6 @@ class BackToBack(WithThroughput):
                 f"corrected for what is forwarded meanwhile, {of}",
             ),
             ("implied_buffer_time", buffer.implied_ns, "as if nothing were forwarded meanwhile"),
-            *((slower,) if loads.maximum < top else ()),
         )
         # What ended the bursts was not the switch: it might have kept more.
         bounds = worst.limit in NOT_THE_BUFFER
@@ -300,4 +291,12 @@ def _meaningless(reference: Reference, loads: Loads) -> str | None:
     unbounded = goal is not None and goal.upper_fps is None
     if not unbounded and reference.fps < loads.maximum:
         return None
-    return f"not meaningful: {loads.top}, {human_fps(loads.maximum)}, is forwarded without loss"
+    top = f"{loads.top}, {human_fps(loads.maximum)},"
+    lossy = [loss for loss in reference.losses if loss]
+    if not lossy:
+        return f"not meaningful: {top} is forwarded without loss"
+    passed, made = len(reference.losses) - len(lossy), len(reference.losses)
+    return (
+        f"not meaningful: of {top} nothing was lost in {passed} of {made} trials, "
+        f"and up to {human_share(float(max(lossy)))} in the others"
+    )

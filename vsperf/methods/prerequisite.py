@@ -40,6 +40,8 @@ class Reference:
     """Per direction."""
     goal: GoalResult | None
     """How it was found; None where it was given."""
+    losses: tuple[Fraction, ...] = ()
+    """What each trial at that load lost, as a share."""
 
     @property
     def text(self) -> str:
@@ -114,8 +116,11 @@ class WithThroughput(WithinRange):
         """Return the throughput, looked for if need be; 0 where no load passed."""
         if bench.loads.reference is not None:
             return Reference(bench.loads.reference, None)
-        goal = self.looked_for(bench.loads, probe_on(bench))
-        return Reference(goal.lower_fps or 0, goal)
+        probe = probe_on(bench)
+        goal = self.looked_for(bench.loads, probe)
+        fps = goal.lower_fps or 0
+        losses = tuple(trial.loss_ratio for trial in probe.trials if trial.load_fps == fps)
+        return Reference(fps, goal, losses)
 
     def refers(self, found: Findings, result: SearchResult) -> None:
         """Add why the throughput that it refers to is not the switch's, if it is not."""
@@ -163,12 +168,22 @@ TIME_OVER = "the time ended before the first trial at it"
 
 
 def unanswered(
-    reference: Reference, name: str, unit: Unit, reason: str, at: str = ""
+    reference: Reference,
+    name: str,
+    unit: Unit,
+    reason: str,
+    at: str = "",
+    *,
+    limit: Limit | None = Limit.UNKNOWN,
 ) -> SearchResult:
-    """Return that a method has no answer but the throughput, and why."""
+    """Return that a method has no answer but the throughput, and why.
+
+    What it is for was not measured, which is no pass. `limit` is another one where that there is no
+    number is the answer.
+    """
     goal = reference.goal
     in_time = reason != TIME_OVER and (goal is None or goal.limit is not Limit.BUDGET)
-    figure = Figure(name=name, unit=unit, value=None, reason=reason, at=at)
+    figure = Figure(name=name, unit=unit, value=None, reason=reason, at=at, limit=limit)
     return SearchResult(goals=reference.goals, figures=(figure,), complete=in_time)
 
 

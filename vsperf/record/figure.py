@@ -18,6 +18,9 @@ from vsperf.unit import Unit
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_.]{0,31}$")]
 
+NO_ANSWER = "no answer"
+"""What stands where there is no number; `none` is how many frames were lost."""
+
 
 def heading(name: str) -> str:
     """Write the name of a figure or of an axis for people."""
@@ -75,7 +78,7 @@ class Figure(Record):
     def text(self) -> str:
         """The number for people, with what bounds it."""
         if self.value is None:
-            return "none" if self.upper is None else f"< {amount(self.upper, self.unit)}"
+            return NO_ANSWER if self.upper is None else f"< {amount(self.upper, self.unit)}"
         if self.lower is not None and self.open_ended:
             return f"≥ {amount(self.lower, self.unit)}"
         return amount(self.value, self.unit)

@@ -142,15 +142,18 @@ def account_table(trials: Sequence[Trial]) -> Table | None:
             (
                 f"#{trial.index}",
                 human_fps(trial.load_fps),
+                human_count(sum(way.intended_frames for way in trial.directions)),
                 human_count(trial.sent_frames),
                 human_count(sum(refused)) if refused else NOTHING,
+                human_count(sum(way.short_frames for way in trial.directions)),
                 human_count(sum(way.good_frames for way in trial.directions)),
                 ", ".join(lost) or "0",
                 human_count(trial.unexplained_frames or 0),
                 NOTHING if busy is None else f"{float(busy):.0%}",
             )
         )
-    names = ("trial", "load", "sent", "refused", "arrived", "dropped", "unexplained", "switch busy")
+    sent = ("due", "sent", "refused", "not sent")
+    names = ("trial", "load", *sent, "arrived", "dropped", "unexplained", "switch busy")
     if rows and all(row[-1] == NOTHING for row in rows):
         return Table(names[:-1], tuple(row[:-1] for row in rows))
     return Table(names, tuple(rows)) if rows else None

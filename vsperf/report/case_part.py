@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from vsperf.record.meaning import LIMITED_BY
@@ -40,6 +40,14 @@ def anchor_of(number: int, case: CaseView) -> str:
     return f"case-{number}-{place}-{name}"
 
 
+def names_of(runs: Sequence[RunView]) -> dict[str, str]:
+    """Return what each of several runs is called: its last letters, if these tell them apart."""
+    if len(runs) < 2:
+        return {}
+    letters = {run.run: run.run.rpartition("-")[2] for run in runs}
+    return letters if len({*letters.values()}) == len(letters) else {one: one for one in letters}
+
+
 def label_of(case: CaseView) -> str:
     """Name a case for people; repeats are told apart."""
     repeat = case.planned.repeat
@@ -58,13 +66,18 @@ class Teller:
     """What the labels of all cases begin with; left out where one case stands among others."""
     costs: Sequence[Costs] = ()
     """What noise cost, of each run that has levels of it."""
+    runs: Mapping[str, str] = field(default_factory=dict)
+    """What runs are called, where there are several."""
     concerns: Concerns = field(default_factory=Concerns)
     plans: Plans = field(default_factory=Plans)
     found: Found = field(default_factory=Found)
 
     def short(self, case: CaseView) -> str:
-        """Name a case among the others."""
-        return label_of(case).removeprefix(self.common)
+        """Name a case among the others, those of other runs included."""
+        return self._of_run(case, label_of(case).removeprefix(self.common))
+
+    def _of_run(self, case: CaseView, label: str) -> str:
+        return f"{label} of {self.runs[case.run]}" if case.run in self.runs else label
 
     def tell(self, run: RunView, case: CaseView, row: CaseRow, anchor: str) -> CasePart:
         """Return what is said of a case; only this one is held."""
@@ -79,7 +92,7 @@ class Teller:
         doubts = self.concerns.add(row, label)
         return CasePart(
             anchor=anchor,
-            label=label_of(case),
+            label=self._of_run(case, label_of(case)),
             short=label,
             folded=self.folded,
             line=_line(numbers, result, doubts),

@@ -195,7 +195,13 @@ def _lost(trial: Trial) -> str:
     if not trial.valid:
         return "invalid"
     lost = trial.lost_frames
-    return "lost none" if lost == 0 else f"lost {human_count(lost)}, {loss_text(trial.loss_ratio)}"
+    if lost == 0:
+        return "lost none"
+    due = sum(way.intended_frames for way in trial.directions)
+    told = f"lost {human_count(lost)} of {human_count(due)}, {loss_text(Fraction(lost, due))}"
+    if len(trial.directions) == 1 or Fraction(lost, due) == trial.loss_ratio:
+        return told
+    return f"{told}; {loss_text(trial.loss_ratio)} in the worse direction"
 
 
 def _load(row: CaseRow, load: LoadResult, trials: Sequence[Trial]) -> Number:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from vsperf import __version__
@@ -61,8 +61,9 @@ TONES = {
 }
 IN_DETAILS = ("clean", "compliance")
 """Columns of what each case says itself."""
-HEADLINES = 2
-"""Cases whose first answer stands in large letters: the first and the last one."""
+HEADLINES = 4
+"""Cases at most whose first answer stands in large letters: the first and the last one; of several
+runs the first one of each."""
 
 
 @dataclass(slots=True)
@@ -73,8 +74,8 @@ class Gathered:
     labels: list[str] = field(default_factory=list)
     anchors: list[str] = field(default_factory=list)
     runs: list[str] = field(default_factory=list)
-    tops: list[tuple[str, Number]] = field(default_factory=list)
-    """First and last answer, each with the name of its case."""
+    tops: dict[str, list[tuple[str, Number]]] = field(default_factory=dict)
+    """First and last answer of each run, each with the name of its case."""
     criteria: list[Criterion] = field(default_factory=list)
     titles: dict[str, str] = field(default_factory=dict)
     asked: dict[Fact, None] = field(default_factory=dict)
@@ -94,7 +95,15 @@ class Gathered:
             version = switch_version(case.record.surroundings if case.record else None)
             self.switches[switch] = self.switches.get(switch) or version
         if part.numbers:
-            self.tops = [*self.tops[:1], (part.short, part.numbers[0])]
+            tops = self.tops.get(case.run, [])
+            self.tops[case.run] = [*tops[:1], (part.short, part.numbers[0])]
+
+    @property
+    def headlines(self) -> list[tuple[str, Number]]:
+        """The answers that stand for all: of each of several runs the same one."""
+        if len(self.tops) == 1:
+            return next(iter(self.tops.values()))
+        return [tops[0] for tops in self.tops.values()]
 
 
 def overview_of(runs: Sequence[RunView], gathered: Gathered, teller: Teller) -> Overview:
@@ -102,10 +111,12 @@ def overview_of(runs: Sequence[RunView], gathered: Gathered, teller: Teller) -> 
     columns = _columns(gathered)
     simulated = any(run.simulated for run in runs)
     names = list(gathered.titles)
-    facts = _facts(runs, gathered)
+    facts = _facts(runs, gathered, teller.runs)
     concerns = (*_standing(runs, simulated), *teller.concerns.all())
     standings = teller.concerns.standings()
     shown = tuple(name for name, _ in columns)
+    if teller.runs:
+        shown = (shown[0], "run", *shown[1:])
     return Overview(
         title=_title(gathered, runs),
         subtitle=", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else ""),
@@ -119,18 +130,23 @@ def overview_of(runs: Sequence[RunView], gathered: Gathered, teller: Teller) -> 
             standings,
             simulated=simulated,
         ),
-        answers=tuple(_answer(label, number) for label, number in gathered.tops[:HEADLINES]),
+        answers=tuple(_answer(label, number) for label, number in gathered.headlines[:HEADLINES]),
         facts=facts,
         concerns=concerns,
         criteria=tuple(gathered.criteria),
         names=shown,
         words=glossary_of((*shown, "outcome")),
         rows=tuple(
-            Row(anchor, _cells(columns, row), outcome_text(row), _tone(row))
-            for anchor, row in zip(gathered.anchors, gathered.rows, strict=True)
+            Row(
+                anchor,
+                _with_run(_cells(columns, row), teller.runs.get(run)),
+                outcome_text(row),
+                _tone(row),
+            )
+            for anchor, run, row in zip(gathered.anchors, gathered.runs, gathered.rows, strict=True)
         ),
         legend=tuple(told(lambda: _legend(gathered.rows, simulated), [])),
-        repeats=_repeats(gathered.rows),
+        repeats=_repeats(gathered, teller.runs),
         costs=tuple(cost_part(one, teller.common, single=len(runs) == 1) for one in teller.costs),
         pictures=teller.pictures.of_all(),
         runs=tuple(_run(number, run) for number, run in enumerate(runs, start=1)),
@@ -153,7 +169,16 @@ def _answer(label: str, number: Number) -> Number:
     return replace(number, name=name)
 
 
-def _facts(runs: Sequence[RunView], gathered: Gathered) -> tuple[Fact, ...]:
+def _began(run: RunView, names: Mapping[str, str]) -> str:
+    """Say when a run began, and which it was of several."""
+    labels = "".join(f", {name}={value}" for name, value in run.labels.items())
+    about = f" ({names[run.run]}{labels})" if names else ""
+    return f"{_moment(run.header.started_at)}{about}"
+
+
+def _facts(
+    runs: Sequence[RunView], gathered: Gathered, names: Mapping[str, str]
+) -> tuple[Fact, ...]:
     """Say what was measured on what."""
     head = runs[0].header
     asked: dict[str, list[str]] = {}
@@ -174,8 +199,8 @@ def _facts(runs: Sequence[RunView], gathered: Gathered) -> tuple[Fact, ...]:
         "flows": ", ".join(asked.get("flows", ())),
         "testbed": ", ".join(dict.fromkeys(run.header.testbed for run in runs))
         + f"; preset {', '.join(dict.fromkeys(run.header.preset for run in runs))}",
-        "machine": machine_text(head),
-        "when": f"{_moment(head.started_at)}; {trials} trials in {took}",
+        "machine": "; ".join(dict.fromkeys(machine_text(run.header) for run in runs)),
+        "when": f"{', '.join(_began(run, names) for run in runs)}; {trials} trials in {took}",
     }
     return tuple(Fact(name, value) for name, value in known.items() if value)
 
@@ -240,6 +265,8 @@ def _columns(gathered: Gathered) -> list[Column]:
 
 def _limited_by(row: CaseRow) -> str:
     """Say in words what limited the answers of a case."""
+    if row.loads:  # one line for each, as the loads beside them have
+        return "\n".join(LIMITED_BY[load.limit].removeprefix("the ") for load in row.loads)
     record = row.record.limit if row.record is not None else None
     limits = row.result.limits or ((Limit(record),) if record else ())
     return "\n".join(dict.fromkeys(LIMITED_BY[one].removeprefix("the ") for one in limits)) or "–"
@@ -258,9 +285,19 @@ def _legend(rows: Sequence[CaseRow], simulated: bool) -> list[str]:
     return legend(rows, measured, simulated, clean=False)
 
 
-def _repeats(rows: Sequence[CaseRow]) -> Table | None:
-    found = repeat_rows(rows)
-    return Table(NAMES, tuple(found)) if found else None
+def _with_run(cells: tuple[str, ...], name: str | None) -> tuple[str, ...]:
+    """Return the cells of a row with the run that it is of, where there are several."""
+    return cells if name is None else (cells[0], name, *cells[1:])
+
+
+def _repeats(gathered: Gathered, names: Mapping[str, str]) -> Table | None:
+    """Return what repeats did within their run: those of another run are none of theirs."""
+    found = []
+    for run in dict.fromkeys(gathered.runs):
+        rows = [row for row, of in zip(gathered.rows, gathered.runs, strict=True) if of == run]
+        found += [_with_run(cells, names.get(run)) for cells in repeat_rows(rows)]
+    columns = (NAMES[0], "run", *NAMES[1:]) if names else NAMES
+    return Table(columns, tuple(found)) if found else None
 
 
 def _run(number: int, run: RunView) -> RunPart:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import zip_longest
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,6 +311,13 @@ class Row:
     cells: tuple[str, ...]
     outcome: str
     tone: str
+
+    @property
+    def lines(self) -> tuple[tuple[str, ...], ...]:
+        """The same with a row for each load, where cells have only one line."""
+        return tuple(
+            zip_longest(*(cell.split("\n") for cell in (*self.cells, self.outcome)), fillvalue="")
+        )
 
 
 @dataclass(frozen=True, slots=True)

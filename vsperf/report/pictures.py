@@ -22,6 +22,8 @@ they are hardly wider than its lines."""
 SAID_BY_NUMBERS = "latency-load"
 """A plot that says no more than the table above it where there are few loads."""
 FEW_LOADS = 3
+OF_LOADS = "loss"
+"""The headline of a case whose loads were given, or gone through."""
 
 
 class Pictures:
@@ -61,6 +63,8 @@ class Pictures:
         loads = {one.load_fps for one in view.trials if one.purpose is Purpose.LATENCY}
         said = (SAID_BY_NUMBERS,) if len(loads) <= FEW_LOADS else ()
         plots = [plot for plot in self._of_case if plot.name not in said]
+        if view.result is not None and view.result.loads:
+            plots.sort(key=lambda plot: plot.name != OF_LOADS)  # nothing was searched
         found = [self._drawn(plot, self._taken.of(plot, view)) for plot in plots]
         return tuple(picture for picture in found if picture is not None)
 

@@ -75,7 +75,7 @@ def trust_of(rows: Sequence[CaseRow], concerns: Sequence[Concern], *, simulated:
         why = next((one for one in concerns if one.doubt.word == Severity.SUSPECT.value), None)
         because = f": {_small(why.doubt.title)}{_in(why)}" if why else ""
         said.append(f"in {_of(doubted, len(rows))} there is a doubt{because}")
-    others = sum(row.record.limit in NOT_THE_SWITCH for row in measured if row.record is not None)
+    others = sum(_lower_only(row) for row in measured)
     if others:
         least = "is a lower limit only, since it was not the switch that set it"
         said.append(f"in {_of(others, len(rows))} the number {least}")
@@ -83,6 +83,19 @@ def trust_of(rows: Sequence[CaseRow], concerns: Sequence[Concern], *, simulated:
         return "Yes: nothing speaks against them."
     first = "Partly" if lost else "With reservations"
     return f"{first}: {'; '.join(said)}."
+
+
+def _lower_only(row: CaseRow) -> bool:
+    """Whether the number of a case is a lower limit, set by something that is not the switch.
+
+    Where no load held, or no number was found, there is none that could be one.
+    """
+    if row.record is None or row.record.limit not in NOT_THE_SWITCH:
+        return False
+    first = next(iter(row.figures), None)
+    if first is not None:
+        return first.value is not None
+    return not row.goals or row.goals[0].lower_fps is not None
 
 
 def _ended(rows: Sequence[CaseRow]) -> str:

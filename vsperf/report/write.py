@@ -12,7 +12,7 @@ from typing import TextIO
 from jinja2 import Environment
 
 from vsperf.report import templates
-from vsperf.report.case_part import Teller, anchor_of
+from vsperf.report.case_part import Teller, anchor_of, names_of
 from vsperf.report.interactive import Library
 from vsperf.report.overview import Gathered, overview_of
 from vsperf.report.page import CasePart, Costs, Overview
@@ -68,7 +68,7 @@ def _teller(
     total = sum(len(run.header.cases) for run in runs)
     names = {name_of(case) for run in runs for case in run.header.cases}
     common = f"{next(iter(names))}-" if len(names) == 1 else ""
-    return Teller(pictures, total > MANY, total > FEW, common, costs)
+    return Teller(pictures, total > MANY, total > FEW, common, costs, runs=names_of(runs))
 
 
 def _write(

@@ -70,4 +70,5 @@ def _difference(row: Row, place: int) -> dict[str, Any] | None:
         "least": one.least,
         "most": one.most,
         "p": one.p,
+        "repeats_as_one": one.together,
     }

@@ -23,8 +23,9 @@ NO_CHANGE = "~"
 UNKNOWN = "?"
 MEANING = (
     "~ no change that is more than chance; ? nothing to judge by. In brackets what the change can "
-    "be. ranks: Mann-Whitney over repeats, exact, 5 %; scatter: intervals widened by how far "
-    "repeats lie apart; intervals: bounds of the searches alone."
+    "be. ranks: Mann-Whitney over repeats, exact, 5 %, and the middle of all pairs; scatter: "
+    "intervals widened by how far repeats lie apart; intervals: bounds of the searches alone. "
+    "Ranks and scatter presume that no repeat depends on another."
 )
 
 
@@ -131,7 +132,8 @@ def reservations(found: Comparison) -> Iterator[str]:
     """Yield with what the numbers of a comparison have to be read."""
     if found.obstacles:
         yield "not comparable, and compared anyway: " + "; ".join(found.obstacles)
-    used = [one.means for row in found.rows for one in row.differences if one is not None]
+    told = [one for row in found.rows for one in row.differences if one is not None]
+    used = [one.means for one in told if one.together is not None]
     ranks = used.count(Means.RANKS)
     if ranks > 1:
         yield (
@@ -144,9 +146,27 @@ def reservations(found: Comparison) -> Iterator[str]:
             f"nothing was repeated, so nobody knows how far runs lie apart here{restless}: "
             f"`vsperf run … --repeat {least_repeats()}` on each side is the least that tells"
         )
+    yield from _dependent(found)
     yield from _needed(found)
     if any(" at " in row.name and row.unit is Unit.NANOSECONDS for row in found.rows):
         yield "latency is that at shares of what each side reached, so loads may differ, too"
+
+
+def _dependent(found: Comparison) -> Iterator[str]:
+    """Yield which repeats depend on each other, and what was made of it."""
+    for row in found.rows:
+        for letter, one in zip(LETTERS[1:], row.differences, strict=False):
+            if one is None or one.together == 1:
+                continue
+            made = (
+                "nothing is concluded from them"
+                if one.together is None
+                else f"{one.together} of them count as one"
+            )
+            yield (
+                f"{heading(row.name)} of {row.label}, A or {letter}: repeats next to each other "
+                f"are more alike than chance makes them, so they depend on each other, and {made}"
+            )
 
 
 def _needed(found: Comparison) -> Iterator[str]:
@@ -163,7 +183,9 @@ def _needed(found: Comparison) -> Iterator[str]:
         if least < needed:
             yield (
                 f"{heading(name)}: repeats scatter by {scatter.share:.2%}; to see a change of "
-                f"{SEEN:.0%} takes {needed} repeats on each side, and here are {least}"
+                f"{SEEN:.0%} takes {needed} repeats on each side"
+                + (", if they scatter normally" if scatter.presumes_normal else "")
+                + f", and here are {least}"
             )
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from vsperf.errors import UsageError
-from vsperf.record.labels import parse_label
 from vsperf.record.run import Outcome
 from vsperf.spec.document import COMPARABLE
 from vsperf.spec.noise import NOISE, QUIET
 from vsperf.store.baselines import read_baseline
+from vsperf.store.chosen import is_label, labelled
 from vsperf.store.folders import resolve
 from vsperf.store.index import Filter, Index
 from vsperf.store.view import CaseView, RunView, open_run
@@ -71,9 +71,9 @@ def side(results: Path, text: str) -> Side:
         name, _, where = rest.partition("@")
         return _of_driver(side(results, where or LATEST), section, name)
     if text.startswith(TAG):
-        return _found(results, text, Filter(tag=text.removeprefix(TAG)))
-    if "=" in text and "/" not in text:
-        return _found(results, text, Filter(labels=(parse_label(text),)))
+        return _tagged(results, text)
+    if is_label(text):
+        return side_of(text, labelled(results, text))
     folder = resolve(results, text)
     return side_of(folder.name, [folder])
 
@@ -110,17 +110,15 @@ def _of_driver(whole: Side, section: str, name: str) -> Side:
     return found
 
 
-def _found(results: Path, text: str, wanted: Filter) -> Side:
+def _tagged(results: Path, text: str) -> Side:
     with Index.open(results) as index:
         index.refresh()
-        cases = index.cases(wanted)
+        cases = index.cases(Filter(tag=text.removeprefix(TAG)))
     if not cases:
         raise UsageError(
             f"no stored run fits {text!r}",
-            why="a label is written KEY=VALUE, and given by `vsperf run --label`; a tag is written "
-            "tag:NAME, and stands in a testcase",
+            why="a tag is written tag:NAME, and stands in a testcase",
             fix="`vsperf results` lists the runs there are",
         )
     folders = [results / run for run in sorted({case.run for case in cases})]
-    testcases = frozenset(case.testcase for case in cases) if wanted.tag else None
-    return side_of(text, folders, testcases)
+    return side_of(text, folders, frozenset(case.testcase for case in cases))

@@ -23,10 +23,8 @@ from vsperf.stats.environment import (
 from vsperf.stats.findings import Finding, more_is_better
 from vsperf.stats.sample import Sample
 from vsperf.stats.segments import Segment, segments_of
-from vsperf.store import lines
-from vsperf.store.folders import RECORDS
 from vsperf.store.index import CaseEntry, Filter, Index
-from vsperf.store.reader import read_header
+from vsperf.store.reader import header_of
 from vsperf.store.view import CaseView
 from vsperf.unit import Unit
 
@@ -135,9 +133,7 @@ def _views(results: Path, entries: Iterable[CaseEntry]) -> Iterator[CaseView]:
     header: RunHeader | None = None
     for entry in entries:
         if entry.run != run:
-            path = results / entry.run / RECORDS
-            with lines.opened(path) as opened:
-                header, _ = read_header(path, iter(opened))
+            header = header_of(results / entry.run)
             run, planned = entry.run, {case.key: case for case in header.cases}
             header = header.model_copy(update={"cases": ()})
         assert header is not None

@@ -12,11 +12,11 @@ from vsperf.stats.summary import CaseRow
 
 
 def interval(goal: GoalResult) -> str:
-    """Write the answer to a goal: the interval, a lower limit, or none; never one bare number."""
+    """Write the answer to a goal: an interval or a limit, never one bare number."""
     if worst(goal.flags) is Severity.INVALID:
         return "invalid"
     if goal.lower_fps is None:
-        nothing = "none <" if Flag.AT_MINIMUM in goal.flags else "? …"
+        nothing = "<" if Flag.AT_MINIMUM in goal.flags else "? …"
         return "unknown" if goal.upper_fps is None else f"{nothing} {human_fps(goal.upper_fps)}"
     lower = human_fps(goal.lower_fps)
     if goal.upper_fps is None:

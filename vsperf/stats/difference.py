@@ -8,9 +8,18 @@ from __future__ import annotations
 
 import enum
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from vsperf.stats.ranks import LEVEL, can_tell, middle_ratio, p_value, ratio_interval
+from vsperf.stats.dependence import taken_together
+from vsperf.stats.findings import Basis, Finding
+from vsperf.stats.ranks import (
+    LEVEL,
+    can_tell,
+    distance_interval,
+    middle_ratio,
+    one_sided,
+    ratio_interval,
+)
 from vsperf.stats.sample import Sample
 from vsperf.stats.scatter import Scatter
 
@@ -49,6 +58,9 @@ class Difference:
     """The interval in which the share lies; None on the side of which nobody knows."""
     p: float | None = None
     """How often chance alone makes such a difference, by ranks; None where that was not asked."""
+    together: int | None = 1
+    """So many repeats that were made one after the other count as one, since they depend on each
+    other; None where too few would be left."""
 
     @property
     def significant(self) -> bool:
@@ -61,8 +73,12 @@ def difference_of(base: Sample, other: Sample, scatter: Scatter | None = None) -
 
     `scatter` is what is known of repeats of this number, also from other cases.
     """
-    if can_tell(base.count, other.count):
-        return _by_ranks(base, other)
+    together = _together(base, other)
+    if together is None:
+        return Difference(Means.NOTHING, Change.NONE, _share(base, other), together=None)
+    if can_tell(base.count // together, other.count // together):
+        found = _by_ranks(base.batched(together), other.batched(together))
+        return replace(found, together=together)
     share = _share(base, other)
     if scatter is not None and min(*base.values, *other.values) > 0:
         return _by_intervals(base, other, share, scatter)
@@ -71,31 +87,78 @@ def difference_of(base: Sample, other: Sample, scatter: Scatter | None = None) -
     return Difference(Means.NOTHING, Change.NONE, share)
 
 
+def _together(base: Sample, other: Sample) -> int | None:
+    """Return how many neighbours count as one on both sides; None where they depend all the same.
+
+    Side by side one of them alone would do; but a machine that holds its states on one side held
+    them on the other, too.
+    """
+    sizes = [taken_together(one.values) for one in (base, other)]
+    found = [size for size in sizes if size is not None]
+    return max(found) if len(found) == len(sizes) else None
+
+
 def _by_ranks(base: Sample, other: Sample) -> Difference:
-    """Judge by the repeats, and believe no difference within the width of the searches."""
-    base_high = _as_high(base)
-    other_high = _as_high(other)
-    p = p_value(base.values, other.values, base_high, other_high)
-    apart = _apart(base.resolved, other.resolved)
-    change = apart if p < LEVEL else Change.NONE
-    if base.open_ended or other.open_ended or min(*base.values, *other.values) <= 0:
-        return Difference(Means.RANKS, change, _share(base, other), p=p)
-    least, _ = ratio_interval(_ends(base, high=True), _ends(other, high=False))
-    _, most = ratio_interval(_ends(base, high=False), _ends(other, high=True))
-    share = middle_ratio(base.values, other.values) - 1
-    return Difference(Means.RANKS, change, share, least - 1, most - 1, p)
+    """Judge by the repeats: size, direction, interval and test are those of all pairs of them.
+
+    Each claim is held against what speaks most against it, as far as searches tell loads apart: to
+    go up is to go up from what the first are at most to what the others are at least.
+    """
+    base_low, base_high = _ends(base)
+    other_low, other_high = _ends(other)
+    p = min(
+        1.0,
+        2 * one_sided(base_high, other_low, "greater"),
+        2 * one_sided(base_low, other_high, "less"),
+    )
+    if min(*base_low, *other_low) < 0:
+        least, _ = distance_interval(base_high, other_low)
+        _, most = distance_interval(base_low, other_high)
+        return Difference(Means.RANKS, _change(p, least, most), None, p=p)
+    least, _ = ratio_interval(base_high, other_low)
+    _, most = ratio_interval(base_low, other_high)
+    return Difference(
+        Means.RANKS,
+        _change(p, least - 1, most - 1),
+        _middle(base, other),
+        None if least == 0 and base.open_ended else least - 1,
+        None if math.isinf(most) else most - 1,
+        p,
+    )
 
 
-def _ends(sample: Sample, *, high: bool) -> tuple[float, ...]:
-    """Return what the numbers are at least, or at most, as far as searches tell loads apart."""
-    if not sample.searched:
-        return sample.values
-    return sample.highs if high else sample.lows
+def _change(p: float, least: float, most: float) -> Change:
+    """Return which way it went: the test says so, and the interval has nothing else in it."""
+    if p >= LEVEL or least <= 0 <= most:
+        return Change.NONE
+    return Change.UP if least > 0 else Change.DOWN
 
 
-def _as_high(sample: Sample) -> tuple[float, ...]:
-    """Return the numbers, with those that may be higher as high as can be."""
-    return tuple(math.inf if one.open_ended else one.value for one in sample.findings)
+def _middle(base: Sample, other: Sample) -> float | None:
+    """Return the change in the middle of all pairs; None where a bound stands for one of them."""
+    if base.open_ended or other.open_ended:
+        return None
+    middle = middle_ratio(base.values, other.values)
+    return None if math.isinf(middle) else middle - 1
+
+
+def _ends(sample: Sample) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return what the numbers are at least and at most, as far as searches tell loads apart.
+
+    What was measured is what it is: how far it scatters is seen in the repeats. What a search found
+    lies below its upper bound, which did not hold, so one that begins there lies above it.
+    """
+    searched = [one.basis is Basis.SEARCH for one in sample.findings]
+    told = list(zip(sample.findings, searched, strict=True))
+    return (
+        tuple(one.low if bounds else one.value for one, bounds in told),
+        tuple(_below(one) if bounds else one.value for one, bounds in told),
+    )
+
+
+def _below(one: Finding) -> float:
+    wide = one.low < one.high and not one.open_ended
+    return math.nextafter(one.high, one.low) if wide else one.high
 
 
 def _by_intervals(

@@ -40,14 +40,15 @@ def p_value(
     """
     if sorted(base) == sorted(other):
         return 1.0
-    up = _one_sided(base_high or base, other, "greater")
-    down = _one_sided(base, other_high or other, "less")
+    up = one_sided(base_high or base, other, "greater")
+    down = one_sided(base, other_high or other, "less")
     return min(1.0, 2 * min(up, down))
 
 
-def _one_sided(
+def one_sided(
     base: Sequence[float], other: Sequence[float], way: Literal["less", "greater"]
 ) -> float:
+    """Return how often chance alone puts the other set at least as far to one side."""
     from scipy.stats import PermutationMethod, mannwhitneyu
 
     # As ranks, so that equal ones stay equal and what has no end has one.
@@ -68,23 +69,39 @@ def _one_sided(
 def ratio_interval(base: Sequence[float], other: Sequence[float]) -> tuple[float, float]:
     """Return the interval that holds the ratio of the second to the first, at 95 %.
 
-    Multiply the first by a ratio in it, and the test sees no difference (Hodges and Lehmann). All
-    numbers are above zero, and enough that the test can tell.
+    Multiply the first by a ratio outside of it, and the test sees that they are not the same
+    (Hodges and Lehmann). No number is below zero, and there are enough that the test can tell.
     """
-    ratios = _ratios(base, other)
-    place = outermost(len(base), len(other))
-    return ratios[place], ratios[-1 - place]
+    return _ends(_ratios(base, other), outermost(len(base), len(other)))
 
 
 def middle_ratio(base: Sequence[float], other: Sequence[float]) -> float:
-    """Return the ratio in the middle of those of all pairs; all numbers are above zero."""
-    ratios = _ratios(base, other)
-    half = len(ratios) // 2
-    return ratios[half] if len(ratios) % 2 else math.sqrt(ratios[half - 1] * ratios[half])
+    """Return the ratio in the middle of those of all pairs, which belongs to that interval."""
+    found = _ratios(base, other)
+    half = len(found) // 2
+    low, high = found[half - (len(found) % 2 == 0)], found[half]
+    return high if low == high else math.sqrt(low) * math.sqrt(high)
+
+
+def distance_interval(base: Sequence[float], other: Sequence[float]) -> tuple[float, float]:
+    """Return the interval that holds what is added to the first, where ratios say nothing."""
+    found = sorted(after - before for before in base for after in other)
+    return _ends(found, outermost(len(base), len(other)))
+
+
+def _ends(ordered: Sequence[float], outer: int) -> tuple[float, float]:
+    return ordered[outer], ordered[-1 - outer]
 
 
 def _ratios(base: Sequence[float], other: Sequence[float]) -> list[float]:
-    return sorted(after / before for before in base for after in other)
+    return sorted(_ratio(before, after) for before in base for after in other)
+
+
+def _ratio(before: float, after: float) -> float:
+    """Return by what the first is multiplied to be the second: nothing stays what it is."""
+    if after == before:
+        return 1.0
+    return after / before if before else math.inf
 
 
 @cache

@@ -12,9 +12,13 @@ NAMES = ("case", "repeated", "runs", "median", "lowest", "highest", "s", "s / me
 MEANING = (
     "repeats: rates are the highest loads that passed; s is the standard deviation, and the last "
     "column holds the mean of all repeats there could be, at 95 %, cut at 0 "
-    "where no such number lies below; ≥ where a repeat is only a lower bound, and then nothing is "
-    "averaged"
+    "where no such number lies below, if they scatter normally and do not depend on each other: "
+    "a state of the machine that lasts longer than all of them is not in it, and few repeats of "
+    "states that last for some are held too narrow; "
+    "≥ where a repeat is only a lower bound, and then nothing is averaged"
 )
+
+DEPEND = "– (they depend on each other)"
 
 
 def repeat_rows(rows: Sequence[CaseRow]) -> list[tuple[str, ...]]:
@@ -42,7 +46,7 @@ def _cells(series: Series) -> list[str]:
 
     deviation, mean = series.deviation, series.mean
     share = "–" if deviation is None or not mean else f"{deviation / abs(mean):.1%}"
-    ends = series.confidence
+    ends, together = series.confidence, series.together
     return [
         f"{len(series.values)}" + (f", {len(series.bounds)} of them ≥" if series.bounds else ""),
         shown(series.median, is_bound=series.median_is_bound),
@@ -50,5 +54,12 @@ def _cells(series: Series) -> list[str]:
         ending(max(series.values)),
         shown(deviation),
         share,
-        "–" if ends is None else f"{shown(ends[0])} … {shown(ends[1])}",
+        (DEPEND if together is None else "–")
+        if ends is None
+        else f"{shown(ends[0])} … {shown(ends[1])}" + _as_one(together),
     ]
+
+
+def _as_one(together: int | None) -> str:
+    """Say that repeats were found to depend on each other, if they were."""
+    return "" if together == 1 else f", {together} neighbours as one, since they depend"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vsperf.record.result import SearchResult
+from vsperf.stats.dependence import averages, taken_together
 from vsperf.stats.findings import findings_of, may_be_negative
 from vsperf.unit import Unit
 
@@ -59,18 +60,26 @@ class Series:
     def confidence(self) -> tuple[float, float] | None:
         """Interval that holds the mean of all repeats there could be, at 95 %.
 
-        It is Student's, for numbers that scatter as the normal distribution does. Of few that lie
-        far apart it may begin below 0, where no time lies; it is cut there. What holds the mean in
-        95 of 100 cases still does: nothing is taken out but where the mean cannot be.
+        It is Student's: it presumes numbers that scatter as the normal distribution does, and do
+        not depend on each other. Where their order shows that they do, neighbours count as one, and
+        there is none where too few are left. Of few that lie far apart it may begin below 0, where
+        no time lies; it is cut there. What holds the mean in 95 of 100 cases still does: nothing
+        is taken out but where the mean cannot be.
         """
-        if self.deviation is None or self.mean is None:
+        together = self.together
+        if self.deviation is None or self.mean is None or together is None:
             return None
-        freedom = len(self.values) - 1
-        half = student_95(freedom) * self.deviation / len(self.values) ** 0.5
+        means = averages(self.values, together)
+        half = student_95(len(means) - 1) * statistics.stdev(means) / len(means) ** 0.5
         low, high = self.mean - half, self.mean + half
         if may_be_negative(self.name) or min(self.values) < 0:
             return low, high
         return max(0.0, low), high
+
+    @property
+    def together(self) -> int | None:
+        """How many neighbours count as one, since they depend on each other; None: all of them."""
+        return taken_together(self.values)
 
     @property
     def median_is_bound(self) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from vsperf.stats.dependence import batches
 from vsperf.stats.findings import Basis, Finding
 from vsperf.unit import Unit
 
@@ -81,6 +82,22 @@ class Sample:
     def open_ended(self) -> bool:
         """Whether one of them is only known to be as high or higher."""
         return any(one.open_ended for one in self.findings)
+
+    def batched(self, size: int) -> Sample:
+        """Return a sample in which each so many neighbours are one answer, that in their middle."""
+        if size == 1:
+            return self
+        told = zip(
+            *(batches(ends, size) for ends in (self.values, self.lows, self.highs)), strict=True
+        )
+        bases = {one.basis for one in self.findings}
+        basis = bases.pop() if len(bases) == 1 else Basis.NOTHING
+        return Sample(
+            tuple(
+                replace(self.findings[0], value=value, low=low, high=high, basis=basis)
+                for value, low, high in told
+            )
+        )
 
 
 def samples_of(findings: Iterable[Finding]) -> dict[tuple[str, Unit], Sample]:

@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
+
+from vsperf.stats.dependence import SURE, order_p
+
+FINEST = 2**13 - 1
+"""The greatest number has so many steps, as the library takes them by itself."""
+COARSEST = 12
+"""It has at least so many, or the library would tell no numbers apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,4 +50,18 @@ def _sizes(values: Sequence[float]) -> list[int]:
         return [len(values)]
     from jumpavg import classify
 
-    return [len(group.run_list) for group in classify([float(value) for value in values])]
+    finest = max(values) / FINEST
+    ordered = order_p(values) < SURE
+    unit = finest if ordered else max(finest, min(_grid(values), max(values) / COARSEST))
+    found = classify([float(value) for value in values], unit=unit)
+    # Levels that come and go in an order that could be any are states, and no changes.
+    return [len(one.run_list) for one in found] if ordered or len(found) <= 2 else [len(values)]
+
+
+def _grid(values: Sequence[float]) -> float:
+    """Return how near two numbers lie that are not the same.
+
+    Searches find loads of a grid, so their numbers repeat exactly, and to the library a few equal
+    ones are a level that was met to all its digits. Neighbours on the grid are as good as the same.
+    """
+    return min(high - low for low, high in pairwise(sorted({*values})))

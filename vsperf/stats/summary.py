@@ -212,14 +212,15 @@ def latency_rows(trials: Sequence[Trial]) -> tuple[LatencyRow, ...]:
 def lossless_frames(record: CaseRecord | None, trials: Sequence[Trial]) -> dict[str, int]:
     """Return, by goal, how many frames were sent at its lower bound, where none was lost.
 
-    In the direction that was sent fewest: a loss ratio is that of the worse direction.
+    In the direction that was sent fewest: a loss ratio is that of the worse direction. Trials count
+    whoever made them at that load: what a search did not lose, a later one can have lost.
     """
     found = {}
     for goal in record.result.goals if record and record.result else ():
         if worst(goal.flags) is Severity.INVALID:
             continue
         made = [trial for trial in trials if trial.valid and trial.load_fps == goal.lower_fps]
-        made = [trial for trial in made if trial.purpose is Purpose.SEARCH]
+        made = [trial for trial in made if trial.purpose in (Purpose.SEARCH, Purpose.LATENCY)]
         if made and all(trial.lost_frames == 0 for trial in made):
             ways = zip(*(trial.directions for trial in made), strict=False)
             found[goal.goal] = min(sum(way.sent_frames for way in made) for made in ways)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from vsperf import trusted
 from vsperf.errors import RecordingError, StoreError, UsageError
+from vsperf.store.refused import forget, refuse_stale
 
 RECORDS = "records.jsonl"
 """The file in each run folder that holds its records."""
@@ -58,6 +59,7 @@ def point_latest(folder: Path) -> None:
     The link is a convenience, so a file system without links, or a file of that name that
     somebody else made, is no reason to fail.
     """
+    forget(folder.parent)
     link = folder.parent / LATEST
     if link.exists() and not link.is_symlink():
         return
@@ -100,8 +102,15 @@ def resolve(results: Path, text: str) -> Path:
     """Return the run folder that `text` means.
 
     It may be a path, `latest`, a whole run id, the last four letters of one, or any beginning
-    that fits only one.
+    that fits only one. An older run is never the latest because the last one was refused.
     """
+    folder = _resolve(results, text)
+    if text == LATEST:
+        refuse_stale(results, folder)
+    return folder
+
+
+def _resolve(results: Path, text: str) -> Path:
     folder = _as_path(results, text)
     if folder is not None:
         return folder

@@ -172,6 +172,14 @@ def read_header(path: Path, whole: Iterator[bytes]) -> tuple[RunHeader, int]:
     return header, version
 
 
+def header_of(folder: Path) -> RunHeader:
+    """Return the header of the run in a folder, and read no more of it."""
+    path = folder / RECORDS
+    with lines.opened(path) as opened:
+        header, _ = read_header(path, iter(opened))
+    return header
+
+
 def header_version(path: Path, first_line: bytes) -> int:
     """Return the version that the file at `path` is written in, from its first line."""
     where = Location(str(path), 1)

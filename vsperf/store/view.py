@@ -8,7 +8,7 @@ never pays for trials. A line that is looked at is validated; one that is not lo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from vsperf.record.run import (
 )
 from vsperf.record.second import Second
 from vsperf.record.trial import Trial
-from vsperf.store.folders import RECORDS, resolve
+from vsperf.store.folders import RECORDS
 from vsperf.store.locks import is_locked
 from vsperf.store.planned import flows_of, frame_bytes_of, name_of, tags_of
 from vsperf.store.reader import RunState
@@ -182,11 +182,3 @@ def open_run(folder: Path) -> RunView:
 def views(folder: Path) -> Iterator[CaseView]:
     """Yield the cases of the run in `folder` in planned order, those that never began too."""
     yield from open_run(folder).cases()
-
-
-def find_runs(results: Path, texts: Iterable[str]) -> tuple[Path, ...]:
-    """Return the run folders that RUN arguments mean, each once, in the order given.
-
-    Each is a path, `latest`, a whole run id, its last letters, or a beginning that fits only one.
-    """
-    return tuple(dict.fromkeys(resolve(results, text) for text in texts))

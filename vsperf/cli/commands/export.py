@@ -11,13 +11,14 @@ import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from vsperf.cli.output import say
-from vsperf.cli.stored import complete_run, results_option
+from vsperf.cli.stored import complete_run, results_option, say_of
 from vsperf.cli.tables import console
 from vsperf.errors import ExitCode, UsageError
 from vsperf.export.base import Watch
 from vsperf.export.catalog import LIKE, format_names, load_format, shown
 from vsperf.export.files import opened, targets
-from vsperf.store.view import CaseView, RunView, find_runs, open_run
+from vsperf.store.chosen import find_runs
+from vsperf.store.view import CaseView, RunView, open_run
 
 
 def complete_format(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
@@ -58,8 +59,9 @@ def command(
 ) -> int:
     """Write RUN... in a FORMAT that other programs read.
 
-    Each RUN is an id, the last letters of one, a path, or `latest`. Runs that are not finished are
-    exported as far as they came. What was not measured is empty, never 0.
+    Each RUN is an id, the last letters of one, a path, `latest`, or KEY=VALUE for all runs with
+    that label. Runs that are not finished are exported as far as they came. What was not measured
+    is empty, never 0.
     """
     if listing:
         _list()
@@ -81,6 +83,7 @@ def command(
         if path is not None:
             say(f"wrote {path}", err=True)
     for run in runs:
+        say_of(run.header)
         if run.simulated:
             say(f"{run.run} is SIMULATED: its numbers come from a model", err=True)
     return ExitCode.OK

@@ -18,7 +18,8 @@ from click.shell_completion import CompletionItem
 from vsperf.cli.output import say
 from vsperf.cli.stored import complete_run, json_option, results_option
 from vsperf.errors import ExitCode, UsageError
-from vsperf.store.view import CaseView, find_runs, views
+from vsperf.store.chosen import find_runs
+from vsperf.store.view import CaseView, views
 
 MANY = 20
 """Files that are written without a word of what that takes."""
@@ -96,8 +97,9 @@ def command(
 ) -> int:
     """Draw the plot NAME of RUN..., from their records alone.
 
-    RUN is an id, the last letters of one, a path, or `latest`. A plot of single cases makes a file
-    for each, called by the case. Simulated numbers are hatched and say SIMULATED.
+    RUN is an id, the last letters of one, a path, `latest`, or KEY=VALUE for all runs with that
+    label. A plot of single cases makes a file for each, called by the case. Simulated numbers are
+    hatched and say SIMULATED.
     """
     from vsperf.figures import catalog
     from vsperf.figures.plot import Options

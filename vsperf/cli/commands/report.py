@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import click
 
 from vsperf.cli.reporting import noise_costs, tell, telling
-from vsperf.cli.stored import complete_run, results_option
+from vsperf.cli.stored import complete_run, results_option, say_of
 from vsperf.errors import ExitCode, UsageError
 from vsperf.report.form import Form, form_of
-from vsperf.store.view import find_runs
+from vsperf.store.chosen import find_runs
+from vsperf.store.reader import header_of
 
 if TYPE_CHECKING:
     from vsperf.report.interactive import Library
@@ -53,22 +54,26 @@ def command(
 ) -> int:
     """Write a report of RUN...: what was found, and all that defends it or speaks against it.
 
-    RUN is an id, the last letters of one, a path, or `latest`. Records are only read, and a run
-    that was cut short, or is still going on, has a report that says so.
+    RUN is an id, the last letters of one, a path, `latest`, or KEY=VALUE for all runs with that
+    label. Records are only read, and a run that was cut short, or is still going on, has a report
+    that says so.
     """
     folders = find_runs(results, runs)
+    headers = [header_of(folder) for folder in folders]
     to_stdout = output == STANDARD_OUTPUT
     target = None if output is None or to_stdout else Path(output)
     chosen = form_of(target, form)
     library = _library(chosen) if interactive else None
     if to_stdout:
         _print(folders, chosen, library)
+        say_of(*headers)
         return ExitCode.OK
     written = target or Path(f"report.{chosen.value}")
     from vsperf.report.target import write_report
 
     found = write_report(folders, written, chosen, telling(), library, noise_costs(folders))
     tell(written, found)
+    say_of(*headers)
     return ExitCode.OK
 
 

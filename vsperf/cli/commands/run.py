@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from dataclasses import replace
@@ -30,6 +31,7 @@ from vsperf.spec.loader import Loaded, Request
 from vsperf.stop import forget_stop, raise_if_stopped
 from vsperf.store.folders import RECORDS, resolve
 from vsperf.store.reader import read_run
+from vsperf.store.refused import noted
 from vsperf.units import Duration
 
 
@@ -105,22 +107,23 @@ def command(
     """
     plugins = Plugins.load()
     argv = sys.argv[1:]
-    form = wanted_form(report)
-    if resume is not None:
-        _refuse_selection(request, labels)
-        folder = resolve(results, resume)
-        refuse_foreign(folder / RECORDS, foreign=request.foreign)
-        session = take_up(folder, plugins, argv)
-    else:
-        named = parse_labels(labels)
-        loaded = load(request, plugins)
-        _refuse_keep(keep, loaded)
-        loaded = replace(loaded, cases=with_baselines(loaded.cases, results))
-        planned = plan_cases(loaded.cases, plugins)
-        if dry_run:
-            print_plans(planned, as_json)
-            return ExitCode.OK
-        session = begin(loaded, planned, results, argv, plugins, named)
+    with contextlib.nullcontext() if dry_run or resume else noted(results, argv):
+        form = wanted_form(report)
+        if resume is not None:
+            _refuse_selection(request, labels)
+            folder = resolve(results, resume)
+            refuse_foreign(folder / RECORDS, foreign=request.foreign)
+            session = take_up(folder, plugins, argv)
+        else:
+            named = parse_labels(labels)
+            loaded = load(request, plugins)
+            _refuse_keep(keep, loaded)
+            loaded = replace(loaded, cases=with_baselines(loaded.cases, results))
+            planned = plan_cases(loaded.cases, plugins)
+            if dry_run:
+                print_plans(planned, as_json)
+                return ExitCode.OK
+            session = begin(loaded, planned, results, argv, plugins, named)
     _warn_of_budget(session, budget)
     interruption: KeyboardInterrupt | None = None
     code = ExitCode.OK

@@ -1,0 +1,116 @@
+"""No output is taken from a run that nobody asked for: what is refused is no older run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from record_samples import header
+from stored_runs import finished, store
+
+from vsperf.cli.main import run_cli
+from vsperf.errors import ExitCode
+from vsperf.store.refused import FILE
+
+SIMULATED = ["--testbed", "sim", "--progress", "quiet", "--set", "traffic.frame_size=64B"]
+COMMANDS = {
+    "export": ["export", "junit", "{}", "-o", "made"],
+    "report": ["report", "{}", "-o", "made.html"],
+    "plot": ["plot", "throughput", "{}", "-o", "made.svg"],
+    "show": ["show", "{}"],
+    "baseline": ["baseline", "set", "main", "{}"],
+}
+
+
+@pytest.fixture(name="results", autouse=True)
+def fixture_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("VSPERF_RESULTS", str(tmp_path / "results"))
+    return tmp_path / "results"
+
+
+def run_one(*more: str) -> int:
+    return run_cli(["run", "phy2phy_smoke", *SIMULATED, *more])
+
+
+def refused() -> int:
+    return run_cli(["run", "phy2phy_smoke", *SIMULATED, "--set", "vswitch.behaviour.kind=nonsense"])
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_after_a_run_that_was_refused_no_older_one_is_the_latest(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_one() == ExitCode.OK
+    assert refused() == ExitCode.BAD_INPUT
+    capsys.readouterr()
+    arguments = [part.format("latest") for part in COMMANDS[command]]
+    assert run_cli(arguments) == ExitCode.BAD_INPUT
+    said = capsys.readouterr()
+    assert "was refused before it began" in said.err
+    assert "nonsense" in said.err
+    assert not said.out
+    assert not list(tmp_path.glob("made*"))
+
+
+def test_the_next_run_is_the_latest_again(results: Path) -> None:
+    assert run_one() == ExitCode.OK
+    refused()
+    assert (results / FILE).exists()
+    assert run_one() == ExitCode.OK
+    assert run_cli(["show", "latest"]) == ExitCode.OK
+
+
+def test_an_older_run_that_is_named_is_what_was_asked_for(results: Path) -> None:
+    run_one()
+    refused()
+    (folder,) = (one for one in results.iterdir() if one.name.startswith("20") and one.is_dir())
+    assert run_cli(["show", folder.name[-4:]]) == ExitCode.OK
+
+
+def test_a_dry_run_that_fails_is_no_run(results: Path) -> None:
+    run_one()
+    run_cli(["run", "nothing_of_this_name", "--testbed", "sim", "--dry-run"])
+    assert not (results / FILE).exists()
+
+
+def test_where_there_are_no_results_none_are_made(results: Path) -> None:
+    refused()
+    assert not results.exists()
+
+
+@pytest.mark.parametrize("kept", ["", "{", "[]", '{"at": 1}'])
+def test_what_was_kept_need_not_be_readable(kept: str, results: Path) -> None:
+    run_one()
+    (results / FILE).write_text(kept)
+    assert run_cli(["show", "latest"]) == ExitCode.BAD_INPUT
+
+
+class TestLabels:
+    """A job names its runs by a label that only it has given."""
+
+    @pytest.fixture(autouse=True)
+    def two_jobs(self, results: Path) -> None:
+        for job, name in (("1", "aaaa"), ("2", "bbbb")):
+            run = f"2026-11-20-phy2phy_tput-{name}"
+            store(results, run, finished(header(run, labels={"job": job})))
+
+    @pytest.mark.parametrize("command", ["export", "report", "plot"])
+    def test_outputs_take_them_and_say_which_run_they_are_of(
+        self, command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert run_cli([part.format("job=1") for part in COMMANDS[command]]) == ExitCode.OK
+        said = capsys.readouterr().err
+        if command != "plot":  # its caption says how many runs it is of
+            assert "of 2026-11-20-phy2phy_tput-aaaa, begun " in said
+            assert "job=1" in said
+        assert "bbbb" not in said
+        assert list(tmp_path.glob("made*"))
+
+    @pytest.mark.parametrize("command", ["export", "report", "plot"])
+    def test_a_job_without_a_run_has_no_output(
+        self, command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert run_cli([part.format("job=3") for part in COMMANDS[command]]) == ExitCode.BAD_INPUT
+        assert "no stored run fits 'job=3'" in capsys.readouterr().err
+        assert not list(tmp_path.glob("made*"))

@@ -1,0 +1,21 @@
+"""How a number was computed: counts and shares that are of the same frames."""
+
+from __future__ import annotations
+
+from record_samples import case_record, planned
+from search_models import trial, way
+
+from vsperf.report.numbers import numbers_of
+from vsperf.stats.summary import CaseRow
+
+
+def test_a_count_of_both_directions_stands_beside_its_own_share() -> None:
+    record = case_record("mine")
+    assert record.result is not None
+    load = record.result.goals[0].lower_fps
+    assert load is not None
+    made = [trial(load, 10**9, (way(1000, 10), way(1000, name="phy1 to phy0")))]
+
+    how = "\n".join(numbers_of(CaseRow.of(planned(), record, made), made)[0].how)
+
+    assert "lost 10 of 2,000, 0.5%; 1% in the worse direction" in how

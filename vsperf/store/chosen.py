@@ -1,0 +1,44 @@
+"""Runs as commands are given them: by an id, by a label, or as the latest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from vsperf.errors import UsageError
+from vsperf.record.labels import parse_label
+from vsperf.store.folders import resolve
+from vsperf.store.index import Index
+from vsperf.store.query import Filter
+
+
+def is_label(text: str) -> bool:
+    """Return whether a word names runs by a label, `KEY=VALUE`."""
+    return "=" in text and "/" not in text
+
+
+def labelled(results: Path, text: str) -> tuple[Path, ...]:
+    """Return the folders of all runs with a label, the oldest first; there is at least one."""
+    with Index.open(results) as index:
+        index.refresh()
+        found = index.runs(Filter(labels=(parse_label(text),)))
+    if not found:
+        raise UsageError(
+            f"no stored run fits {text!r}",
+            why="no run was given this by `vsperf run --label`, or it was refused before it began",
+            fix="`vsperf results` lists the runs there are",
+        )
+    return tuple(sorted(results / run.run for run in found))
+
+
+def find_runs(results: Path, texts: Iterable[str]) -> tuple[Path, ...]:
+    """Return the run folders that RUN arguments mean, each once, in the order given.
+
+    Each is a path, `latest`, a whole run id, its last letters, a beginning that fits only one, or
+    `KEY=VALUE`, which means all runs with that label.
+    """
+    found = dict[Path, None]()
+    for text in texts:
+        folders = labelled(results, text) if is_label(text) else (resolve(results, text),)
+        found.update(dict.fromkeys(folders))
+    return tuple(found)

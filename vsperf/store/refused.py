@@ -1,0 +1,66 @@
+"""What is kept of a run that was refused before it had a folder.
+
+Without it `latest` would mean the run before, and a job that failed would show what another found.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from vsperf.errors import UsageError, VsperfError
+
+FILE = ".refused.json"
+MOST_CHARACTERS = 300
+"""Of what is told of it."""
+
+
+@contextlib.contextmanager
+def noted(results: Path, argv: Sequence[str]) -> Iterator[None]:
+    """Note where what is done here fails, so that nobody takes an older run for this one.
+
+    Where there is no run yet, there is none to be mistaken for another, and nothing is made.
+    """
+    try:
+        yield
+    except BaseException as error:
+        if _holds_folders(results):
+            said = str(error) if isinstance(error, VsperfError) else type(error).__name__
+            at = datetime.now(UTC).isoformat(timespec="seconds")
+            told = {"at": at, "argv": list(argv), "why": said[:MOST_CHARACTERS]}
+            with contextlib.suppress(OSError):
+                (results / FILE).write_text(json.dumps(told) + "\n", "utf-8")
+        raise
+
+
+def _holds_folders(results: Path) -> bool:
+    try:
+        return any(entry.is_dir() for entry in results.iterdir())
+    except OSError:
+        return False
+
+
+def forget(results: Path) -> None:
+    """Forget it, as a run has begun since."""
+    with contextlib.suppress(OSError):
+        (results / FILE).unlink(missing_ok=True)
+
+
+def refuse_stale(results: Path, latest: Path) -> None:
+    """Refuse to take a run for the latest that was not the last to be asked for."""
+    try:
+        told = json.loads((results / FILE).read_text("utf-8"))
+        at, why = str(told["at"]), str(told["why"])
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError, KeyError, TypeError):
+        at, why = "some time ago", "what was kept of it cannot be read"
+    raise UsageError(
+        "the latest run was refused before it began, so it found nothing",
+        why=f"{at}: {why}",
+        fix=f"the run before it is {latest.name}: name that if you mean it, or give "
+        "`vsperf run` a label and name the run by KEY=VALUE",
+    )
