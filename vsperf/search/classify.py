@@ -39,9 +39,15 @@ def failed(trial: Trial, loss_ratio: Fraction) -> bool:
     """Whether the worse direction lost more than allowed, unsent frames included.
 
     A trial whose load was not really offered fails as well, even if what is missing would fit into
-    the allowed loss: nothing is known about a load that was never there.
+    the allowed loss: nothing is known about a load that was never there. Asked of every trial again
+    and again, so it is whole numbers that are compared.
     """
-    return trial.loss_ratio > loss_ratio or Flag.SHORT_OFFER in trial.flags
+    most, of = loss_ratio.numerator, loss_ratio.denominator
+    lost = any(
+        way.lost_frames * of > most * way.intended_frames if way.intended_frames > 0 else most < of
+        for way in trial.directions
+    )
+    return lost or Flag.SHORT_OFFER in trial.flags
 
 
 def failed_in_switch(trial: Trial, loss_ratio: Fraction) -> bool:

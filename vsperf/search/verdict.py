@@ -50,6 +50,8 @@ class Question:
     loads: Loads
     narrow: Callable[[int, int], bool]
     """(lower, upper) → whether the search may end there."""
+    repeats_upper: int = 0
+    """How often an upper bound that rests on a single trial is tried again."""
     verified: bool | None = None
     """Whether the upper bound stood when it was tried again; None when it was not tried again."""
     unverified: bool = False
@@ -119,7 +121,7 @@ def _limit(question: Question, groups: Groups, bounds: Bounds, *, short: bool) -
     rule, upper = question.rule, bounds.upper
     reached = finished(question, bounds) and not question.provisional
     if not reached and not question.complete:
-        return Limit.BUDGET, _ended_early(question, bounds)
+        return Limit.BUDGET, _ended_early(question, groups, bounds)
     if upper is None:
         return _unbounded(question, bounds)
     if short:
@@ -161,7 +163,8 @@ def _contradiction(question: Question, groups: Groups, bounds: Bounds, upper: in
         frames = groups[upper][0].worst_direction.lost_frames
         return f"{frames} of the frames went missing at every load, low or high: no overload"
     if not finished(question, bounds):
-        return "later trials took back a bound that earlier ones had given"
+        taken_back = "later trials took back a bound that earlier ones had given"
+        return f"{taken_back}, and more trials came to no end; {known_of(question, groups, bounds)}"
     return None
 
 
@@ -256,7 +259,28 @@ def _near_the_generator(loads: Loads, bounds: Bounds) -> str | None:
     )
 
 
-def _ended_early(question: Question, bounds: Bounds) -> str:
+def known_of(question: Question, groups: Groups, bounds: Bounds) -> str:
+    """Say what trials tell of an interval that is not final: how many of them passed at its ends.
+
+    Most of the time at a load may have passed, and few of its trials, where they differ in length.
+    """
+
+    def passed(load: int) -> tuple[int, int]:
+        group = groups[load]
+        return len(group) - len(lossy_trials(question.rule, group)), len(group)
+
+    said = []
+    if bounds.upper is not None:
+        some, made = passed(bounds.upper)
+        said.append(f"below {human_fps(bounds.upper)}: {some} of {made} passed")
+    if bounds.lower is not None:
+        some, made = passed(bounds.lower)
+        most = "most passed at" if 2 * some > made else "undisputed is"
+        said.append(f"{most} {human_fps(bounds.lower)} ({some} of {made})")
+    return "; ".join(said) or "no load was decided"
+
+
+def _ended_early(question: Question, groups: Groups, bounds: Bounds) -> str:
     if bounds.upper is None and bounds.lower is None:
         return "the time ended before any load was decided"
     if bounds.upper is None:
@@ -266,7 +290,8 @@ def _ended_early(question: Question, bounds: Bounds) -> str:
     elif question.provisional:
         what = "the time ended before the interval was decided"
     else:
-        return "the time ended before the interval was narrow enough"
+        what = "the time ended before the interval was narrow enough"
+    what += f"; {known_of(question, groups, bounds)}"
     return f"{what}; bounds rest on less time than asked" if question.provisional else what
 
 
