@@ -16,15 +16,13 @@ from vsperf.methods.compliance import (
     verifies_no_loss,
 )
 from vsperf.methods.range import WithinRange
+from vsperf.record.referring import COUNTED
 from vsperf.record.result import Compliance, SearchResult, Standard
-from vsperf.record.trial import Purpose, Trial
+from vsperf.record.trial import Trial
 from vsperf.search import base
 from vsperf.search.confirm import Confirmed
 from vsperf.search.verdict import Question
 from vsperf.spec.case import CaseSpec
-
-COUNTED = (Purpose.SEARCH, Purpose.LATENCY)
-"""Trials that say what a load is."""
 
 
 class GoalSearch(base.Search, Protocol):

@@ -1,10 +1,13 @@
-"""Trials at shares of an answer, such as latency at half of NDR: which of them stand in the end."""
+"""Which trials an answer rests on, and which refer to it, such as latency at half of NDR."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from vsperf.record.trial import Purpose, Trial
+
+COUNTED = (Purpose.SEARCH, Purpose.LATENCY)
+"""Trials that say what a load is, whoever asked for them."""
 
 
 def latency_trials(trials: Iterable[Trial]) -> tuple[Trial, ...]:
