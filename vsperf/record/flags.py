@@ -358,6 +358,10 @@ class Flag(enum.StrEnum):
     )
 
 
+FUNCTIONAL_ONLY = (Flag.SHARED_CPU, Flag.EMULATED)
+"""With these a result says nothing of speed."""
+
+
 def worst(flags: tuple[Flag, ...]) -> Severity | None:
     """Return the gravest severity among `flags`, or None if nothing was said."""
     order = (Severity.INVALID, Severity.SUSPECT, Severity.NOTE)

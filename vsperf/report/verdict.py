@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from vsperf.record.flags import Severity
+from vsperf.record.flags import FUNCTIONAL_ONLY, Severity
 from vsperf.record.run import Outcome
-from vsperf.report.doubts import FUNCTIONAL, NOT_THE_SWITCH, WORDS
+from vsperf.report.doubts import NOT_THE_SWITCH, WORDS
 from vsperf.report.page import Concern, Criterion, Verdict
 from vsperf.stats.summary import CaseRow
 from vsperf.store.reader import RunState
@@ -121,4 +121,4 @@ def _doubted(row: CaseRow) -> bool:
 
 
 def _functional(row: CaseRow) -> bool:
-    return row.record is not None and any(flag in FUNCTIONAL for flag in row.record.flags)
+    return row.record is not None and any(flag in FUNCTIONAL_ONLY for flag in row.record.flags)
