@@ -37,7 +37,7 @@ NOT_ITS_OWN = {
     Limit.UNCOUNTED: "nobody counted where the missing frames were lost",
     Limit.SETTING: "the highest load allowed lies below the line rate, and it passed",
     Limit.BUDGET: "the time ended before the search did",
-    Limit.UNKNOWN: "the trials contradict each other",
+    Limit.UNKNOWN: "the trials contradict each other, or do not tell",
 }
 """Why a result is not the throughput of the switch, by what limited it."""
 FULL_NS = 60 * NANOSECONDS

@@ -17,7 +17,8 @@ from vsperf.record.result import CleanResult
 from vsperf.record.trial import Trial
 from vsperf.search.base import BudgetExhausted
 from vsperf.search.settle import Judged, Seen, Settling
-from vsperf.search.verdict import Question, answer, percent
+from vsperf.search.verdict import Question, answer
+from vsperf.search.words import percent
 
 TIME_OVER = "the time ended before clean time sufficed"
 

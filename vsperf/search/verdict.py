@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from vsperf.human import human_fps, human_ns
-from vsperf.record.clean import CleanTrial, clean_share, in_clean_time, kept_silent
 from vsperf.record.flags import Flag
 from vsperf.record.limit import Limit
 from vsperf.record.result import GoalResult
@@ -36,6 +35,8 @@ from vsperf.search.doubts import (
     lossy_trials,
     sporadic,
 )
+from vsperf.search.stalls import told_by_stalls
+from vsperf.search.words import percent
 
 NEAR = Fraction(95, 100)
 """From this share of the generator's cap on a result is the generator's."""
@@ -137,8 +138,8 @@ def _lossy(question: Question, groups: Groups, bounds: Bounds, upper: int) -> tu
     rule = question.rule
     own = [trial for trial in groups[upper] if failed_in_switch(trial, rule.loss_ratio)]
     trials = [trial for group in groups.values() for trial in group]
-    if (stalls := lost_in_stalls(own, rule.loss_ratio, trials)) is not None:
-        return Limit.HOST, stalls
+    if (stalls := told_by_stalls(own, rule.loss_ratio, trials)) is not None:
+        return stalls
     if (behind := lost_by_the_generator(own)) is not None:
         return Limit.GENERATOR, behind
     if (near := _near_the_generator(question.loads, bounds)) is not None:
@@ -177,27 +178,6 @@ def _unbounded(question: Question, bounds: Bounds) -> tuple[Limit, str]:
     if loads.generator_cap is not None and lower >= loads.generator_cap:
         return Limit.GENERATOR, f"all that the generator can do, {human_fps(lower)}, passed"
     return Limit.SETTING, f"the highest load allowed, {human_fps(lower)}, passed"
-
-
-def lost_in_stalls(
-    own: Sequence[Trial], loss_ratio: Fraction, trials: Sequence[Trial]
-) -> str | None:
-    """Say so if nothing but loss in slots that are not clean made the switch fail every trial.
-
-    `trials` are all there are: together they say whether silence was the switch's own.
-    """
-    silent = kept_silent(trials)
-    cleaned = [in_clean_time(trial, silent) for trial in own]
-    if not own or not all(
-        isinstance(trial, CleanTrial) and trial.enough and not failed_in_switch(trial, loss_ratio)
-        for trial in cleaned
-    ):
-        return None
-    return (
-        f"at {human_fps(own[0].load_fps)} no trial would have failed without loss in time in which "
-        "generator or switch were kept from running "
-        f"({percent(1 - (clean_share(cleaned) or Fraction(0)))} of it)"
-    )
 
 
 def lost_by_the_generator(own: Sequence[Trial]) -> str | None:
@@ -351,8 +331,3 @@ def _flags(
 
 def _loss(trial: Trial) -> Fraction:
     return trial.loss_ratio
-
-
-def percent(ratio: Fraction) -> str:
-    """Write a ratio for people, with enough digits that a small one is not shown as zero."""
-    return f"{float(ratio) * 100:.4g}%"
