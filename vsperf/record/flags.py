@@ -262,6 +262,13 @@ class Flag(enum.StrEnum):
         "software (TCG), because KVM is not there or boots no guest. Such a guest is slower by "
         "orders of magnitude than one on KVM.",
     )
+    TOO_BUSY = (
+        "machine-too-busy",
+        Severity.SUSPECT,
+        "In more than half of the time of its trials the machine kept the generator from running, "
+        "or the switch as the kernel has it. Nobody can tell then what the switch does. End what else "
+        "runs, measure at another time (`vsperf run --wait 30m`), or on another machine.",
+    )
     CORES_MOVED = (
         "cores-moved",
         Severity.NOTE,
