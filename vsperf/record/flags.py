@@ -266,8 +266,8 @@ class Flag(enum.StrEnum):
         "machine-too-busy",
         Severity.SUSPECT,
         "In more than half of the time of its trials the machine kept the generator from running, "
-        "or the switch as the kernel has it. Nobody can tell then what the switch does. End what else "
-        "runs, measure at another time (`vsperf run --wait 30m`), or on another machine.",
+        "or the switch as the kernel has it. Nobody can tell then what the switch does. End what "
+        "else runs, measure at another time (`vsperf run --wait 30m`), or on another machine.",
     )
     CORES_MOVED = (
         "cores-moved",
