@@ -35,9 +35,11 @@ _MEANINGS = {
     ExitCode.OK: "everything ran, and every criterion was met",
     ExitCode.CRITERION_MISSED: "a criterion was missed: of `expect:`, or that of `--fail-above`",
     ExitCode.BAD_INPUT: "a specification, an option or an argument is wrong; nothing was started",
-    ExitCode.NOT_READY: "the testbed is not ready; `vsperf doctor` says what is missing",
+    ExitCode.NOT_READY: "the testbed is not ready, or its machine too busy to measure on; `vsperf "
+    "doctor` says what is missing",
     ExitCode.COMPONENT_FAILED: "a component (switch, guest, generator) failed",
-    ExitCode.INVALID_RESULT: "it ran, but a number cannot be trusted, or cannot answer a criterion",
+    ExitCode.INVALID_RESULT: "it ran, but a number cannot be trusted, or cannot answer a "
+    "criterion; or the machine was too busy to tell",
     ExitCode.LEFT_BEHIND: "something may be left on the machine; run `vsperf clean`",
     ExitCode.BUG: "a bug in vsperf; please report it with the traceback file that it names",
     ExitCode.INTERRUPTED: "interrupted by Ctrl-C; what was measured is stored",

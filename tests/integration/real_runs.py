@@ -164,7 +164,7 @@ class Place:
     def environ(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if "VSPERF" not in name}
         own = {"HOME": self.folder, "XDG_CACHE_HOME": self.cache, "VSPERF_RUNTIME": self.runtime}
-        return {**kept, **{name: str(path) for name, path in own.items()}}
+        return {**kept, "VSPERF_ANYWAY": "1", **{name: str(path) for name, path in own.items()}}
 
     def cache_for(self, arguments: Iterable[str]) -> Path:
         """Return the folder of calibrations for a command.

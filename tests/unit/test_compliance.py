@@ -8,7 +8,7 @@ import pytest
 from search_models import LINE_RATE, METHODS, POLICY, case_of, search, spec_of, switch
 
 from vsperf.methods.base import method_of
-from vsperf.methods.compliance import ETHERNET_SIZES
+from vsperf.methods.compliance import ETHERNET_SIZES, qualified
 from vsperf.methods.fixed import FixedLoad
 from vsperf.methods.throughput import Throughput
 from vsperf.record.flags import Flag
@@ -150,7 +150,7 @@ def _limited(limit: Limit, *flags: Flag) -> SearchResult:
         (Limit.GENERATOR, "the generator limited the result, not the switch"),
         (Limit.HOST, "the host limited the result, not the switch"),
         (Limit.BUDGET, "the time ended before the search did"),
-        (Limit.UNKNOWN, "the trials contradict each other"),
+        (Limit.UNKNOWN, "the trials contradict each other, or do not tell"),
         (Limit.SETTING, "the highest load allowed lies below the line rate, and it passed"),
     ],
 )
@@ -252,3 +252,36 @@ def test_every_standard_is_judged_once_and_what_is_not_perfect_has_a_reason(meth
 
 def test_every_standard_that_a_result_can_name_is_explained() -> None:
     assert set(STANDARDS) == set(Standard)
+
+
+def _level(*flags: Flag, level: Level = Level.UNCONDITIONAL) -> tuple[Level, tuple[str, ...]]:
+    given = Compliance(standard=Standard.RFC9971, level=level, deviations=())
+    (found,) = qualified((given,), flags)
+    return found.level, found.deviations
+
+
+def test_nothing_that_is_suspect_complies_unconditionally() -> None:
+    """Whoever says it: later trials, the machine, or a trial whose numbers stand as they are."""
+    assert _level() == (Level.UNCONDITIONAL, ())
+    assert _level(Flag.SPORADIC_LOSS) == (Level.UNCONDITIONAL, ()), "a note is no reservation"
+    for flag in (Flag.UNSTABLE, Flag.CHANGED_SINCE, Flag.BUFFERED):
+        level, (deviation,) = _level(flag)
+        assert level is Level.CONDITIONAL
+        assert deviation.startswith(f"{flag.value}: ")
+    assert _level(Flag.UNSTABLE, level=Level.NOT)[0] is Level.NOT
+
+
+@pytest.mark.parametrize("flag", [Flag.SHARED_CPU, Flag.EMULATED])
+def test_what_is_functional_only_complies_with_nothing(flag: Flag) -> None:
+    level, deviations = _level(flag)
+    assert level is Level.NOT
+    assert deviations == ("functional only: it says nothing of how fast the switch is",)
+
+
+def test_a_search_whose_trials_contradict_each_other_does_not_comply_with_rfc9971() -> None:
+    found = _judge(_case("mlr", goals=NDR), Standard.RFC9971, _limited(Limit.UNKNOWN))
+    assert found.level is Level.NOT
+    assert found.deviations == ("goal ndr: the trials contradict each other, or do not tell",)
+    host = _judge(_case("mlr", goals=NDR), Standard.RFC9971, _limited(Limit.HOST))
+    assert host.level is Level.CONDITIONAL
+    assert host.deviations == ("goal ndr: the host limited the result, not the switch",)

@@ -11,8 +11,9 @@ import pytest
 from simulated_cases import simulated_case
 
 from vsperf.deploy.planner import CasePlan, Drivers, make_plan
-from vsperf.engine.groundwork import Groundwork
+from vsperf.engine.groundwork import ATTEMPTS, Groundwork
 from vsperf.engine.surroundings import outdated
+from vsperf.errors import InvalidTrialError
 from vsperf.host.cpus import Cpu, CpuTopology
 from vsperf.host.workspace import Nowhere, Workspace
 from vsperf.record.host import Calibration
@@ -35,6 +36,8 @@ class Machine(SimulatedGenerator):
     distance_ns: int | None = 120
     age: timedelta = timedelta(0)
     measured: list[int | None] = field(default_factory=list)
+    caps: list[int] = field(default_factory=list)
+    """What it can do each time; more and more where nothing is told."""
 
     def noise(self, case: CaseSpec, placement: Placement, workspace: Workspace) -> Noise:
         return Noise((), self.distance_ns)
@@ -45,7 +48,7 @@ class Machine(SimulatedGenerator):
         self.measured.append(self.distance_ns)
         return Calibration(
             frame_size=case.traffic.frame_size.bytes,
-            cap_fps=1000 * len(self.measured),
+            cap_fps=self.caps.pop(0) if self.caps else 1000 * len(self.measured),
             method="made up",
             measured_at=(datetime.now(UTC) - self.age).isoformat(),
             cpus=(0, 1),
@@ -236,3 +239,48 @@ def test_a_result_at_a_cap_from_an_earlier_run_is_reason_to_doubt_it(
         reason="made up",
     )
     assert outdated(calibration, SearchResult(goals=(goal,))) is doubted
+
+
+FALLEN = 118_600
+CAP = 2_868_000
+
+
+def test_a_cap_that_falls_absurdly_is_measured_again(lab: Lab) -> None:
+    lab.machine.caps = [CAP, FALLEN, CAP - 1000]
+    assert lab.run("64B", "128B") == [(CAP, False), (CAP - 1000, False)]
+
+
+def test_one_that_stays_absurd_is_neither_believed_nor_kept(lab: Lab) -> None:
+    lab.machine.caps = [CAP, *[FALLEN] * ATTEMPTS]
+    with pytest.raises(InvalidTrialError) as refused:
+        lab.run("64B", "128B")
+    assert "118.6 kfps" in refused.value.with_why
+    assert "2.868 Mfps" in refused.value.with_why
+    lab.machine.caps = [CAP - 1000]
+    assert lab.run("64B", "128B") == [(CAP, True), (CAP - 1000, False)]
+
+
+def test_a_cap_is_held_against_the_one_that_it_replaces(lab: Lab) -> None:
+    lab.run("64B")
+    lab.machine.caps = [CAP]
+    lab.run("64B", recalibrate=True)
+    lab.machine.distance_ns = 1000
+    lab.machine.caps = [*[FALLEN] * ATTEMPTS]
+    with pytest.raises(InvalidTrialError):
+        lab.run("64B")
+    lab.machine.caps = [FALLEN]
+    assert lab.run("64B", recalibrate=True) == [(FALLEN, False)], "who says so is believed"
+
+
+def test_long_frames_may_be_as_many_fewer_as_they_are_longer(lab: Lab) -> None:
+    lab.machine.caps = [CAP, CAP * 64 // 1518]
+    assert lab.run("64B", "1518B") == [(CAP, False), (CAP * 64 // 1518, False)]
+
+
+def test_the_first_cap_of_a_run_is_not_kept_where_a_later_one_shows_that_it_had_fallen(
+    lab: Lab,
+) -> None:
+    lab.machine.caps = [FALLEN, CAP]
+    assert lab.run("64B", "128B") == [(FALLEN, False), (CAP, False)]
+    lab.machine.caps = [CAP]
+    assert lab.run("64B", "128B") == [(CAP, False), (CAP, True)]

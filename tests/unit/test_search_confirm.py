@@ -1,16 +1,19 @@
-"""After a search its bounds are tried again: what no longer stands is searched anew, or said."""
+"""After a search its bounds are tried again; these trials count, and it goes on from there."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 
 import pytest
 from search_models import LINE_RATE, LOADS, Measure, probe_of, spec_of, switch
 
+from vsperf.human import human_fps
 from vsperf.record.flags import Flag
+from vsperf.record.limit import Limit
 from vsperf.record.result import GoalResult, SearchResult
 from vsperf.record.trial import Trial
-from vsperf.search.confirm import TRIALS
+from vsperf.search.classify import failed
 from vsperf.units import NANOSECONDS
 
 NDR = {"ndr": {"loss_ratio": "0"}}
@@ -50,49 +53,69 @@ def test_a_steady_switch_costs_one_trial_at_each_bound(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_a_switch_that_fell_since_is_searched_again(name: str) -> None:
+def test_where_a_switch_fell_since_the_search_goes_on_from_there(name: str) -> None:
     _, trials = alone(name, switch(FIRST))
     goal, _ = found(name, changing(lambda number: number > trials))
     assert goal.lower_fps is not None
     assert goal.lower_fps <= SECOND < (goal.upper_fps or 0)
-    assert Flag.CHANGED_SINCE not in goal.flags, "the second search stands"
+    assert Flag.CHANGED_SINCE not in goal.flags, "the bounds found then stand"
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_a_switch_that_rose_since_is_searched_again(name: str) -> None:
-    _, trials = alone(name, switch(SECOND))
-    goal, _ = found(name, changing(lambda number: number <= trials))
+def test_where_a_switch_rose_since_trials_that_pass_outweigh_those_that_failed() -> None:
+    _, trials = alone("mlr", switch(SECOND))
+    goal, _ = found("mlr", changing(lambda number: number <= trials))
     assert goal.lower_fps is not None
     assert goal.lower_fps <= FIRST < (goal.upper_fps or 0)
     assert Flag.CHANGED_SINCE not in goal.flags
 
 
+@pytest.mark.parametrize("name", ["rfc2544", "tst009"])
+def test_where_no_later_trial_outweighs_a_loss_the_change_is_said(name: str) -> None:
+    plain, trials = alone(name, switch(SECOND))
+    goal, _ = found(name, changing(lambda number: number <= trials))
+    assert (goal.lower_fps, goal.upper_fps) == (plain.goals[0].lower_fps, plain.goals[0].upper_fps)
+    assert Flag.CHANGED_SINCE in goal.flags
+
+
 @pytest.mark.parametrize("name", METHODS)
-def test_a_switch_that_does_not_come_to_rest_is_said_to_have_changed(name: str) -> None:
+def test_a_switch_that_does_not_come_to_rest_has_no_answer(name: str) -> None:
     made: list[int] = []
 
     def tiring(load_fps: int, duration_ns: int) -> Trial:
         made.append(load_fps)
         return switch(int(FIRST * 0.99 ** len(made)))(load_fps, duration_ns)
 
-    assert Flag.CHANGED_SINCE in found(name, tiring)[0].flags
+    goal, _ = found(name, tiring)
+    assert goal.limit is Limit.UNKNOWN or goal.lower_fps is None, "at last it carries nothing"
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_one_accident_at_the_end_contradicts_nothing(name: str) -> None:
+def test_one_accident_at_the_end_counts_like_any_other_trial(name: str) -> None:
+    """Where half of the time may be lossy the interval stays; it is said that trials disagree."""
     plain, trials = alone(name, switch(FIRST))
     upper_and_lower = trials + 2
     goal, all_trials = found(name, changing(lambda number: number == upper_and_lower))
-    assert goal == plain.goals[0]
-    assert all_trials == upper_and_lower + 1
+    assert Flag.UNSTABLE in goal.flags
+    if name == "mlr":
+        assert (goal.lower_fps, goal.upper_fps) == (
+            plain.goals[0].lower_fps,
+            plain.goals[0].upper_fps,
+        )
+        assert all_trials == upper_and_lower + 1
+    else:
+        assert goal.upper_fps == plain.goals[0].lower_fps, "a trial there was lossy"
 
 
-def test_a_bound_is_contradicted_by_three_trials_and_fewer_call_it_unstable() -> None:
-    plain, trials = alone("rfc2544", switch(FIRST))
-    lower = range(trials + 2, trials + 2 + TRIALS)
-    fewer, _ = found("rfc2544", changing(lambda number: number in lower[:-1]))
-    assert fewer.flags == (*plain.goals[0].flags, Flag.UNSTABLE)
-    assert fewer.model_copy(update={"flags": plain.goals[0].flags}) == plain.goals[0]
+def test_a_load_that_fails_in_most_trials_after_the_search_is_no_lower_bound() -> None:
+    """So it was with bounds whose later trials nobody asked: 2 of 8 had passed."""
+    _, trials = alone("mlr", switch(FIRST))
+    measure = changing(lambda number: number > trials + 1 and number % 4 > 0)
+    probe = probe_of(measure)
+    goal = spec_of("mlr", goals=NDR).confirmed(LOADS).run(probe).goals[0]
+    there = [one for one in probe.trials if one.load_fps == goal.lower_fps]
+    assert 2 * sum(not failed(one, Fraction(0)) for one in there) >= len(there)
+    above = [one for one in probe.trials if one.load_fps == goal.upper_fps]
+    assert 2 * sum(failed(one, Fraction(0)) for one in above) > len(above)
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -113,12 +136,18 @@ def test_without_time_for_the_pair_the_result_stands_as_it_is(name: str) -> None
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_without_time_for_a_second_search_the_first_one_is_said_to_be_outdated(name: str) -> None:
+def test_what_the_time_did_not_suffice_for_is_told_by_how_many_trials_passed(name: str) -> None:
     probe = probe_of(switch(FIRST))
     plain = spec_of(name, goals=NDR).search(LOADS).run(probe)
     trials = len(probe.trials)
     longest = max(trial.elapsed_ns for trial in probe.trials)
     enough = (sum(trial.elapsed_ns for trial in probe.trials) + 8 * longest) / NANOSECONDS
     goal, _ = found(name, changing(lambda number: number > trials), enough)
-    assert (goal.lower_fps, goal.upper_fps) == (plain.goals[0].lower_fps, plain.goals[0].upper_fps)
-    assert Flag.CHANGED_SINCE in goal.flags
+    if name == "mlr":  # eight trials do not outweigh eleven
+        assert Flag.CHANGED_SINCE in goal.flags
+        return
+    assert goal.limit is Limit.BUDGET
+    assert goal.upper_fps is not None
+    assert goal.upper_fps <= (plain.goals[0].lower_fps or 0)
+    assert f"below {human_fps(goal.upper_fps)}: " in goal.reason
+    assert f"; most passed at {human_fps(goal.lower_fps or 0)} (" in goal.reason

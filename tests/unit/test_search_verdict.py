@@ -217,11 +217,15 @@ def test_an_interval_that_the_time_did_not_suffice_for_says_so() -> None:
     cut_short = replace(_question(), complete=False)
     failing = trial(10**6, ONE, [way(10**6, lost=7)])
     less = "; bounds rest on less time than asked"
+    below, most = "below 1.000 Mfps: 0 of 1 passed", "most passed at 1.000 kfps (1 of 1)"
     for trials, reason in (
         ([], "the time ended before any load was decided"),
-        ([lossy(1000, 1)], f"the time ended before any load had failed{less}"),
-        ([failing], f"the time ended before any load had passed{less}"),
-        ([failing, lossy(1000, 1)], "the time ended before the interval was narrow enough"),
+        ([lossy(1000, 1)], f"the time ended before any load had failed; {most}{less}"),
+        ([failing], f"the time ended before any load had passed; {below}{less}"),
+        (
+            [failing, lossy(1000, 1)],
+            f"the time ended before the interval was narrow enough; {below}; {most}",
+        ),
     ):
         found = _answer(trials, cut_short)
         assert (found.limit, found.reason) == (Limit.BUDGET, reason)

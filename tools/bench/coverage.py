@@ -74,6 +74,15 @@ CAP = 11_000_000
 """Of the generator, in frames per second."""
 
 
+LOADS = {
+    kind: Loads(
+        9001, CAP, LINE_RATE, step=CAP // 200 if kind == "tst009" else None, generator_cap=CAP
+    )
+    for kind in METHODS
+}
+"""What each method may offer."""
+
+
 class Answer(enum.Enum):
     """How an answer stands to the truth: it holds it, or is wrong, with a word on it or without."""
 
@@ -173,8 +182,7 @@ class Held:
 def hold(model: Model, search: dict[str, Any], seeds: Sequence[int]) -> Held:
     """Let a search find what is true of a model in each of its worlds."""
     spec = METHODS[search["kind"]].model_validate({**RANGE, **search})
-    step = CAP // 200 if spec.kind == "tst009" else None
-    loads = Loads(9001, CAP, LINE_RATE, step=step, generator_cap=CAP)
+    loads = LOADS[spec.kind]
     held = Held()
     for seed in seeds:
         world = World(seed)

@@ -47,6 +47,8 @@ class Model:
     stalls: str | None = None
     """Who stands still now and then, so that there are slots of time: the generator, the switch as
     the kernel sees it, nobody that is seen from outside, or either of these two in turn."""
+    stalls_per_second: int | None = None
+    """How many there are; as on real machines unless told."""
     resets: bool = False
     """Whether the switch's counters begin anew now and then."""
 
@@ -56,7 +58,7 @@ class Model:
         """Make a trial, and let the time pass."""
         world.trials += 1
         if self.stalls is not None:
-            world.stand_still(duration_ns, self.stalls)
+            world.stand_still(duration_ns, self.stalls, self.stalls_per_second)
         stories = (self.story, self.reverse or self.story)
         lanes = [story(world, load, duration_ns) for story in stories]
         counts = TrialCounts(
@@ -290,6 +292,16 @@ MODELS = (
     Model("unseen duplicates", duplicating),
     Model("counters that reset", ideal, resets=True),
     Model("stalls that lose", stalled, stalls=GENERATOR, limit="host"),
+    *(
+        Model(
+            f"{number} stalls a second",
+            stalled,
+            stalls=GENERATOR,
+            stalls_per_second=number,
+            limit="host",
+        )
+        for number in (5, 40, 80, 150)
+    ),
     Model("stalls that do not lose", ideal, stalls=GENERATOR, plain=True),
     Model("stalls beside drops", dropping, stalls=GENERATOR, lossless=at(0.2, 0.21)),
     Model("stalls beside a step", after(step), stalls=GENERATOR, truth=around_step),

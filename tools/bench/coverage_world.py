@@ -22,6 +22,8 @@ RING = 1024
 """Frames of the generator's receive ring."""
 SLOT_NS = 3_000_000
 TICK_NS = 10_000_000
+LENGTHS_NS = (600_000, 1_500_000)
+"""Of stalls whose number is given; each is long enough to fill a ring."""
 NOBODY, EITHER = "nobody", "either"
 STALLS = Path(__file__).parent / "data" / "stalls.json"
 """When and for how long (at ns, ns) a program that polls did not run, by seconds."""
@@ -82,11 +84,19 @@ class World:
             product *= self.chance.random()
         return count
 
-    def stand_still(self, duration_ns: int, who: str) -> None:
-        """Draw the stalls of a trial: for each second those of one of a real machine."""
+    def _stalls_of_a_second(self, number: int | None) -> list[tuple[int, int]]:
+        if number is None:
+            return self.chance.choice(REAL_STALLS)
+        return sorted(
+            (self.chance.randrange(NANOSECONDS), self.chance.randrange(*LENGTHS_NS))
+            for _ in range(number)
+        )
+
+    def stand_still(self, duration_ns: int, who: str, per_second: int | None = None) -> None:
+        """Draw the stalls of a trial: each second those of one of a real machine, or so many."""
         found = []
         for second in range(-(-duration_ns // NANOSECONDS)):
-            for at_ns, ns in self.chance.choice(REAL_STALLS):
+            for at_ns, ns in self._stalls_of_a_second(per_second):
                 if (begin_ns := second * NANOSECONDS + at_ns) + ns < duration_ns:
                     found.append(Stall(begin_ns, ns, who))
         if who == EITHER:

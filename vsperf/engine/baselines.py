@@ -19,7 +19,7 @@ from vsperf.errors import Location, Problem, SpecError, VsperfError
 from vsperf.host.facts import environment
 from vsperf.quantity import decimal_text
 from vsperf.record.figure import amount
-from vsperf.record.trial import Purpose
+from vsperf.record.referring import latency_trials
 from vsperf.results.sides import Side, baseline_side
 from vsperf.spec.case import Case
 from vsperf.spec.expect import Bound, Expectation
@@ -149,10 +149,7 @@ def _bound(one: Expectation, case: Case, side: Side, views: Sequence[CaseView]) 
 def _numbers(one: Expectation, views: Sequence[CaseView]) -> list[tuple[float, bool]]:
     """Return what each repeat found, and whether that is only a lower bound."""
     if one.percentile is not None:
-        latency = (
-            [t for t in view.trials if t.purpose is Purpose.LATENCY and t.valid] for view in views
-        )
-        found = (latencies_ns(one, trials) for trials in latency)
+        found = (latencies_ns(one, latency_trials(view.trials)) for view in views)
         return [(max(value for value, _ in repeat), False) for repeat in found if repeat]
     results = [view.result for view in views if view.result is not None]
     return [

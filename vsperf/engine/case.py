@@ -8,6 +8,7 @@ seed of a repetition and the budget of a case are settled before.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 
 from vsperf.deploy.deployment import deploy, prepare
@@ -23,8 +24,12 @@ from vsperf.errors import ComponentError, DiedError, RecordingError, VsperfError
 from vsperf.events import DeploymentKept
 from vsperf.host.affinity import running_on
 from vsperf.methods.base import loads_of, method_of
-from vsperf.methods.follow import followers, time_ns
+from vsperf.methods.follow import Follower, followers, time_ns
+from vsperf.record.result import SearchResult
 from vsperf.record.run import CaseRecord
+
+FOLLOWED = 2
+"""Times that shares of an answer are measured at most: the first may move it."""
 
 
 def run_case(run: CaseRun) -> tuple[CaseRecord, VsperfError | None]:
@@ -78,9 +83,8 @@ def _measure(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
         apart_ns = around.collecting.time_ns(bench.overhead_ns)
         with run.budget.holding_back(time_ns(after, bench) + apart_ns):
             result = method_of(spec).run(bench)
-        for follower in after:
-            run.enter(follower.phase)
-            warnings += follower.follow(result, bench)
+        result, said = _followed(run, result, bench, after, first)
+        warnings += said
         if around.collecting.apart:
             run.enter("collect")
         warnings += around.collecting.own_trials(around.measurer, result)
@@ -93,3 +97,34 @@ def _measure(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
         run.enter("tear down")
     place.require_nothing_left()
     return close_case(run.case, plan, result, run.trials[first:], around.found, warnings)
+
+
+def _followed(
+    run: CaseRun,
+    result: SearchResult,
+    bench: MeasuredBench,
+    after: Sequence[Follower],
+    first: int,
+) -> tuple[SearchResult, tuple[str, ...]]:
+    """Have followers measure at shares of what was found; return what that leaves of it.
+
+    What they lose there may take a bound back. Then they measure once more, at shares of the new.
+    The trials of this attempt are those from number `first` on.
+    """
+    warnings: tuple[str, ...] = ()
+    for _ in range(FOLLOWED):
+        warnings = ()
+        for follower in after:
+            run.enter(follower.phase)
+            warnings += follower.follow(result, bench)
+        if not after:
+            break
+        run.enter("search")
+        made = bench.measurer.trials[first:]
+        again = method_of(run.case.seeded_spec).reconsidered(result, bench, made)
+        if [one.lower_fps for one in again.goals] == [one.lower_fps for one in result.goals]:
+            return again, warnings
+        result = again
+    else:
+        warnings += ("what followed was measured at shares of a bound that its trials took back",)
+    return result, warnings

@@ -10,6 +10,7 @@ from vsperf.engine.criteria import believed, check_all, contradicted, flags_of, 
 from vsperf.engine.surroundings import distances, flags_around, sorted_flags
 from vsperf.errors import ExitCode, VsperfError
 from vsperf.methods.base import method_of
+from vsperf.methods.compliance import qualified
 from vsperf.record.host import Surroundings
 from vsperf.record.result import SearchResult
 from vsperf.record.run import CaseRecord, Outcome
@@ -29,22 +30,22 @@ def close_case(
     result = contradicted(case.spec, believed(result, trials), trials)
     checks = check_all(case.spec, result, trials)
     outcome, reason = outcome_of(result, checks)
+    flags = sorted_flags(
+        {
+            *flags_of(result, trials),
+            *flags_around(trials, surroundings, shared_cpu=plan.shared_cpu),
+        }
+    )
+    stands = method_of(case.spec).compliance(case.spec, case.sister_sizes, result)
     return CaseRecord(
         case=case.key,
         outcome=outcome,
         reason=reason,
         result=result,
         limit=next(iter(result.limits), None),
-        flags=sorted_flags(
-            {
-                *flags_of(result, trials),
-                *flags_around(trials, surroundings, shared_cpu=plan.shared_cpu),
-            }
-        ),
+        flags=flags,
         checks=checks,
-        compliance=()
-        if outcome is Outcome.INVALID
-        else method_of(case.spec).compliance(case.spec, case.sister_sizes, result),
+        compliance=() if outcome is Outcome.INVALID else qualified(stands, flags),
         warnings=(*warnings, *distances(trials), *_spoiled(result)),
         surroundings=surroundings,
         **_totals(trials),

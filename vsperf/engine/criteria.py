@@ -12,6 +12,7 @@ from vsperf.record.figure import Figure
 from vsperf.record.flags import Flag, Severity, worst
 from vsperf.record.histogram import percentiles_ns
 from vsperf.record.limit import Limit
+from vsperf.record.referring import latency_trials
 from vsperf.record.result import GoalResult, LoadResult, SearchResult
 from vsperf.record.run import Check, Outcome
 from vsperf.record.trial import Purpose, Trial
@@ -29,7 +30,7 @@ RATES = (Unit.FPS, Unit.PER_SECOND)
 
 def check_all(spec: CaseSpec, result: SearchResult, trials: Iterable[Trial]) -> tuple[Check, ...]:
     """Judge every criterion of the case."""
-    latency = tuple(trial for trial in trials if trial.purpose is Purpose.LATENCY and trial.valid)
+    latency = latency_trials(trials)
     return tuple(_check(expected, spec, result, latency) for expected in spec.expect)
 
 
@@ -244,8 +245,8 @@ def _damning(trials: Iterable[Trial]) -> tuple[Flag, str] | None:
 def contradicted(spec: CaseSpec, result: SearchResult, trials: Iterable[Trial]) -> SearchResult:
     """Return the result with a doubt on each goal that a later trial speaks against.
 
-    A latency trial runs below the bound that was found. When it loses more than the goal allows,
-    a search that takes single trials for granted was wrong; one that weighs them may be right.
+    A latency trial at or below the bound that there is in the end lost more than the goal allows. A
+    search that takes single trials for granted was wrong; one that weighs them may be right.
     """
     if spec.latency is None:
         return result
@@ -254,7 +255,9 @@ def contradicted(spec: CaseSpec, result: SearchResult, trials: Iterable[Trial]) 
     goals = []
     for goal in result.goals:
         allowed = Fraction(goal.loss_ratio)
-        refuted = goal.goal == spec.latency.goal and any(t.loss_ratio > allowed for t in later)
+        refuted = goal.goal == spec.latency.goal and any(
+            one.loss_ratio > allowed and one.load_fps <= (goal.lower_fps or 0) for one in later
+        )
         news = refuted and flag not in goal.flags and worst(goal.flags) is not Severity.INVALID
         flags = (*goal.flags, flag) if news else goal.flags
         goals.append(goal.model_copy(update={"flags": flags}))

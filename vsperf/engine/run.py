@@ -20,6 +20,7 @@ from vsperf.plugins import Plugins
 from vsperf.record.run import CaseRecord, CaseStart, Outcome
 from vsperf.search.base import Budget
 from vsperf.spec.case import Case
+from vsperf.stats.busy import too_busy
 from vsperf.stop import raise_if_stopped
 from vsperf.store.writer import RunWriter
 
@@ -90,6 +91,8 @@ class Manner:
     """Measure anew what the generator does without a switch."""
     keep: bool = False
     """Leave the last deployment up."""
+    anyway: bool = False
+    """Measure on a machine that is too busy, too, and let the cases alone say how it ended."""
 
 
 def run_cases(
@@ -105,7 +108,7 @@ def run_cases(
     Each case gets a share of the budget in proportion to its estimate; what it does not use is left
     to those that follow.
     """
-    codes = []
+    codes, records = [], []
     budget_ns, groundwork = manner.budget_ns, Groundwork(manner.recalibrate)
     for number, item in enumerate(planned, start=1):
         share = None if budget_ns is None else _share(budget_ns, planned[number - 1 :])
@@ -140,9 +143,16 @@ def run_cases(
         writer.append(record)
         emit(CaseFinished(item.case, record))
         codes.append(exit_code_of(record, error))
+        records.append(record)
         if budget_ns is not None:
             budget_ns = max(0, budget_ns - budget.spent_ns)
-    return gravest(codes)
+    return gravest([*codes, code_of_machine(records, anyway=manner.anyway)])
+
+
+def code_of_machine(records: Iterable[CaseRecord], *, anyway: bool) -> ExitCode:
+    """Return the exit code that the machine of a run calls for, whatever its cases came to."""
+    busy = not anyway and too_busy(records) is not None
+    return ExitCode.INVALID_RESULT if busy else ExitCode.OK
 
 
 def _share(budget_ns: int, left: Sequence[Planned]) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -25,6 +25,13 @@ from vsperf.spec.case import Case
 from vsperf.spec.loader import Loaded
 from vsperf.store.validation import validate_file
 from vsperf.store.writer import RunWriter
+
+Admit = Callable[[Sequence[Planned]], None]
+"""Asked once the machine is ready: raises while it is no time to measure on it."""
+
+
+def everybody(planned: Sequence[Planned]) -> None:
+    """Admit any run at any time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +76,18 @@ class Session:
         return testbed_lock(self.planned[0].case.spec.testbed.name, self.writer.run)
 
 
-def begin(
+def begin(  # noqa: PLR0913, PLR0917 - what is run, where it is kept, and who admits it
     loaded: Loaded,
     planned: tuple[Planned, ...],
     results: Path,
     argv: Sequence[str],
     plugins: Plugins,
     labels: Mapping[str, str] = MappingProxyType({}),
+    admit: Admit = everybody,
 ) -> Session:
     """See that the machine is ready, make the folder of a new run, and write its header."""
     checks = require_ready(planned, plugins, results)
+    admit(planned)
     topology = read_topology()
     planned = tuple(item.planned_anew(topology) for item in planned)
 
@@ -100,7 +109,9 @@ def begin(
     return Session(RunWriter.create(results, names, header), planned, loaded.simulated)
 
 
-def take_up(folder: Path, plugins: Plugins, argv: Sequence[str]) -> Session:
+def take_up(
+    folder: Path, plugins: Plugins, argv: Sequence[str], admit: Admit = everybody
+) -> Session:
     """Open an interrupted run; cases that are finished are not run again."""
     writer = RunWriter.resume(folder)
     try:
@@ -114,6 +125,7 @@ def take_up(folder: Path, plugins: Plugins, argv: Sequence[str]) -> Session:
         cases = restore_cases(before.unfinished(), before.header.cases, plugins.specs())
         planned = plan_cases(cases, plugins)
         require_ready(planned, plugins, folder.parent)
+        admit(planned)
         writer.append(RunResume(resumed_at=_now(), argv=tuple(argv)))
     except BaseException:
         writer.close()

@@ -7,9 +7,11 @@ from fractions import Fraction
 
 from vsperf.human import human_fps, human_ns
 from vsperf.methods.base import loads_of
+from vsperf.record.clean import LEAST, clean_share
 from vsperf.record.flags import Flag
 from vsperf.record.host import Calibration, Surroundings
 from vsperf.record.limit import Limit
+from vsperf.record.referring import COUNTED
 from vsperf.record.result import SearchResult
 from vsperf.record.trial import Purpose, Trial
 from vsperf.search.base import Loads
@@ -41,10 +43,17 @@ def flags_around(
         Flag.EMULATED: any(
             emulated(facts) for facts in (*surroundings.machines.values(), surroundings.generator)
         ),
+        Flag.TOO_BUSY: busy(trials),
         Flag.CORES_MOVED: moved(trips),
         Flag.STILL_WARMING: any(warming(one) for one in trials if one.purpose is Purpose.WARM_UP),
     }
     return tuple(flag for flag, applies in said.items() if applies)
+
+
+def busy(trials: Sequence[Trial]) -> bool:
+    """Whether most of the time of what was measured was not clean."""
+    share = clean_share(one for one in trials if one.valid and one.purpose in COUNTED)
+    return share is not None and share < LEAST
 
 
 def warming(trial: Trial) -> bool:

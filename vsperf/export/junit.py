@@ -16,6 +16,7 @@ from vsperf.export.columns import CaseData, plain
 from vsperf.printable import printable
 from vsperf.record.run import CaseRecord, Outcome
 from vsperf.stats.answers import headlines
+from vsperf.stats.busy import too_busy
 from vsperf.store.view import CaseView, RunView
 from vsperf.units import NANOSECONDS
 
@@ -38,8 +39,14 @@ class JunitReport(Format):
         columns = case_columns(runs)
         names = _Names(several=len({run.run for run in runs}) > 1)
         report = JUnitXml("vsperf")
+        records: dict[str, list[CaseRecord]] = {}
         for view in watch(all_cases(runs)):
             report.append(_suite(view, names, columns))  # type: ignore[no-untyped-call]
+            if view.record is not None:
+                records.setdefault(view.run, []).append(view.record)
+        for run in runs:
+            if (busy := too_busy(records.get(run.run, ()))) is not None:
+                report.append(_machine(run, busy))  # type: ignore[no-untyped-call]
         report.update_statistics()  # type: ignore[no-untyped-call]
         report.time = round(report.time, 3)
         del report._elem.attrib["skipped"]  # only suites have it in the schema of Jenkins
@@ -83,6 +90,21 @@ def _suite(view: CaseView, names: _Names, columns: Sequence[CaseColumn]) -> Test
     case.system_out = printable("\n".join(_said(view)))
     suite.add_testcase(case)
     suite.time = case.time
+    return suite
+
+
+def _machine(run: RunView, busy: str) -> TestSuite:
+    """Return the verdict on a run whose machine was too busy, as a test that did not succeed."""
+    from junitparser import Error, TestCase, TestSuite
+
+    kind = printable(f"{run.header.testbed}.machine")
+    suite = TestSuite(f"{kind}.{run.run}")
+    suite.timestamp = run.header.started_at[:19]
+    case = TestCase(f"the machine of {run.run}", kind)
+    result = Error(busy, "TOO-BUSY")
+    result.text = busy
+    case.result = [result]
+    suite.add_testcase(case)
     return suite
 
 

@@ -145,6 +145,16 @@ class Method(MethodSpec):
     def run(self, bench: Bench) -> SearchResult:
         """Ask for trials until there is an answer, or the time is over."""
 
+    def reconsidered(
+        self, result: SearchResult, bench: Bench, trials: Sequence[Trial]
+    ) -> SearchResult:
+        """Return what was found once trials after it say something of loads, too.
+
+        `trials` are all that were made on the bench.
+        """
+        del bench, trials
+        return result
+
     @abstractmethod
     def compliance(
         self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult

@@ -12,11 +12,11 @@ has no least times that are known here: 60 s are those of its trials, 24 h those
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from vsperf.record.flags import Flag, Severity, worst
+from vsperf.record.flags import FUNCTIONAL_ONLY, Flag, Severity, worst
 from vsperf.record.limit import Limit
 from vsperf.record.result import Compliance, GoalResult, Level, SearchResult, Standard
 from vsperf.spec.case import CaseSpec
@@ -31,6 +31,15 @@ USUAL_FILTERS = (1, 24)
 """RFC 2544 section 11.4: before the rule that permits the frames."""
 BLIND = ("port", "learn")
 """Rules that let any frame pass."""
+NOT_ITS_OWN = {
+    Limit.GENERATOR: "the generator limited the result, not the switch",
+    Limit.HOST: "the host limited the result, not the switch",
+    Limit.UNCOUNTED: "nobody counted where the missing frames were lost",
+    Limit.SETTING: "the highest load allowed lies below the line rate, and it passed",
+    Limit.BUDGET: "the time ended before the search did",
+    Limit.UNKNOWN: "the trials contradict each other, or do not tell",
+}
+"""Why a result is not the throughput of the switch, by what limited it."""
 FULL_NS = 60 * NANOSECONDS
 """RFC 2544 section 24: least duration of the trials that decide."""
 
@@ -53,6 +62,34 @@ class Findings:
             level = Level.NOT
         deviations = (*self.breaking, *self.weakening)
         return Compliance(standard=standard, level=level, deviations=deviations)
+
+
+def qualified(found: Iterable[Compliance], flags: Sequence[Flag]) -> tuple[Compliance, ...]:
+    """Return how a case stands to standards by all that is to be said against its numbers.
+
+    A method knows its settings and its answers. What later trials and the machine say is known only
+    at the end, and with a reservation nothing complies unconditionally.
+    """
+    return tuple(_qualified(one, flags) for one in found)
+
+
+def _qualified(found: Compliance, flags: Sequence[Flag]) -> Compliance:
+    breaking, weakening = [], []
+    if any(flag in FUNCTIONAL_ONLY for flag in flags):
+        breaking.append("functional only: it says nothing of how fast the switch is")
+    weakening += [
+        f"{flag.value}: {flag.gist}"
+        for flag in flags
+        if flag.severity is not Severity.NOTE and flag not in FUNCTIONAL_ONLY
+    ]
+    level = found.level
+    if weakening and level is Level.UNCONDITIONAL:
+        level = Level.CONDITIONAL
+    return Compliance(
+        standard=found.standard,
+        level=Level.NOT if breaking else level,
+        deviations=(*breaking, *found.deviations, *weakening),
+    )
 
 
 def another_method(kind: str) -> Findings:
@@ -82,16 +119,8 @@ def undetermined(found: Findings, goal: GoalResult | None) -> None:
     if goal is None:
         found.breaking.append("there is no result")
         return
-    reasons = {
-        Limit.GENERATOR: "the generator limited the result, not the switch",
-        Limit.HOST: "the host limited the result, not the switch",
-        Limit.UNCOUNTED: "nobody counted where the missing frames were lost",
-        Limit.SETTING: "the highest load allowed lies below the line rate, and it passed",
-        Limit.BUDGET: "the time ended before the search did",
-        Limit.UNKNOWN: "the trials contradict each other",
-    }
-    if goal.limit in reasons:
-        found.breaking.append(reasons[goal.limit])
+    if goal.limit in NOT_ITS_OWN:
+        found.breaking.append(NOT_ITS_OWN[goal.limit])
     elif goal.lower_fps is None:
         found.breaking.append("no load passed, so there is no throughput")
     elif worst(goal.flags) is Severity.INVALID:

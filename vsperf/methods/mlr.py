@@ -7,9 +7,10 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from vsperf.methods.compliance import FULL_NS, Findings, too_short
+from vsperf.methods.compliance import FULL_NS, NOT_ITS_OWN, Findings, too_short
 from vsperf.methods.range import SHORTEST_NS
 from vsperf.methods.throughput import Throughput
+from vsperf.record.limit import Limit
 from vsperf.record.result import SearchResult
 from vsperf.search import mlr
 from vsperf.search.base import Loads
@@ -125,6 +126,11 @@ class MlrSearch(Throughput):
             for goal in result.goals
             if goal.irregular is not None
         ]
+        for one in result.goals:
+            if one.limit is Limit.UNKNOWN:
+                found.breaking.append(f"goal {one.goal}: {NOT_ITS_OWN[one.limit]}")
+            elif one.limit in (Limit.HOST, Limit.UNCOUNTED):
+                found.weakening.append(f"goal {one.goal}: {NOT_ITS_OWN[one.limit]}")
         if not case.trial.warm_up.ns:
             found.weakening.append("no warm-up trial before the search")
         return found

@@ -18,7 +18,6 @@ from vsperf.record.limit import Limit
 from vsperf.record.result import GoalResult, SearchResult
 from vsperf.search.base import Loads, Probe
 from vsperf.search.classify import DurationRule
-from vsperf.search.clean import CleanTime
 from vsperf.search.confirm import Confirmed
 from vsperf.search.mlr import MlrGoal, MultipleLossRatio
 from vsperf.spec.case import CaseSpec
@@ -149,7 +148,7 @@ class WithThroughput(WithinRange):
         width = self.throughput_width.value
         goals = {GOAL: MlrGoal(rule, self.throughput_duration.ns, width)}
         search = MultipleLossRatio(goals, loads, self.repeats_upper)
-        confirmed = Confirmed(search, CleanTime(search.questions, search.duration_ns))
+        confirmed = Confirmed(search, search.questions, search.duration_ns)
         return confirmed.run(probe).goals[0]
 
 

@@ -16,9 +16,10 @@ from vsperf.methods.compliance import (
     verifies_no_loss,
 )
 from vsperf.methods.range import WithinRange
+from vsperf.record.referring import COUNTED
 from vsperf.record.result import Compliance, SearchResult, Standard
+from vsperf.record.trial import Trial
 from vsperf.search import base
-from vsperf.search.clean import CleanTime
 from vsperf.search.confirm import Confirmed
 from vsperf.search.verdict import Question
 from vsperf.spec.case import CaseSpec
@@ -58,11 +59,24 @@ class Throughput(WithinRange):
     def confirmed(self, loads: base.Loads) -> Confirmed:
         """Return the search whose bounds are answered in clean time, too, and tried at the end."""
         search = self.search(loads)
-        return Confirmed(search, CleanTime(search.questions, search.duration_ns))
+        return Confirmed(search, search.questions, search.duration_ns)
 
     def run(self, bench: Bench) -> SearchResult:
         """Search, and ask what was found once more."""
         return self.confirmed(bench.loads).run(probe_on(bench))
+
+    def reconsidered(
+        self, result: SearchResult, bench: Bench, trials: Sequence[Trial]
+    ) -> SearchResult:
+        """Go on from what was found where later trials take a bound back; else leave it as it is.
+
+        A trial at a share of the answer is a trial at that load like any other.
+        """
+        known = [one for one in trials if one.valid and one.purpose in COUNTED]
+        probe = probe_on(bench)
+        probe.trials.extend(known)
+        confirmed = self.confirmed(bench.loads)
+        return result if confirmed.stands(probe, result) else confirmed.agreed(probe, result)
 
     def compliance(
         self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult

@@ -262,6 +262,13 @@ class Flag(enum.StrEnum):
         "software (TCG), because KVM is not there or boots no guest. Such a guest is slower by "
         "orders of magnitude than one on KVM.",
     )
+    TOO_BUSY = (
+        "machine-too-busy",
+        Severity.SUSPECT,
+        "In more than half of the time of its trials the machine kept the generator from running, "
+        "or the switch as the kernel has it. Nobody can tell then what the switch does. End what "
+        "else runs, measure at another time (`vsperf run --wait 30m`), or on another machine.",
+    )
     CORES_MOVED = (
         "cores-moved",
         Severity.NOTE,
@@ -356,6 +363,10 @@ class Flag(enum.StrEnum):
         "that. Longer trials tell: for a ratio of 1e-7, of ten million frames each way "
         "(`search.final_duration`, or `search.duration`).",
     )
+
+
+FUNCTIONAL_ONLY = (Flag.SHARED_CPU, Flag.EMULATED)
+"""With these a result says nothing of speed."""
 
 
 def worst(flags: tuple[Flag, ...]) -> Severity | None:

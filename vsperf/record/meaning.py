@@ -24,7 +24,8 @@ LIMITS = {
     "switch may do better, or something beside it drops frames.",
     Limit.SETTING: "The highest load that the settings allow (`search.max_load`) passed.",
     Limit.BUDGET: "The time given ended before the limit was found.",
-    Limit.UNKNOWN: "The trials contradict each other; the flags say how.",
+    Limit.UNKNOWN: "The trials contradict each other, as the flags say, or so little of their time "
+    "was clean that nobody can tell whose loss it was.",
 }
 LIMITED_BY = {
     Limit.DUT: "the switch",

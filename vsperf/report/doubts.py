@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from vsperf.record.flags import Flag, Severity
+from vsperf.record.flags import FUNCTIONAL_ONLY, Flag, Severity
 from vsperf.record.limit import Limit
 from vsperf.record.meaning import LEVELS, LIMITED_BY, LIMITS, OUTCOMES, SEVERITIES, STANDARDS
 from vsperf.record.result import Compliance, Level
@@ -18,8 +18,6 @@ from vsperf.stats.columns import LEVEL_MARKS
 from vsperf.stats.summary import CaseRow
 
 FLAG_WEIGHTS = {Severity.INVALID: 2, Severity.SUSPECT: 3, Severity.NOTE: 7}
-FUNCTIONAL = (Flag.SHARED_CPU, Flag.EMULATED)
-"""With these a result says nothing of speed: nothing that is suspect is graver."""
 ENDS = (Outcome.ERROR, Outcome.INVALID, Outcome.FAIL, Outcome.ABORTED, Outcome.SKIP)
 NOT_THE_SWITCH = (
     Limit.GENERATOR, Limit.GUEST, Limit.HOST, Limit.UNCOUNTED, Limit.BUDGET, Limit.UNKNOWN,
@@ -59,9 +57,12 @@ def _limited(record: CaseRecord) -> Iterator[Doubt]:
 
 
 def _flagged(flag: Flag) -> Doubt:
-    """Return what a flag means; its weight is that of its severity."""
+    """Return what a flag means; its weight is that of its severity.
+
+    Nothing that is suspect is graver than that a result says nothing of speed.
+    """
     text = f"{flag.meaning} ({flag.severity.value}: {SEVERITIES[flag.severity]})"
-    weight = FLAG_WEIGHTS[Severity.INVALID if flag in FUNCTIONAL else flag.severity]
+    weight = FLAG_WEIGHTS[Severity.INVALID if flag in FUNCTIONAL_ONLY else flag.severity]
     return Doubt(weight, flag.severity.value, flag.gist, text, flag.value)
 
 

@@ -10,8 +10,9 @@ from vsperf.human import human_count, human_fps, human_ns, human_seconds
 from vsperf.record.figure import Curve, Figure, amount, heading
 from vsperf.record.limit import Limit
 from vsperf.record.meaning import LIMITED_BY, LIMITS, TIMES
+from vsperf.record.referring import COUNTED
 from vsperf.record.result import GoalResult, LoadResult
-from vsperf.record.trial import Purpose, Trial
+from vsperf.record.trial import Trial
 from vsperf.report.page import Fact, Number, Table
 from vsperf.report.telling import ending_of
 from vsperf.report.told import told
@@ -41,7 +42,7 @@ def _goal(row: CaseRow, goal: GoalResult, trials: Sequence[Trial]) -> Number:
     limit = Fraction(goal.loss_ratio)
     kept = _kept(_made(goal.lower_fps, trials), limit)
     allowed = "without loss" if limit == 0 else f"with {loss_text(goal.loss_ratio)} loss or less"
-    passed = "highest load" if kept is None or kept.whole else "highest load that mostly passed"
+    passed = "highest load" if kept is None or kept.whole else f"highest load that {kept.share}"
     facts = [
         _limited(goal.limit),
         *([Fact("trials at the lower bound", kept.text)] if kept and kept.whole else []),
@@ -96,6 +97,15 @@ class Kept:
         return self.within == self.trials
 
     @property
+    def share(self) -> str:
+        """How many of them did, where not all did; few may be most of the time, by their length."""
+        if 2 * self.within > self.trials:
+            return f"mostly passed ({self.within} of {self.trials} trials)"
+        if 2 * self.within == self.trials:
+            return f"half of the trials passed ({self.within} of {self.trials})"
+        return f"{self.within} of {self.trials} trials passed"
+
+    @property
     def text(self) -> str:
         """The same in words."""
         what = "none" if self.allowed == 0 else f"no more than {loss_text(self.allowed)}"
@@ -113,7 +123,7 @@ def _kept(made: Sequence[Trial], allowed: Fraction) -> Kept | None:
 
 
 def _made(fps: int | None, trials: Sequence[Trial]) -> list[Trial]:
-    return [one for one in trials if one.load_fps == fps and one.purpose is Purpose.SEARCH]
+    return [one for one in trials if one.load_fps == fps and one.purpose in COUNTED]
 
 
 def _limited(limit: Limit) -> Fact:

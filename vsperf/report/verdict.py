@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from vsperf.record.flags import Severity
+from vsperf.record.flags import FUNCTIONAL_ONLY, Severity
 from vsperf.record.run import Outcome
-from vsperf.report.doubts import FUNCTIONAL, NOT_THE_SWITCH, WORDS
+from vsperf.report.doubts import NOT_THE_SWITCH, WORDS
 from vsperf.report.page import Concern, Criterion, Verdict
+from vsperf.stats.busy import TOO_BUSY, too_busy
 from vsperf.stats.summary import CaseRow
 from vsperf.store.reader import RunState
 from vsperf.store.view import RunView
@@ -20,10 +21,24 @@ WITHOUT_NUMBER = (Outcome.ERROR, Outcome.INVALID)
 def verdict_of(
     runs: Sequence[RunView], rows: Sequence[CaseRow], criteria: Sequence[Criterion]
 ) -> Verdict:
-    """Say in a word and a sentence how it came out."""
+    """Say in a word and a sentence how it came out; first of all whether the machine let it."""
     outcomes = Counter(row.record.outcome for row in rows if row.record is not None)
-    told_of = sum(outcomes.values())
     text = f"{'; '.join(_parts(outcomes, len(rows), criteria))}."
+    busy = too_busy(row.record for row in rows if row.record is not None)
+    if busy is not None and not outcomes[Outcome.ERROR]:
+        why = busy.removeprefix(f"{TOO_BUSY}: ")
+        return Verdict(TOO_BUSY, "bad", f"{why[:1].upper()}{why[1:]}. {text}")
+    return _by_outcome(runs, rows, outcomes, text, criteria)
+
+
+def _by_outcome(
+    runs: Sequence[RunView],
+    rows: Sequence[CaseRow],
+    outcomes: Counter[Outcome],
+    text: str,
+    criteria: Sequence[Criterion],
+) -> Verdict:
+    told_of = sum(outcomes.values())
     states = {run.state for run in runs}
     grave = next((one for one in GRAVEST if outcomes[one]), None)
     if grave in (Outcome.ERROR, Outcome.INVALID, Outcome.FAIL):
@@ -121,4 +136,4 @@ def _doubted(row: CaseRow) -> bool:
 
 
 def _functional(row: CaseRow) -> bool:
-    return row.record is not None and any(flag in FUNCTIONAL for flag in row.record.flags)
+    return row.record is not None and any(flag in FUNCTIONAL_ONLY for flag in row.record.flags)

@@ -117,11 +117,16 @@ class Loads:
         return "the nominal rate of the link" if self.virtual else "the line rate"
 
     def between(self, lower: int, upper: int) -> int:
-        """Return the middle of two loads, or what is next to it in the array of loads."""
+        """Return the middle of two loads, or what is next to it in the array of loads.
+
+        Two loads that are not of the array may have none of it between them: then the one below.
+        """
+        middle = (lower + upper) // 2
         if self.step is None:
-            return (lower + upper) // 2
-        steps = (upper - lower) // self.step
-        return upper - max(1, steps // 2) * self.step
+            return middle
+        found = self.maximum - (self.maximum - middle) // self.step * self.step
+        found -= self.step if found >= upper else 0
+        return max(self.minimum, found)
 
 
 class Search(Protocol):

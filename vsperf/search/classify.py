@@ -39,9 +39,15 @@ def failed(trial: Trial, loss_ratio: Fraction) -> bool:
     """Whether the worse direction lost more than allowed, unsent frames included.
 
     A trial whose load was not really offered fails as well, even if what is missing would fit into
-    the allowed loss: nothing is known about a load that was never there.
+    the allowed loss: nothing is known about a load that was never there. Asked of every trial again
+    and again, so it is whole numbers that are compared.
     """
-    return trial.loss_ratio > loss_ratio or Flag.SHORT_OFFER in trial.flags
+    most, of = loss_ratio.numerator, loss_ratio.denominator
+    lost = any(
+        way.lost_frames * of > most * way.intended_frames if way.intended_frames > 0 else most < of
+        for way in trial.directions
+    )
+    return lost or Flag.SHORT_OFFER in trial.flags
 
 
 def failed_in_switch(trial: Trial, loss_ratio: Fraction) -> bool:
@@ -92,38 +98,48 @@ class DurationRule:
     """Full-length time after which a load is decided."""
 
     def classify(self, trials: Iterable[Trial], fails: Failed = failed) -> Classification:
-        """Weigh the time of lossy trials at a load against that of the others.
-
-        Short trials that passed excuse lossy short ones only, in the proportion of the exceed
-        ratio; they never count as evidence for the load.
-        """
-        full_low = full_high = short_low = short_high = 0
-        for trial in trials:
-            high = fails(trial, self.loss_ratio)
-            if trial.duration_ns >= self.final_ns:
-                full_high += counted_ns(trial) * high
-                full_low += counted_ns(trial) * (not high)
-            else:
-                short_high += counted_ns(trial) * high
-                short_low += counted_ns(trial) * (not high)
-        excused = short_low * self.exceed_ratio / (1 - self.exceed_ratio)
-        lossy = full_high + max(Fraction(0), short_high - excused)
-        known = lossy + full_low
-        whole = max(known, Fraction(self.sum_ns))
-        optimistic, pessimistic = lossy / whole, (lossy + whole - known) / whole
-        if optimistic > self.exceed_ratio:
-            bound = Bound.UPPER
-        elif pessimistic <= self.exceed_ratio:
-            bound = Bound.LOWER
-        else:
-            bound = Bound.UNDECIDED
+        """Return the judgement on a load, and how close it is."""
+        lossy, passed, whole = self._weighed(trials, fails)
+        optimistic, pessimistic = Fraction(lossy, whole), Fraction(whole - passed, whole)
         on_edge = any(
             abs(share - self.exceed_ratio) < ROUNDING for share in (optimistic, pessimistic)
         )
-        return Classification(bound, optimistic, pessimistic, on_edge)
+        return Classification(self._bound(lossy, passed, whole), optimistic, pessimistic, on_edge)
 
     def bound(self, trials: Sequence[Trial], fails: Failed = failed) -> Bound:
-        return self.classify(trials, fails).bound
+        return self._bound(*self._weighed(trials, fails))
+
+    def _bound(self, lossy: int, passed: int, whole: int) -> Bound:
+        """Judge whole numbers: it is done again and again, and a fraction costs more."""
+        most, of = self.exceed_ratio.numerator, self.exceed_ratio.denominator
+        if lossy * of > most * whole:
+            return Bound.UPPER
+        if (whole - passed) * of <= most * whole:
+            return Bound.LOWER
+        return Bound.UNDECIDED
+
+    def _weighed(self, trials: Iterable[Trial], fails: Failed) -> tuple[int, int, int]:
+        """Weigh the time of lossy trials at a load against that of the others.
+
+        Short trials that passed excuse lossy short ones only, in the proportion of the exceed
+        ratio; they never count as evidence for the load. Returned are the time that is lossy, that
+        of full-length trials that passed, and all there is, the missing included; each a whole
+        number, in the same part of a nanosecond.
+        """
+        full_high = full_low = short_high = short_low = 0
+        for trial in trials:
+            high, ns = fails(trial, self.loss_ratio), counted_ns(trial)
+            if trial.duration_ns >= self.final_ns:
+                full_high += ns * high
+                full_low += ns * (not high)
+            else:
+                short_high += ns * high
+                short_low += ns * (not high)
+        most = self.exceed_ratio.numerator
+        part = self.exceed_ratio.denominator - most
+        lossy = full_high * part + max(0, short_high * part - short_low * most)
+        passed = full_low * part
+        return lossy, passed, max(lossy + passed, self.sum_ns * part)
 
     def so_far(self, trials: Iterable[Trial]) -> DurationRule:
         """Return the rule that decides every load by the time there was, however short."""

@@ -1,29 +1,31 @@
-"""The closing pair: after a search, one more trial at each bound, to see whether they still stand.
+"""After a search: all of its trials are asked what the answer is, until both agree.
 
-A switch may change while it is measured: it tires, warms up, throttles, or its machine moves. Each
-bound was true when it was found; the pair tells whether both are true at the same time. Where a
-bound no longer stands, the search is made once more from nothing; what is contradicted even then is
-said to have changed.
+What a load is to a goal follows from all trials there, whoever asked for them. So each bound is
+tried once more at the end, to see whether it still stands, and these trials count like any other.
+Where they take a bound back, the search goes on from there, and what it finds is tried again. When
+the time is over the answer is what the trials say by then.
 
-One trial that goes the other way is an accident more often than a change, so it is repeated until
-one stands by the bound. If none does the bound is contradicted; if several did not, the load is no
-promise for the next trial, which the result says.
+A switch may change while it is measured: it tires, warms up, throttles, or its machine moves. One
+trial that goes the other way is an accident more often than a change, so it is repeated until one
+stands by the bound or the bound falls. A bound that neither falls nor is stood by has changed; if
+several trials did not stand by it, the load is no promise for the next one. The result says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from vsperf.record.clean import in_clean_time, kept_silent
 from vsperf.record.flags import Flag
 from vsperf.record.limit import Limit
 from vsperf.record.result import CleanResult, GoalResult, SearchResult
 from vsperf.record.trial import Trial
 from vsperf.search.base import Budget, BudgetExhausted, Probe, Search
-from vsperf.search.classify import DurationRule, Rule, failed
-from vsperf.search.clean import CleanTime
+from vsperf.search.classify import Bound, Bounds, DurationRule, Rule, failed
+from vsperf.search.clean import TIME_OVER, Cleaned, clean_answer, settled
+from vsperf.search.settle import Judged, Seen, Settling, at_a_bound, least_trials
+from vsperf.search.verdict import Question, answer, finished
+from vsperf.search.verify import verify_upper
 
 TRIALS = 3
 """That must all speak against a bound,"""
@@ -31,109 +33,263 @@ TRIALS_AGAINST_A_SHARE = 5
 """and where the goal lets up to half of the time be lossy: there every second trial may."""
 ACCIDENTS = 1
 """Trials against a bound that nothing is said of, where the next one stands by it."""
-SEARCHES = 2
-"""That are made at most."""
 NOT_TRIED = (Limit.BUDGET, Limit.GENERATOR, Limit.UNKNOWN)
 """Limits of which a bound is not the switch's, or in doubt already."""
 
 
-Doubts = dict[str, Flag]
-"""What the closing trials say against the answers of a search, by goal."""
-
-
 @dataclass(frozen=True, slots=True)
 class Confirmed:
-    """A search whose bounds are tried again at its end."""
+    """A search whose answer is held against all of its trials."""
 
     search: Search
-    clean: CleanTime
+    questions: Mapping[str, Question]
+    """What each goal asks."""
+    duration_ns: int
+    """Of a full-length trial."""
 
     def run(self, probe: Probe) -> SearchResult:
-        """Search, try the bounds again, and search once more if they no longer stand."""
-        result, doubts = self._once(probe)
-        for _ in range(1, SEARCHES):
-            if Flag.CHANGED_SINCE not in doubts.values():
-                break
-            again, still = self._once(probe)
-            if not again.complete:
-                break
-            result, doubts = again, still
-        return result.model_copy(
-            update={"goals": tuple(_flagged(goal, doubts.get(goal.goal)) for goal in result.goals)}
-        )
+        """Search, and go on until the answer and the trials agree."""
+        result = self.search.run(probe)
+        return self.agreed(probe, result)
 
-    def _once(self, probe: Probe) -> tuple[SearchResult, Doubts]:
-        """Return what a search finds that knows of no earlier trial, and what is to be said now."""
-        inner = Probe(probe, Budget())
-        result = self.search.run(inner)
-        with probe.budget.holding_back(2 * (self.clean.duration_ns + probe.overhead_ns)):
-            result = self.clean.add(result, inner)
-        try:
-            silent = kept_silent(inner.trials)
-            return result, self._doubts(result, Probe(probe, Budget()), silent)
-        except BudgetExhausted:
-            return result, {}
+    def agreed(self, probe: Probe, result: SearchResult) -> SearchResult:
+        """Go on from what was found until its answer is that of all trials of the probe."""
+        return Agreement(self, probe, result).reach()
 
-    def _doubts(self, result: SearchResult, closing: Probe, silent: bool) -> Doubts:
-        """Return the goals of which a bound no longer stands, or only now and then.
+    def stands(self, probe: Probe, result: SearchResult) -> bool:
+        """Whether the answers that were found are still those of all trials of the probe."""
+        return Agreement(self, probe, result).stands
+
+
+@dataclass
+class Agreement:
+    """An answer and its trials on the way to agree."""
+
+    asked: Confirmed
+    probe: Probe
+    first: SearchResult
+    """What the search itself came to."""
+    questions: list[Question] = field(init=False)
+    """Strictest goal first."""
+    raw: Seen = field(init=False)
+    clean: Cleaned = field(init=False)
+    stopped: dict[str, str | None] = field(default_factory=dict)
+    """By goal: what kept it from an answer in clean time; None where nothing did."""
+    verified: dict[tuple[str, int], tuple[bool | None, bool]] = field(default_factory=dict)
+    """By goal and upper bound: what came of trying it again."""
+    closing: Probe = field(init=False)
+    """Makes the trials that try a bound again."""
+    against: dict[tuple[str, int, bool], int] = field(default_factory=dict)
+    """By goal and bound, and whether that is the upper one: closing trials that go against it."""
+    in_time: bool = True
+    """Whether the time sufficed for final bounds."""
+    judged: dict[tuple[str, bool], Judged] = field(default_factory=dict)
+    """What loads are, by goal, as trials are and in clean time."""
+    answers: dict[tuple[str, bool], tuple[int, GoalResult]] = field(default_factory=dict)
+    """What was said last, and of how many trials."""
+
+    def __post_init__(self) -> None:
+        """Take in what the search has found."""
+        asked = self.asked.questions
+        self.questions = sorted(asked.values(), key=lambda one: one.rule.loss_ratio)
+        self.raw, self.clean = Seen(self.probe), Cleaned(self.probe)
+        self.closing = Probe(self.probe, Budget())
+        for goal in self.first.goals:
+            if goal.upper_fps is not None:
+                flags = goal.flags
+                stood = False if Flag.UPPER_NOT_REPRODUCED in flags else None
+                found = stood, goal.limit is not Limit.BUDGET and Flag.OUT_OF_BUDGET in flags
+                self.verified[goal.goal, goal.upper_fps] = found
+
+    def reach(self) -> SearchResult:
+        """Go on until nothing moves a bound any more, or until the time is over."""
+        if self.first.complete:
+            before = len(self.probe.trials)
+            most = before + 2 * max(least_trials(self.questions), before)
+            settling = Settling(self.probe, self.asked.duration_ns, most)
+            reserved_ns = 2 * (self.asked.duration_ns + self.probe.overhead_ns)
+            try:
+                self._go_on(settling, reserved_ns)
+            except BudgetExhausted:
+                self.in_time = all(self._final(one, self.raw) for one in self.questions)
+        else:
+            self.in_time = False
+        self.answers.clear()  # they were given before it was known whether the time sufficed
+        return self._result()
+
+    @property
+    def stands(self) -> bool:
+        """Whether what was said first is what all trials say."""
+        if not self.first.complete:
+            return False
+        for goal in self.first.goals:
+            question = self.asked.questions[goal.goal]
+            told: list[tuple[Seen, GoalResult | CleanResult]] = [(self.raw, goal)]
+            if goal.clean is not None and goal.clean.limit is not None:
+                told.append((self.clean, goal.clean))
+            for seen, one in told:
+                now = self._told(question, seen)
+                if (now.lower_fps, now.upper_fps) != (one.lower_fps, one.upper_fps):
+                    return False
+        return True
+
+    def _go_on(self, settling: Settling, reserved_ns: int) -> None:
+        while True:
+            with self.probe.budget.holding_back(reserved_ns):
+                for question in self.questions:
+                    settling.settle(self._judged(question, self.raw))
+                    self._verify(question)
+                if self.clean.known:
+                    for question in self.questions:
+                        judged = self._judged(question, self.clean)
+                        self.stopped[question.goal] = settled(judged, self.clean, settling)
+            if len(self.probe.trials) >= settling.most or not self._close():
+                return
+
+    def _verify(self, question: Question) -> None:
+        """Try an upper bound again that has moved since."""
+        rule, upper = question.rule, self._bounds(question, self.raw).upper
+        if upper is None or (question.goal, upper) in self.verified:
+            return
+        if isinstance(rule, DurationRule):
+            found = verify_upper(rule, self.probe, rule.final_ns, question.repeats_upper)
+            self.verified[question.goal, upper] = found
+
+    def _close(self) -> bool:
+        """Try the bounds again that were not, yet; return whether one has moved.
 
         The lower bounds are tried last: they are the result, so it is for them that nothing later
         should be unknown.
         """
-        answers = [(goal.goal, *one) for goal in result.goals for one in _views(goal, silent)]
-        upper = [(goal, view, found.upper_fps, False) for goal, view, found in answers]
-        lower = [(goal, view, found.lower_fps, True) for goal, view, found in answers]
-        found: Doubts = {}
-        for goal, view, load_fps, fails in (*upper, *lower):
-            if load_fps is None:
-                continue
-            most = _trials(self.clean.questions[goal].rule)
-            against = self._against(goal, view, load_fps, closing, most, fails=fails)
-            if against == most:
-                found[goal] = Flag.CHANGED_SINCE
-            elif against > ACCIDENTS:
-                found.setdefault(goal, Flag.UNSTABLE)
-        return found
+        answers = [
+            (question, seen, found)
+            for question in self.questions
+            for seen, found in self._views(question)
+        ]
+        upper = [(question, seen, found.upper_fps, True) for question, seen, found in answers]
+        lower = [(question, seen, found.lower_fps, False) for question, seen, found in answers]
+        for question, seen, load_fps, is_upper in (*upper, *lower):
+            if load_fps is not None and (question.goal, load_fps, is_upper) not in self.against:
+                self._try(question, seen, load_fps, is_upper=is_upper)
+        return any(
+            not self._final(question, seen)
+            or self._ends(question, seen) != (found.lower_fps, found.upper_fps)
+            for question, seen, found in answers
+        )
 
-    def _against(
-        self, goal: str, view: View, load_fps: int, closing: Probe, most: int, *, fails: bool
-    ) -> int:
-        """Return how many closing trials fail, or pass, until one does not; goals share them."""
-        loss_ratio, duration_ns = self.clean.questions[goal].rule.loss_ratio, self.clean.duration_ns
-        made = [trial for trial in closing.trials if trial.load_fps == load_fps]
-        for number in range(most):
-            trial = made[number] if number < len(made) else closing(load_fps, duration_ns)
-            if failed(view(trial), loss_ratio) is not fails:
-                return number
-        return most
+    def _try(self, question: Question, seen: Seen, load_fps: int, *, is_upper: bool) -> None:
+        """Count closing trials against a bound until one stands by it, or it falls.
+
+        Goals share them.
+        """
+        rule, judged = question.rule, self._judged(question, seen)
+        bound = Bound.UPPER if is_upper else Bound.LOWER
+        most, number = max(_enough(rule), at_a_bound(rule)), 0
+        while number < most and judged.decided.get(load_fps) is bound:
+            made = [one for one in self.closing.trials if one.load_fps == load_fps]
+            trial = (
+                made[number]
+                if number < len(made)
+                else self.closing(load_fps, self.asked.duration_ns)
+            )
+            as_seen = seen.of(trial) or trial
+            stands = failed(as_seen, rule.loss_ratio) is is_upper
+            number += not stands
+            self.against[question.goal, load_fps, is_upper] = number
+            if stands:
+                return
+
+    def _views(self, question: Question) -> Iterator[tuple[Seen, GoalResult | CleanResult]]:
+        """Yield the answers to a goal whose bounds are the switch's, and how trials are seen.
+
+        Where both have the same bounds, those of clean time are tried with the others.
+        """
+        goal = self._told(question, self.raw)
+        tried = goal.limit not in NOT_TRIED
+        if tried:
+            yield self.raw, goal
+        if not self.clean.known or self._why_not_clean(question) is not None:
+            return
+        clean = self._told(question, self.clean)
+        if clean.limit not in NOT_TRIED and not (
+            tried and (clean.lower_fps, clean.upper_fps) == (goal.lower_fps, goal.upper_fps)
+        ):
+            yield self.clean, clean
+
+    def _judged(self, question: Question, seen: Seen) -> Judged:
+        key = question.goal, seen is self.raw
+        if key not in self.judged:
+            self.judged[key] = Judged(question, seen)
+        return self.judged[key]
+
+    def _bounds(self, question: Question, seen: Seen) -> Bounds:
+        return self._judged(question, seen).bounds
+
+    def _ends(self, question: Question, seen: Seen) -> tuple[int | None, int | None]:
+        bounds = self._bounds(question, seen)
+        return bounds.lower, bounds.upper
+
+    def _final(self, question: Question, seen: Seen) -> bool:
+        return finished(question, self._bounds(question, seen))
+
+    def _told(self, question: Question, seen: Seen) -> GoalResult:
+        """Return what is to be said of a goal by now."""
+        seen.look()
+        key, made = (question.goal, seen is self.raw), len(self.probe.trials)
+        if (known := self.answers.get(key)) is None or known[0] != made:
+            trials: Sequence[Trial] = self.probe.trials if seen is self.raw else seen.trials
+            known = made, answer(self._ended(question, seen), trials)
+            self.answers[key] = known
+        return known[1]
+
+    def _ended(self, question: Question, seen: Seen) -> Question:
+        """Return the question with what its search came to."""
+        if seen is not self.raw:
+            return question
+        upper = self._bounds(question, seen).upper
+        stood, unverified = (
+            (None, False)
+            if upper is None
+            else self.verified.get((question.goal, upper), (None, False))
+        )
+        return question.ended(stood, unverified, complete=self.in_time)
+
+    def _result(self) -> SearchResult:
+        by_goal = {question.goal: self._goal(question) for question in self.questions}
+        goals = tuple(by_goal[name] for name in self.asked.questions)
+        unverified = any(Flag.OUT_OF_BUDGET in goal.flags for goal in goals)
+        complete = self.in_time and not unverified
+        return self.first.model_copy(update={"goals": goals, "complete": complete})
+
+    def _goal(self, question: Question) -> GoalResult:
+        goal, clean = self._told(question, self.raw), None
+        if self.clean.known:
+            clean = clean_answer(question, self.clean, self._why_not_clean(question))
+        doubt = self._doubt(question, goal, clean)
+        flags = goal.flags if doubt is None or doubt in goal.flags else (*goal.flags, doubt)
+        return goal.model_copy(update={"clean": clean, "flags": flags})
+
+    def _why_not_clean(self, question: Question) -> str | None:
+        if (why := self.clean.hopeless()) is not None or self._final(question, self.clean):
+            return why
+        return self.stopped.get(question.goal) or TIME_OVER
+
+    def _doubt(self, question: Question, *answers: GoalResult | CleanResult | None) -> Flag | None:
+        """Return what closing trials say against the bounds that there are in the end."""
+        ends = {
+            (question.goal, load, is_upper)
+            for one in answers
+            if one is not None
+            for load, is_upper in ((one.upper_fps, True), (one.lower_fps, False))
+            if load is not None
+        }
+        most = max((self.against.get(end, 0) for end in ends), default=0)
+        if most >= _enough(question.rule):
+            return Flag.CHANGED_SINCE
+        return Flag.UNSTABLE if most > ACCIDENTS else None
 
 
-View = Callable[[Trial], Trial]
-"""How a trial is looked at: as it is, or without the time that is not clean."""
-
-
-def _views(goal: GoalResult, silent: bool) -> list[tuple[View, GoalResult | CleanResult]]:
-    """Return the answers to a goal whose bounds are the switch's, and how to look at trials there.
-
-    Where both have the same bounds, those of clean time are tried with the others.
-    """
-    found: list[tuple[View, GoalResult | CleanResult]] = []
-    if goal.limit not in NOT_TRIED:
-        found.append((lambda trial: trial, goal))
-    clean = goal.clean
-    if clean is None or clean.limit is None or clean.limit in NOT_TRIED:
-        return found
-    if not found or (clean.lower_fps, clean.upper_fps) != (goal.lower_fps, goal.upper_fps):
-        found.append((partial(in_clean_time, silent=silent), clean))
-    return found
-
-
-def _trials(rule: Rule) -> int:
+def _enough(rule: Rule) -> int:
+    """Return how many closing trials must speak against a bound to say that it has changed."""
     tolerant = isinstance(rule, DurationRule) and rule.exceed_ratio > 0
     return TRIALS_AGAINST_A_SHARE if tolerant else TRIALS
-
-
-def _flagged(goal: GoalResult, doubt: Flag | None) -> GoalResult:
-    if doubt is None or doubt in goal.flags:
-        return goal
-    return goal.model_copy(update={"flags": (*goal.flags, doubt)})

@@ -14,13 +14,13 @@ from vsperf.record.result import LoadResult, SearchResult
 from vsperf.record.trial import Trial
 from vsperf.search.base import BudgetExhausted, Loads, Probe
 from vsperf.search.classify import failed, failed_in_switch
+from vsperf.search.stalls import told_by_stalls
 from vsperf.search.verdict import (
     counted_by_nobody,
     lost_by_the_generator,
     lost_in_machines,
-    lost_in_stalls,
-    percent,
 )
+from vsperf.search.words import percent
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +118,8 @@ def _limit(
 def _blame(loads: Loads, trials: Sequence[Trial], loss_ratio: Fraction) -> tuple[Limit, str]:
     """Return whose loss it was in trials that lost more of what was offered than allowed."""
     worst = percent(max(trial.switch_loss_ratio for trial in trials))
-    if (stalls := lost_in_stalls(trials, loss_ratio, trials)) is not None:
-        return Limit.HOST, stalls
+    if (stalls := told_by_stalls(trials, loss_ratio, trials)) is not None:
+        return stalls
     if (behind := lost_by_the_generator(trials)) is not None:
         return Limit.GENERATOR, behind
     if (nobody := counted_by_nobody(trials)) is not None:

@@ -63,7 +63,7 @@ class MultipleLossRatio:
     def questions(self) -> dict[str, Question]:
         """What each goal asks."""
         return {
-            name: Question(name, goal.rule, self.loads, goal.narrow)
+            name: Question(name, goal.rule, self.loads, goal.narrow, self.verify_upper)
             for name, goal in self.goals.items()
         }
 

@@ -34,7 +34,7 @@ class Bisection:
     def questions(self) -> dict[str, Question]:
         """What each goal asks."""
         return {
-            name: Question(name, rule, self.loads, self._narrow)
+            name: Question(name, rule, self.loads, self._narrow, self.verify_upper)
             for name, rule in self.rules.items()
         }
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from vsperf.human import human_fps, human_ns
-from vsperf.record.clean import CleanTrial, clean_share, in_clean_time, kept_silent
 from vsperf.record.flags import Flag
 from vsperf.record.limit import Limit
 from vsperf.record.result import GoalResult
@@ -36,6 +35,8 @@ from vsperf.search.doubts import (
     lossy_trials,
     sporadic,
 )
+from vsperf.search.stalls import told_by_stalls
+from vsperf.search.words import percent
 
 NEAR = Fraction(95, 100)
 """From this share of the generator's cap on a result is the generator's."""
@@ -50,6 +51,8 @@ class Question:
     loads: Loads
     narrow: Callable[[int, int], bool]
     """(lower, upper) → whether the search may end there."""
+    repeats_upper: int = 0
+    """How often an upper bound that rests on a single trial is tried again."""
     verified: bool | None = None
     """Whether the upper bound stood when it was tried again; None when it was not tried again."""
     unverified: bool = False
@@ -119,7 +122,7 @@ def _limit(question: Question, groups: Groups, bounds: Bounds, *, short: bool) -
     rule, upper = question.rule, bounds.upper
     reached = finished(question, bounds) and not question.provisional
     if not reached and not question.complete:
-        return Limit.BUDGET, _ended_early(question, bounds)
+        return Limit.BUDGET, _ended_early(question, groups, bounds)
     if upper is None:
         return _unbounded(question, bounds)
     if short:
@@ -135,8 +138,8 @@ def _lossy(question: Question, groups: Groups, bounds: Bounds, upper: int) -> tu
     rule = question.rule
     own = [trial for trial in groups[upper] if failed_in_switch(trial, rule.loss_ratio)]
     trials = [trial for group in groups.values() for trial in group]
-    if (stalls := lost_in_stalls(own, rule.loss_ratio, trials)) is not None:
-        return Limit.HOST, stalls
+    if (stalls := told_by_stalls(own, rule.loss_ratio, trials)) is not None:
+        return stalls
     if (behind := lost_by_the_generator(own)) is not None:
         return Limit.GENERATOR, behind
     if (near := _near_the_generator(question.loads, bounds)) is not None:
@@ -161,7 +164,8 @@ def _contradiction(question: Question, groups: Groups, bounds: Bounds, upper: in
         frames = groups[upper][0].worst_direction.lost_frames
         return f"{frames} of the frames went missing at every load, low or high: no overload"
     if not finished(question, bounds):
-        return "later trials took back a bound that earlier ones had given"
+        taken_back = "later trials took back a bound that earlier ones had given"
+        return f"{taken_back}, and more trials came to no end; {known_of(question, groups, bounds)}"
     return None
 
 
@@ -174,27 +178,6 @@ def _unbounded(question: Question, bounds: Bounds) -> tuple[Limit, str]:
     if loads.generator_cap is not None and lower >= loads.generator_cap:
         return Limit.GENERATOR, f"all that the generator can do, {human_fps(lower)}, passed"
     return Limit.SETTING, f"the highest load allowed, {human_fps(lower)}, passed"
-
-
-def lost_in_stalls(
-    own: Sequence[Trial], loss_ratio: Fraction, trials: Sequence[Trial]
-) -> str | None:
-    """Say so if nothing but loss in slots that are not clean made the switch fail every trial.
-
-    `trials` are all there are: together they say whether silence was the switch's own.
-    """
-    silent = kept_silent(trials)
-    cleaned = [in_clean_time(trial, silent) for trial in own]
-    if not own or not all(
-        isinstance(trial, CleanTrial) and trial.enough and not failed_in_switch(trial, loss_ratio)
-        for trial in cleaned
-    ):
-        return None
-    return (
-        f"at {human_fps(own[0].load_fps)} no trial would have failed without loss in time in which "
-        "generator or switch were kept from running "
-        f"({percent(1 - (clean_share(cleaned) or Fraction(0)))} of it)"
-    )
 
 
 def lost_by_the_generator(own: Sequence[Trial]) -> str | None:
@@ -256,7 +239,28 @@ def _near_the_generator(loads: Loads, bounds: Bounds) -> str | None:
     )
 
 
-def _ended_early(question: Question, bounds: Bounds) -> str:
+def known_of(question: Question, groups: Groups, bounds: Bounds) -> str:
+    """Say what trials tell of an interval that is not final: how many of them passed at its ends.
+
+    Most of the time at a load may have passed, and few of its trials, where they differ in length.
+    """
+
+    def passed(load: int) -> tuple[int, int]:
+        group = groups[load]
+        return len(group) - len(lossy_trials(question.rule, group)), len(group)
+
+    said = []
+    if bounds.upper is not None:
+        some, made = passed(bounds.upper)
+        said.append(f"below {human_fps(bounds.upper)}: {some} of {made} passed")
+    if bounds.lower is not None:
+        some, made = passed(bounds.lower)
+        most = "most passed at" if 2 * some > made else "undisputed is"
+        said.append(f"{most} {human_fps(bounds.lower)} ({some} of {made})")
+    return "; ".join(said) or "no load was decided"
+
+
+def _ended_early(question: Question, groups: Groups, bounds: Bounds) -> str:
     if bounds.upper is None and bounds.lower is None:
         return "the time ended before any load was decided"
     if bounds.upper is None:
@@ -266,7 +270,8 @@ def _ended_early(question: Question, bounds: Bounds) -> str:
     elif question.provisional:
         what = "the time ended before the interval was decided"
     else:
-        return "the time ended before the interval was narrow enough"
+        what = "the time ended before the interval was narrow enough"
+    what += f"; {known_of(question, groups, bounds)}"
     return f"{what}; bounds rest on less time than asked" if question.provisional else what
 
 
@@ -326,8 +331,3 @@ def _flags(
 
 def _loss(trial: Trial) -> Fraction:
     return trial.loss_ratio
-
-
-def percent(ratio: Fraction) -> str:
-    """Write a ratio for people, with enough digits that a small one is not shown as zero."""
-    return f"{float(ratio) * 100:.4g}%"

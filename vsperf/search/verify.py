@@ -28,7 +28,7 @@ def verify_upper(
     if settled or limited_by_generator(rule, trials):
         return None, False
     full = [trial for trial in trials if trial.duration_ns >= duration_ns]
-    if len(lossy) == 1 and any(trial not in lossy for trial in full):
+    if len(lossy) <= repeats and any(trial not in lossy for trial in full):
         return False, False
     least = 1 if bounds.lower is None else 0
     return _try_again(rule, probe, upper, duration_ns, max(least, repeats + 1 - len(lossy)))

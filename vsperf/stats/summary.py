@@ -11,6 +11,7 @@ from vsperf.record.figure import Curve, Figure
 from vsperf.record.flags import Severity, worst
 from vsperf.record.histogram import merged_percentiles_ns
 from vsperf.record.limit import Limit
+from vsperf.record.referring import latency_trials
 from vsperf.record.result import GoalResult, LoadResult, SearchResult
 from vsperf.record.run import CaseRecord, PlannedCase
 from vsperf.record.trial import Purpose, Trial
@@ -198,9 +199,7 @@ class CaseRow:
 def latency_rows(trials: Sequence[Trial]) -> tuple[LatencyRow, ...]:
     """Return the latency of each reference load, directions merged."""
     rows = []
-    for trial in trials:
-        if trial.purpose is not Purpose.LATENCY or not trial.valid:
-            continue
+    for trial in latency_trials(trials):
         histograms = [way.latency_histogram for way in trial.directions if way.latency_histogram]
         percentiles = merged_percentiles_ns(histograms, PERCENTILES)
         if percentiles is not None:

@@ -6,6 +6,7 @@ import contextlib
 import json
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import click
@@ -20,6 +21,7 @@ from vsperf.cli.selection import load, refuse_foreign, selects_cases
 from vsperf.cli.stored import complete_run, json_option, results_option
 from vsperf.cli.tables import console
 from vsperf.engine.baselines import with_baselines
+from vsperf.engine.quiet import Patience, require_quiet
 from vsperf.engine.run import Manner, plan_cases
 from vsperf.engine.session import Session, begin, take_up
 from vsperf.errors import ExitCode, UsageError
@@ -66,6 +68,18 @@ from vsperf.units import Duration
     "--recalibrate", is_flag=True, help="Measure anew what the generator does without a switch."
 )
 @click.option(
+    "--wait",
+    type=QuantityType(Duration),
+    metavar="TIME",
+    help="Wait so long for a machine that others use less, such as 30m.",
+)
+@click.option(
+    "--anyway",
+    is_flag=True,
+    envvar="VSPERF_ANYWAY",
+    help="Measure on a machine that is too busy, too; also by VSPERF_ANYWAY=1.",
+)
+@click.option(
     "--report",
     metavar="[FILE]",
     is_flag=False,
@@ -92,6 +106,8 @@ def command(
     labels: tuple[str, ...],
     keep: bool,
     recalibrate: bool,
+    wait: Duration | None,
+    anyway: bool,
     report: str | None,
     dry_run: bool,
     resume: str | None,
@@ -107,13 +123,15 @@ def command(
     """
     plugins = Plugins.load()
     argv = sys.argv[1:]
+    patience = Patience(anyway, wait.ns if wait else 0)
+    admit = partial(require_quiet, patience=patience, say=_say)
     with contextlib.nullcontext() if dry_run or resume else noted(results, argv):
         form = wanted_form(report)
         if resume is not None:
             _refuse_selection(request, labels)
             folder = resolve(results, resume)
             refuse_foreign(folder / RECORDS, foreign=request.foreign)
-            session = take_up(folder, plugins, argv)
+            session = take_up(folder, plugins, argv, admit)
         else:
             named = parse_labels(labels)
             loaded = load(request, plugins)
@@ -123,13 +141,13 @@ def command(
             if dry_run:
                 print_plans(planned, as_json)
                 return ExitCode.OK
-            session = begin(loaded, planned, results, argv, plugins, named)
+            session = begin(loaded, planned, results, argv, plugins, named, admit)
     _warn_of_budget(session, budget)
     interruption: KeyboardInterrupt | None = None
     code = ExitCode.OK
     with make_progress(progress, console(stderr=True)) as display:  # type: ignore[arg-type]
         try:
-            manner = Manner(budget.ns if budget else None, recalibrate, keep)
+            manner = Manner(budget.ns if budget else None, recalibrate, keep, anyway)
             code = session.carry_out(_Quietly(display), manner)
         except KeyboardInterrupt as error:
             interruption = error
@@ -149,6 +167,10 @@ def command(
         return code
     written = write_after(session.writer.folder, report, form)
     return code or written
+
+
+def _say(text: str) -> None:
+    console(stderr=True).print(f"! {text}", style="yellow", soft_wrap=True)
 
 
 class _Quietly:
@@ -193,4 +215,4 @@ def _warn_of_budget(session: Session, budget: Duration | None) -> None:
             f"{simulated}: "
             "some searches will end with wider intervals"
         )
-        console(stderr=True).print(f"! {text}", style="yellow")
+        _say(text)

@@ -38,6 +38,7 @@ from vsperf.spec.document import COMPARABLE
 from vsperf.spec.loader import Request
 from vsperf.spec.topology import Topology
 from vsperf.stats.answers import reasons
+from vsperf.stats.busy import too_busy
 from vsperf.stats.noise import noise_lines
 from vsperf.stats.summary import CaseRow
 from vsperf.store.folders import RECORDS, resolve, run_folders
@@ -248,6 +249,7 @@ def run_as_json(stored: StoredRun) -> dict[str, Any]:
         "state": stored.state,
         "folder": str(stored.folder),
         "exit_code": stored.end.exit_code if stored.end else None,
+        "verdict": too_busy(case.record for case in stored.cases if case.record),
         "cases": [row.as_json() for row in rows_of(stored)],
         "noise_costs": cost_data(stored),
     }
@@ -264,6 +266,8 @@ def print_run(stored: StoredRun) -> None:
     )
     if header.labels:
         out.print(f"labels: {labels_text(header.labels)}", soft_wrap=True)
+    if (busy := too_busy(case.record for case in stored.cases if case.record)) is not None:
+        out.print(busy, style="bold red", soft_wrap=True)
     print_summary(out, rows_of(stored), header.simulated)
     print_cost(out, stored)
     for section in COMPARABLE:

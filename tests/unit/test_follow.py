@@ -1,0 +1,72 @@
+"""What follows a search says something of loads, too: the answer is that of all trials."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from bench_models import FluidBench
+from conftest import REPOSITORY
+from search_models import LINE_RATE, spec_of
+
+sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
+
+from reread import answers
+
+from vsperf.methods.base import Manner
+from vsperf.record.referring import latency_trials
+from vsperf.record.result import SearchResult
+from vsperf.record.trial import Purpose
+from vsperf.search.base import Loads
+from vsperf.units import NANOSECONDS
+
+QUICK: dict[str, Any] = {
+    "goals": {"ndr": {"loss_ratio": "0"}},
+    "initial_duration": "500ms",
+    "duration_sum": "5s",
+    "width": "1%",
+}
+SPEC = spec_of("mlr", **QUICK)
+
+
+def searched() -> tuple[FluidBench, SearchResult]:
+    """Return a bench on which a search found the capacity of a switch."""
+    bench = FluidBench(4_000_000, loads=Loads(9001, LINE_RATE, LINE_RATE))
+    return bench, SPEC.run(bench)
+
+
+def below(bench: FluidBench, result: SearchResult, *, lossy: bool) -> int:
+    """Measure latency at nine tenths of the lower bound, and return that load."""
+    load = (result.goals[0].lower_fps or 0) * 9 // 10
+    bench.lossy_loads = {load} if lossy else set()
+    bench.trial(load, 10 * NANOSECONDS, Manner(Purpose.LATENCY, "90% of ndr"))
+    return load
+
+
+def test_where_latency_trials_lose_nothing_the_answer_stays_and_nothing_is_measured() -> None:
+    bench, result = searched()
+    below(bench, result, lossy=False)
+    made = len(bench.made)
+    assert SPEC.reconsidered(result, bench, bench.made) is result
+    assert len(bench.made) == made
+
+
+def test_a_load_below_the_answer_that_latency_trials_refute_takes_it_back() -> None:
+    bench, result = searched()
+    load = below(bench, result, lossy=True)
+    again = SPEC.reconsidered(result, bench, bench.made)
+    (goal,) = again.goals
+    assert goal.upper_fps == load
+    assert load * 99 // 100 <= (goal.lower_fps or 0) < load
+    search = SPEC.model_dump(mode="json")
+    assert [against for _, against in answers(search, bench.made, again)] == [()]
+    (refuted,) = (against for _, against in answers(search, bench.made, result))
+    assert refuted, "what was said before is not what the trials say"
+
+
+def test_latency_is_that_of_the_last_load_that_a_share_stood_for() -> None:
+    bench, _ = searched()
+    for load in (900, 450):
+        bench.trial(load, NANOSECONDS, Manner(Purpose.LATENCY, "90% of ndr"))
+    bench.trial(500, NANOSECONDS, Manner(Purpose.LATENCY, "50% of ndr"))
+    assert [one.load_fps for one in latency_trials(bench.made)] == [450, 500]

@@ -1,0 +1,112 @@
+"""A program that shares no code with the searches finds in stored trials what was printed of them.
+
+Switches and machines of all models that searches are held against, by each search, over seeds.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from fractions import Fraction
+
+import pytest
+from all_wrong import none_wrong
+from conftest import REPOSITORY
+from search_models import lossy, trial, way
+
+sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
+
+from coverage import SEARCHES
+from coverage_models import MODELS
+from reread import Is, Weighed, answers, as_it_is, counted, of_runs, searched
+
+from vsperf.record.limit import Limit
+from vsperf.record.result import GoalResult, SearchResult
+from vsperf.record.trial import Trial
+from vsperf.search.base import Budget
+from vsperf.units import NANOSECONDS
+
+GOLDEN = json.loads((REPOSITORY / "tests" / "golden" / "load_classification.json").read_text())
+SEEDS = range(1)
+MORE_SEEDS = range(1, 12)
+MOST_S = 240
+"""Of a search that has a budget, in the time of the model."""
+
+
+def differing(name: str, seed: int, budget_s: int | None = None) -> Iterator[str]:
+    """Yield where what is printed of each model is not what its trials come to."""
+    for model in MODELS:
+        budget = Budget(None if budget_s is None else budget_s * NANOSECONDS)
+        if (run := searched(name, model, seed, budget)) is None:
+            continue
+        for goal, against in answers(run[0], run[2], run[1]):
+            yield from (f"{model.name}, seed {seed}, {goal}: {text}" for text in against)
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_trials_of_every_model_come_to_what_was_printed(name: str) -> None:
+    none_wrong(text for seed in SEEDS for text in differing(name, seed))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", SEARCHES)
+def test_so_they_do_over_many_seeds(name: str) -> None:
+    none_wrong(text for seed in MORE_SEEDS for text in differing(name, seed))
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_so_they_do_where_the_time_ended_before(name: str) -> None:
+    none_wrong(differing(name, 0, MOST_S if name in {"rfc2544", "tst009"} else MOST_S // 4))
+
+
+def test_loads_are_what_the_worked_example_of_the_standard_says() -> None:
+    for goal in GOLDEN["goals"]:
+        rule = Weighed(
+            Fraction(goal["loss"]) / 100,
+            Fraction(goal["exceed"]) / 100,
+            goal["final_s"] * NANOSECONDS,
+            goal["sum_s"] * NANOSECONDS,
+        )
+        made: list[Trial] = []
+        for (count, seconds, loss), (bound, *_) in zip(
+            GOLDEN["phases"], goal["cells"], strict=True
+        ):
+            made += [lossy(GOLDEN["load_fps"], seconds, Fraction(loss) / 100)] * count
+            expected = {"undecided": Is.OPEN}.get(bound) or Is(bound)
+            assert rule.judge([as_it_is(one) for one in made]) is expected
+
+
+def test_golden_runs_come_to_what_was_printed() -> None:
+    folders = [path.parent for path in (REPOSITORY / "tests/golden/records").rglob("*.jsonl")]
+    read = list(of_runs(sorted(folders)))
+    assert read
+    none_wrong(f"{case}, {name}: {text}" for case, name, against in read for text in against)
+
+
+def test_a_bound_that_its_trials_refute_is_told_with_how_many_passed() -> None:
+    search = {"kind": "rfc2544", "goals": {"ndr": {"loss_ratio": "0"}}, "duration": "1s"}
+    made = [lossy(1000, 1), lossy(2000, 1), lossy(2000, 1, Fraction(1, 10)), lossy(3000, 1, 1)]
+    printed = GoalResult(
+        goal="ndr",
+        loss_ratio="0",
+        lower_fps=2000,
+        upper_fps=3000,
+        throughput_fps=2000,
+        limit=Limit.DUT,
+        reason="",
+    )
+    ((_, against),) = answers(search, made, SearchResult(goals=(printed,)))
+    assert against == (
+        "lower bound printed 2,000 (1 of 2 passed), by all trials 1,000",
+        "upper bound printed 3,000 (0 of 1 passed), by all trials 2,000",
+    )
+
+
+def test_what_the_generator_did_not_send_counts_as_lost() -> None:
+    seen = as_it_is(trial(1000, NANOSECONDS, [way(1000, unsent=100)]))
+    assert (seen.lost, seen.own) == (Fraction(1, 10), Fraction(0))
+
+
+def test_warm_up_and_invalid_trials_say_nothing_of_a_load() -> None:
+    assert counted([lossy(1000, 1).model_copy(update={"directions": ()})]) == []

@@ -1,0 +1,97 @@
+"""Whether a machine is quiet enough to measure on: asked before a run begins, and waited for.
+
+What others use of CPUs that the run leaves free does no harm. Where they use more than that, parts
+that poll are kept from running, and nobody can tell afterwards what the switch does.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from vsperf.engine.run import Planned
+from vsperf.errors import NotReadyError
+from vsperf.host.activity import Activity, Share, competitors, ticks_per_second
+from vsperf.host.files import Roots
+from vsperf.human import human_seconds
+from vsperf.units import NANOSECONDS
+from vsperf.waits import sleep
+
+LOOK_S = 1.0
+"""Long enough that a program which only begins is no load."""
+PAUSE_S = 5.0
+"""Between two looks."""
+MOST_PPM = 500_000
+"""Of a CPU beyond those that the run leaves free: what doctor warns of (a tenth) disturbs trials,
+which clean time tells; with half of a CPU most of the time is not clean."""
+SHOWN = 3
+
+Look = Callable[[], Sequence[Share]]
+"""Measures for a while what others use, the busiest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """What is done where the machine is too busy."""
+
+    anyway: bool = False
+    """Measure all the same."""
+    wait_ns: int = 0
+    """For how long it is waited for that others end."""
+
+
+def require_quiet(
+    planned: Sequence[Planned],
+    patience: Patience,
+    say: Callable[[str], None],
+    look: Look | None = None,
+) -> None:
+    """Raise `NotReadyError` while others use what the run needs; wait for their end if so told."""
+    if patience.anyway or all(item.case.spec.testbed.simulated for item in planned):
+        return
+    look = look or look_around
+    left_ppm = free_ppm(planned) + MOST_PPM
+    told, deadline_ns = False, time.monotonic_ns() + patience.wait_ns
+    while True:
+        others = look()
+        if sum(one.ppm for one in others) <= left_ppm:
+            return
+        if time.monotonic_ns() >= deadline_ns:
+            raise _too_busy(others, patience)
+        if not told:
+            say(f"waiting for a quiet machine: {_used(others)}")
+            told = True
+        sleep(PAUSE_S)  # between two looks at a condition
+
+
+def free_ppm(planned: Sequence[Planned]) -> int:
+    """Return what others may use of the CPUs that no part of any case has."""
+    taken = {
+        cpu for item in planned for cpus in item.plan.plan.placement.cpus.values() for cpu in cpus
+    }
+    return max(0, (os.cpu_count() or 1) - len(taken)) * 1_000_000
+
+
+def look_around() -> tuple[Share, ...]:
+    """Measure what programs use that are none of this one."""
+    before = Activity.read(Roots())
+    sleep(LOOK_S)  # the measurement itself, not a wait for something
+    return competitors(before, Activity.read(Roots()), os.getpid(), ticks_per_second())
+
+
+def _used(others: Sequence[Share]) -> str:
+    percent = sum(one.ppm for one in others) / 10_000
+    named = ", ".join(str(one) for one in others[:SHOWN])
+    return f"others use {percent:.0f} % of a CPU ({named})"
+
+
+def _too_busy(others: Sequence[Share], patience: Patience) -> NotReadyError:
+    waited = human_seconds(patience.wait_ns / NANOSECONDS)
+    still = f" still, after {waited}" if patience.wait_ns else ""
+    return NotReadyError(
+        f"this machine is too busy to measure on{still}",
+        why=f"{_used(others)}, and the parts of this run need theirs for themselves",
+        fix="end them, wait until they have (`--wait 30m`), or go on all the same (`--anyway`)",
+    )

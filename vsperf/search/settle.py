@@ -1,0 +1,171 @@
+"""From bounds that do not stand yet to bounds that do: which load is tried next, and until when.
+
+A search leads to an interval. What its later trials say may take a bound back, or clean time may
+leave too little of one. Then it goes on from there: at loads in between, those that are known
+already first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+
+from vsperf.record.trial import Trial
+from vsperf.search.base import Probe
+from vsperf.search.classify import Bound, Bounds, DurationRule, Rule, bounds_among, failed
+from vsperf.search.verdict import Question, finished
+
+STEPS = 20
+"""Trials that lead to an interval anywhere in the range of loads, for a goal."""
+
+
+@dataclass
+class Seen:
+    """The trials of a probe by their load, as they are."""
+
+    probe: Probe
+    looked_at: int = 0
+    by_load: dict[int, list[Trial]] = field(default_factory=dict)
+    views: int = 0
+    """How often all of them came to be seen in another way."""
+
+    def __post_init__(self) -> None:
+        """Look at what there is."""
+        self.look()
+
+    def look(self) -> None:
+        """Take in the trials that are new."""
+        new = self.probe.trials[self.looked_at :]
+        self.looked_at += len(new)
+        for trial in new:
+            if (seen := self.of(trial)) is not None:
+                self.by_load.setdefault(trial.load_fps, []).append(seen)
+
+    def of(self, trial: Trial) -> Trial | None:
+        """Return how a trial is seen; None where it says nothing."""
+        return trial
+
+    @property
+    def trials(self) -> list[Trial]:
+        """All of them."""
+        return [trial for group in self.by_load.values() for trial in group]
+
+
+@dataclass
+class Judged:
+    """What the loads are to a question, by all that is seen."""
+
+    question: Question
+    seen: Seen
+    _known: dict[int, tuple[int, int]] = field(default_factory=dict)
+    _decided: dict[int, Bound] = field(default_factory=dict)
+    _lossy: set[int] = field(default_factory=set)
+    _looked: tuple[int, int] = (0, 0)
+
+    def _look(self) -> None:
+        """Judge the loads of which more is seen than before."""
+        self.seen.look()
+        if self._looked == (now := (self.seen.views, self.seen.looked_at)):
+            return
+        self._looked = now
+        rule = self.question.rule
+        for load, group in self.seen.by_load.items():
+            if self._known.get(load) == (state := (self.seen.views, len(group))):
+                continue
+            self._known[load] = state
+            self._decided[load] = rule.bound(group)
+            if any(failed(one, rule.loss_ratio) for one in group):
+                self._lossy.add(load)
+            else:
+                self._lossy.discard(load)
+
+    @property
+    def decided(self) -> dict[int, Bound]:
+        """What each load is."""
+        self._look()
+        return self._decided
+
+    @property
+    def lossy(self) -> set[int]:
+        """Loads at which a trial failed."""
+        self._look()
+        return self._lossy
+
+    @property
+    def bounds(self) -> Bounds:
+        """Of the question, so far."""
+        return bounds_among(self.decided)
+
+    @property
+    def finished(self) -> bool:
+        """Whether they are final."""
+        return finished(self.question, self.bounds)
+
+
+@dataclass(frozen=True, slots=True)
+class Settling:
+    """Makes trials until the bounds of questions are final, one question after the other."""
+
+    probe: Probe
+    duration_ns: int
+    """Of a full-length trial."""
+    most: int
+    """Trials that the probe may have in the end."""
+
+    def settle(
+        self, asked: Judged, hopeless: Callable[[], str | None] = lambda: None
+    ) -> str | None:
+        """Return None once the bounds are final, or why they are not.
+
+        Single trials lead to where the answer is, so that time is spent there alone.
+        """
+        question = asked.question
+        quick = Judged(replace(question, rule=_by_one_trial(question.rule)), asked.seen)
+        while not asked.finished:
+            if (why := hopeless()) is not None:
+                return why
+            if len(self.probe.trials) >= self.most:
+                return f"{len(self.probe.trials)} trials did not suffice"
+            self.probe(next_load(asked if quick.finished else quick), self.duration_ns)
+        return hopeless()
+
+
+def least_trials(questions: Iterable[Question]) -> int:
+    """Return how many trials questions may need from anywhere in the range of loads."""
+    return sum(STEPS + 2 * at_a_bound(one.rule) for one in questions)
+
+
+def at_a_bound(rule: Rule) -> int:
+    """Return how many full-length trials decide a load at most, if all of their time counts."""
+    return -(-rule.sum_ns // rule.final_ns) if isinstance(rule, DurationRule) else 1
+
+
+def _by_one_trial(rule: Rule) -> Rule:
+    """Return the rule that decides by the first full-length trial at a load."""
+    return replace(rule, sum_ns=1) if isinstance(rule, DurationRule) else rule
+
+
+def next_load(judged: Judged) -> int:
+    """Return the load to try next: one that is known already, if it divides the interval well.
+
+    The highest of those below the first failure comes first, then that failure: they are where the
+    answer is most likely, and what is known of them is not wasted.
+    """
+    loads, narrow, bounds = judged.question.loads, judged.question.narrow, judged.bounds
+    lower = bounds.lower if bounds.lower is not None else loads.minimum - 1
+    upper = bounds.upper if bounds.upper is not None else loads.maximum + 1
+    tried = [load for load in judged.decided if lower < load < upper]
+    first = min((load for load in tried if load in judged.lossy), default=upper)
+    likely = max((load for load in tried if load < first), default=first)
+    if bounds.upper is None:
+        return likely if likely in tried else loads.maximum
+    if bounds.lower is None and narrow(loads.minimum, upper):
+        return loads.minimum
+    if likely in tried and (
+        narrow(likely, upper) or (bounds.lower is not None and narrow(lower, likely))
+    ):
+        return likely
+    margin = (upper - lower) // 10
+    if likely in tried and lower + margin <= likely <= upper - margin:
+        return likely
+    return loads.between(max(lower, loads.minimum), upper)
