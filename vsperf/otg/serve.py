@@ -48,7 +48,11 @@ class Location:
 
 @contextmanager
 def serving(
-    locations: Sequence[Location], options: Options, address: tuple[str, int], burst: int
+    locations: Sequence[Location],
+    options: Options,
+    address: tuple[str, int],
+    burst: int,
+    password: str | None = None,
 ) -> Iterator[OtgServer]:
     """Start tgen with its ports, and listen; nothing of either is left behind."""
     _check(locations)
@@ -60,7 +64,8 @@ def serving(
             name: Place(numbers[name], _bps(port, speeds[numbers[name]]))
             for name, port in ports.items()
         }
-        with listening(address, Generator(tgen, places, tgen.control.parent, burst)) as server:
+        generator = Generator(tgen, places, tgen.control.parent, burst)
+        with listening(address, generator, password) as server:
             yield server
 
 

@@ -6,6 +6,7 @@ import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
 from typing import Any, ClassVar, NoReturn
@@ -15,6 +16,7 @@ from vsperf.errors import ComponentError, NotReadyError, VsperfError
 from vsperf.otg.answers import HANDLERS
 from vsperf.otg.document import RefusedError
 from vsperf.otg.generator import Generator
+from vsperf.otg.password import knows
 from vsperf.waits import wait_for
 
 LOOK_S = 0.5
@@ -33,8 +35,11 @@ class OtgServer(ThreadingHTTPServer):
     """Who is heard of and has hung up since is not waited for."""
     block_on_close = False
 
-    def __init__(self, address: tuple[str, int], generator: Generator) -> None:
+    def __init__(
+        self, address: tuple[str, int], generator: Generator, password: str | None = None
+    ) -> None:
         self.generator = generator
+        self.password = password
         self.turn = threading.Lock()
         self.local = ip_address(address[0]).is_loopback
         self.failure: VsperfError | None = None
@@ -117,12 +122,18 @@ class Handler(BaseHTTPRequestHandler):
 
     def _answer(self, method: str) -> None:
         try:
+            self._known_client()
             content = self._content() if method != "GET" else None
         except RefusedError as error:
             self.close_connection = True
             self._send(*_failed(error.code, error.messages))
             return
         self._send(*self.server.answer(method, urlsplit(self.path).path, content))
+
+    def _known_client(self) -> None:
+        """Refuse who does not bring the password, before anything else is looked at."""
+        if not knows(self.server.password, self.headers.get("Authorization", "")):
+            raise RefusedError(["this server asks for a password, and it is another one"], 401)
 
     def _content(self) -> object:
         """Return what came with the request."""
@@ -152,15 +163,19 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         self.send_header("Content-Type", JSON)
         self.send_header("Content-Length", str(len(content)))
+        if status == HTTPStatus.UNAUTHORIZED:
+            self.send_header("WWW-Authenticate", 'Basic realm="vsperf"')
         self.end_headers()
         self.wfile.write(content)
 
 
 @contextmanager
-def listening(address: tuple[str, int], generator: Generator) -> Iterator[OtgServer]:
+def listening(
+    address: tuple[str, int], generator: Generator, password: str | None = None
+) -> Iterator[OtgServer]:
     """Listen for requests until the context is left; `serve` answers them."""
     try:
-        server = OtgServer(address, generator)
+        server = OtgServer(address, generator, password)
     except OSError as error:
         raise NotReadyError(
             f"cannot listen on {address[0]}:{address[1]}",
