@@ -55,7 +55,7 @@ class Echo:
         ]
         ports = [{"port": number, "foreign": 0} for number in range(PORTS)]
         self.trial = None
-        result = {"elapsed_ns": 10**15, "streams": streams, "ports": ports}
+        result = {"elapsed_ns": 10**15, "streams": streams, "ports": ports, "workers": []}
         self.hear({"event": "trial-done", "result": result})
 
     def _counted(self, stream: dict[str, Any], frames: int) -> dict[str, Any]:

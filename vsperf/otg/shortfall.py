@@ -18,7 +18,11 @@ def fell_short(flows: Sequence[Flow], result: Mapping[str, Any]) -> tuple[str, .
     """Return a sentence for each flow of a trial whose rate was not reached."""
     told = zip(flows, result["streams"], strict=True)
     notes = (_note(flow, stream, result["elapsed_ns"]) for flow, stream in told)
-    return tuple(note for note in notes if note)
+    paused_ns = max((worker["paused_ns"] for worker in result["workers"]), default=0)
+    why = f"; the machine kept tgen from running for {paused_ns / NANOSECONDS:.3f} s" * (
+        paused_ns > 0
+    )
+    return tuple(note + why for note in notes if note)
 
 
 def _note(flow: Flow, stream: Mapping[str, Any], elapsed_ns: int) -> str | None:
