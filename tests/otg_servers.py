@@ -29,12 +29,13 @@ PATIENCE_S = 20.0
 
 @contextmanager
 def otg_server(
-    ports: Sequence[str] = RINGS, say: Callable[[str], None] = say_nothing
+    ports: Sequence[str] = RINGS, say: Callable[[str], None] = say_nothing, *, whole: bool = True
 ) -> Iterator[OtgServer]:
     """Serve on a port of its own."""
     locations = [Location.of(text) for text in ports]
     where = ("127.0.0.1", 0)
-    with serving(locations, OPTIONS, where, Manner(burst=8, say=say)) as server, answering(server):
+    manner = Manner(burst=8, whole_payload=whole, say=say)
+    with serving(locations, OPTIONS, where, manner) as server, answering(server):
         yield server
 
 

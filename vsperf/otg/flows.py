@@ -23,7 +23,7 @@ LARGEST_FRAME = 9216
 MOST_FPS = 10**10
 MOST_SENT = (1 << 48) - 2
 """What tgen takes of rates, and of frames of a flow."""
-ALL_FRAMES = 4 * MOST_FRAMES
+ALL_FRAMES = 2 * MOST_FRAMES
 ALL_BYTES = 2 * MOST_BYTES
 """Of the files of all flows."""
 BITS = {"bps": 1, "kbps": 10**3, "mbps": 10**6, "gbps": 10**9}
