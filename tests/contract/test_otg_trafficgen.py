@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import psutil
@@ -148,4 +149,8 @@ def test_another_user_can_ask_a_private_server_for_nothing(require: Require) -> 
 
 
 def children_of(pid: int) -> list[list[str]]:
-    return [one.cmdline() for one in psutil.Process(pid).children(recursive=True)]
+    found = []
+    for one in psutil.Process(pid).children(recursive=True):
+        with suppress(psutil.Error):  # some have just ended
+            found.append(one.cmdline())
+    return found
