@@ -6,7 +6,7 @@ import json
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,7 +16,8 @@ from conftest import Require
 from loopbacks import OPTIONS
 from serving import answering
 
-from vsperf.otg.serve import Location, serving
+from vsperf.otg.generator import say_nothing
+from vsperf.otg.serve import Location, Manner, serving
 from vsperf.otg.server import OtgServer
 
 RINGS = ("p1=net_ring0", "p2=net_ring1")
@@ -27,10 +28,14 @@ PATIENCE_S = 20.0
 
 
 @contextmanager
-def otg_server(ports: Sequence[str] = RINGS) -> Iterator[OtgServer]:
+def otg_server(
+    ports: Sequence[str] = RINGS, say: Callable[[str], None] = say_nothing, *, whole: bool = True
+) -> Iterator[OtgServer]:
     """Serve on a port of its own."""
     locations = [Location.of(text) for text in ports]
-    with serving(locations, OPTIONS, ("127.0.0.1", 0), burst=8) as server, answering(server):
+    where = ("127.0.0.1", 0)
+    manner = Manner(burst=8, whole_payload=whole, say=say)
+    with serving(locations, OPTIONS, where, manner) as server, answering(server):
         yield server
 
 

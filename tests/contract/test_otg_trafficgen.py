@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
+import psutil
 import pytest
+from attacker import as_nobody
 from conftest import Require
 from loopbacks import tgen_case
-from otg_servers import RINGS, fixture_server
+from otg_servers import RINGS, ask, fixture_server, transmit
 from places import PLACEMENT, started_generator
 from simulated_cases import WAYS
 from trafficgen_contract import LIGHT, Rig, TrafficGeneratorContract
@@ -101,17 +105,52 @@ def test_flows_that_fields_in_step_cannot_tell_apart_are_refused() -> None:
     assert refused.value.problems[0].fix == "--set traffic.flows=65534"
 
 
+RING_ENDS = tuple(
+    Endpoint(link=f"phy{n}", kind="vdev", address=text.partition("=")[2])
+    for n, text in enumerate(RINGS)
+)
+TO_ITSELF = (("phy0", "phy0"), ("phy1", "phy1"))
+
+
 @pytest.mark.everyday
 def test_a_private_server_sends_on_the_ports_of_a_switch_and_is_gone_with_the_session(
     require: Require,
 ) -> None:
     require("tgen")
-    rings = tuple(
-        Endpoint(link=f"phy{n}", kind="vdev", address=text.partition("=")[2])
-        for n, text in enumerate(RINGS)
-    )
-    to_itself = (("phy0", "phy0"), ("phy1", "phy1"))
-    with started_generator(OtgGenerator(), otg_case("start"), rings, to_itself) as session:
+    with started_generator(OtgGenerator(), otg_case("start"), RING_ENDS, TO_ITSELF) as session:
         for way in session.run(LIGHT).directions:
             assert way.sent_frames == way.received_frames == LIGHT.frames
         assert session.facts()["ports"] == {"phy0": "phy0", "phy1": "phy1"}
+
+
+@pytest.mark.everyday
+def test_another_user_can_ask_a_private_server_for_nothing(require: Require) -> None:
+    for part in ("tgen", "root"):
+        require(part)
+    driver, case = OtgGenerator(), otg_case("start")
+    with started_generator(driver, case, RING_ENDS, TO_ITSELF) as session:
+        url = session.facts()["server"]
+
+        def attack() -> list[int]:
+            return [
+                ask(url, "GET", "/config")[0],
+                ask(url, "POST", "/config", {})[0],
+                ask(url, "POST", "/monitor/metrics", {"choice": "port"})[0],
+                ask(url, "GET", "/nowhere", Authorization="Basic dnNwZXJmOnZzcGVyZg==")[0],
+                *(transmit(url, "stop")[0] for _ in range(30)),
+            ]
+
+        assert set(as_nobody(attack)) == {401}
+        for way in session.run(LIGHT).directions:
+            assert way.sent_frames == way.received_frames == LIGHT.frames
+        argv = " ".join(word for one in children_of(os.getpid()) for word in one)
+        assert "--password-file" in argv
+        assert session.client._session.auth[1] not in f"{argv} {session.facts()}"
+
+
+def children_of(pid: int) -> list[list[str]]:
+    found = []
+    for one in psutil.Process(pid).children(recursive=True):
+        with suppress(psutil.Error):  # some have just ended
+            found.append(one.cmdline())
+    return found

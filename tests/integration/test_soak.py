@@ -58,6 +58,10 @@ def test_tgen_survives_whatever_comes_in_through_its_socket(
     assert inputs(Fuzz("control", SEED, tmp_path), 4) == []
 
 
+def test_the_otg_server_answers_or_refuses_whatever_comes_in(tmp_path: Path) -> None:
+    assert inputs(Fuzz("otg", SEED, tmp_path), 100) == []
+
+
 def kill_once(scenario: Scenario, evidence: Path, run_s: float) -> None:
     """Carry out rounds until one has killed something, for a run that takes about so long."""
     tally = Tally()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import socket
 import struct
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -14,18 +15,20 @@ from otg_documents import config, flow, increment, packet, value
 
 from vsperf.otg.config import Config, Place, read_config
 from vsperf.otg.document import RefusedError
-from vsperf.otg.frames import PCAP_HEAD, checksum
+from vsperf.otg.flows import write_frames
+from vsperf.otg.frames import OLD_MARK, PCAP_HEAD, checksum
 
 PLACES = {"p1": Place(0, None), "p2": Place(1, 10_000_000_000)}
 
 
 def taken(content: dict[str, Any], tmp_path: Path) -> Config:
-    return read_config(content, PLACES, tmp_path)
+    config = read_config(content, PLACES)
+    return replace(config, flows=write_frames(config.flows, tmp_path))
 
 
 def refused(content: object, tmp_path: Path) -> str:
     with pytest.raises(RefusedError) as error:
-        read_config(content, PLACES, tmp_path)
+        read_config(content, PLACES)
     return "; ".join(error.value.messages)
 
 
@@ -41,6 +44,7 @@ def test_a_flow_becomes_a_stream_with_an_exact_number_of_frames(tmp_path: Path) 
         "layer4": "udp",
         "ttl": 64,
         "dscp": 0,
+        "dont_fragment": False,
         "destination_mac": "02:01:00:00:00:01",
         "source_mac": "02:00:00:00:00:01",
         "source_ip": "198.18.0.1",
@@ -192,6 +196,105 @@ def test_what_the_rest_of_a_configuration_asks_for_is_refused_too(
     assert words in refused({**config(flow()), **more}, tmp_path)
 
 
+def test_what_is_refused_leaves_no_file(tmp_path: Path) -> None:
+    down = {"choice": "decrement", "decrement": {"start": 9, "step": 2, "count": 3}}
+    needs_file = flow("a", packet=packet(udp={"src_port": down}))
+    assert "wings" in refused(config(needs_file, flow("b", wings=2)), tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_one_flow_too_many_is_all_that_is_said(tmp_path: Path) -> None:
+    said = refused(config(*(flow(f"f{n}") for n in range(33))), tmp_path)
+    assert said == "flows: 33 are too many, there can be 32"
+
+
+def test_what_is_too_much_is_refused_before_it_is_looked_at(tmp_path: Path) -> None:
+    class Untouched(dict[str, Any]):
+        """An object that says so when somebody looks into it."""
+
+        def get(self, key: str, default: Any = None) -> Any:
+            raise AssertionError(f"somebody asked for {key}")
+
+    many = [Untouched()] * 60_000
+    assert "flows: 60000 are too many" in refused({"flows": many}, tmp_path)
+    assert "ports: 60000 are too many" in refused({"ports": many}, tmp_path)
+    listed = packet(udp={"src_port": {"values": [*range(1 << 16), 1]}})
+    assert "values: 65537 are too many" in refused(config(flow(packet=listed)), tmp_path)
+
+
+def test_a_refusal_does_not_repeat_a_long_value(tmp_path: Path) -> None:
+    long = "x" * 1_000_000
+    said = refused(config(flow(tx_rx={"port": {"tx_name": long}}, rate={"pps": long})), tmp_path)
+    assert len(said) < 5000
+
+
+def test_numbers_may_be_texts_of_sensible_length(tmp_path: Path) -> None:
+    assert taken(config(flow(rate={"pps": "1000"})), tmp_path).flows[0].rate_fps == 1000
+    assert "rate.pps: must be" in refused(config(flow(rate={"pps": "1" * 5000})), tmp_path)
+
+
+def test_a_rate_that_no_generator_takes_is_refused_where_it_is_set(tmp_path: Path) -> None:
+    assert "rate.pps: must be" in refused(config(flow(rate={"pps": 10**12})), tmp_path)
+    fast = {"choice": "gbps", "gbps": 10**9}
+    assert "flows[0].rate: is more than" in refused(config(flow(rate=fast)), tmp_path)
+    endless = {"choice": "continuous", "continuous": {}}
+    (one,) = taken(config(flow(rate={"pps": 10**10}, duration=endless)), tmp_path).flows
+    assert one.frames < 1 << 48
+
+
+def test_a_frame_is_refused_where_a_port_on_its_way_does_not_take_it(tmp_path: Path) -> None:
+    places = {"p1": Place(0, None, 9216), "p2": Place(1, None, 1518, 4)}
+
+    def said(size: int, *vlans: dict[str, Any]) -> str:
+        content = config(flow(size={"fixed": size}, packet=packet(vlans=vlans)))
+        try:
+            read_config(content, places)
+        except RefusedError as error:
+            return "; ".join(error.messages)
+        return ""
+
+    assert said(1518) == ""
+    assert said(1519) == "flows[0].size: 1519 bytes with FCS are too many for port 'b': 1518"
+    assert said(1522, {"id": value(5)}) == ""
+    assert "port 'b': 1522" in said(1523, {"id": value(5)})
+    assert "port 'b': 1518" in said(1522, {"id": value(5)}, {"id": value(6)})
+
+
+def test_values_that_would_fall_below_zero_are_refused(tmp_path: Path) -> None:
+    for key, start in (("src", "00:00:00:00:00:01"), ("dst", "00:00:00:00:00:00")):
+        down = {"choice": "decrement", "decrement": {"start": start, "count": 3}}
+        headers = packet(udp={"src_port": {"values": [3, 1, 2]}})
+        headers[0]["ethernet"][key] = down
+        said = refused(config(flow(packet=headers)), tmp_path)
+        assert f"ethernet.{key}.decrement: the values would begin again" in said
+
+
+class TestDefaults:
+    """What nobody says is as the model has it: zero, in every field that is not filled in."""
+
+    def stream(self, tmp_path: Path, **headers: Any) -> dict[str, Any]:
+        stack = [{"choice": name, name: fields} for name, fields in headers.items()]
+        (one,) = taken(config(flow(packet=stack)), tmp_path).flows
+        return dict(one.stream)
+
+    def test_of_tcp(self, tmp_path: Path) -> None:
+        bare = self.stream(tmp_path, ethernet={}, ipv4={}, tcp={})
+        zero = {"sequence": 0, "acknowledgement": 0, "flags": 0, "window": 0}
+        assert bare["tcp"] == zero
+        said = self.stream(
+            tmp_path, ethernet={}, ipv4={}, tcp={"ctl_syn": value(1), "window": value(9)}
+        )
+        assert said["tcp"] == {**zero, "flags": 2, "window": 9}
+
+    def test_of_ipv4(self, tmp_path: Path) -> None:
+        assert self.stream(tmp_path, ethernet={}, ipv4={}, udp={})["dont_fragment"] is False
+        said = self.stream(tmp_path, ethernet={}, ipv4={"dont_fragment": value(1)}, udp={})
+        assert said["dont_fragment"] is True
+
+    def test_of_ipv6_there_is_no_such_bit(self, tmp_path: Path) -> None:
+        assert "dont_fragment" not in self.stream(tmp_path, ethernet={}, ipv6={}, udp={})
+
+
 def test_all_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
     said = refused(config(flow(wings=2), flow(rate={"pps": 0})), tmp_path)
     for words in ("flows[0].wings", "flows[1].rate.pps", "flows: there are several called 'f'"):
@@ -250,6 +353,24 @@ class TestFrames:
         headers = [*packet(), {"choice": "custom", "custom": {"bytes": "2e2e51"}}]
         (one,) = self.frames(headers, tmp_path, 96)
         assert one[42:46] == b"..Q\0"
+
+    def test_what_ether_type_says_stands_in_front_of_the_first_tag(self, tmp_path: Path) -> None:
+        headers = packet(vlans=[{"id": value(100)}, {"id": value(7)}])
+        headers[0]["ethernet"]["ether_type"] = value(0x8100)
+        (one,) = self.frames(headers, tmp_path, 128)
+        assert one[12:22] == bytes.fromhex("8100 0064 8100 0007 0800")
+        headers[1]["vlan"]["tpid"] = value(0x88A8)
+        said = refused(config(flow(packet=headers)), tmp_path)
+        assert "vlan.tpid: is 0x88a8, and ether_type in front of it 0x8100" in said
+
+    def test_a_tag_of_no_known_type_is_refused(self, tmp_path: Path) -> None:
+        headers = packet(vlans=[{"id": value(1), "tpid": value(0x0800)}])
+        assert "tpid: 0x0800 is not supported" in refused(config(flow(packet=headers)), tmp_path)
+
+    def test_a_mark_has_its_place_at_the_end_of_each(self, tmp_path: Path) -> None:
+        ports = packet(udp={"dst_port": {"values": [4789, 7, 2152]}})
+        for one in self.frames(ports, tmp_path, 131):
+            assert one.endswith(OLD_MARK)
 
     def test_tags_and_priorities_stand_where_they_belong(self, tmp_path: Path) -> None:
         tag = {"id": value(100), "priority": value(3), "cfi": value(1), "tpid": value(0x88A8)}

@@ -31,6 +31,9 @@ LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 PIN = re.compile(
     r"^(?P<package>\w[\w.-]*)==\S+(?P<hashes>(?: \\\n +--hash=sha256:\w{64})*)", re.MULTILINE
 )
+TESTBED_FILE = re.compile(
+    r"^```yaml\n# (?:[\w-]+/)*([\w-]+)\.yaml\ntestbed:\n  name: (\S+)$", re.MULTILINE
+)
 MAKE = re.compile(r"(?:^|[`$] ?|; ?|&& ?)make ([a-z][a-z-]*)", re.MULTILINE)
 
 modules = sorted((REPOSITORY / "vsperf").rglob("*.py"))
@@ -207,6 +210,16 @@ def test_the_reference_explains_every_word_of_a_result() -> None:
         for page, wanted in words.items()
         for word in wanted
         if word not in texts_of[page]
+    )
+
+
+def test_a_testbed_on_a_page_is_called_as_its_file_is() -> None:
+    found = [(page, *row) for page in pages for row in TESTBED_FILE.findall(page.read_text())]
+    assert found
+    none_wrong(
+        f"{relative(page)}: {file}.yaml calls itself {name}"
+        for page, file, name in found
+        if file != name
     )
 
 

@@ -6,13 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from vsperf import __version__
+from vsperf.otg.config import MOST_FLOWS
 from vsperf.otg.counters import FlowCounts
 from vsperf.otg.document import Document, Node, RefusedError
 from vsperf.otg.flows import Flow
 from vsperf.otg.generator import Generator
 
-MODEL = "1.62.0"
-"""The version of the model that this server was held against."""
+MODEL = "^1.0.0"
+"""Versions of the model whose clients are answered: the model keeps what it had in a major version,
+and clients hold their own version against this range. Held against was 1.62.0."""
 FLOW_METRICS = (
     "transmit",
     "frames_tx",
@@ -34,7 +36,13 @@ PORT_METRICS = (
     "bytes_rx",
     "frames_tx_rate",
     "frames_rx_rate",
+    "bytes_tx_rate",
+    "bytes_rx_rate",
+    "capture",
 )
+MOST_COLUMNS = 64
+MOST_PORTS = 16
+"""tgen's."""
 Answer = dict[str, Any]
 Handler = Callable[[Generator, object], Answer]
 
@@ -70,14 +78,14 @@ def set_state(generator: Generator, content: object) -> Answer:
     traffic = root.node("traffic")
     traffic.choice(("flow_transmit",), "flow_transmit")
     transmit = traffic.node("flow_transmit")
+    transmit.at_most("flow_names", MOST_FLOWS)
     names = transmit.texts("flow_names")
     state = transmit.one_of("state", ("start", "stop"))
     document.finish()
     if state == "start":
         generator.start(names)
-    else:
-        generator.stop(names)
-    return _warned(())
+        return _warned(())
+    return _warned(generator.stop(names))
 
 
 def metrics(generator: Generator, content: object) -> Answer:
@@ -91,6 +99,8 @@ def metrics(generator: Generator, content: object) -> Answer:
 
 
 def _flow_metrics(generator: Generator, asked: Node, document: Document) -> list[Answer]:
+    asked.at_most("flow_names", MOST_FLOWS)
+    asked.at_most("metric_names", MOST_COLUMNS)
     names = asked.texts("flow_names")
     columns = asked.texts("metric_names")
     _known(asked, "metric_names", columns, FLOW_METRICS)
@@ -127,26 +137,33 @@ def _flow(flow: Flow, counts: FlowCounts) -> Answer:
 
 
 def _port_metrics(generator: Generator, asked: Node, document: Document) -> list[Answer]:
+    asked.at_most("port_names", MOST_PORTS)
+    asked.at_most("column_names", MOST_COLUMNS)
     names = asked.texts("port_names")
     columns = asked.texts("column_names")
     _known(asked, "column_names", columns, PORT_METRICS)
     _known(asked, "port_names", names, list(generator.config.ports))
     document.finish()
-    counts = generator.port_counts()
-    links = generator.links()
+    with generator.turn:
+        ports = dict(generator.config.ports)
+        counts, links = generator.port_counts(), generator.links()
+        sending = {name: generator.sending(name) for name in ports}
     found = []
-    for name, location in generator.config.ports.items():
+    for name, location in ports.items():
         one = counts[name]
         answer: Answer = {
             "name": name,
             "location": location,
             "link": "up" if links[name] else "down",
-            "transmit": "started" if generator.sending(name) else "stopped",
+            "transmit": "started" if sending[name] else "stopped",
             "frames_tx": str(one.frames_tx),
             "frames_rx": str(one.frames_rx),
             "bytes_tx": str(one.bytes_tx),
             "frames_tx_rate": one.tx_fps,
             "frames_rx_rate": one.rx_fps,
+            "bytes_tx_rate": one.tx_bytes,
+            "bytes_rx_rate": one.rx_bytes,
+            "capture": "stopped",
         }
         if one.bytes_rx is not None:
             answer["bytes_rx"] = str(one.bytes_rx)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from vsperf.otg.document import Document, Node
-from vsperf.otg.flows import LARGEST_FRAME, Flow, Line, read_flow
+from vsperf.otg.flows import LARGEST_FRAME, Flow, Line, check_files, read_flow
 
 MOST_FLOWS = 32
 """Streams of tgen."""
@@ -27,6 +26,10 @@ class Place:
     """tgen's."""
     bps: int | None
     """What its driver says of its speed; None where that means nothing."""
+    longest: int = LARGEST_FRAME
+    """Bytes of the longest frame that it takes, with FCS."""
+    tag_room: int = 0
+    """What it has room for beside that where a frame has a tag."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,27 +44,31 @@ class Config:
     warnings: tuple[str, ...] = ()
 
 
-def read_config(content: object, places: Mapping[str, Place], folder: Path) -> Config:
-    """Read a whole configuration; raises `RefusedError` with all that cannot be had."""
+def read_config(content: object, places: Mapping[str, Place]) -> Config:
+    """Read a whole configuration; raises `RefusedError` with all that cannot be had.
+
+    Nothing is changed by that, not even a file.
+    """
     document = Document(content)
     root = document.root
+    root.at_most("ports", len(places))
+    root.at_most("flows", MOST_FLOWS)
+    root.at_most("layer1", len(places))
     warnings: list[str] = []
     ports = _ports(root, places)
     speeds = _speeds(root, ports, warnings)
     _options(root)
-    lines = {
-        name: Line(places[location].number, speeds.get(name, places[location].bps))
-        for name, location in ports.items()
-    }
-    nodes = root.nodes("flows")
-    if len(nodes) > MOST_FLOWS:
-        root.refuse(f"{len(nodes)} flows are too many, there can be {MOST_FLOWS}", "flows")
-        nodes = nodes[:MOST_FLOWS]
-    flows = tuple(read_flow(node, lines, folder, warnings) for node in nodes)
+    lines = {name: _line(places[location], speeds.get(name)) for name, location in ports.items()}
+    flows = tuple(read_flow(node, lines, warnings) for node in root.nodes("flows"))
+    check_files(root, flows)
     _unique(root, "flows", [flow.name for flow in flows])
     document.finish()
     held = dict(content) if isinstance(content, dict) else {}
     return Config(held, ports, flows, tuple(warnings))
+
+
+def _line(place: Place, speed: int | None) -> Line:
+    return Line(place.number, speed or place.bps, place.longest, place.tag_room)
 
 
 def _ports(root: Node, places: Mapping[str, Place]) -> dict[str, str]:
@@ -92,6 +99,7 @@ def _speeds(root: Node, ports: Mapping[str, str], warnings: list[str]) -> dict[s
     found: dict[str, int] = {}
     for layer in root.nodes("layer1"):
         layer.text("name")
+        layer.at_most("port_names", len(ports))
         names = layer.texts("port_names")
         for name in names:
             if name not in ports:

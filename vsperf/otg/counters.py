@@ -9,6 +9,8 @@ from typing import Any
 from vsperf.otg.flows import Flow
 
 NANOSECONDS = 1_000_000_000
+QUIET_NS = 100_000_000
+"""For how long nothing may come of a flow that has stopped."""
 SPAN_NS = 500_000_000
 """Least time that a rate of now is taken over."""
 
@@ -33,6 +35,8 @@ class FlowCounts:
     """Frames by the number of the port where they came in; None while they are on the way."""
     since: tuple[int, int, int] = (0, 0, 0)
     """A moment of the trial, and what was sent and received by then: what rates begin at."""
+    quiet_since_ns: int | None = None
+    """The moment at which all was sent, and counters were first seen as they are now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +51,30 @@ class PortCounts:
     """None where frames came whose length nobody counted."""
     tx_fps: float = 0
     rx_fps: float = 0
+    tx_bytes: float = 0
+    """Per second, as the other one."""
+    rx_bytes: float = 0
 
 
 def on_the_way(
     flow: Flow, stream: Mapping[str, Any], elapsed_ns: int, before: FlowCounts | None
 ) -> FlowCounts:
-    """Return the counters of a flow in mid-trial; never less than they were."""
-    earlier = before or FlowCounts()
-    sent = max(earlier.frames_tx, stream["sent"])
-    received = max(earlier.frames_rx, stream["received"])
+    """Return the counters of a flow in mid-trial.
+
+    One that has nothing left to send has stopped when no frame of it has come for a while: flows
+    that were started with it may go on for ever.
+    """
+    earlier = before or FlowCounts(sending=True)
+    sent, received = stream["sent"], _intact(stream)
+    if stream["sends"]:  # the parts of a sum are read one after the other
+        received = max(received, earlier.frames_rx)
+    counted = (sent, received)
+    quiet_since_ns = None
+    if not stream["sends"]:
+        same = counted == (earlier.frames_tx, earlier.frames_rx)
+        quiet_since_ns = earlier.quiet_since_ns if same else None
+        quiet_since_ns = elapsed_ns if quiet_since_ns is None else quiet_since_ns
+    sending = quiet_since_ns is None or elapsed_ns - quiet_since_ns < QUIET_NS
     moment, sent_then, received_then = earlier.since
     span_ns = elapsed_ns - moment
     tx_fps, rx_fps = earlier.tx_fps, earlier.rx_fps
@@ -66,15 +85,16 @@ def on_the_way(
     if span_ns >= SPAN_NS:
         since = (elapsed_ns, sent, received)
     return FlowCounts(
-        sending=True,
+        sending=sending,
         frames_tx=sent,
         frames_rx=received,
-        lost=stream.get("lost"),
+        lost=stream.get("lost") if sending else sent - stream["distinct"],
         bytes_tx=sent * flow.size,
-        bytes_rx=received * flow.size,
-        tx_fps=tx_fps,
-        rx_fps=rx_fps,
+        bytes_rx=_intact_bytes(stream),
+        tx_fps=tx_fps if sending else 0,
+        rx_fps=rx_fps if sending else 0,
         since=since,
+        quiet_since_ns=quiet_since_ns,
     )
 
 
@@ -86,13 +106,23 @@ def final(flow: Flow, stream: Mapping[str, Any]) -> FlowCounts:
         found = (float(latency["min_ns"]), float(latency["mean_ns"]), float(latency["max_ns"]))
     return FlowCounts(
         frames_tx=stream["sent"],
-        frames_rx=stream["received"] - stream["misrouted"] - stream["corrupted"],
+        frames_rx=_intact(stream),
         lost=stream["lost"],
         bytes_tx=stream["sent_bytes"],
-        bytes_rx=stream["received_bytes"],
+        bytes_rx=_intact_bytes(stream),
         latency_ns=found,
         arrived={int(port): count for port, count in stream["arrived"].items()},
     )
+
+
+def _intact(stream: Mapping[str, Any]) -> int:
+    """Return how many frames came undamaged to the port that should receive them."""
+    return int(stream["received"] - stream["misrouted"] - stream["corrupted"])
+
+
+def _intact_bytes(stream: Mapping[str, Any]) -> int:
+    """Return the bytes of the same frames."""
+    return int(stream["received_bytes"] - stream["misrouted_bytes"] - stream["corrupted_bytes"])
 
 
 def port_counts(
@@ -126,4 +156,10 @@ def _port(
         bytes_rx=None if strays or foreign else sum(one.bytes_rx for one in coming),
         tx_fps=sum(one.tx_fps for one in sent),
         rx_fps=sum(one.rx_fps for one in coming),
+        tx_bytes=sum(
+            counts[flow.name].tx_fps * flow.size for flow in flows if flow.transmit == name
+        ),
+        rx_bytes=sum(
+            counts[flow.name].rx_fps * flow.size for flow in flows if flow.receive == name
+        ),
     )

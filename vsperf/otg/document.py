@@ -12,13 +12,16 @@ from typing import Any
 from vsperf.errors import VsperfError
 
 MOST_PROBLEMS = 20
+MOST_LETTERS = 500
+"""Of each."""
+MOST_DIGITS = 20
 
 
 class RefusedError(VsperfError):
     """A request is not carried out; each message names the path in the model."""
 
     def __init__(self, messages: Sequence[str], code: int = 400) -> None:
-        shown = list(messages[:MOST_PROBLEMS])
+        shown = [_short(message) for message in messages[:MOST_PROBLEMS]]
         if len(messages) > MOST_PROBLEMS:
             shown.append(f"and {len(messages) - MOST_PROBLEMS} more")
         super().__init__("; ".join(shown))
@@ -72,7 +75,9 @@ class Node:
         """Return what is to be said of keys that nobody asked for."""
         keys = sorted(set(self._content) - self._read)
         return [
-            f"{self.at(key)}: not supported" for key in keys if not _nothing(self._content[key])
+            f"{self.at(shown(key))}: not supported"
+            for key in keys
+            if not _nothing(self._content[key])
         ]
 
     def has(self, key: str) -> bool:
@@ -95,7 +100,9 @@ class Node:
         if not isinstance(found, str):
             self.refuse(f"must be a text, not {found!r}", key)
             return default or ""
-        return found
+        if not found and default is None:
+            self.refuse("must not be empty", key)
+        return str(found)
 
     def texts(self, key: str) -> list[str]:
         """Return a list of texts, empty where nothing is said."""
@@ -111,7 +118,7 @@ class Node:
         if found is None:
             found = default
         if isinstance(found, str) and found.isascii() and found.isdigit():
-            found = int(found)
+            found = int(found) if len(found) <= MOST_DIGITS else found
         if type(found) is not int or not least <= found <= most:
             self.refuse(f"must be a whole number from {least} to {most}, not {found!r}", key)
             return least
@@ -167,6 +174,12 @@ class Node:
         found = self.get(key)
         return self.document.node({} if found is None else found, self.at(key))
 
+    def at_most(self, key: str, most: int) -> None:
+        """Refuse a longer list at once: nothing else of the document is looked at then."""
+        found = self._content.get(key)
+        if isinstance(found, list) and len(found) > most:
+            raise RefusedError([f"{self.at(key)}: {len(found)} are too many, there can be {most}"])
+
     def nodes(self, key: str) -> list[Node]:
         """Return the objects of a list, none where nothing is said."""
         found = self._list(key)
@@ -182,6 +195,11 @@ class Node:
         return found
 
 
+def shown(word: str) -> str:
+    """Return a word of a client's as it can stand in a sentence."""
+    return word if word.isidentifier() else repr(word)
+
+
 def _implied(content: dict[str, Any], known: Sequence[str]) -> str | None:
     """Return the one thing that an object without the word `choice` says."""
     said = [one for one in known if not _nothing(content.get(one))]
@@ -191,3 +209,8 @@ def _implied(content: dict[str, Any], known: Sequence[str]) -> str | None:
 def _nothing(value: object) -> bool:
     """Whether a value says as much as none: clients write lists and objects that are empty."""
     return value is None or (isinstance(value, list | dict) and not value)
+
+
+def _short(message: str) -> str:
+    """Return a message that does not repeat all of what is wrong with a long value."""
+    return message if len(message) <= MOST_LETTERS else f"{message[:MOST_LETTERS]}…"

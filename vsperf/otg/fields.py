@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from vsperf.otg.document import Node
 
 MOST_VALUES = 1 << 24
+MOST_LISTED = 1 << 16
 CHOICES = ("value", "values", "increment", "decrement")
 
 
@@ -70,9 +71,16 @@ def _whole(value: object) -> int:
     return value
 
 
+def _ipv6(text: object) -> int:
+    address = ipaddress.IPv6Address(str(text))
+    if address.scope_id is not None:
+        raise ValueError
+    return int(address)
+
+
 MAC = Notation(48, _mac)
 IPV4 = Notation(32, lambda text: int(ipaddress.IPv4Address(str(text))))
-IPV6 = Notation(128, lambda text: int(ipaddress.IPv6Address(str(text))))
+IPV6 = Notation(128, _ipv6)
 
 
 def integer(bits: int) -> Notation:
@@ -90,6 +98,9 @@ def read(header: Node, key: str, notation: Notation, default: int) -> Values:
             listed = field.get("values") or []
             if not isinstance(listed, list):
                 field.refuse("must be a list", "values")
+                listed = []
+            if len(listed) > MOST_LISTED:
+                field.refuse(f"{len(listed)} are too many, there can be {MOST_LISTED}", "values")
                 listed = []
             return Values.of(
                 tuple(_one(field, f"values[{n}]", one, notation) for n, one in enumerate(listed))
@@ -109,17 +120,19 @@ def fixed(header: Node, key: str, notation: Notation, default: int, least: int =
     return values.first
 
 
-def computed(header: Node, key: str, right: int | None = None) -> None:
-    """Accept a field that is filled in: `auto`, or the value that it gets anyway."""
+def computed(header: Node, key: str, *right: int) -> int | None:
+    """Accept a field that is filled in: `auto`, or a value that it can get; return that value."""
     if not header.has(key):
-        return
+        return None
     field = header.node(key)
     if field.choice(("auto", "value"), "auto") == "auto":
         field.get("auto")
-        return
+        return None
     said = field.get("value")
-    if right is None or said != right:
-        header.refuse(f"is filled in; {said!r} cannot be had", key)
+    if type(said) is int and said in right:
+        return said
+    header.refuse(f"is filled in; {said!r} cannot be had", key)
+    return None
 
 
 def checksum(header: Node, key: str) -> None:
@@ -139,6 +152,7 @@ def _counted(field: Node, way: str, notation: Notation) -> Values:
     last = first + (count - 1) * step
     if not 0 <= last <= notation.most:
         counter.refuse("the values would begin again at the other end of the range")
+        return Values(first=first)
     return Values(first=first, step=step, count=count)
 
 

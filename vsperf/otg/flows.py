@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ipaddress
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,20 @@ OVERHEAD = 20
 LONGEST_S = 29 * 24 * 3600
 """tgen's trials end after 30 days, and so does what goes on and on."""
 LARGEST_FRAME = 9216
+MOST_FPS = 10**10
+MOST_SENT = (1 << 48) - 2
+"""What tgen takes of rates, and of frames of a flow."""
+ALL_FRAMES = 2 * MOST_FRAMES
+ALL_BYTES = 2 * MOST_BYTES
+"""Of the files of all flows."""
 BITS = {"bps": 1, "kbps": 10**3, "mbps": 10**6, "gbps": 10**9}
+TCP_KEYS = {
+    "seq_num": "sequence",
+    "ack_num": "acknowledgement",
+    "flags": "flags",
+    "window": "window",
+}
+"""What tgen calls the fields of TCP."""
 MOST_64 = (1 << 64) - 1
 LATENCY_NOTE = (
     "latency is from the moment a frame was handed to the port to the one it was found at the other"
@@ -35,6 +48,10 @@ class Line:
     """tgen's."""
     bps: int | None
     """The speed of its line; None where nobody knows."""
+    longest: int = LARGEST_FRAME
+    """Bytes of the longest frame that it takes, with FCS."""
+    tag_room: int = 0
+    """What it has room for beside that where a frame has a tag."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +74,35 @@ class Flow:
     latency: bool
     stream: Mapping[str, Any]
     """As tgen takes it."""
+    written: Headers | None = None
+    """The headers of frames that tgen cannot make by itself: they are sent from a file."""
 
 
-def read_flow(node: Node, lines: Mapping[str, Line], folder: Path, warnings: list[str]) -> Flow:
-    """Read a flow; frames that tgen cannot make by itself are written into the folder."""
+def write_frames(flows: Sequence[Flow], folder: Path) -> tuple[Flow, ...]:
+    """Write the frames that tgen cannot make into files of a folder, and have them sent."""
+    found = []
+    for number, flow in enumerate(flows):
+        if flow.written is not None:
+            path = folder / f"flow-{number}.pcap"
+            write(path, flow.written, flow.size, flow.written.flows)
+            flow = replace(flow, stream={**flow.stream, "replay": str(path)})  # noqa: PLW2901
+        found.append(flow)
+    return tuple(found)
+
+
+def check_files(root: Node, flows: Sequence[Flow]) -> None:
+    """Refuse more frames in files than there is room for."""
+    files = [(flow.written.flows, flow.size) for flow in flows if flow.written is not None]
+    frames = sum(count for count, _ in files)
+    if frames > ALL_FRAMES or sum(count * size for count, size in files) > ALL_BYTES:
+        root.refuse(
+            f"{frames} different frames of all flows are too many for fields that change together",
+            "flows",
+        )
+
+
+def read_flow(node: Node, lines: Mapping[str, Line], warnings: list[str]) -> Flow:
+    """Read a flow."""
     name = node.text("name")
     transmit, receive = _ends(node, lines)
     size = _size(node.node("size"))
@@ -69,13 +111,29 @@ def read_flow(node: Node, lines: Mapping[str, Line], folder: Path, warnings: lis
     metrics, loss, latency = _metrics(node.node("metrics"))
     headers = read_headers(node)
     stream: dict[str, Any] = {}
+    written = None
     if transmit in lines and receive in lines and headers.fields:
-        numbers = {"transmit_port": lines[transmit].number, "receive_port": lines[receive].number}
-        stream = numbers | _content(node, headers, size, folder)
+        stream = {"transmit_port": lines[transmit].number, "receive_port": lines[receive].number}
+        _fits(node, headers, size, {name: lines[name] for name in (transmit, receive)})
+        if headers.needs_file:
+            written = headers if _can_be_written(node, headers, size) else None
+        else:
+            stream |= _template(headers, size)
     if latency:
         warnings.append(f"{node.path}.metrics.latency: {LATENCY_NOTE}, whatever the mode")
     return Flow(
-        name, transmit, receive, size, rate, frames, seconds, metrics, loss, latency, stream
+        name=name,
+        transmit=transmit,
+        receive=receive,
+        size=size,
+        rate_fps=rate,
+        frames=frames,
+        seconds=seconds,
+        metrics=metrics,
+        loss=loss,
+        latency=latency,
+        stream=stream,
+        written=written,
     )
 
 
@@ -106,7 +164,7 @@ def _rate(node: Node, line: Line | None, size: int) -> Fraction:
     """Return frames per second, to the thousandth; bits are those on the wire."""
     match node.choice(("pps", "percentage", *BITS), "pps"):
         case "pps":
-            rate = Fraction(node.whole("pps", 1000, 1, MOST_64))
+            rate = Fraction(node.whole("pps", 1000, 1, MOST_FPS))
         case "percentage":
             share = Fraction(str(node.number("percentage", 100, 0, 100))) / 100
             if line is None or line.bps is None:
@@ -120,12 +178,15 @@ def _rate(node: Node, line: Line | None, size: int) -> Fraction:
     if rate <= 0:
         node.refuse("is less than a frame in 1000 seconds")
         return Fraction(1)
+    if rate > MOST_FPS:
+        node.refuse(f"is more than {MOST_FPS} frames a second")
+        return Fraction(1)
     return rate
 
 
 def _duration(node: Node, rate: Fraction) -> tuple[int, float | None]:
     """Return how many frames there are, and when they end at the latest."""
-    longest = max(1, int(rate * LONGEST_S))
+    longest = min(max(1, int(rate * LONGEST_S)), MOST_SENT)
     kind = node.choice(("continuous", "fixed_packets", "fixed_seconds"), "continuous")
     said = node.node(kind)
     said.only("gap", 12, why="frames are as far apart as the rate says")
@@ -137,7 +198,7 @@ def _duration(node: Node, rate: Fraction) -> tuple[int, float | None]:
         return said.whole("packets", 1, 1, longest), None
     if kind == "fixed_seconds":
         seconds = said.number("seconds", 1, 0, LONGEST_S)
-        frames = int(rate * Fraction(str(seconds)))
+        frames = min(int(rate * Fraction(str(seconds))), MOST_SENT)
         if frames < 1:
             said.refuse("no frame is due in that time at this rate", "seconds")
         return max(1, frames), seconds
@@ -161,28 +222,30 @@ def _metrics(node: Node) -> tuple[bool, bool, bool]:
     return enabled, loss, wanted and enabled
 
 
-def _content(node: Node, headers: Headers, size: int, folder: Path) -> dict[str, Any]:
-    """Return what stands in the frames, as tgen takes it."""
+def _fits(node: Node, headers: Headers, size: int, lines: Mapping[str, Line]) -> None:
+    """Refuse frames that are too short for what is in them, or too long for a port."""
     least = smallest_bytes(headers)
     if size < least:
         node.refuse(
             f"{size} bytes with FCS are too few for these headers and the mark, {least} are enough",
             "size",
         )
-        return {}
-    if not headers.needs_file:
-        return _template(headers, size)
+    for name, line in lines.items():
+        most = line.longest + (line.tag_room if headers.tagged else 0)
+        if size > most:
+            node.refuse(f"{size} bytes with FCS are too many for port {name!r}: {most}", "size")
+
+
+def _can_be_written(node: Node, headers: Headers, size: int) -> bool:
+    """Refuse more different frames than a file has room for."""
     if headers.flows > MOST_FRAMES or headers.flows * size > MOST_BYTES:
         node.refuse(
             f"{headers.flows} different frames are too many for fields that change together; one "
             "field that rises evenly takes any number",
             "packet",
         )
-        return {}
-    number = node.path.removeprefix("flows[").removesuffix("]")
-    path = folder / f"flow-{number}.pcap"
-    write(path, headers, size, headers.flows)
-    return {"replay": str(path)}
+        return False
+    return True
 
 
 def _template(headers: Headers, size: int) -> dict[str, Any]:
@@ -194,6 +257,10 @@ def _template(headers: Headers, size: int) -> dict[str, Any]:
         "ttl": headers.ttl,
         "dscp": headers.dscp,
     }
+    if headers.layer3 == "ipv4":
+        found["dont_fragment"] = bool(headers.more["dont_fragment"])
+    if headers.layer4 == "tcp":
+        found["tcp"] = {name: headers.more[key] for key, name in TCP_KEYS.items()}
     if headers.vlans:
         found["vlans"] = [{"id": tag.id, "priority": tag.priority} for tag in headers.vlans]
     for name, values in headers.fields.items():

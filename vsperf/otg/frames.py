@@ -5,11 +5,13 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 
-from vsperf.otg.headers import PROTOCOLS, TYPES, Headers, own_tpids
+from vsperf.otg.headers import PROTOCOLS, TYPES, Headers
 
 FCS = 4
 MARK = 18
 """Bytes at the end of the payload that become tgen's."""
+OLD_MARK = struct.pack("<H14xH", 0x7654, 0xFFFF - 0x7654)
+"""One that adds up: tgen puts its own into the place of it, whatever the headers say."""
 MOST_FRAMES = 1 << 16
 MOST_BYTES = 64 << 20
 """Of one file; tgen takes 256 MiB of all of them."""
@@ -42,16 +44,14 @@ def frame(headers: Headers, size: int, number: int) -> bytes:
     """Return a frame without its FCS."""
     value = {name: values.at(number) for name, values in headers.fields.items()}
     link = value["destination_mac"].to_bytes(6) + value["source_mac"].to_bytes(6)
-    for place, (tag, own) in enumerate(
-        zip(headers.vlans, own_tpids(len(headers.vlans)), strict=True)
-    ):
+    for place, (tag, tpid) in enumerate(zip(headers.vlans, headers.tpids, strict=True)):
         number_of = value["vlan"] if place == 0 else tag.id
         control = tag.priority << 13 | tag.drop_eligible << 12 | number_of
-        link += struct.pack(">HH", own if tag.tpid is None else tag.tpid, control)
+        link += struct.pack(">HH", tpid, control)
     link += struct.pack(">H", TYPES[headers.layer3])
     length = size - FCS - headers_bytes(headers)
-    fill = bytes(at & 0xFF for at in range(length - len(headers.custom)))
-    return link + _network(headers, value, headers.custom + fill)
+    fill = bytes(at & 0xFF for at in range(length - len(headers.custom) - MARK))
+    return link + _network(headers, value, headers.custom + fill + OLD_MARK)
 
 
 def _network(headers: Headers, value: dict[str, int], payload: bytes) -> bytes:
@@ -64,7 +64,7 @@ def _network(headers: Headers, value: dict[str, int], payload: bytes) -> bytes:
     pseudo = source + target + struct.pack(">IHBB", length, 0, 0, protocol)
     behind = _transport(headers, value, payload, pseudo)
     if headers.layer3 == "ipv6":
-        first = 6 << 28 | traffic_class << 20 | more.get("flow_label", 0)
+        first = 6 << 28 | traffic_class << 20 | more["flow_label"]
         head = struct.pack(">IHBB", first, length, protocol, headers.ttl)
         return head + source + target + behind
     head = struct.pack(
@@ -72,8 +72,8 @@ def _network(headers: Headers, value: dict[str, int], payload: bytes) -> bytes:
         0x45,
         traffic_class,
         20 + length,
-        more.get("identification", 0),
-        more.get("dont_fragment", 0) << 14,
+        more["identification"],
+        more["dont_fragment"] << 14,
         headers.ttl,
         protocol,
         0,
@@ -90,10 +90,8 @@ def _transport(headers: Headers, value: dict[str, int], payload: bytes, pseudo: 
         summed = checksum(pseudo + head + b"\0\0" + payload) or 0xFFFF
         return head + struct.pack(">H", summed) + payload
     more = headers.more
-    numbers = (more.get("seq_num", 0), more.get("ack_num", 0))
-    head = ports + struct.pack(
-        ">IIBBH", *numbers, 5 << 4, more.get("flags", 0), more.get("window", 0)
-    )
+    numbers = (more["seq_num"], more["ack_num"])
+    head = ports + struct.pack(">IIBBH", *numbers, 5 << 4, more["flags"], more["window"])
     summed = checksum(pseudo + head + b"\0\0\0\0" + payload)
     return head + struct.pack(">HH", summed, 0) + payload
 

@@ -1,14 +1,20 @@
 """tgen as the model sees it: configured, started, stopped, and asked for its counters.
 
-Requests come one at a time. A trial of tgen goes on between them; its events are read whenever the
-next request talks to tgen, so nothing of this takes a thread while frames are sent.
+Requests come from several threads. Who talks to tgen has its turn for as long as one question
+takes, and waits without it; documents are read, and files written, before. A trial of tgen goes on
+between them; its events are read whenever the next request talks to tgen, so nothing of this takes
+a thread while frames are sent.
 """
 
 from __future__ import annotations
 
+import shutil
+import tempfile
+import threading
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,7 +22,8 @@ from typing import Any
 from vsperf.otg.config import Config, Place, read_config
 from vsperf.otg.counters import FlowCounts, PortCounts, final, on_the_way, port_counts
 from vsperf.otg.document import Document, RefusedError
-from vsperf.otg.flows import Flow
+from vsperf.otg.flows import Flow, write_frames
+from vsperf.otg.shortfall import fell_short
 from vsperf.trafficgens.tgen.client import TgenError
 from vsperf.trafficgens.tgen.process import Tgen
 from vsperf.waits import sleep
@@ -34,13 +41,15 @@ UPDATED = ("rate", "size")
 UNCHANGED = ("tx_rx", "packet", "duration", "metrics")
 
 
+def say_nothing(text: str) -> None:
+    """Keep no log."""
+
+
 @dataclass
 class Sending:
     """Flows that are being sent together."""
 
     flows: tuple[Flow, ...]
-    began: float
-    """By the clock of this process."""
 
 
 @dataclass
@@ -53,10 +62,22 @@ class Generator:
     folder: Path
     """For files of frames; nobody else's."""
     burst: int = 32
+    whole_payload: bool = True
+    """Whether all bytes behind the headers are looked at, and not only tgen's mark."""
+    say: Callable[[str], None] = say_nothing
+    """Told what a user of the server should know, a line each."""
     config: Config = field(default_factory=Config)
+    turn: threading.RLock = field(default_factory=threading.RLock)
+    """Who has it talks to tgen; for no longer than tgen takes to answer."""
+    _configuring: threading.Lock = field(default_factory=threading.Lock)
+    """Who has it reads a configuration, and takes it."""
+    _files: Path | None = None
+    """The folder with the files of the configuration."""
     _sending: Sending | None = None
     _result: Mapping[str, Any] | None = None
     """Of the trial that has just ended."""
+    _notes: tuple[str, ...] = ()
+    """What is worth knowing of it."""
     _counts: dict[str, FlowCounts] = field(default_factory=dict)
     """By the names of flows: all that were ever started, as far as they came."""
     _foreign: dict[int, PortCounts] = field(default_factory=dict)
@@ -66,112 +87,160 @@ class Generator:
         self.tgen.listen(self._hear)
 
     def configure(self, content: object) -> tuple[str, ...]:
-        """Take a configuration in place of the one before; return warnings."""
-        self.stop()
-        config = read_config(content, self.places, self.folder)
-        if config.flows:
-            self._streams(config.flows)
-        self.config = config
-        self._counts.clear()
-        self._foreign.clear()
-        return config.warnings
+        """Take a configuration in place of the one before; return warnings.
+
+        One that is refused changes nothing: what is there goes on as it is.
+        """
+        with self._configuring:
+            return self._configure(content, ending=True)
 
     def update(self, content: object) -> tuple[str, ...]:
         """Take other rates or sizes of flows that do not send."""
-        document = Document(content)
-        document.root.only("choice", "flows")
-        changes = document.root.node("flows")
-        names = changes.texts("property_names")
-        for name in names:
-            if name not in UPDATED:
-                changes.refuse(f"{name!r} is not supported, only rate, size", "property_names")
-        merged = dict(self.config.content)
-        flows = [dict(flow) for flow in merged.get("flows", ())]
-        by_name = {flow["name"]: flow for flow in flows}
-        for change in changes.nodes("flows"):
-            name = change.text("name")
-            for key in UNCHANGED:
-                change.get(key)  # may be said again, and is not what is updated
-            if (flow := by_name.get(name)) is None:
-                change.refuse(f"there is no flow {name!r}", "name")
-                continue
-            for key in UPDATED:
-                said = change.get(key)
-                if key in names and said is not None:
-                    flow[key] = said
-        document.finish()
-        if self._running() is not None:
-            raise RefusedError(["flows: stop the traffic first"], CONFLICT)
-        return self.configure({**merged, "flows": flows})
+        with self._configuring:
+            merged = _merged(self.config, Document(content))
+            self._require_idle("flows: stop the traffic first")
+            return self._configure(merged, ending=False)
 
     def start(self, names: Sequence[str]) -> None:
         """Begin to send flows, all where none is named; their counters begin at zero."""
-        if self._running() is not None:
-            raise RefusedError(
-                ["traffic.flow_transmit: flows are being sent; stop them first"], CONFLICT
+        with self.turn:
+            self._require_idle(
+                "traffic.flow_transmit: flows are being sent; stop them first",
             )
-        flows = self._named(names)
-        if not flows:
-            raise RefusedError(["traffic.flow_transmit: no flow is configured"])
-        self._streams(flows)
-        for flow in flows:
-            self._counts.pop(flow.name, None)
-        self._foreign.clear()
-        self.tgen.ask("trial", **_trial(flows, self.burst), wait=False)
-        self._result = None
-        self._sending = Sending(flows, time.monotonic())
+            flows = self._named(names)
+            if not flows:
+                raise RefusedError(["traffic.flow_transmit: no flow is configured"])
+            self._streams(flows)
+            for flow in flows:
+                self._counts.pop(flow.name, None)
+            self._foreign.clear()
+            self._notes = ()
+            self.tgen.ask("trial", **_trial(flows, self.burst, self.whole_payload), wait=False)
+            self._result = None
+            self._sending = Sending(flows)
 
-    def stop(self, names: Sequence[str] = ()) -> None:
-        """Stop sending, and wait until counters are final."""
-        running = self._running()
-        named = {flow.name for flow in self._named(names)}
-        if running is None:
-            return
-        kept = [flow.name for flow in running.flows if flow.name not in named]
-        if kept:
-            raise RefusedError(
-                [
-                    "traffic.flow_transmit.flow_names: flows that were started together stop "
-                    f"together, and {', '.join(kept)} would go on"
-                ],
-                CONFLICT,
+    def stop(self, names: Sequence[str] = ()) -> tuple[str, ...]:
+        """Stop sending, and wait until counters are final; return what is worth knowing."""
+        with self.turn:
+            named = {flow.name for flow in self._named(names)}
+            sending = self._running()
+            if sending is None:
+                return self._notes
+            live = {flow.name for flow in sending.flows if self._counts[flow.name].sending}
+            if not live & named and live:
+                return ()  # these have stopped by themselves
+            if kept := sorted(live - named):
+                raise RefusedError(
+                    [
+                        "traffic.flow_transmit.flow_names: flows that were started together stop "
+                        f"together, and {', '.join(kept)} would go on"
+                    ],
+                    CONFLICT,
+                )
+            self._ask_to_stop()
+        self._await_end(sending)
+        return self._notes
+
+    def counts(self) -> dict[str, FlowCounts]:
+        """Return the counters of all flows."""
+        with self.turn:
+            self._running()
+            flows = self.config.flows
+            return {flow.name: self._counts.get(flow.name, FlowCounts()) for flow in flows}
+
+    def port_counts(self) -> dict[str, PortCounts]:
+        """Return the counters of all ports, by their names."""
+        with self.turn:
+            counts = self.counts()
+            numbers = {
+                name: self.places[location].number for name, location in self.config.ports.items()
+            }
+            return port_counts(self.config.flows, counts, numbers, self._foreign)
+
+    def links(self) -> dict[str, bool]:
+        """Return by port whether its link is up; of a device of the kernel, the kernel says it."""
+        with self.turn:
+            up = {
+                int(port["port"]): bool(port["link_up"]) and bool(port.get("kernel_up", True))
+                for port in self.tgen.ask("ports")["ports"]
+            }
+            return {
+                name: up[self.places[location].number]
+                for name, location in self.config.ports.items()
+            }
+
+    def sending(self, port: str) -> bool:
+        """Whether a port sends."""
+        with self.turn:
+            return self._sending is not None and any(
+                flow.transmit == port and self._counts.get(flow.name, FlowCounts()).sending
+                for flow in self._sending.flows
             )
+
+    def _configure(self, content: object, *, ending: bool) -> tuple[str, ...]:
+        """Read a configuration, and take it; `ending` says whether traffic ends for that."""
+        config = read_config(content, self.places)
+        with _folder_in(self.folder, config) as files:
+            if files is not None:
+                config = replace(config, flows=write_frames(config.flows, files))
+            self._take(config, ending=ending)
+            self._files, old = files, self._files
+            if old is not None:
+                shutil.rmtree(old, ignore_errors=True)
+        return config.warnings
+
+    def _take(self, config: Config, *, ending: bool) -> None:
+        """Put a configuration into the place of the one before, once nothing is sent."""
+        deadline = time.monotonic() + ENDING_S
+        while True:
+            with self.turn:
+                sending = self._running()
+                if sending is None:
+                    self._swap(config)
+                    return
+                if not ending or time.monotonic() > deadline:
+                    raise RefusedError(["flows: somebody started them meanwhile"], CONFLICT)
+                self._ask_to_stop()
+            self._await_end(sending)
+
+    def _swap(self, config: Config) -> None:
+        """Have tgen take the streams of a configuration; it keeps what it had where it cannot."""
+        if config.flows:
+            try:
+                self._streams(config.flows)
+            except RefusedError:
+                if self.config.flows:
+                    with suppress(RefusedError):
+                        self._streams(self.config.flows)
+                raise
+        self.config = config
+        self._counts.clear()
+        self._foreign.clear()
+        self._notes = ()
+
+    def _ask_to_stop(self) -> None:
         try:
             self.tgen.ask("stop")
         except TgenError as refused:
             if refused.code != IDLE:  # else it ended by itself a moment ago
                 raise
+
+    def _await_end(self, sending: Sending) -> None:
+        """Wait until the counters of flows are final, while others have their turn."""
         deadline = time.monotonic() + ENDING_S
-        while self._running() is not None:
+        while True:
+            with self.turn:
+                self._running()
+                if self._sending is not sending:
+                    return
             if time.monotonic() > deadline:
                 raise RefusedError([f"tgen did not stop within {ENDING_S:g} s"], 500)
             sleep(POLL_S)  # between two looks at a condition, never instead of one
 
-    def counts(self) -> dict[str, FlowCounts]:
-        """Return the counters of all flows."""
-        self._running()
-        return {flow.name: self._counts.get(flow.name, FlowCounts()) for flow in self.config.flows}
-
-    def port_counts(self) -> dict[str, PortCounts]:
-        """Return the counters of all ports, by their names."""
-        counts = self.counts()
-        numbers = {
-            name: self.places[location].number for name, location in self.config.ports.items()
-        }
-        return port_counts(self.config.flows, counts, numbers, self._foreign)
-
-    def links(self) -> dict[str, bool]:
-        """Return by port whether its link is up."""
-        up = {int(port["port"]): bool(port["link_up"]) for port in self.tgen.ask("ports")["ports"]}
-        return {
-            name: up[self.places[location].number] for name, location in self.config.ports.items()
-        }
-
-    def sending(self, port: str) -> bool:
-        """Whether a port sends."""
-        return self._sending is not None and any(
-            flow.transmit == port for flow in self._sending.flows
-        )
+    def _require_idle(self, text: str) -> None:
+        with self.turn:
+            if self._running() is not None:
+                raise RefusedError([text], CONFLICT)
 
     def _named(self, names: Sequence[str]) -> tuple[Flow, ...]:
         known = {flow.name for flow in self.config.flows}
@@ -179,14 +248,21 @@ class Generator:
             raise RefusedError(
                 [f"traffic.flow_transmit.flow_names: there is no flow {missing[0]!r}"]
             )
-        return tuple(flow for flow in self.config.flows if not names or flow.name in names)
+        wanted = set(names)
+        return tuple(flow for flow in self.config.flows if not wanted or flow.name in wanted)
 
     def _streams(self, flows: Sequence[Flow]) -> None:
         """Have tgen take the streams; what it refuses is told with the flow's name."""
         try:
-            self.tgen.ask("configure", streams=[dict(flow.stream) for flow in flows])
+            answer = self.tgen.ask("configure", streams=[dict(flow.stream) for flow in flows])
         except TgenError as error:
             raise RefusedError([_blamed(error, flows)]) from error
+        for one in answer.get("replays", ()):
+            if one["unmarked"]:
+                name = flows[int(one["stream"])].name
+                raise RefusedError(
+                    [f"flow {name!r}: tgen has no place for its mark in {one['unmarked']} frames"]
+                )
 
     def _running(self) -> Sending | None:
         """Return what is being sent, once the news are heard; None when nothing is."""
@@ -201,10 +277,19 @@ class Generator:
             self._sending = None
             raise RefusedError(["tgen did not finish what was sent; counters are not known"], 500)
         if "streams" in live:
-            for flow, stream in zip(sending.flows, live["streams"], strict=True):
-                before = self._counts.get(flow.name)
-                self._counts[flow.name] = on_the_way(flow, stream, live["elapsed_ns"], before)
+            self._on_the_way(sending, live)
+        for flow in sending.flows:
+            self._counts.setdefault(flow.name, FlowCounts(sending=True))
         return sending
+
+    def _on_the_way(self, sending: Sending, live: Mapping[str, Any]) -> None:
+        found = {
+            flow.name: on_the_way(flow, stream, live["elapsed_ns"], self._counts.get(flow.name))
+            for flow, stream in zip(sending.flows, live["streams"], strict=True)
+        }
+        if not any(one.sending for one in found.values()):  # the end of all tells more in a moment
+            found = {name: replace(one, sending=True) for name, one in found.items()}
+        self._counts |= found
 
     def _end(self, sending: Sending, result: Mapping[str, Any]) -> None:
         self._sending = None
@@ -214,26 +299,69 @@ class Generator:
             int(port["port"]): PortCounts(frames_rx=port.get("foreign", 0))
             for port in result["ports"]
         }
+        self._notes = fell_short(sending.flows, result)
+        for note in self._notes:
+            self.say(note)
 
     def _hear(self, event: Mapping[str, Any]) -> None:
         if event.get("event") == "trial-done":
             self._result = event["result"]
 
 
-def _trial(flows: Sequence[Flow], burst: int) -> dict[str, Any]:
+@contextmanager
+def _folder_in(folder: Path, config: Config) -> Iterator[Path | None]:
+    """Make a folder for files of a configuration, if it needs some; it goes if that is refused."""
+    if all(flow.written is None for flow in config.flows):
+        yield None
+        return
+    made = Path(tempfile.mkdtemp(prefix="flows-", dir=folder))
+    try:
+        yield made
+    except BaseException:
+        shutil.rmtree(made, ignore_errors=True)
+        raise
+
+
+def _merged(config: Config, document: Document) -> dict[str, Any]:
+    """Return a configuration with other rates and sizes of some of its flows."""
+    document.root.only("choice", "flows")
+    changes = document.root.node("flows")
+    changes.at_most("property_names", len(UPDATED))
+    changes.at_most("flows", len(config.flows))
+    names = changes.texts("property_names")
+    for name in names:
+        if name not in UPDATED:
+            changes.refuse(f"{name!r} is not supported, only rate, size", "property_names")
+    merged = dict(config.content)
+    flows = [dict(flow) for flow in merged.get("flows") or ()]
+    by_name = {flow["name"]: flow for flow in flows}
+    for change in changes.nodes("flows"):
+        name = change.text("name")
+        for key in UNCHANGED:
+            change.get(key)  # may be said again, and is not what is updated
+        if (flow := by_name.get(name)) is None:
+            change.refuse(f"there is no flow {name!r}", "name")
+            continue
+        for key in UPDATED:
+            said = change.get(key)
+            if key in names and said is not None:
+                flow[key] = said
+    document.finish()
+    return {**merged, "flows": flows}
+
+
+def _trial(flows: Sequence[Flow], burst: int, whole_payload: bool) -> dict[str, Any]:
     """Return the parameters of a trial that sends flows together."""
-    found: dict[str, Any] = {
+    return {
         "rate_fps": [_number(flow.rate_fps) for flow in flows],
         "frames": [flow.frames for flow in flows],
+        "until_ns": [int((flow.seconds or 0) * NANOSECONDS) for flow in flows],
         "burst": burst,
         "latency": any(flow.latency for flow in flows),
+        "check_fill": whole_payload,
         "quiet_ns": QUIET_NS,
         "drain_ns": DRAIN_NS,
     }
-    ends = [flow.seconds for flow in flows]
-    if all(end is not None for end in ends):
-        found["duration_ns"] = int(max(end or 0 for end in ends) * NANOSECONDS)
-    return found
 
 
 def _number(rate: Fraction) -> int | float:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from vsperf.otg.document import Node
+from vsperf.otg.document import Node, shown
 from vsperf.otg.fields import IPV4, IPV6, MAC, Values, checksum, computed, fixed, integer, read
 
 MOST_VLANS = 2
 TPID, SERVICE_TPID = 0x8100, 0x88A8
 UNSET_TPID = 65535
 """What the model calls reserved: whatever fits."""
+TAG_TYPES = (TPID, SERVICE_TPID, 0x9100, 0x9200, 0x9300)
+"""What may stand in front of a tag."""
 TYPES = {"ipv4": 0x0800, "ipv6": 0x86DD}
 PROTOCOLS = {"tcp": 6, "udp": 17}
 TCP_FLAGS = (
@@ -24,6 +26,10 @@ TCP_FLAGS = (
     "ecn_echo",
     "ecn_cwr",
 )
+TCP_NUMBERS = {"seq_num": 32, "ack_num": 32, "window": 16}
+"""Fields beside ports and flags, with their bits."""
+FILE_ONLY = ("identification", "flow_label")
+"""Fields that tgen's own headers have no key for."""
 SUPPORTED = "ethernet, up to two of vlan, ipv4 or ipv6, udp or tcp"
 
 
@@ -51,7 +57,7 @@ class Headers:
     ecn: int = 0
     ttl: int = 64
     more: dict[str, int] = field(default_factory=dict)
-    """What tgen's own headers have no key for, such as the flags of TCP; only what was said."""
+    """Fields that are the same in all frames, such as the flags of TCP: 0 where nothing is said."""
     custom: bytes = b""
     """The first bytes of the payload."""
 
@@ -74,7 +80,22 @@ class Headers:
             tag.drop_eligible or tag.tpid not in (None, own)
             for tag, own in zip(self.vlans, own_tpids(len(self.vlans)), strict=True)
         )
-        return bool(odd or tags or self.ecn or self.custom or self.more or len(varied) > 1)
+        unknown = any(self.more.get(key) for key in FILE_ONLY)
+        return bool(odd or tags or self.ecn or self.custom or unknown or len(varied) > 1)
+
+    @property
+    def tagged(self) -> bool:
+        """Whether the kernel sees a tag, for which it has room beside the longest frame."""
+        return bool(self.vlans) and self.tpids[0] == TPID
+
+    @property
+    def tpids(self) -> tuple[int, ...]:
+        """What stands in front of each tag."""
+        own = own_tpids(len(self.vlans))
+        return tuple(
+            fits if tag.tpid is None else tag.tpid
+            for tag, fits in zip(self.vlans, own, strict=True)
+        )
 
 
 def own_tpids(tags: int) -> tuple[int, ...]:
@@ -94,16 +115,18 @@ def read_headers(flow: Node) -> Headers:
     if not (
         plain and layers[0] in TYPES and layers[1] in PROTOCOLS and layers[2:] in ([], ["custom"])
     ):
-        said = ", ".join(kinds) or "nothing"
+        said = ", ".join(map(shown, kinds)) or "nothing"
         flow.refuse(f"{said} is not supported, only {SUPPORTED}, custom", "packet")
         for header, kind in zip(stack, kinds, strict=True):
             header.get(kind)
         return found
     found.layer3, found.layer4 = layers[0], layers[1]
     parts = [header.node(kind) for header, kind in zip(stack, kinds, strict=True)]
-    _ethernet(parts[0], found, TPID if vlans else TYPES[found.layer3])
+    tag_type = _ethernet(parts[0], found, tagged=vlans > 0)
     tags = parts[1 : 1 + vlans]
-    found.vlans = tuple(_tag(tag, found, first=n == 0) for n, tag in enumerate(tags))
+    found.vlans = tuple(
+        _tag(tag, found, tag_type if n == 0 else None, first=n == 0) for n, tag in enumerate(tags)
+    )
     (_ipv4 if found.layer3 == "ipv4" else _ipv6)(parts[len(known)], found)
     _ports(parts[len(known) + 1], found)
     if layers[2:]:
@@ -111,24 +134,32 @@ def read_headers(flow: Node) -> Headers:
     return found
 
 
-def _ethernet(header: Node, found: Headers, ether_type: int) -> None:
+def _ethernet(header: Node, found: Headers, *, tagged: bool) -> int | None:
+    """Read the addresses; return what is said to stand in front of the first tag."""
     found.fields["destination_mac"] = read(header, "dst", MAC, 0)
     found.fields["source_mac"] = read(header, "src", MAC, 0)
-    computed(header, "ether_type", ether_type)
+    return computed(header, "ether_type", *(TAG_TYPES if tagged else (TYPES[found.layer3],)))
 
 
-def _tag(header: Node, found: Headers, *, first: bool) -> Tag:
+def _tag(header: Node, found: Headers, said: int | None, *, first: bool) -> Tag:
+    """Read a tag; `said` is what the header before it says of its type."""
     ids = read(header, "id", integer(12), 0)
     if first:
         found.fields["vlan"] = ids
     elif ids.count > 1:
         header.refuse("only that of the first tag may change", "id")
     tpid = fixed(header, "tpid", integer(16), UNSET_TPID)
+    if tpid not in (*TAG_TYPES, UNSET_TPID):
+        header.refuse(
+            f"{tpid:#06x} is not supported, only {', '.join(map(hex, TAG_TYPES))}", "tpid"
+        )
+    if said is not None and tpid not in (said, UNSET_TPID):
+        header.refuse(f"is {tpid:#06x}, and ether_type in front of it {said:#06x}", "tpid")
     return Tag(
         ids.first,
         fixed(header, "priority", integer(3), 0),
         fixed(header, "cfi", integer(1), 0),
-        None if tpid == UNSET_TPID else tpid,
+        said if tpid == UNSET_TPID else tpid,
     )
 
 
@@ -142,8 +173,7 @@ def _ipv4(header: Node, found: Headers) -> None:
     computed(header, "protocol", PROTOCOLS[found.layer4])
     checksum(header, "header_checksum")
     for key, bits in (("identification", 16), ("dont_fragment", 1)):
-        if header.has(key):
-            found.more[key] = fixed(header, key, integer(bits), 0)
+        found.more[key] = fixed(header, key, integer(bits), 0)
     for key, bits in (("more_fragments", 1), ("fragment_offset", 13), ("reserved", 1)):
         if fixed(header, key, integer(bits), 0):
             header.refuse("frames are no fragments, so only 0", key)
@@ -169,8 +199,7 @@ def _ipv6(header: Node, found: Headers) -> None:
     found.fields["destination_ip"] = read(header, "dst", IPV6, 0)
     found.ttl = fixed(header, "hop_limit", integer(8), 64, 1)
     _traffic_class(fixed(header, "traffic_class", integer(8), 0), found)
-    if label := fixed(header, "flow_label", integer(20), 0):
-        found.more["flow_label"] = label
+    found.more["flow_label"] = fixed(header, "flow_label", integer(20), 0)
     computed(header, "version", 6)
     computed(header, "payload_length")
     computed(header, "next_header", PROTOCOLS[found.layer4])
@@ -184,12 +213,10 @@ def _ports(header: Node, found: Headers) -> None:
         computed(header, "length")
         return
     computed(header, "data_offset", 5)
-    for key, bits in (("seq_num", 32), ("ack_num", 32), ("window", 16)):
-        if header.has(key):
-            found.more[key] = fixed(header, key, integer(bits), 0)
-    if any(header.has(key) for key in TCP_FLAGS):
-        said = [fixed(header, key, integer(1), 0) for key in TCP_FLAGS]
-        found.more["flags"] = sum(bit << place for place, bit in enumerate(said))
+    for key, bits in TCP_NUMBERS.items():
+        found.more[key] = fixed(header, key, integer(bits), 0)
+    said = [fixed(header, key, integer(1), 0) for key in TCP_FLAGS]
+    found.more["flags"] = sum(bit << place for place, bit in enumerate(said))
 
 
 def _custom(header: Node) -> bytes:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from vsperf.errors import UsageError
 from vsperf.otg.config import Place
-from vsperf.otg.generator import Generator
+from vsperf.otg.generator import Generator, say_nothing
 from vsperf.otg.server import OtgServer, listening
 from vsperf.programs import whole
 from vsperf.record.plan import Endpoint
@@ -17,6 +18,11 @@ from vsperf.trafficgens.tgen.command import Options, port_of
 from vsperf.trafficgens.tgen.process import running
 
 MEGABIT = 1_000_000
+ETHERNET, FCS, TAG = 14, 4, 4
+PACKET_SOCKET = "net_af_packet"
+USUAL_SLOT = 2048
+SLOT_HEAD = 66
+"""What the kernel keeps of a slot for itself, when a frame comes in. It takes a tag out first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,27 +52,67 @@ class Location:
         return device_port(self.device)
 
 
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How a server goes about it."""
+
+    burst: int = 32
+    password: str | None = None
+    """Of whoever may speak to it; everybody may where there is none."""
+    whole_payload: bool = True
+    """Whether all bytes behind the headers are looked at, and not only tgen's mark."""
+    say: Callable[[str], None] = say_nothing
+    """Told what a user of the server should know, a line each."""
+
+
 @contextmanager
 def serving(
-    locations: Sequence[Location], options: Options, address: tuple[str, int], burst: int
+    locations: Sequence[Location],
+    options: Options,
+    address: tuple[str, int],
+    manner: Manner,
 ) -> Iterator[OtgServer]:
     """Start tgen with its ports, and listen; nothing of either is left behind."""
     _check(locations)
     ports = {one.name: one.port(number, options) for number, one in enumerate(locations)}
     with running(ports.values(), options) as tgen:
         numbers = tgen.port_numbers(ports)
-        speeds = {int(port["port"]): port.get("link_mbps") for port in tgen.ports()}
+        facts = {int(port["port"]): port for port in tgen.ports()}
         places = {
-            name: Place(numbers[name], _bps(port, speeds[numbers[name]]))
+            name: place_of(port, facts[numbers[name]], options.max_frame)
             for name, port in ports.items()
         }
-        with listening(address, Generator(tgen, places, tgen.control.parent, burst)) as server:
+        folder = tgen.control.parent
+        generator = Generator(tgen, places, folder, manner.burst, manner.whole_payload, manner.say)
+        with listening(address, generator, manner.password) as server:
             yield server
 
 
-def _bps(port: Port, mbps: int | None) -> int | None:
-    """Return the speed of a line; one of a virtual port means nothing."""
-    return mbps * MEGABIT if port.pci and mbps else None
+def place_of(port: Port, facts: Mapping[str, Any], most: int) -> Place:
+    """Return what is known of a port, by what tgen says of it."""
+    mbps = facts.get("link_mbps")
+    longest, tag_room = most, 0
+    if (mtu := _mtu(port, facts)) is not None:
+        longest, tag_room = min(longest, mtu + ETHERNET + FCS), TAG
+    if port.name.startswith(PACKET_SOCKET):
+        longest = min(longest, _slot_bytes(port.device) - SLOT_HEAD + FCS)
+    bps = mbps * MEGABIT if port.pci and mbps else None  # that of a virtual port means nothing
+    return Place(int(facts["port"]), bps, longest, tag_room)
+
+
+def _mtu(port: Port, facts: Mapping[str, Any]) -> int | None:
+    """Return the longest packet of a device of the kernel, or a card; others take any."""
+    found = facts.get("kernel_mtu", facts["mtu"] if port.pci else None)
+    return None if found is None else int(found)
+
+
+def _slot_bytes(device: str) -> int:
+    """Return how large the slots are that a packet socket shares with the kernel."""
+    for word in device.split(","):
+        name, _, value = word.partition("=")
+        if name == "framesz" and value.isascii() and value.isdigit():
+            return int(value)
+    return USUAL_SLOT
 
 
 def _check(locations: Sequence[Location]) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
+from socket import SHUT_WR, socket
 from typing import Any, ClassVar, NoReturn
 from urllib.parse import urlsplit
 
@@ -15,29 +18,38 @@ from vsperf.errors import ComponentError, NotReadyError, VsperfError
 from vsperf.otg.answers import HANDLERS
 from vsperf.otg.document import RefusedError
 from vsperf.otg.generator import Generator
+from vsperf.otg.password import knows
+from vsperf.otg.reading import SLOW_S, Reader, Room, read_json
 from vsperf.waits import wait_for
 
 LOOK_S = 0.5
 """Between two looks at tgen, whose events would fill its socket otherwise."""
-SLOW_S = 30.0
-"""Patience with a client that does not finish its sentence."""
-MOST_BYTES = 16 << 20
+MOST_BYTES = 8 << 20
+"""Of a body: a list of values for 65,536 frames in each of several fields."""
+MOST_CONNECTIONS = 64
+MOST_DIGITS = 12
 JSON = "application/json"
 
 
 class OtgServer(ThreadingHTTPServer):
-    """Answers one request at a time, and looks after tgen in between."""
+    """Answers each request in a thread of its own, and looks after tgen in between."""
 
     daemon_threads = True
     timeout = 0
     """Who is heard of and has hung up since is not waited for."""
     block_on_close = False
 
-    def __init__(self, address: tuple[str, int], generator: Generator) -> None:
+    def __init__(
+        self, address: tuple[str, int], generator: Generator, password: str | None = None
+    ) -> None:
         self.generator = generator
-        self.turn = threading.Lock()
+        self.password = password
         self.local = ip_address(address[0]).is_loopback
         self.failure: VsperfError | None = None
+        self.connections = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        self.room = Room(2 * MOST_BYTES)
+        self.parsing = threading.Lock()
+        """Who has it makes objects of a body, which take far more memory than the body."""
         super().__init__(address, Handler)
 
     @property
@@ -53,8 +65,24 @@ class OtgServer(ThreadingHTTPServer):
                 self.handle_request()
             self.service_actions()
 
+    def verify_request(self, request: Any, client_address: Any) -> bool:
+        """Take a connection while there is room for one; others are hung up on."""
+        return self.connections.acquire(blocking=False)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Answer what comes by a connection."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self.connections.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a client that is gone; all else is a mistake of ours, and seen."""
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handle_error(request, client_address)
+
     def service_actions(self) -> None:
-        if self.failure is None and self.turn.acquire(blocking=False):
+        if self.failure is None and self.generator.turn.acquire(blocking=False):
             try:
                 self.look()
             except RefusedError:
@@ -62,7 +90,7 @@ class OtgServer(ThreadingHTTPServer):
             except VsperfError as error:
                 self.failure = error
             finally:
-                self.turn.release()
+                self.generator.turn.release()
         if self.failure is not None:
             raise self.failure
 
@@ -77,16 +105,15 @@ class OtgServer(ThreadingHTTPServer):
         handler = HANDLERS.get((method, path))
         if handler is None:
             known = ", ".join(f"{verb} {where}" for verb, where in HANDLERS)
-            return _failed(404, [f"there is no {method} {path}, only {known}"])
-        with self.turn:
-            try:
-                return 200, handler(self.generator, content)
-            except RefusedError as error:
-                return _failed(error.code, error.messages)
-            except VsperfError as error:
-                if isinstance(error, ComponentError) and not self.generator.tgen.alive():
-                    self.failure = error
-                return _failed(500, [error.with_why])
+            raise RefusedError([f"there is no {method} {path}, only {known}"], HTTPStatus.NOT_FOUND)
+        try:
+            return HTTPStatus.OK, handler(self.generator, content)
+        except RefusedError:
+            raise
+        except VsperfError as error:
+            if isinstance(error, ComponentError) and not self.generator.tgen.alive():
+                self.failure = error
+            return _failed(HTTPStatus.INTERNAL_SERVER_ERROR, [error.with_why])
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -99,6 +126,31 @@ class Handler(BaseHTTPRequestHandler):
     timeout = SLOW_S
     disable_nagle_algorithm = True
     wbufsize: ClassVar[int] = -1
+    default_request_version = "HTTP/1.0"
+    """Of who says none: an answer has a status in any case."""
+    connection: socket
+
+    def setup(self) -> None:
+        """Read by a reader that has a deadline for a whole request."""
+        super().setup()
+        self.reader = Reader(self.connection)
+        self.rfile.close()
+        self.rfile = self.reader.buffered()
+
+    def handle_one_request(self) -> None:
+        """Answer the next request, if it comes whole and in time."""
+        self.reader.begin()
+        try:
+            super().handle_one_request()
+        except TimeoutError:
+            self.close_connection = True
+
+    def finish(self) -> None:
+        """Hang up once the client has heard why: what it still sends would take the answer away."""
+        super().finish()
+        with suppress(OSError):
+            self.connection.shutdown(SHUT_WR)
+            self.reader.drain()
 
     def do_GET(self) -> None:
         """Answer a question."""
@@ -115,52 +167,116 @@ class Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:
         """Say nothing: what is refused is told to the client."""
 
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Refuse what is no request that anybody here understands."""
+        self.close_connection = True
+        self._send(*_failed(code, [message or HTTPStatus(code).phrase]))
+
     def _answer(self, method: str) -> None:
         try:
-            content = self._content() if method != "GET" else None
+            self._known_client()
+            self._known_host()
+            content = None
+            if method == "GET":
+                self._require_nothing()
+            else:
+                content = self._content()
         except RefusedError as error:
             self.close_connection = True
             self._send(*_failed(error.code, error.messages))
             return
-        self._send(*self.server.answer(method, urlsplit(self.path).path, content))
-
-    def _content(self) -> object:
-        """Return what came with the request."""
-        self._known_host()
-        kind = self.headers.get("Content-Type", "").partition(";")[0].strip()
-        if kind != JSON:
-            # No page that a browser shows can send this type to another host unasked.
-            raise RefusedError([f"the body must be {JSON}, not {kind or 'of no type'}"], 415)
-        length = self.headers.get("Content-Length", "")
-        if not length.isdigit():
-            raise RefusedError(["Content-Length is needed"], 411)
-        if int(length) > MOST_BYTES:
-            raise RefusedError([f"{length} bytes are too many, there can be {MOST_BYTES}"], 413)
         try:
-            return json.loads(self.rfile.read(int(length)))
-        except ValueError as error:
-            raise RefusedError([f"the body is no JSON: {error}"]) from error
+            answer = self.server.answer(method, self._path(), content)
+        except RefusedError as error:
+            answer = _failed(error.code, error.messages)
+        self._send(*answer)
+
+    def _known_client(self) -> None:
+        """Refuse who does not bring the password, before anything else is looked at."""
+        if not knows(self.server.password, self.headers.get("Authorization", "")):
+            raise RefusedError(
+                ["this server asks for a password, and it is another one"], HTTPStatus.UNAUTHORIZED
+            )
 
     def _known_host(self) -> None:
         """Refuse names that a page in a browser could have led here."""
-        host = urlsplit(f"//{self.headers.get('Host', '')}").hostname or ""
+        try:
+            host = urlsplit(f"//{self.headers.get('Host', '')}").hostname or ""
+        except ValueError as error:
+            raise RefusedError(["Host is the name of no host"]) from error
         if self.server.local and host != "localhost" and not _is_address(host):
-            raise RefusedError([f"this server is not called {host!r}"], 421)
+            raise RefusedError(
+                [f"this server is not called {host!r}"], HTTPStatus.MISDIRECTED_REQUEST
+            )
+
+    def _path(self) -> str:
+        try:
+            return urlsplit(self.path).path
+        except ValueError as error:
+            raise RefusedError(["this is no address of anything"]) from error
+
+    def _require_nothing(self) -> None:
+        """See that nothing came with a question, which would be taken for the next request."""
+        if self.headers.get("Content-Length", "0").strip() != "0" or self._is_chunked():
+            raise RefusedError(["a GET has no body here"])
+
+    def _is_chunked(self) -> bool:
+        return self.headers.get("Transfer-Encoding") is not None
+
+    def _content(self) -> object:
+        """Return what came with the request."""
+        kind = self.headers.get("Content-Type", "").partition(";")[0].strip()
+        if kind != JSON:
+            # No page that a browser shows can send this type to another host unasked.
+            raise RefusedError(
+                [f"the body must be {JSON}, not {kind or 'of no type'}"],
+                HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+            )
+        length = self._length()
+        with self.server.room.taken(length):
+            body = self.rfile.read(length)
+            if len(body) < length:
+                raise RefusedError(["the body is shorter than Content-Length says"])
+            with self.server.parsing:
+                return read_json(body)
+
+    def _length(self) -> int:
+        if self._is_chunked():
+            raise RefusedError(["Content-Length is needed, not pieces"], HTTPStatus.LENGTH_REQUIRED)
+        said = self.headers.get_all("Content-Length", [])
+        if not said:
+            raise RefusedError(["Content-Length is needed"], HTTPStatus.LENGTH_REQUIRED)
+        text = said[0].strip()
+        if len(said) > 1 or not (text.isascii() and text.isdigit()):
+            raise RefusedError(["Content-Length is no number"])
+        if len(text) > MOST_DIGITS or int(text) > MOST_BYTES:
+            raise RefusedError(
+                [f"there can be {MOST_BYTES} bytes at most"], HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+            )
+        return int(text)
 
     def _send(self, status: int, body: dict[str, Any]) -> None:
         content = json.dumps(body, separators=(",", ":")).encode()
+        self.connection.settimeout(SLOW_S)  # for all of it
         self.send_response(status)
         self.send_header("Content-Type", JSON)
         self.send_header("Content-Length", str(len(content)))
+        if status == HTTPStatus.UNAUTHORIZED:
+            self.send_header("WWW-Authenticate", 'Basic realm="vsperf"')
+        if self.close_connection:
+            self.send_header("Connection", "close")
         self.end_headers()
-        self.wfile.write(content)
+        if self.command != "HEAD":
+            self.wfile.write(content)
 
 
 @contextmanager
-def listening(address: tuple[str, int], generator: Generator) -> Iterator[OtgServer]:
+def listening(
+    address: tuple[str, int], generator: Generator, password: str | None = None
+) -> Iterator[OtgServer]:
     """Listen for requests until the context is left; `serve` answers them."""
     try:
-        server = OtgServer(address, generator)
+        server = OtgServer(address, generator, password)
     except OSError as error:
         raise NotReadyError(
             f"cannot listen on {address[0]}:{address[1]}",
@@ -172,8 +288,8 @@ def listening(address: tuple[str, int], generator: Generator) -> Iterator[OtgSer
 
 
 def _failed(code: int, messages: Any) -> tuple[int, dict[str, Any]]:
-    kind = "validation" if code < 500 else "internal"
-    return code, {"code": code, "kind": kind, "errors": list(messages)}
+    kind = "validation" if code < HTTPStatus.INTERNAL_SERVER_ERROR else "internal"
+    return code, {"code": int(code), "kind": kind, "errors": list(messages)}
 
 
 def _is_address(host: str) -> bool:

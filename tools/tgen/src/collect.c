@@ -45,7 +45,9 @@ clear_watch(struct watch *watch, uint64_t intended)
 	watch->longest_silence = 0;
 	watch->beyond_window = 0;
 	watch->corrupted = 0;
+	watch->corrupted_bytes = 0;
 	watch->misrouted = 0;
+	watch->misrouted_bytes = 0;
 	watch->wrong_size = 0;
 	memset(watch->arrived, 0, sizeof(watch->arrived));
 	gaps_clear(watch->gaps);
@@ -144,7 +146,9 @@ add_watch(const struct engine *engine, struct stream_result *result, const struc
 	result->reorder_extent = RTE_MAX(result->reorder_extent, watch->reorder_extent);
 	result->beyond_window += watch->beyond_window;
 	result->corrupted += watch->corrupted;
+	result->corrupted_bytes += watch->corrupted_bytes;
 	result->misrouted += watch->misrouted;
+	result->misrouted_bytes += watch->misrouted_bytes;
 	result->wrong_size += watch->wrong_size;
 	for (i = 0; i < TGEN_MAX_PORTS; i++)
 		result->arrived[i] += watch->arrived[i];

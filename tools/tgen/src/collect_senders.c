@@ -52,6 +52,8 @@ collect_clear_sender(struct engine *engine, struct sender *sender,
 	sender->sent = 0;
 	sender->sent_bytes = 0;
 	sender->given_up = 0;
+	sender->until_cycles = engine_cycles(engine, request->until_ns[part->stream]);
+	sender->over = 0;
 	sender->first_sent_tsc = 0;
 	sender->last_sent_tsc = 0;
 	sender->retries = 0;

@@ -33,6 +33,9 @@ struct port_facts {
 	bool link_up;
 	uint32_t link_mbps; /* 0: unknown */
 	uint16_t mtu;
+	bool has_kernel; /* there is a device of the kernel behind it, of which these two are known: */
+	bool kernel_up;
+	uint32_t kernel_mtu;
 	uint16_t receive_queues, transmit_queues;
 	uint16_t receive_ring, transmit_ring; /* descriptors */
 	uint64_t receive_offloads, transmit_offloads; /* in use */
@@ -75,8 +78,8 @@ struct stream_result {
 	uint64_t first_arrival, last_arrival; /* TSC; 0 when nothing came */
 	uint64_t longest_silence; /* cycles between two arrivals; 0 when nobody knows */
 	uint64_t beyond_window; /* so late that it cannot be told from a duplicate */
-	uint64_t corrupted;
-	uint64_t misrouted;
+	uint64_t corrupted, corrupted_bytes;
+	uint64_t misrouted, misrouted_bytes;
 	uint64_t wrong_size;
 	bool replays; /* so these two are known: */
 	uint64_t unmarked; /* sent without a mark; nothing above but `sent` counts them */
@@ -139,6 +142,9 @@ struct live {
 		uint64_t refused; /* due by now, and the port did not take it */
 		uint64_t lost; /* missing before a frame that arrived */
 		bool lost_unknown; /* each of several workers sees some frames only */
+		uint64_t received_bytes, distinct;
+		uint64_t corrupted, corrupted_bytes, misrouted, misrouted_bytes;
+		bool sends; /* there is something left that it will send */
 	} stream[TGEN_MAX_STREAMS];
 };
 

@@ -110,6 +110,7 @@ put_layers_3_and_4(const struct headers *headers, struct frame *frame)
 		.dscp = headers->dscp,
 		.ttl = headers->ttl,
 		.protocol = is_udp ? PROTOCOL_UDP : PROTOCOL_TCP,
+		.may_fragment = headers->may_fragment,
 		.length = (uint16_t)(frame->length - frame->ip),
 		.source = headers->source_ip,
 		.destination = headers->destination_ip,
@@ -124,7 +125,8 @@ put_layers_3_and_4(const struct headers *headers, struct frame *frame)
 		layer_udp(bytes, frame->layer4, length, headers->source_port,
 			headers->destination_port);
 	else
-		layer_tcp(bytes, frame->layer4, headers->source_port, headers->destination_port);
+		layer_tcp(bytes, frame->layer4, headers->source_port, headers->destination_port,
+			&headers->tcp);
 	/* Of the pseudo header, the header and everything behind it; the checksum field is 0. */
 	sum = checksum_add(layer_pseudo_sum(&ip, length), bytes + frame->layer4, length);
 	if (is_udp)

@@ -8,7 +8,6 @@
 #include "layers.h"
 
 #define IPV4_DO_NOT_FRAGMENT 0x4000
-#define TCP_ACK 0x10
 
 uint16_t
 layer_ethernet(uint8_t *bytes, uint16_t at, const uint8_t *destination, const uint8_t *source,
@@ -43,7 +42,7 @@ put_ipv4(uint8_t *where, const struct layer_ip *ip)
 	where[0] = 0x45;
 	where[1] = (uint8_t)(ip->dscp << 2);
 	bytes_put_16(where + 2, ip->length);
-	bytes_put_16(where + 6, IPV4_DO_NOT_FRAGMENT);
+	bytes_put_16(where + 6, ip->may_fragment ? 0 : IPV4_DO_NOT_FRAGMENT);
 	where[8] = ip->ttl;
 	where[9] = ip->protocol;
 	memcpy(where + 12, ip->source, 4);
@@ -93,17 +92,18 @@ layer_udp(uint8_t *bytes, uint16_t at, uint16_t length, uint16_t source, uint16_
 }
 
 uint16_t
-layer_tcp(uint8_t *bytes, uint16_t at, uint16_t source, uint16_t destination)
+layer_tcp(uint8_t *bytes, uint16_t at, uint16_t source, uint16_t destination,
+	const struct tcp_words *words)
 {
 	uint8_t *tcp = bytes + at;
 
 	memset(tcp, 0, TCP_BYTES);
 	bytes_put_16(tcp, source);
 	bytes_put_16(tcp + 2, destination);
-	bytes_put_32(tcp + 4, 1);
-	bytes_put_32(tcp + 8, 1);
+	bytes_put_32(tcp + 4, words->sequence);
+	bytes_put_32(tcp + 8, words->acknowledgement);
 	tcp[12] = (TCP_BYTES / 4) << 4;
-	tcp[13] = TCP_ACK;
-	bytes_put_16(tcp + 14, UINT16_MAX);
+	tcp[13] = words->flags;
+	bytes_put_16(tcp + 14, words->window);
 	return (uint16_t)(at + TCP_BYTES);
 }

@@ -55,6 +55,7 @@ uint16_t layer_vlans(uint8_t *bytes, uint16_t at, unsigned int vlans, const uint
 struct layer_ip {
 	enum layer3 layer3;
 	uint8_t dscp, ttl, protocol;
+	bool may_fragment; /* IPv4 */
 	uint16_t length;
 	const uint8_t *source, *destination;
 };
@@ -67,7 +68,8 @@ uint64_t layer_pseudo_sum(const struct layer_ip *ip, uint16_t length);
 uint16_t layer_udp(uint8_t *bytes, uint16_t at, uint16_t length, uint16_t source,
 	uint16_t destination);
 
-/* A segment in the middle of a connection: no option, whole window. Without a checksum. */
-uint16_t layer_tcp(uint8_t *bytes, uint16_t at, uint16_t source, uint16_t destination);
+/* A segment without options. Without a checksum. */
+uint16_t layer_tcp(uint8_t *bytes, uint16_t at, uint16_t source, uint16_t destination,
+	const struct tcp_words *words);
 
 #endif /* TGEN_LAYERS_H */

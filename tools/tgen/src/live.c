@@ -75,6 +75,8 @@ look_at_part(const struct engine *engine, unsigned int index, uint64_t now,
 
 	live->sent += counter_read(&sender->sent);
 	live->refused += refused_by(sender, now);
+	live->sends |= counter_read(&sender->over) == 0 &&
+		counter_read(&sender->sent) < sender->intended;
 	for (i = 0; i < engine->workers; i++) {
 		const struct watch *watch = &engine->worker[i]->watch[index];
 		uint64_t received;
@@ -84,6 +86,12 @@ look_at_part(const struct engine *engine, unsigned int index, uint64_t now,
 		received = counter_read(&watch->received);
 		listeners += received != 0;
 		live->received += received + counter_read(&watch->unmarked);
+		live->received_bytes += counter_read(&watch->received_bytes);
+		live->distinct += counter_read(&watch->distinct);
+		live->corrupted += counter_read(&watch->corrupted);
+		live->corrupted_bytes += counter_read(&watch->corrupted_bytes);
+		live->misrouted += counter_read(&watch->misrouted);
+		live->misrouted_bytes += counter_read(&watch->misrouted_bytes);
 		live->lost += counter_read(&watch->gaps->missing);
 	}
 	live->lost_unknown |= listeners > 1 || replay_has_unmarked(sender->replay);

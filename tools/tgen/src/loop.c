@@ -147,6 +147,27 @@ pause_schedules(struct worker *worker)
 	worker->paused_cycles += paused;
 }
 
+/*
+ * The same of a sender that ends by itself, at a moment of the trial; false when it has nothing to
+ * offer any more. What is due by then may leave a moment later, as at the end of all.
+ */
+static bool
+offer_until(struct worker *worker, struct sender *sender, uint64_t now, bool is_last,
+	struct round *round)
+{
+	uint64_t end = worker->started_tsc + sender->until_cycles + worker->paused_cycles;
+
+	if (sender->over != 0 || transmit_done(sender))
+		return false;
+	if (now >= end && (!sender->paced || now > end + sender->until_cycles / GRACE_SHARE ||
+			!transmit_due(sender, end - 1))) {
+		transmit_give_up(worker, sender);
+		return false;
+	}
+	offer(worker, sender, RTE_MIN(now, end - 1), is_last, round);
+	return true;
+}
+
 /* Offer everything once; false when there will be nothing to offer any more. */
 static bool
 send_round(struct worker *worker, struct round *round)
@@ -169,7 +190,7 @@ send_round(struct worker *worker, struct round *round)
 		for (i = 0; i < worker->senders; i++) {
 			struct sender *sender = worker->sender[i];
 
-			if (!sender->paced)
+			if (!sender->paced || sender->over != 0)
 				continue;
 			offer(worker, sender, end - 1, i + 1 == worker->senders, round);
 			more |= transmit_due(sender, end - 1);
@@ -181,8 +202,12 @@ send_round(struct worker *worker, struct round *round)
 	for (i = 0; i < worker->senders; i++) {
 		struct sender *sender = worker->sender[next];
 
-		offer(worker, sender, now, i + 1 == worker->senders, round);
-		more |= !transmit_done(sender);
+		if (unlikely(sender->until_cycles != 0)) {
+			more |= offer_until(worker, sender, now, i + 1 == worker->senders, round);
+		} else {
+			offer(worker, sender, now, i + 1 == worker->senders, round);
+			more |= !transmit_done(sender);
+		}
 		next = next + 1 == worker->senders ? 0 : next + 1;
 	}
 	worker->first_sender = next + 1 >= worker->senders ? 0 : next + 1;

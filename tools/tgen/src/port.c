@@ -4,8 +4,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <rte_eal.h>
 #include <rte_errno.h>
@@ -277,6 +281,32 @@ read_name(uint16_t id, char *name, size_t size)
 #endif
 }
 
+/*
+ * Packet sockets say that they are up whatever the device does, and take frames that it never sends:
+ * the kernel is asked.
+ */
+static void
+read_kernel_facts(unsigned int index, struct port_facts *facts)
+{
+	struct ifreq request = { 0 };
+	int asking;
+
+	if (index == 0 || if_indextoname(index, request.ifr_name) == NULL)
+		return;
+	asking = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (asking < 0)
+		return;
+	if (ioctl(asking, SIOCGIFFLAGS, &request) == 0) {
+		facts->kernel_up = (request.ifr_flags & IFF_UP) != 0 &&
+			(request.ifr_flags & IFF_RUNNING) != 0;
+		if (ioctl(asking, SIOCGIFMTU, &request) == 0) {
+			facts->kernel_mtu = (uint32_t)request.ifr_mtu;
+			facts->has_kernel = true;
+		}
+	}
+	close(asking);
+}
+
 void
 port_read_facts(const struct port *port, struct port_facts *facts)
 {
@@ -297,8 +327,10 @@ port_read_facts(const struct port *port, struct port_facts *facts)
 	facts->numa_node = rte_eth_dev_socket_id(port->id);
 	if (read_name(port->id, facts->name, sizeof(facts->name)) != 0)
 		facts->name[0] = '\0';
-	if (rte_eth_dev_info_get(port->id, &info) == 0)
+	if (rte_eth_dev_info_get(port->id, &info) == 0) {
 		snprintf(facts->driver, sizeof(facts->driver), "%s", info.driver_name);
+		read_kernel_facts(info.if_index, facts);
+	}
 	if (rte_eth_macaddr_get(port->id, &mac) == 0)
 		memcpy(facts->mac, mac.addr_bytes, sizeof(facts->mac));
 	if (rte_eth_dev_get_mtu(port->id, &facts->mtu) != 0)

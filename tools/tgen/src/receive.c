@@ -108,7 +108,7 @@ flush_row(const struct row *row, uint16_t port, uint64_t tsc)
 	note_silence(watch, tsc);
 	counter_add(&watch->received, row->received);
 	watch->arrived[port] += row->received;
-	watch->received_bytes += row->bytes;
+	counter_add(&watch->received_bytes, row->bytes);
 	counter_add(&watch->distinct, row->distinct);
 }
 
@@ -216,9 +216,10 @@ note_corrupted(struct worker *worker, struct receiver *receiver, const struct rt
 		return false;
 	}
 	counter_add(&watch->received, 1);
-	watch->received_bytes += buffer->pkt_len + TGEN_FCS;
+	counter_add(&watch->received_bytes, buffer->pkt_len + TGEN_FCS);
 	watch->arrived[receiver->port]++;
-	watch->corrupted++;
+	counter_add(&watch->corrupted, 1);
+	counter_add(&watch->corrupted_bytes, buffer->pkt_len + TGEN_FCS);
 	return true;
 }
 
@@ -261,9 +262,11 @@ check_odd_frame(struct worker *worker, struct receiver *receiver, const struct r
 		.bytes = buffer->pkt_len + TGEN_FCS,
 	};
 	if (watch->port != receiver->port) {
-		watch->misrouted++;
+		counter_add(&watch->misrouted, 1);
+		counter_add(&watch->misrouted_bytes, row.bytes);
 	} else if (worker->check_fill && !fill_intact(watch, buffer, payload.sequence)) {
-		watch->corrupted++;
+		counter_add(&watch->corrupted, 1);
+		counter_add(&watch->corrupted_bytes, row.bytes);
 	} else {
 		watch->wrong_size += buffer->pkt_len != length_of(watch, payload.sequence);
 		note_arrival(&row, &payload, receiver->tsc, watch->details != NULL);

@@ -77,7 +77,9 @@ set_received(json_t *json, const struct stream_result *stream, unsigned int port
 	}
 	message_count(json, "beyond_window", stream->beyond_window);
 	message_count(json, "corrupted", stream->corrupted);
+	message_count(json, "corrupted_bytes", stream->corrupted_bytes);
 	message_count(json, "misrouted", stream->misrouted);
+	message_count(json, "misrouted_bytes", stream->misrouted_bytes);
 	message_count(json, "wrong_size", stream->wrong_size);
 	if (stream->last_arrival != 0)
 		message_count(json, "receiving_ns",

@@ -35,6 +35,19 @@ stream_json(unsigned int index, const struct live_stream *live)
 	return json;
 }
 
+/* What who controls several streams asks for; events of each second do without. */
+static void
+set_more(json_t *json, const struct live_stream *live)
+{
+	json_object_set_new(json, "sends", json_boolean(live->sends));
+	message_count(json, "received_bytes", live->received_bytes);
+	message_count(json, "distinct", live->distinct);
+	message_count(json, "corrupted", live->corrupted);
+	message_count(json, "corrupted_bytes", live->corrupted_bytes);
+	message_count(json, "misrouted", live->misrouted);
+	message_count(json, "misrouted_bytes", live->misrouted_bytes);
+}
+
 json_t *
 result_live(const struct session *session, uint64_t *elapsed_ns)
 {
@@ -43,8 +56,12 @@ result_live(const struct session *session, uint64_t *elapsed_ns)
 	unsigned int i;
 
 	engine_live(session->engine, &live);
-	for (i = 0; i < session->traffic.streams; i++)
-		json_array_append_new(list, stream_json(i, &live.stream[i]));
+	for (i = 0; i < session->traffic.streams; i++) {
+		json_t *json = stream_json(i, &live.stream[i]);
+
+		set_more(json, &live.stream[i]);
+		json_array_append_new(list, json);
+	}
 	*elapsed_ns = live.elapsed_ns;
 	return list;
 }
@@ -52,15 +69,20 @@ result_live(const struct session *session, uint64_t *elapsed_ns)
 json_t *
 result_sample(const struct session *session, uint64_t *elapsed_ns)
 {
-	json_t *list = result_live(session, elapsed_ns);
+	struct live live = { 0 };
+	json_t *list = json_array();
 	unsigned int i;
 
+	engine_live(session->engine, &live);
 	for (i = 0; i < session->traffic.streams; i++) {
 		const struct histogram *since = engine_live_latency(session->engine, i);
+		json_t *json = stream_json(i, &live.stream[i]);
 
 		if (since != NULL)
-			json_object_set_new(json_array_get(list, i), "latency",
+			json_object_set_new(json, "latency",
 				since_json(since, session->facts->tsc_hz));
+		json_array_append_new(list, json);
 	}
+	*elapsed_ns = live.elapsed_ns;
 	return list;
 }

@@ -57,6 +57,13 @@ struct outer {
 };
 
 /* The headers of a stream's frames; zero means "not there" for counts. */
+/* What a TCP header says beside its ports. */
+struct tcp_words {
+	uint32_t sequence, acknowledgement;
+	uint16_t window;
+	uint8_t flags;
+};
+
 struct headers {
 	uint8_t source_mac[6];
 	uint8_t destination_mac[6];
@@ -72,6 +79,8 @@ struct headers {
 	enum layer4 layer4;
 	uint16_t source_port;
 	uint16_t destination_port;
+	bool may_fragment; /* IPv4: the bit that forbids it is 0 */
+	struct tcp_words tcp; /* where layer 4 is TCP */
 	struct outer outer; /* carries all of the above */
 };
 
@@ -144,6 +153,7 @@ struct trial_request {
 	uint64_t gap_ns; /* after the last frame of each such train */
 	bool own_times; /* files are sent by their own times; rates say how fast, 0: as they are */
 	uint64_t duration_ns; /* sending ends then, whatever is still unsent; 0: when all are sent */
+	uint64_t until_ns[TGEN_MAX_STREAMS]; /* the same of each stream by itself */
 	uint8_t steps; /* of which it consists; 0: the rates above hold all the time */
 	struct trial_step step[TGEN_MAX_STEPS]; /* their frames and times add up to those above */
 	uint32_t in_flight; /* of each stream at most, where one worker does everything; 0: no bound */

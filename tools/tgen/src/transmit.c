@@ -328,4 +328,15 @@ transmit_abandon(struct worker *worker, struct sender *sender)
 	}
 	steps_drop_held(sender);
 	steps_end(sender);
+	counter_add(&sender->over, 1);
+}
+
+void
+transmit_give_up(struct worker *worker, struct sender *sender)
+{
+	transmit_abandon(worker, sender);
+	sender->given_up = sender->intended - sender->sent;
+	/* No frame of it is refused from now on. */
+	sender->last_refusal = 0;
+	sender->last_full = 0;
 }

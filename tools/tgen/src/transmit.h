@@ -19,6 +19,8 @@ bool transmit_due(const struct sender *sender, uint64_t now);
 /* All of a stream is sent. */
 bool transmit_done(const struct sender *sender);
 /* Sending ends: frames that no port took are forgotten. */
+/* Its own time is over, though others go on: what is left stays unsent. */
+void transmit_give_up(struct worker *worker, struct sender *sender);
 void transmit_abandon(struct worker *worker, struct sender *sender);
 
 #endif /* TGEN_TRANSMIT_H */

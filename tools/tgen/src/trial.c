@@ -16,7 +16,6 @@
 #include "transmit_steps.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-#define GRACE_SHARE 100000 /* of the duration: a share of 10 ppm */
 #define BEGIN_NS 1000000 /* until all workers that send have heard of it */
 
 static uint64_t

@@ -54,6 +54,12 @@ read_frames(json_t *value, const char *path, uint64_t *each, struct problem *pro
 	return value_count(value, path, 0, TGEN_48_BITS - 1, each, problem);
 }
 
+static bool
+read_until(json_t *value, const char *path, uint64_t *each, struct problem *problem)
+{
+	return value_count(value, path, 0, TRIAL_LONGEST_NS, each, problem);
+}
+
 bool
 each_rate(struct session *session, struct object *object,
 	uint64_t rate_mfps[TGEN_MAX_STREAMS])
@@ -66,6 +72,13 @@ each_frames(struct session *session, struct object *object,
 	uint64_t frames[TGEN_MAX_STREAMS])
 {
 	return read_each(session, object, "frames", read_frames, frames);
+}
+
+bool
+each_until(struct session *session, struct object *object,
+	uint64_t until_ns[TGEN_MAX_STREAMS])
+{
+	return read_each(session, object, "until_ns", read_until, until_ns);
 }
 
 uint64_t

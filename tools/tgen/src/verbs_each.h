@@ -11,11 +11,13 @@
 #define SECOND_NS UINT64_C(1000000000)
 #define TRIAL_LONGEST_NS (30 * 86400 * SECOND_NS)
 
-/* `rate_fps` and `frames`; false when they are not there. */
+/* `rate_fps`, `frames` and `until_ns`; false when they are not there. */
 bool each_rate(struct session *session, struct object *object,
 	uint64_t rate_mfps[TGEN_MAX_STREAMS]);
 bool each_frames(struct session *session, struct object *object,
 	uint64_t frames[TGEN_MAX_STREAMS]);
+bool each_until(struct session *session, struct object *object,
+	uint64_t until_ns[TGEN_MAX_STREAMS]);
 
 /* What is due in a time, never more; TGEN_48_BITS where that has no bound. */
 uint64_t each_frames_of(uint64_t rate_mfps, uint64_t duration_ns);

@@ -15,6 +15,10 @@
 #define DEFAULT_TTL 64
 #define MPLS_LABELS (1u << 20)
 
+/* A segment in the middle of a connection: nothing was asked for, and there is room for all. */
+#define TCP_ACK 0x10
+#define DEFAULT_TCP { .sequence = 1, .acknowledgement = 1, .flags = TCP_ACK, .window = UINT16_MAX }
+
 static const char *const layer3_names[] = { [LAYER3_IPV4] = "ipv4", [LAYER3_IPV6] = "ipv6" };
 
 /* How requests call an encapsulation, and what tells its tunnels apart. */
@@ -171,6 +175,43 @@ read_layer2(struct object *object, struct headers *headers)
 	read_labels(object, headers);
 }
 
+static void
+read_tcp(struct object *object, struct headers *headers)
+{
+	json_t *json = object_any(object, "tcp");
+	uint64_t sequence = headers->tcp.sequence, acknowledgement = headers->tcp.acknowledgement;
+	char path[MESSAGE_PATH];
+	struct object tcp;
+
+	if (json == NULL)
+		return;
+	object_path(object, "tcp", path);
+	if (headers->layer4 != LAYER4_TCP)
+		problem_set(object->problem, path, "bad-value", "layer 4 is not TCP");
+	object_begin(&tcp, json, path, object->problem);
+	object_count(&tcp, "sequence", 0, UINT32_MAX, &sequence);
+	object_count(&tcp, "acknowledgement", 0, UINT32_MAX, &acknowledgement);
+	object_count_8(&tcp, "flags", 0, UINT8_MAX, &headers->tcp.flags);
+	object_count_16(&tcp, "window", 0, UINT16_MAX, &headers->tcp.window);
+	object_end(&tcp);
+	headers->tcp.sequence = (uint32_t)sequence;
+	headers->tcp.acknowledgement = (uint32_t)acknowledgement;
+}
+
+static void
+read_dont_fragment(struct object *object, struct headers *headers)
+{
+	bool dont_fragment = headers->layer3 == LAYER3_IPV4;
+	char path[MESSAGE_PATH];
+
+	if (!object_flag(object, "dont_fragment", &dont_fragment))
+		return;
+	object_path(object, "dont_fragment", path);
+	if (headers->layer3 != LAYER3_IPV4)
+		problem_set(object->problem, path, "bad-value", "layer 3 is not IPv4");
+	headers->may_fragment = !dont_fragment;
+}
+
 void
 headers_read(struct object *object, struct stream *stream)
 {
@@ -190,6 +231,7 @@ headers_read(struct object *object, struct stream *stream)
 	headers->ttl = DEFAULT_TTL;
 	headers->source_port = DEFAULT_SOURCE_PORT;
 	headers->destination_port = DEFAULT_DESTINATION_PORT;
+	headers->tcp = (struct tcp_words)DEFAULT_TCP;
 	read_encapsulation(object, stream);
 	read_layer2(object, headers);
 	address_ip(object, "source_ip", headers->layer3, headers->source_ip);
@@ -198,4 +240,6 @@ headers_read(struct object *object, struct stream *stream)
 	object_count_8(object, "ttl", 1, 255, &headers->ttl);
 	object_count_16(object, "source_port", 0, UINT16_MAX, &headers->source_port);
 	object_count_16(object, "destination_port", 0, UINT16_MAX, &headers->destination_port);
+	read_dont_fragment(object, headers);
+	read_tcp(object, headers);
 }

@@ -117,6 +117,10 @@ port_json(const struct process_facts *process, const struct port_facts *facts)
 	if (facts->link_mbps != 0)
 		message_count(json, "link_mbps", facts->link_mbps);
 	message_count(json, "mtu", facts->mtu);
+	if (facts->has_kernel) {
+		json_object_set_new(json, "kernel_up", json_boolean(facts->kernel_up));
+		message_count(json, "kernel_mtu", facts->kernel_mtu);
+	}
 	message_count(json, "receive_queues", facts->receive_queues);
 	message_count(json, "transmit_queues", facts->transmit_queues);
 	message_count(json, "receive_ring", facts->receive_ring);

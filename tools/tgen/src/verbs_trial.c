@@ -99,7 +99,7 @@ is_configured(const struct session *session, struct object *request)
 static void
 read_bounds(struct session *session, struct object *request, struct trial_request *trial)
 {
-	bool has_frames, has_duration, has_rate;
+	bool has_frames, has_duration, has_rate, has_until;
 	uint64_t grace_ns = 0;
 	unsigned int i;
 
@@ -107,10 +107,12 @@ read_bounds(struct session *session, struct object *request, struct trial_reques
 	has_duration = object_count(request, "duration_ns", 1, TRIAL_LONGEST_NS,
 		&trial->duration_ns);
 	has_rate = each_rate(session, request, trial->rate_mfps);
+	has_until = each_until(session, request, trial->until_ns);
 	if (steps_read(session, request, trial)) {
-		if (has_frames || has_duration || has_rate)
+		if (has_frames || has_duration || has_rate || has_until)
 			problem_set(request->problem, "steps", "bad-value",
-				"steps say frames, duration_ns and rate_fps themselves");
+				"steps say frames, duration_ns and rate_fps themselves, and all "
+				"streams end with the last of them");
 		has_frames = has_duration = true;
 	} else if (!has_frames && !has_duration) {
 		replay_frames_once(session, request, trial);

@@ -59,6 +59,8 @@ enum worker_command {
 	COMMAND_QUIT,
 };
 
+#define GRACE_SHARE 100000 /* of a duration, in which the last frames may still leave: 10 ppm */
+
 enum worker_state {
 	STATE_PARKED,
 	STATE_READY, /* prepared */
@@ -113,13 +115,15 @@ struct __rte_cache_aligned sender {
 	struct flow_plan plan;
 	struct pacer pacer;
 	uint64_t phase; /* cycles by which it begins after the others */
+	uint64_t until_cycles; /* when it ends, though others go on; 0: with its frames */
 	struct sender_slots *slots; /* NULL in a trial without slots */
 	/* Written by its worker from here on. */
 	uint64_t next __rte_cache_aligned; /* number of the next frame to build */
 	struct broadcast broadcast;
 	RTE_ATOMIC(uint64_t) sent; /* read while it runs */
 	uint64_t sent_bytes;
-	uint64_t given_up; /* of steps that are over */
+	uint64_t given_up; /* of steps that are over, or of all, when its time is */
+	RTE_ATOMIC(uint64_t) over; /* its own time is; read while it runs */
 	uint64_t first_sent_tsc, last_sent_tsc;
 	uint64_t retries, no_buffers;
 	struct flight flight;
@@ -170,10 +174,12 @@ struct __rte_cache_aligned watch {
 	RTE_ATOMIC(uint64_t) received __rte_cache_aligned; /* read while it runs */
 	RTE_ATOMIC(uint64_t) unmarked; /* beside them; read while it runs, too */
 	RTE_ATOMIC(uint64_t) distinct; /* and these */
-	uint64_t received_bytes;
+	RTE_ATOMIC(uint64_t) received_bytes;
+	/* Of them those that are damaged, or at a wrong port; read while it runs, too. */
+	RTE_ATOMIC(uint64_t) corrupted, corrupted_bytes, misrouted, misrouted_bytes;
 	uint64_t duplicates, reordered, reorder_extent, beyond_window;
 	uint64_t first_arrival, last_arrival, longest_silence; /* TSC; 0 before the first */
-	uint64_t corrupted, misrouted, wrong_size;
+	uint64_t wrong_size;
 	uint64_t arrived[TGEN_MAX_PORTS];
 };
 

@@ -127,6 +127,29 @@ fill_bytes(void **state)
 	assert_int_equal(frame.mpls, FRAME_ABSENT);
 }
 
+/* What is said of fragments and of TCP stands where it belongs, and the checksums know of it. */
+static void
+words_of_ip_and_tcp(void **state)
+{
+	struct headers headers = sample_headers();
+	struct error error;
+
+	(void)state;
+	headers.layer4 = LAYER4_TCP;
+	assert_int_equal(frame_build(&headers, 128, &frame, &error), 0);
+	assert_int_equal(bytes_get_16(frame.bytes + frame.ip + 6), 0x4000);
+	headers.may_fragment = true;
+	headers.tcp = (struct tcp_words){
+		.sequence = 0x01020304, .acknowledgement = 5, .flags = 0x12, .window = 0x0607,
+	};
+	assert_int_equal(frame_build(&headers, 128, &frame, &error), 0);
+	assert_int_equal(bytes_get_16(frame.bytes + frame.ip + 6), 0);
+	assert_memory_equal(frame.bytes + frame.layer4 + 4,
+		"\1\2\3\4\0\0\0\5\x50\x12\6\7", 12);
+	assert_int_equal(sample_ip_sum(&frame), UINT16_MAX);
+	assert_int_equal(sample_layer4_sum(&frame), UINT16_MAX);
+}
+
 /* Whatever a payload says, and at odd offsets as well, both checksums verify. */
 static void
 checksums_hold_with_any_payload(void **state)
@@ -262,6 +285,7 @@ main(void)
 		cmocka_unit_test(all_headers_fit_into_their_limit),
 		cmocka_unit_test(each_encapsulation_takes_its_bytes),
 		cmocka_unit_test(fill_bytes),
+		cmocka_unit_test(words_of_ip_and_tcp),
 		cmocka_unit_test(checksums_hold_with_any_payload),
 		cmocka_unit_test(udp_zero_rule),
 		cmocka_unit_test(refuses_what_does_not_fit),

@@ -265,12 +265,31 @@ test_each_second_tells_what_is_lost_refused_and_how_long_frames_took(void **stat
 	assert_null(json_object_get(json_array_get(streams, 0), "latency"));
 }
 
+static void
+test_each_stream_may_end_by_itself(void **state)
+{
+	struct talk *talk = *state;
+	const struct trial_request *request = &talk->session->pending.request;
+
+	result_of(talk, CONFIGURE);
+	result_of(talk, TRIAL("\"frames\":1000,\"until_ns\":[0,7]"));
+	assert_int_equal(request->until_ns[0], 0);
+	assert_int_equal(request->until_ns[1], 7);
+	assert_int_equal(request->duration_ns, 0);
+	stop_trial(talk);
+	assert_refused(talk, TRIAL("\"frames\":1,\"until_ns\":[1]"), "out-of-range", "until_ns");
+	assert_refused(talk, TRIAL("\"until_ns\":7"), "missing-key", "");
+	assert_refused(talk, TRIAL("\"until_ns\":7,\"steps\":[{\"rate_fps\":1,\"duration_ns\":1}]"),
+		"bad-value", "steps");
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_rates_are_exact_to_a_thousandth),
 		TEST(test_bursts_are_counted_one_by_one_and_all_together),
+		TEST(test_each_stream_may_end_by_itself),
 		TEST(test_steps_add_up_to_a_trial),
 		TEST(test_steps_that_are_none_are_refused),
 		TEST(test_a_frame_that_is_due_at_the_last_moment_of_a_step_is_in_it),

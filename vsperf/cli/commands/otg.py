@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from vsperf.cli.tgen_options import process_options
@@ -43,22 +45,44 @@ def command() -> None:
     default=LOCAL,
     show_default=True,
     metavar="ADDRESS:PORT",
-    help="Where to listen. Whoever can reach it can send frames: there is no password.",
+    help="Where to listen. Whoever can reach it can send frames, unless there is a password.",
+)
+@click.option(
+    "--password-file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Answer only who brings the password on the first line of this file: "
+    'location="http://otg:PASSWORD@127.0.0.1:8443".',
 )
 @click.option("--burst", type=click.IntRange(1, 64), default=32, help="Most frames back to back.")
+@click.option(
+    "--check-payload/--no-check-payload",
+    default=True,
+    show_default=True,
+    help="Look at all bytes behind the headers of what arrives, and not only at tgen's mark.",
+)
 @process_options
-def serve(ports: tuple[str, ...], listen: str, burst: int, options: Options) -> int:
+def serve(
+    ports: tuple[str, ...],
+    listen: str,
+    password_file: Path | None,
+    burst: int,
+    check_payload: bool,
+    options: Options,
+) -> int:
     """Answer requests of the Open Traffic Generator model, and send frames for them.
 
     Scripts connect with snappi.api(location="http://127.0.0.1:8443"). What tgen cannot do is
     refused, with the path in the model. Ctrl-C ends it, and nothing is left.
     """
-    from vsperf.otg.serve import Location, serving
+    from vsperf.otg.password import password_in
+    from vsperf.otg.serve import Location, Manner, serving
 
+    password = password_in(password_file) if password_file else None
+    manner = Manner(burst, password, check_payload, click.echo)
     locations = [Location.of(text) for text in ports]
     up = False
     try:
-        with serving(locations, options, _address(listen), burst) as server:
+        with serving(locations, options, _address(listen), manner) as server:
             up = True
             named = ", ".join(one.name for one in locations)
             click.echo(f"listening on {server.url}, with the ports {named}; Ctrl-C ends it")

@@ -18,6 +18,7 @@ from vsperf.trafficgens.otg.taken import differences
 from vsperf.waits import aside
 
 INSTALL = "pip install vsperf[otg], or: pip install snappi"
+USER = "vsperf"
 MOST_DIFFERENCES = 5
 MOST_WORDS = 500
 """Letters of what a server says, in an error."""
@@ -30,10 +31,12 @@ class OtgError(ComponentError):
 class Client:
     """One controller of one server."""
 
-    def __init__(self, location: str, patience_s: float) -> None:
+    def __init__(self, location: str, patience_s: float, password: str | None = None) -> None:
         self.location = location
         self._patience_s = patience_s
         self._api, self._session = _connected(location, patience_s)
+        if password is not None:
+            self._session.auth = (USER, password)
 
     def close(self) -> None:
         """Hang up."""

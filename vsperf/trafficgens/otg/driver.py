@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+import secrets
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from typing import ClassVar
 
-from vsperf import own_python
+from vsperf import own_python, trusted
 from vsperf.errors import NotReadyError, UsageError
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.process import managed, written
 from vsperf.host.workspace import Workspace
+from vsperf.record.placeholder import Placeholder
 from vsperf.record.plan import Endpoint, Placement, Step
 from vsperf.spec.abilities import Ability, Capabilities
 from vsperf.spec.base import DriverSpec
@@ -28,6 +30,9 @@ from vsperf.trafficgens.otg.traffic import Way, most_flows, packet
 ROLE = "generator"
 NAME = "otg-server"
 """Of the private server among the programs of a workspace."""
+PASSWORD = f"{NAME}.password"
+"""File in a workspace; a command line is read by everybody."""
+PASSWORD_BYTES = 24
 ELSEWHERE = ("vdev", "pci", "chassis")
 """Endpoints that are the generator's own devices, and so a server's by another name."""
 SERVER_S = 60.0
@@ -112,10 +117,12 @@ class OtgGenerator(Unmeasured):
         locations = _locations(case, spec, endpoints)
         ways = _ways(case, locations, directions)
         with ExitStack() as stack:
-            address = spec.server
+            address, password = spec.server, None
             if address == START:
+                password = _new_password(workspace)
                 address = stack.enter_context(_private(endpoints, placement, workspace))
-            client = stack.enter_context(closing(Client(address, spec.patience.seconds)))
+            client = Client(address, spec.patience.seconds, password)
+            stack.enter_context(closing(client))
             session = OtgSession(
                 client,
                 spec,
@@ -208,7 +215,15 @@ def _server(endpoints: tuple[Endpoint, ...], placement: Placement) -> tuple[str,
         )
     )
     listen = ("--listen", "127.0.0.1:0", "--no-hugepages", "--cpus", cpus or "0", "--burst", "8")
-    return own_python.module("vsperf", "otg", "serve", *ports, *listen)
+    secret = ("--password-file", f"{Placeholder.RUN}/{PASSWORD}")
+    return own_python.module("vsperf", "otg", "serve", *ports, *listen, *secret)
+
+
+def _new_password(workspace: Workspace) -> str:
+    """Make a password, so that no other user of the machine can use the private server."""
+    password = secrets.token_urlsafe(PASSWORD_BYTES)
+    trusted.replace(workspace.folder / PASSWORD, f"{password}\n".encode())
+    return password
 
 
 @contextmanager

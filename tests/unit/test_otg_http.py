@@ -1,0 +1,308 @@
+"""The HTTP side of `vsperf otg serve`: whom it answers, and what it makes of requests."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import select
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+import snappi
+from all_wrong import hold_each
+from otg_documents import config, flow
+from otg_servers import PATIENCE_S, ask
+from otg_tgen import Echo
+from serving import answering
+
+from vsperf.errors import NotReadyError
+from vsperf.otg import generator, reading
+from vsperf.otg.config import Config, Place, read_config
+from vsperf.otg.generator import Generator
+from vsperf.otg.password import password_in
+from vsperf.otg.server import MOST_BYTES, MOST_CONNECTIONS, OtgServer
+
+PASSWORD = "correct horse battery"
+
+
+class Watched(OtgServer):
+    """Keeps what no request may cause."""
+
+    failures: tuple[BaseException | None, ...] = ()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        self.failures = (*self.failures, sys.exc_info()[1])
+
+
+@contextmanager
+def serving(folder: Path, password: str | None = None) -> Iterator[OtgServer]:
+    """Have a server answer; what makes it stumble is told at the end."""
+    places = {"p1": Place(0, None), "p2": Place(1, None)}
+    generator = Generator(cast("Any", Echo()), places, folder)
+    with Watched(("127.0.0.1", 0), generator, password) as server, answering(server):
+        yield server
+    assert server.failures == ()
+
+
+@pytest.fixture(name="url")
+def fixture_url(tmp_path: Path) -> Iterator[str]:
+    """Where a server is that asks for no password."""
+    with serving(tmp_path) as server:
+        yield server.url
+
+
+class TestPassword:
+    """Asked for in the way that clients of the model bring it: in the location."""
+
+    def test_a_client_of_the_model_brings_it_in_the_location(self, tmp_path: Path) -> None:
+        with serving(tmp_path, PASSWORD) as server:
+            said = "otg:" + PASSWORD.replace(" ", "%20")
+            api = snappi.api(location=server.url.replace("://", f"://{said}@"), version_check=True)
+            assert len(api.get_config().ports) == 0
+            api.set_config(api.config())
+
+    def test_nobody_else_is_answered(self, tmp_path: Path) -> None:
+        right = base64.b64encode(f"otg:{PASSWORD}".encode()).decode()
+        others = ("", "Basic", "Basic !!", "Basic Og==", f"Bearer {right}", "Basic b3RnOnc=", "ÿ")
+        paths = (("GET", "/config"), ("POST", "/control/state"), ("GET", "/nowhere"))
+        with serving(tmp_path, PASSWORD) as server:
+            assert ask(server.url, "GET", "/config", Authorization=f"basic {right}")[0] == 200
+            for said in others:
+                for method, path in paths:
+                    status, answer = ask(server.url, method, path, Authorization=said)
+                    assert status == 401, (said, method, path)
+                    assert "asks for a password" in answer["errors"][0]
+
+    def test_it_stands_alone_in_a_file_that_nobody_else_can_read(self, tmp_path: Path) -> None:
+        file = tmp_path / "password"
+        file.write_text(f"{PASSWORD}\n# of the rack\n")
+        file.chmod(0o600)
+        assert password_in(file) == PASSWORD
+        file.chmod(0o640)
+        with pytest.raises(NotReadyError, match="others can read the password"):
+            password_in(file)
+
+    @pytest.mark.parametrize("content", [b"", b"short\n", b"with\x1bescape\n", b"\xff" * 9])
+    def test_what_is_none_is_an_error(self, content: bytes, tmp_path: Path) -> None:
+        file = tmp_path / "password"
+        file.write_bytes(content)
+        file.chmod(0o600)
+        with pytest.raises(NotReadyError, match="password"):
+            password_in(file)
+
+    def test_one_that_is_not_there_is_an_error(self, tmp_path: Path) -> None:
+        with pytest.raises(NotReadyError, match="cannot be read"):
+            password_in(tmp_path / "none")
+
+
+def spoken(server: OtgServer, content: bytes) -> bytes:
+    """Say this by a connection of its own, and return all that is answered."""
+    with connected(server) as connection:
+        with suppress(OSError):  # who is not listened to is hung up on
+            connection.sendall(content)
+            connection.shutdown(socket.SHUT_WR)
+        return heard(connection)
+
+
+def connected(server: OtgServer) -> socket.socket:
+    return socket.create_connection(cast("Any", server.server_address[:2]), PATIENCE_S)
+
+
+def heard(connection: socket.socket) -> bytes:
+    """Return what comes until the other end hangs up."""
+    found = b""
+    with suppress(ConnectionError):
+        while chunk := connection.recv(1 << 16):
+            found += chunk
+    return found
+
+
+def post(body: bytes = b"{}", path: str = "/config", **headers: str | None) -> bytes:
+    """Return a request with its headers; those that are None are left out."""
+    known = {"Host": "localhost", "Content-Type": "application/json"}
+    said = {**known, "Content-Length": str(len(body))}
+    said |= {name.replace("_", "-"): text for name, text in headers.items()}  # type: ignore[misc]
+    lines = [f"POST {path} HTTP/1.1", *(f"{key}: {text}" for key, text in said.items() if text)]
+    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+
+class TestRequests:
+    """Whatever comes in is answered or refused; nothing makes the server stumble."""
+
+    MALFORMED = (
+        ("a length in other digits", post(Content_Length="²"), 400),
+        ("a length of 5,000 digits", post(Content_Length="1" * 5000), 413),
+        ("a length below zero", post(Content_Length="-1"), 400),
+        ("two lengths", post(Content_Length="2\r\nContent-Length: 3"), 400),
+        ("pieces", post(Transfer_Encoding="chunked", Content_Length=None), 411),
+        ("more than is said", post(Content_Length="99"), 400),
+        ("a host that is none", post(Host="["), 400),
+        ("a path that is none", post(path="http://[/config"), 400),
+        ("depth without end", post(b"[" * 100_000), 400),
+        ("more depth than a document has", post(b"[" * 100 + b"]" * 100), 400),
+        ("a number of 5,000 digits", post(b'{"flows": ' + b"1" * 5000 + b"}"), 400),
+        ("the same thing twice", post(b'{"flows": [], "flows": []}'), 400),
+        ("no number", post(b'{"flows": NaN}'), 400),
+        ("no letters", post(b"\xff\xfe\xff"), 400),
+        ("a question with a body", post().replace(b"POST", b"GET"), 400),
+        ("an unknown verb", post().replace(b"POST", b"BREW"), 501),
+        ("no request", b"what?\r\n\r\n", 400),
+        ("a line without end", b"GET /" + b"x" * 70_000 + b" HTTP/1.1\r\n\r\n", 414),
+        ("too many headers", post(X="1\r\n" + "X: 1\r\n" * 200), 431),
+    )
+
+    def test_what_is_none_is_refused_in_json(self, tmp_path: Path) -> None:
+        def check(row: tuple[str, bytes, int]) -> None:
+            _, request, status = row
+            head, _, body = spoken(server, request).partition(b"\r\n\r\n")
+            assert head.split(b" ")[1] == str(status).encode()
+            answer = json.loads(body)
+            assert answer["code"] == status and answer["errors"]
+
+        with serving(tmp_path) as server:
+            hold_each(self.MALFORMED, check, name=lambda row: row[0])
+            assert ask(server.url, "GET", "/config")[0] == 200
+
+    def test_a_page_in_a_browser_is_told_nothing_either(self, url: str) -> None:
+        for path in ("/config", "/capabilities/version"):
+            assert ask(url, "GET", path, Host="evil.example")[0] == 421
+            for host in ("localhost:8443", "127.0.0.1", "[::1]:80"):
+                assert ask(url, "GET", path, Host=host)[0] == 200
+
+    def test_several_come_by_one_connection(self, tmp_path: Path) -> None:
+        with serving(tmp_path) as server:
+            said = spoken(server, post() + post(b"x") + post())
+        # What cannot be told from the beginning of the next one ends the connection.
+        assert re.findall(rb"HTTP/1.1 (\d+)", said) == [b"200", b"400"]
+
+
+class TestLoad:
+    """One client's doings do not keep others from being answered."""
+
+    def test_who_drips_is_hung_up_on_when_its_time_is_over(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(reading, "SLOW_S", 0.4)
+        with serving(tmp_path) as server, connected(server) as connection:
+            over = threading.Event()
+            thread = threading.Thread(target=self.drip, args=(connection, over))
+            thread.start()
+            try:
+                assert heard(connection) == b""  # whatever the next byte brings
+            finally:
+                over.set()
+                thread.join()
+
+    def drip(self, connection: socket.socket, over: threading.Event) -> None:
+        with suppress(OSError):
+            for byte in post(Authorization="x" * 60_000):
+                if over.wait(0.02):
+                    return
+                connection.sendall(bytes([byte]))
+
+    def test_bodies_on_their_way_take_no_more_memory_than_there_is_for_them(
+        self, tmp_path: Path
+    ) -> None:
+        announced = post(Content_Length=str(MOST_BYTES))
+        with serving(tmp_path) as server, ExitStack() as stack:
+            waiting = [stack.enter_context(connected(server)) for _ in range(3)]
+            for connection in waiting:
+                connection.sendall(announced)  # and nothing more of the body
+            refused, _, _ = select.select(waiting, [], [], PATIENCE_S)
+            (one,) = refused
+            assert b" 503 " in heard(one).splitlines()[0]
+            assert ask(server.url, "GET", "/config")[0] == 200
+            assert ask(server.url, "POST", "/config", {})[0] == 503
+            for connection in waiting:
+                connection.close()
+            self.until(lambda: ask(server.url, "POST", "/config", {})[0] == 200)
+
+    def test_connections_are_as_many_as_can_be_looked_after(self, tmp_path: Path) -> None:
+        with serving(tmp_path) as server, ExitStack() as stack:
+            idle = [stack.enter_context(connected(server)) for _ in range(MOST_CONNECTIONS)]
+            with connected(server) as one_more:
+                assert heard(one_more) == b""
+            idle[0].close()
+            question = post().replace(b"POST /config", b"POST /nowhere")
+            self.until(lambda: b" 404 " in spoken(server, question))
+
+    def test_a_document_that_takes_long_to_read_keeps_no_question_waiting(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        begun, go_on = threading.Event(), threading.Event()
+
+        def slow(content: object, places: object) -> Config:
+            begun.set()
+            assert go_on.wait(PATIENCE_S)
+            return read_config(content, {})
+
+        with serving(tmp_path) as server:
+            monkeypatch.setattr(generator, "read_config", slow)
+            thread = threading.Thread(target=ask, args=(server.url, "POST", "/config", {}))
+            thread.start()
+            assert begun.wait(PATIENCE_S)
+            try:
+                for path in ("/config", "/capabilities/version"):
+                    assert ask(server.url, "GET", path)[0] == 200
+                body = {"choice": "port"}
+                assert ask(server.url, "POST", "/monitor/metrics", body)[0] == 200
+            finally:
+                go_on.set()
+                thread.join()
+
+    def until(self, holds: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + PATIENCE_S
+        while not holds():
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+
+
+class TestVersions:
+    """Clients hold their own version of the model against the range that they are told."""
+
+    @pytest.mark.parametrize(
+        ("version", "fits"),
+        [("1.0.0", True), ("1.40.0", True), ("1.58.0", True), ("1.99.9", True), ("2.0.0", False)],
+    )
+    def test_all_of_one_major_version_fit(self, version: str, fits: bool, url: str) -> None:
+        api = snappi.api(location=url, version_check=True)
+        api._version_meta.api_spec_version = version
+        if fits:
+            api.set_config(api.config())
+        else:
+            with pytest.raises(Exception, match="is not compatible"):
+                api.set_config(api.config())
+
+
+class TestTrials:
+    """What tgen is asked for."""
+
+    def test_all_bytes_behind_the_headers_are_looked_at_unless_that_is_not_wanted(
+        self, tmp_path: Path
+    ) -> None:
+        for whole in (True, False):
+            tgen = Echo()
+            places = {"p1": Place(0, None), "p2": Place(1, None)}
+            one = Generator(cast("Any", tgen), places, tmp_path, whole_payload=whole)
+            one.configure(config(flow()))
+            one.start(())
+            assert [said["check_fill"] for verb, said in tgen.asked if verb == "trial"] == [whole]
+
+    def test_each_flow_has_its_own_time(self, tmp_path: Path) -> None:
+        tgen = Echo()
+        one = Generator(cast("Any", tgen), {"p1": Place(0, None), "p2": Place(1, None)}, tmp_path)
+        seconds = {"choice": "fixed_seconds", "fixed_seconds": {"seconds": 0.5}}
+        endless = {"choice": "continuous", "continuous": {}}
+        one.configure(config(flow("f", duration=seconds), flow("g", duration=endless)))
+        one.start(())
+        (said,) = [said for verb, said in tgen.asked if verb == "trial"]
+        assert said["until_ns"] == [500_000_000, 0]
+        assert "duration_ns" not in said

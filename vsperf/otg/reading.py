@@ -1,0 +1,117 @@
+"""What a client may take of a server while it speaks: time, memory, and depth."""
+
+from __future__ import annotations
+
+import io
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from vsperf.otg.document import RefusedError
+
+SLOW_S = 30.0
+"""Patience with a client that does not finish its sentence, or begins none."""
+PARTING_S = 2.0
+PARTING_CHUNKS = 256
+"""What is heard of a client that was refused, at most."""
+BUSY = 503
+MOST_DEPTH = 64
+"""Of objects in objects; the deepest of the model have a dozen."""
+TOO_DEEP = f"the body has more than {MOST_DEPTH} objects and lists in each other"
+CHUNK = 1 << 16
+
+
+class Reader(io.RawIOBase):
+    """Reads a connection, with a deadline for each request as a whole.
+
+    A time-out of the socket would begin anew with each byte.
+    """
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._deadline = 0.0
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin to wait for the next request."""
+        self._deadline = time.monotonic() + SLOW_S
+
+    def drain(self) -> None:
+        """Hear the client out for a moment, and forget what it says."""
+        self._deadline = time.monotonic() + PARTING_S
+        buffer = bytearray(CHUNK)
+        for _ in range(PARTING_CHUNKS):
+            if not self.readinto(buffer):
+                return
+
+    def buffered(self) -> io.BufferedReader:
+        """Return what a handler reads by."""
+        return io.BufferedReader(self, CHUNK)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self._connection.settimeout(left)
+        return self._connection.recv_into(buffer)
+
+
+class Room:
+    """Memory for bodies that are on their way, all of them together."""
+
+    def __init__(self, size: int) -> None:
+        self._left = size
+        self._turn = threading.Lock()
+
+    @contextmanager
+    def taken(self, size: int) -> Iterator[None]:
+        """Have room for a body; raises `RefusedError` where others have it."""
+        with self._turn:
+            if size > self._left:
+                raise RefusedError(["others are sending much at this moment; ask again"], BUSY)
+            self._left -= size
+        try:
+            yield
+        finally:
+            with self._turn:
+                self._left += size
+
+
+def read_json(body: bytes) -> object:
+    """Return what a document says; raises `RefusedError` where that is not one thing."""
+    try:
+        found: object = json.loads(body, object_pairs_hook=_object, parse_constant=_constant)
+    except RecursionError as error:
+        raise RefusedError([TOO_DEEP]) from error
+    except ValueError as error:
+        raise RefusedError([f"the body is no JSON: {error}"]) from error
+    level = [found]
+    for _ in range(MOST_DEPTH):
+        level = [inner for one in level for inner in _inside(one)]
+        if not level:
+            return found
+    raise RefusedError([TOO_DEEP])
+
+
+def _inside(value: object) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("an object says something twice")
+    return found
+
+
+def _constant(name: str) -> None:
+    raise ValueError(f"{name} is no number")
