@@ -6,21 +6,19 @@ is in a guest go through here: its agent, its shell, and a generator in it.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any
 
 from vsperf.errors import ComponentError
+from vsperf.plain_json import loads
 
 LONGEST = 1 << 20
 """Bytes up to an end that is waited for; what guests really say is far below."""
 LATE = 1 << 20
 """Bytes that are read after the time is over, as they may have been said in it, and the rest of a
 line that was begun: who was held up himself hears no less. No socket holds more."""
-LONGEST_NUMBER = 20
-"""Digits of a whole number: no counter of 64 bits has more."""
 
 Message = dict[str, Any]
 Read = Callable[[float], bytes]
@@ -94,7 +92,7 @@ class Heard:
 
     def _decoded(self, line: bytes) -> Message:
         try:
-            message = json.loads(line, parse_int=_whole, parse_constant=_no_number)
+            message = loads(line)
         except (ValueError, RecursionError) as error:
             shown = line[:80].decode(errors="replace")
             raise ComponentError(f"{self.who} said no JSON: {shown}") from error
@@ -112,13 +110,3 @@ def split_before(text: bytes, mark: bytes) -> tuple[bytes, bytes]:
     if at == len(text) and text.endswith(b"\r"):
         at -= 1  # the rest of the line's end is still to come
     return text[:at], text[at:]
-
-
-def _whole(text: str) -> int:
-    if len(text) > LONGEST_NUMBER:
-        raise ValueError("no counter has so many digits")
-    return int(text)
-
-
-def _no_number(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no number of JSON")
