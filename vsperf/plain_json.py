@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from typing import Any, NoReturn
 
 LEAST, MOST = -(1 << 63), (1 << 64) - 1
 """Whole numbers as counters have them: 64 bits, with a sign or without."""
 DIGITS = 20
-SUSPECT = re.compile(rb"[0-9]{19}|[eE]\+?[0-9]{3}|NaN|Infinity")
-"""Without it no number is wild."""
+SHAPES = bytes.maketrans(b"123456789E", b"000000000e")
+SUSPECT = (b"0" * 19, b"e000", b"e+000", b"NaN", b"Infinity")
+"""Without any of these, digits being 0, no number is wild; to look for them takes microseconds."""
 
 
 def loads(text: bytes | str) -> Any:
@@ -28,7 +28,8 @@ def loads(text: bytes | str) -> Any:
 
 def refuse_wild_numbers(text: bytes) -> None:
     """Raise `ValueError` if a document holds a wild number; quick where it cannot."""
-    if SUSPECT.search(text):
+    shape = text.translate(SHAPES)
+    if any(one in shape for one in SUSPECT):
         loads(text)
 
 

@@ -20,7 +20,7 @@ WILD = (10**18, 1 << 63, (1 << 64) - 1, 10**30, 10**3999, 1e308, -1e308, 5e-324,
 DEEP = 5000
 HOSTILE = (
     "\x1b]0;x\x07", "\x9b31m", "\u202e", "=HYPERLINK(1)", "<script>", "../../x", "a\nb",
-    "/dev/full", "{{ 7*7 }}", "%s", "[x](javascript:1)", "$x$", "\ud800", "", "x" * 300, "NaN", "-1",
+    "/dev/full", "{{ 7*7 }}", "%s", "[x](javascript:1)", "$x$", "\ud800", "", "x" * 300, "NaN",
 )  # fmt: skip
 """Words of others, which may stand wherever text does."""
 MOST_DAMAGES = 5
