@@ -8,6 +8,7 @@ to an end.
 from __future__ import annotations
 
 import random
+import re
 import signal
 import subprocess
 import time
@@ -26,6 +27,8 @@ from vsperf.store.folders import RECORDS
 from vsperf.store.reader import StoredRun
 from vsperf.store.validation import validate_file
 
+ENDED = r"error: {} (was|ended|is gone|has|died|no longer)"
+"""What is said of a part that has ended, and which."""
 RUN = "vsperf run"
 CLEAN = "vsperf clean"
 POLL_S = 0.02
@@ -79,7 +82,20 @@ PVP = Scenario("pvp", ("run", "pvp_tput", "--vnf=qemu", *MACHINES), (*SWITCH, ("
 PROCESSES = Scenario(
     "pvp-process", ("run", "pvp_tput", "--vnf=process", *MACHINES), (*SWITCH, ("testpmd", "vm1"))
 )
-SCENARIOS = (SIMULATED, P2P, PVP, PROCESSES)
+TWO_SWITCHES = Scenario(
+    "two-switches",
+    (*FIXED, "--vswitch=ovs-dpdk,testpmd"),
+    (*SWITCH, ("testpmd", "testpmd")),
+)
+OTG = Scenario(
+    "otg",
+    (
+        *("run", "phy2phy_tput", "--set=vswitch.kind=linux-bridge", "--set=generator.kind=otg"),
+        *("--set=generator.server=start", "--set=trial.stretch_tolerance=100%", *MACHINES),
+    ),
+    (("the OTG server", "otg-server"), ("tgen", "tgen")),
+)
+SCENARIOS = (SIMULATED, P2P, PVP, PROCESSES, TWO_SWITCHES, OTG)
 
 
 @dataclass
@@ -105,8 +121,8 @@ class Round:
     said: list[Event] = field(default_factory=list)
     """The trials that it called recorded."""
     problems: list[str] = field(default_factory=list)
-    bereaved: bool = False
-    """Whether it lost a part, so that its case may have been given up."""
+    hit: set[str] = field(default_factory=set)
+    """The programs that it lost, so that its case may have been given up."""
 
     def carry_out(self, disturbed: bool = True) -> list[str]:
         """Return what should not have happened."""
@@ -197,19 +213,28 @@ class Round:
         before = phase(run)
         hit = self.arena.kill(name)
         if hit:
-            self.bereaved = True
+            self.hit.add(name)
             self.tally.killed(self.scenario.name, victim, before)
         return hit
 
     def _judge(self, code: int, said: str) -> None:
         """See that a run which was not killed ended as it may, and left nothing."""
         allowed = {128 + signal.SIGTERM, 128 + signal.SIGINT}
-        allowed |= BEREAVED if self.bereaved else UNDISTURBED
+        allowed |= BEREAVED if self.hit else UNDISTURBED
         if not self.scenario.real:
             allowed -= {ExitCode.INVALID_RESULT}
         if code not in allowed:
             self.problems.append(f"a run ended with {code}: {said.strip()[-600:]}")
+        if wrong := self._wrongly_named(said):
+            self.tally.misnamed += 1
+            self.problems.append(f"{wrong} did not end by itself: {said.strip()[-600:]}")
         self._nothing_left("a run that came to its end left")
+
+    def _wrongly_named(self, said: str) -> str:
+        """Return the parts that are said to have ended, where none that was killed is."""
+        names = {name for _, name in self.scenario.parts}
+        told = {name for name in names if re.search(ENDED.format(re.escape(name)), said)}
+        return ", ".join(sorted(told)) if told and not told & self.hit else ""
 
     def _clean(self, kills: int) -> None:
         """Clean up, and be killed at it so many times before."""
