@@ -1,4 +1,4 @@
-"""Random kills of runs with a switch and a guest: nothing is left, nothing lost, and nobody blamed wrongly."""
+"""Random kills of runs with a switch and a guest: nothing is left or lost."""
 
 from __future__ import annotations
 
