@@ -225,16 +225,10 @@ class Round:
             allowed -= {ExitCode.INVALID_RESULT}
         if code not in allowed:
             self.problems.append(f"a run ended with {code}: {said.strip()[-600:]}")
-        if wrong := self._wrongly_named(said):
+        if wrong := wrongly_named(said, {name for _, name in self.scenario.parts}, self.hit):
             self.tally.misnamed += 1
             self.problems.append(f"{wrong} did not end by itself: {said.strip()[-600:]}")
         self._nothing_left("a run that came to its end left")
-
-    def _wrongly_named(self, said: str) -> str:
-        """Return the parts that are said to have ended, where none that was killed is."""
-        names = {name for _, name in self.scenario.parts}
-        told = {name for name in names if re.search(ENDED.format(re.escape(name)), said)}
-        return ", ".join(sorted(told)) if told and not told & self.hit else ""
 
     def _clean(self, kills: int) -> None:
         """Clean up, and be killed at it so many times before."""
@@ -269,6 +263,12 @@ class Round:
         validate_file(stored.folder / RECORDS)
         if self.pace.found is not None and found(stored) != self.pace.found:
             self.problems.append("it found something else than an undisturbed run")
+
+
+def wrongly_named(said: str, parts: set[str], hit: set[str]) -> str:
+    """Return the parts that are said to have ended, where none of them is one that was hit."""
+    told = {name for name in parts if re.search(ENDED.format(re.escape(name)), said)}
+    return ", ".join(sorted(told)) if told and not told & hit else ""
 
 
 def past(moment: float) -> Callable[[], bool]:
