@@ -8,7 +8,6 @@ to an end.
 from __future__ import annotations
 
 import random
-import re
 import signal
 import subprocess
 import time
@@ -18,7 +17,7 @@ from typing import Any
 
 from real_runs import FIXED, Ended, Run, wait_until
 
-from attacks.announced import Event, found, lost
+from attacks.announced import Event, found, lost, wrongly_named
 from attacks.arena import Arena
 from attacks.stop import Stop
 from attacks.tally import Tally
@@ -27,8 +26,6 @@ from vsperf.store.folders import RECORDS
 from vsperf.store.reader import StoredRun
 from vsperf.store.validation import validate_file
 
-ENDED = r"error: {} (was|ended|is gone|has|died|no longer)"
-"""What is said of a part that has ended, and which."""
 RUN = "vsperf run"
 CLEAN = "vsperf clean"
 POLL_S = 0.02
@@ -263,12 +260,6 @@ class Round:
         validate_file(stored.folder / RECORDS)
         if self.pace.found is not None and found(stored) != self.pace.found:
             self.problems.append("it found something else than an undisturbed run")
-
-
-def wrongly_named(said: str, parts: set[str], hit: set[str]) -> str:
-    """Return the parts that are said to have ended, where none of them is one that was hit."""
-    told = {name for name in parts if re.search(ENDED.format(re.escape(name)), said)}
-    return ", ".join(sorted(told)) if told and not told & hit else ""
 
 
 def past(moment: float) -> Callable[[], bool]:

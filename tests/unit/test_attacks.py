@@ -13,10 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from attacks.announced import lost
+from attacks.announced import lost, wrongly_named
 from attacks.apart import apart
 from attacks.damage import damaged_bytes, damaged_lines
-from attacks.kills import wrongly_named
 from attacks.stop import Stop, Stopped
 from attacks.tally import Tally
 from record_samples import header, run_lines
