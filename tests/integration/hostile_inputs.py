@@ -10,11 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from attacks import fuzz_agent, fuzz_otg
+from attacks import fuzz_agent
 from attacks.campaigns import Fuzz
 
 INPUTS = {"loader": 60_000, "cli": 40_000, "records": 10_000, "agent": 100_000, "otg": 90_000}
-OF_A_ROUND = {"agent": fuzz_agent.BATCH, "otg": fuzz_otg.BATCH}
+OF_A_ROUND = {"agent": fuzz_agent.BATCH}
 TESTS = 10
 seeds = pytest.mark.parametrize("seed", range(1, TESTS + 1))
 
