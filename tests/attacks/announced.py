@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from vsperf.store.reader import StoredRun
 
 Event = dict[str, Any]
+ENDED = r"error: {} (was|ended|is gone|has|died|no longer)"
+"""What is said of a part that has ended, and which."""
 TIMES = ("started_at", "finished_at")
 
 
@@ -32,6 +35,12 @@ def found(run: StoredRun) -> Any:
         }
         for case in run.cases
     ]
+
+
+def wrongly_named(said: str, parts: set[str], hit: set[str]) -> str:
+    """Return the parts that are said to have ended, where none of them is one that was hit."""
+    told = {name for name in parts if re.search(ENDED.format(re.escape(name)), said)}
+    return ", ".join(sorted(told)) if told and not told & hit else ""
 
 
 def _trials(run: StoredRun) -> list[Event]:

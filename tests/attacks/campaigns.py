@@ -21,7 +21,17 @@ from real_runs import hugepages
 from attacks.announced import found
 from attacks.arena import Arena
 from attacks.full_disk import FullDisk
-from attacks.kills import P2P, PROCESSES, PVP, SIMULATED, Pace, Round, Scenario
+from attacks.kills import (
+    OTG,
+    P2P,
+    PROCESSES,
+    PVP,
+    SIMULATED,
+    TWO_SWITCHES,
+    Pace,
+    Round,
+    Scenario,
+)
 from attacks.pages import PageWatch
 from attacks.sandbox import sandbox
 from attacks.stop import Stop
@@ -173,6 +183,7 @@ def campaigns(seed: int, tally: Tally, base: Path, evidence: Path, stop: Stop) -
     kinds = (
         *((SIMULATED, False), (P2P, False), (SIMULATED, True)),
         *((PROCESSES, False), (PVP, False), (P2P, True)),
+        *((TWO_SWITCHES, False), (OTG, False)),
     )
     found: list[Campaign] = [
         Kills(scenario, seed, tally, base, evidence, stop, full_disk)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Callable
 from typing import Any
 
 WORDS = (
@@ -14,7 +15,14 @@ WORDS = (
     "{{", "}}", "%s%n", "\udcff", "é", "9" * 6000, "[" * 3000, "a" * 5000, "vm1", "phy0", "qemu",
 )  # fmt: skip
 NUMBERS = (0, 1, -1, 2, 63, 64, 9216, 9217, 65536, 1 << 31, 1 << 53, 1 << 64, -(1 << 63), 10**400)
+WILD = (10**18, 1 << 63, (1 << 64) - 1, 10**30, 10**3999, 1e308, -1e308, 5e-324, 1e16, -(10**15))
+"""Numbers that a place of a number may well hold, and no machine has counted."""
 DEEP = 5000
+HOSTILE = (
+    "\x1b]0;x\x07", "\x9b31m", "\u202e", "=HYPERLINK(1)", "<script>", "../../x", "a\nb",
+    "/dev/full", "{{ 7*7 }}", "%s", "[x](javascript:1)", "$x$", "\ud800", "", "x" * 300, "NaN",
+)  # fmt: skip
+"""Words of others, which may stand wherever text does."""
 MOST_DAMAGES = 5
 
 
@@ -108,14 +116,34 @@ def damaged_lines(data: bytes, chance: random.Random) -> bytes:
                 lines.pop(at)
             case 3:
                 lines[at] = damaged_bytes(lines[at], chance)
+            case 4:
+                lines[at] = _changed(lines[at], lambda tree: with_wild_numbers(tree, chance))
             case _:
-                lines[at] = _damaged_json(lines[at], chance)
+                lines[at] = _changed(lines[at], lambda tree: damaged_somewhat(tree, chance))
     return b"\n".join(lines)
 
 
-def _damaged_json(line: bytes, chance: random.Random) -> bytes:
+def damaged_somewhat(tree: Any, chance: random.Random) -> Any:
+    """Return a tree with many values changed, or with hardly any."""
+    return damaged_tree(tree, chance, chance.choice([6, 20, 60]))
+
+
+def with_wild_numbers(tree: Any, chance: random.Random) -> Any:
+    """Return a tree that is as it was but for a number here and there, and words of others."""
+    if isinstance(tree, dict):
+        return {key: with_wild_numbers(value, chance) for key, value in tree.items()}
+    if isinstance(tree, list):
+        return [with_wild_numbers(item, chance) for item in tree]
+    if isinstance(tree, int | float) and not isinstance(tree, bool) and chance.randrange(20) == 0:
+        kinds = [one for one in (*WILD, *NUMBERS) if isinstance(one, type(tree))]
+        return chance.choice(kinds)
+    if isinstance(tree, str) and chance.randrange(60) == 0:
+        return chance.choice(HOSTILE)
+    return tree
+
+
+def _changed(line: bytes, change: Callable[[Any], Any]) -> bytes:
     try:
-        tree = json.loads(line)
+        return json.dumps(change(json.loads(line))).encode()
     except (ValueError, RecursionError):  # an earlier damage may have made it too deep
         return line
-    return json.dumps(damaged_tree(tree, chance, chance.choice([6, 20, 60]))).encode()

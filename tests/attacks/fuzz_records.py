@@ -6,6 +6,7 @@ import json
 import random
 import shutil
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 from attacks.apart import SET_UP_S, apart, vsperf
@@ -15,18 +16,38 @@ from vsperf.errors import ExitCode, VsperfError
 from vsperf.store.folders import RECORDS
 from vsperf.store.reader import read_run
 from vsperf.store.validation import validate_file
+from vsperf.store.view import open_run
 from vsperf.store.writer import RunWriter
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "records"
 DAMAGED = "2026-01-01-damaged-aaaa"
 WHOLE = "2026-01-02-whole-bbbb"
+PLOTS = (
+    *("throughput", "search", "latency", "loss", "cycles", "intervals", "stalls", "seconds"),
+    *("percentiles", "latency-load", "repeats", "curves", "trend", "topology"),
+)
 SELECTION = ("phy2phy_tput", "--testbed=sim", "--set=traffic.frame_size=64", "--preset=quick")
+OUTPUTS = (
+    *(("show", "{run}"), ("show", "{run}", "--json"), ("show", "{run}", "64B")),
+    *(("show", "{run}", "{case}"), ("show", "{run}", "{case}", "--json")),
+    *(("show", "{run}", "{case}", "--why"), ("results", "{run}"), ("results", "--cases")),
+    *(("report", "{run}", "-o", "-"), ("report", "{run}", "--format", "md", "-o", "-")),
+    *(("compare", "{whole}", "{run}"), ("compare", "{run}", "{whole}", "--json")),
+    *(("trend", "phy2phy_tput"), ("trend", "phy2phy_tput", "--json"), ("baseline", "list")),
+    *(("export", kind, "{run}") for kind in ("influx", "junit", "json", "openmetrics")),
+    *(("export", "csv", "{run}", "--table", table) for table in ("cases", "trials")),
+    *(("export", "parquet", "{run}", "-o", "tables"), ("export", "csv", "--like=vsperf", "{run}")),
+    *(("plot", name, "{run}", "--data") for name in PLOTS),
+    ("plot", "throughput", "{run}", "-o", "plot.svg"),
+)
+"""All ways in which people and programs see records."""
 
 
 class Damage:
     """A folder of results with a run that is damaged, and one that is not."""
 
     def __init__(self, folder: Path) -> None:
+        import_module("vsperf.figures.svg")  # once, and not in each child
         self.folder = folder
         self.results = folder / "results"
         made = vsperf("run", *SELECTION, folder=folder, patience_s=SET_UP_S)
@@ -69,17 +90,18 @@ class Damage:
         path.write_bytes(content)  # resuming sets a torn line aside
         return found
 
+    def _names(self) -> dict[str, str]:
+        """Return what outputs are asked for; a case only if the header still has it."""
+        try:
+            run = open_run(self.results / DAMAGED)
+            case = next((case.key for case in run.header.cases if case.key.strip("-")), "64B")
+        except VsperfError:
+            case = "64B"
+        return {"run": DAMAGED, "whole": WHOLE, "case": case.replace("\0", "0")}
+
     def _shown(self, chance: random.Random) -> list[str]:
         """Show it as people see it, and its neighbour with it."""
-        arguments = chance.choice(
-            [
-                ("show", DAMAGED),
-                ("show", DAMAGED, "--json"),
-                ("show", DAMAGED, "64B"),
-                ("show", DAMAGED, "64B", "--json"),
-                ("results", DAMAGED),
-            ]
-        )
+        arguments = tuple(word.format(**self._names()) for word in chance.choice(OUTPUTS))
         shown = vsperf(*arguments, folder=self.folder)
         allowed = {int(ExitCode.OK), int(ExitCode.BAD_INPUT)}
         found = [f"{problem}, after {' '.join(arguments)}" for problem in shown.problems(allowed)]

@@ -17,7 +17,7 @@ from typing import Any
 
 from real_runs import FIXED, Ended, Run, wait_until
 
-from attacks.announced import Event, found, lost
+from attacks.announced import Event, found, lost, wrongly_named
 from attacks.arena import Arena
 from attacks.stop import Stop
 from attacks.tally import Tally
@@ -79,7 +79,20 @@ PVP = Scenario("pvp", ("run", "pvp_tput", "--vnf=qemu", *MACHINES), (*SWITCH, ("
 PROCESSES = Scenario(
     "pvp-process", ("run", "pvp_tput", "--vnf=process", *MACHINES), (*SWITCH, ("testpmd", "vm1"))
 )
-SCENARIOS = (SIMULATED, P2P, PVP, PROCESSES)
+TWO_SWITCHES = Scenario(
+    "two-switches",
+    (*FIXED, "--vswitch=ovs-dpdk,testpmd"),
+    (*SWITCH, ("testpmd", "testpmd")),
+)
+OTG = Scenario(
+    "otg",
+    (
+        *("run", "phy2phy_tput", "--set=vswitch.kind=linux-bridge", "--set=generator.kind=otg"),
+        *("--set=generator.server=start", "--set=trial.stretch_tolerance=100%", *MACHINES),
+    ),
+    (("the OTG server", "otg-server"), ("tgen", "tgen")),
+)
+SCENARIOS = (SIMULATED, P2P, PVP, PROCESSES, TWO_SWITCHES, OTG)
 
 
 @dataclass
@@ -105,8 +118,8 @@ class Round:
     said: list[Event] = field(default_factory=list)
     """The trials that it called recorded."""
     problems: list[str] = field(default_factory=list)
-    bereaved: bool = False
-    """Whether it lost a part, so that its case may have been given up."""
+    hit: set[str] = field(default_factory=set)
+    """The programs that it lost, so that its case may have been given up."""
 
     def carry_out(self, disturbed: bool = True) -> list[str]:
         """Return what should not have happened."""
@@ -197,18 +210,21 @@ class Round:
         before = phase(run)
         hit = self.arena.kill(name)
         if hit:
-            self.bereaved = True
+            self.hit.add(name)
             self.tally.killed(self.scenario.name, victim, before)
         return hit
 
     def _judge(self, code: int, said: str) -> None:
         """See that a run which was not killed ended as it may, and left nothing."""
         allowed = {128 + signal.SIGTERM, 128 + signal.SIGINT}
-        allowed |= BEREAVED if self.bereaved else UNDISTURBED
+        allowed |= BEREAVED if self.hit else UNDISTURBED
         if not self.scenario.real:
             allowed -= {ExitCode.INVALID_RESULT}
         if code not in allowed:
             self.problems.append(f"a run ended with {code}: {said.strip()[-600:]}")
+        if wrong := wrongly_named(said, {name for _, name in self.scenario.parts}, self.hit):
+            self.tally.misnamed += 1
+            self.problems.append(f"{wrong} did not end by itself: {said.strip()[-600:]}")
         self._nothing_left("a run that came to its end left")
 
     def _clean(self, kills: int) -> None:

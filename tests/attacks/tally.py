@@ -36,6 +36,8 @@ class Tally:
     """Those of them that were not in the records."""
     left: int = 0
     """Things that were still there after `vsperf clean`."""
+    misnamed: int = 0
+    """Runs that named a part which had not ended, and none that was killed."""
     full_disks: int = 0
     """Runs that a full disk ended."""
     by_others: list[str] = field(default_factory=list)
@@ -80,5 +82,6 @@ class Tally:
         yield "trials announced", f"{self.announced:,}"
         yield "trials lost", f"{self.lost:,}"
         yield "things left", f"{self.left:,}"
+        yield "wrong parts named", f"{self.misnamed:,}"
         yield "changes of hugepages by others", f"{len(self.by_others):,}"
         yield "findings", f"{len(self.findings):,}"

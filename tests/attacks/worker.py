@@ -18,7 +18,7 @@ from attacks.apart import preload
 
 Fuzzer = Callable[[random.Random], list[str]]
 """Attacks once; returns what should not have happened."""
-FUZZERS = ("loader", "cli", "records", "index", "journal", "control", "otg")
+FUZZERS = ("loader", "cli", "records", "index", "journal", "control", "agent", "otg")
 """Modules of this package: each has a function `fuzzer` that returns one for a folder."""
 
 

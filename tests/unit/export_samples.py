@@ -15,8 +15,8 @@ from vsperf.record.run import Line, Outcome, TrialLine
 from vsperf.store.view import CaseView, RunView, open_run
 
 GOLDEN = sorted((Path(__file__).parents[1] / "golden" / "records").glob("version-*/*"))
-HOSTILE = '=HYPERLINK("http://x"),\'"<b>&\n\x1b[31m|\\ \u202e'
-"""A formula, quotes, tags, a line's end, an order to a terminal, and text that runs backwards."""
+HOSTILE = '=HYPERLINK("http://x"),\'"<b>&\n\x1b[31m\x07\x9b5n|\\ \u202e'
+"""A formula, quotes, tags, a line's end, orders to a terminal, and text that runs backwards."""
 RUN = "2026-11-20-phy2phy_tput-k7f3"
 SPEC: dict[str, Any] = {
     "name": "phy2phy_tput",

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from attacks.announced import lost
+from attacks.announced import lost, wrongly_named
 from attacks.apart import apart
 from attacks.damage import damaged_bytes, damaged_lines
 from attacks.stop import Stop, Stopped
@@ -161,3 +161,19 @@ def test_a_signal_is_heeded_where_it_may_be_and_only_once() -> None:
     waiting = Stop()
     with pytest.raises(Stopped), waiting.waiting():
         waiting(signal.SIGINT, None)
+
+
+@pytest.mark.parametrize(
+    ("said", "hit", "wrong"),
+    [
+        ("error: tgen was killed (signal 9) while it sent", {"ovs-vswitchd"}, "tgen"),
+        ("error: tgen was killed (signal 9) while it sent", {"tgen"}, ""),
+        ("error: tgen was killed; error: vm1 ended", {"vm1"}, ""),
+        ("error: the case is INVALID", set(), ""),
+        ("error: vm1 ended", set(), "vm1"),
+    ],
+)
+def test_a_part_that_is_blamed_and_was_not_hit_is_a_finding(
+    said: str, hit: set[str], wrong: str
+) -> None:
+    assert wrongly_named(said, {"tgen", "vm1", "ovs-vswitchd"}, hit) == wrong

@@ -234,6 +234,52 @@ class TestTheRowOfAGenerator:
             assert len(row.missing) == 7
 
 
+def test_generators_that_offered_what_they_can_are_compared_by_the_load_asked_for(
+    tmp_path: Path,
+) -> None:
+    flood_of(tmp_path, {"tgen": 7_000_000, "testpmd": 9_000_000}, repeats=2)
+    made = compare(apart([side(tmp_path, RUN)], "generator"))
+    assert [row.name for row in made.rows] == ["through at 100%", "loss at 100%"]
+    assert all(sample for row in made.rows for sample in row.samples)
+    told = [line for line in notes(made) if "as much of that as it can" in line]
+    assert len(told) == 1
+
+
+def test_generators_that_offered_the_same_are_compared_by_what_that_was(tmp_path: Path) -> None:
+    flood_of(tmp_path, {"tgen": 7_000_000, "testpmd": 7_000_000}, repeats=1)
+    made = compare(apart([side(tmp_path, RUN)], "generator"))
+    assert {row.name for row in made.rows} == {"through at 7000000 fps", "loss at 7000000 fps"}
+    assert not [line for line in notes(made) if "as much of that as it can" in line]
+
+
+def test_repeats_of_a_number_that_is_zero_are_not_said_to_be_none(tmp_path: Path) -> None:
+    flood_of(tmp_path, {"tgen": 7_000_000, "testpmd": 9_000_000}, repeats=2, lost="0")
+    found = list(notes(compare(apart([side(tmp_path, RUN)], "generator"))))
+    assert not [line for line in found if "nothing was repeated" in line]
+    assert [line for line in found if "no share of a number that is 0" in line]
+
+
+def flood_of(results: Path, loads: Mapping[str, int], *, repeats: int, lost: str = "1/10") -> None:
+    """Store a run in which each generator was asked for all, and offered what it can."""
+    a_run(results, *loads, repeats=repeats)
+    path = results / RUN / "records.jsonl"
+    lines = []
+    for text in path.read_text().splitlines():
+        line = json.loads(text)
+        for case in line.get("cases", []):
+            case["spec"]["search"] = {"kind": "fixed", "loads": ["100%"]}
+        if line["type"] == "case":
+            name = line["case"].removeprefix("generators_compare-64B-").partition(".")[0]
+            load = (
+                flooded(loads[name] // 2)
+                .loads[0]
+                .model_copy(update={"load_fps": loads[name], "worst_loss_ratio": lost})
+            )
+            line["result"] = SearchResult(loads=(load,)).model_dump(mode="json")
+        lines.append(json.dumps(line))
+    path.write_text("\n".join(lines) + "\n")
+
+
 def test_each_empty_cell_is_told_below_the_tables_once(tmp_path: Path) -> None:
     a_run(tmp_path, "tgen", "testpmd")
     said = list(notes(compare(apart([side(tmp_path, "aaaa")], "generator"))))

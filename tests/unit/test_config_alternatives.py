@@ -211,6 +211,19 @@ class TestByKind:
         found = wrong(tmp_path, "", "vswitches.sim.seed=2")
         assert found == ["`vswitches` stands in files only, below all that `vswitch` says"]
 
+    def test_of_generators_each_is_told_its_own(self, tmp_path: Path) -> None:
+        found = cases(
+            tmp_path,
+            "generators: {sim: {seed: 7}}\ngenerator: [sim, {kind: sim, name: b, seed: 9}]\n",
+        )
+        assert [case.spec.generator.model_dump(mode="json")["seed"] for case in found] == [7, 9]
+
+    def test_an_option_that_cannot_say_it_is_told_how_it_can(self, tmp_path: Path) -> None:
+        write(tmp_path, {"testcases/mine.yaml": START})
+        request = Request(("mine",), testbed="sim", sets=("generators.sim.seed=2",))
+        (problem,) = problems(library(tmp_path, tmp_path), request)
+        assert "--set 'generator=[OTHER, {kind: sim, seed: …}]'" in (problem.fix or "")
+
 
 class TestNames:
     def test_items_of_one_kind_are_called_by_what_differs(self) -> None:

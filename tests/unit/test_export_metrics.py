@@ -12,6 +12,7 @@ from export_samples import GOLDEN, HOSTILE, every_outcome, exported, hostile
 from prometheus_client import Metric
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
+from vsperf.printable import printable
 from vsperf.store.view import RunView, open_run
 
 LINE = re.compile(
@@ -84,9 +85,12 @@ def test_nothing_measured_is_no_sample(tmp_path: Path) -> None:
     assert "outcome" not in infos["never"]
 
 
-def test_hostile_labels_come_back_as_they_are(tmp_path: Path) -> None:
-    (info,) = by_name(hostile(tmp_path))["vsperf_case"].samples
-    assert info.labels["testcase"] == info.labels["label_revision"] == HOSTILE
+def test_hostile_labels_come_back_with_what_a_terminal_obeys_written_out(tmp_path: Path) -> None:
+    run = hostile(tmp_path)
+    (info,) = by_name(run)["vsperf_case"].samples
+    assert info.labels["testcase"] == info.labels["label_revision"] == printable(HOSTILE)
+    text = exported("openmetrics", run)["metrics"].decode()
+    assert all(one.isprintable() or one in "\n\t" for one in text)
     assert {info.labels["label_a_b"], info.labels["label_a_b_2"]} == {"1", "2"}
 
 

@@ -211,7 +211,9 @@ def test_json_has_all_that_is_recorded(runs: list[RunView]) -> None:
 
 
 def test_json_of_hostile_texts_holds_them_as_they_are(tmp_path: Path) -> None:
-    document = json.loads(exported("json", hostile(tmp_path))["runs"])
+    text = exported("json", hostile(tmp_path))["runs"]
+    assert all(one.isprintable() or one == "\n" for one in text.decode())
+    document = json.loads(text)
     assert document["runs"][0]["cases"][0]["values"]["testcase"] == HOSTILE
 
 

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import pty
+import re
 import select
 import socket
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
+from vsperf import heard
 from vsperf.cli import machine_shell
-from vsperf.cli.machine_shell import LEAVE, connected, split_before
+from vsperf.cli.machine_shell import LEAVE, connected
 from vsperf.errors import ComponentError, UsageError
+from vsperf.heard import LONGEST, split_before
 
 
 @dataclass
@@ -210,3 +214,110 @@ def test_output_is_held_back_only_where_the_mark_may_begin(
     text: bytes, ready: bytes, held: bytes
 ) -> None:
     assert split_before(text, b"END") == (ready, held)
+
+
+class Liar:
+    """A guest that speaks in the shell's place: what it says once it knows the marks."""
+
+    def __init__(self, path: Path, says: Callable[[bytes], Iterator[bytes]]) -> None:
+        self.path = path
+        self.says = says
+        self.told = 0
+        """Bytes that somebody took."""
+        self.thread = threading.Thread(target=self.serve)
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(str(path))
+        self.listener.listen(1)
+
+    def serve(self) -> None:
+        with self.listener, suppress(OSError), self.listener.accept()[0] as client:
+            typed = b""
+            while not typed.endswith(b"\n"):
+                typed += client.recv(4096)
+            found = re.search(rb"vsperf-end-''(\w+)", typed)
+            assert found is not None
+            for words in self.says(found[1]):
+                client.sendall(words)
+                self.told += len(words)
+            client.recv(1)  # until it is hung up on
+
+    def hear(self, most: int = 1 << 30) -> tuple[int, bytes]:
+        """Run a command in it; fail once more was taken of it than may be."""
+        self.thread.start()
+        written: list[bytes] = []
+        try:
+            with connected("vm1", self.path) as shell:
+                code = shell.run("true", written.append)
+        finally:
+            self.thread.join()
+        assert self.told < most
+        return code, b"".join(written)
+
+
+def said(token: bytes, *after: bytes) -> Iterator[bytes]:
+    yield b"vsperf-begin-%s\r\n" % token
+    yield b"out\r\nvsperf-end-%s" % token
+    yield from after
+
+
+@pytest.mark.parametrize("code", [b" " + b"9" * 5000, b" 256", b" -1", b"", b" 0x1", b" 1 \x1b[6n"])
+def test_a_guest_that_says_no_exit_code_is_told_of(tmp_path: Path, code: bytes) -> None:
+    liar = Liar(tmp_path / "vm1.shell", lambda token: said(token, code + b"\r\n"))
+    with pytest.raises(ComponentError, match="no exit code") as caught:
+        liar.hear()
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize("where", ["before the begin", "after the end"])
+def test_a_guest_that_speaks_without_end_is_not_listened_to_for_ever(
+    tmp_path: Path, where: str
+) -> None:
+    endless = itertools.repeat(b"0" * 4096)
+
+    def says(token: bytes) -> Iterator[bytes]:
+        yield from said(token, b" ") if where == "after the end" else ()
+        yield from endless
+
+    liar = Liar(tmp_path / "vm1.shell", says)
+    with pytest.raises(ComponentError, match="without end"):
+        liar.hear()
+    assert liar.told < 3 * LONGEST
+
+
+@pytest.mark.parametrize("where", ["before the begin", "after the end"])
+def test_a_guest_that_drips_has_a_deadline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    monkeypatch.setattr(machine_shell, "ANSWER_S", 0.3)
+    gone = threading.Event()
+
+    def says(token: bytes) -> Iterator[bytes]:
+        yield from said(token, b" ") if where == "after the end" else ()
+        while not gone.wait(0.01):
+            yield b"0"
+
+    liar = Liar(tmp_path / "vm1.shell", says)
+    with pytest.raises(ComponentError, match="does not answer"):
+        liar.hear(most=LONGEST)
+
+
+def test_much_output_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted in bytes, as no clock is asked: a second look at all of it would be a hundredfold."""
+    looked = 0
+
+    def counting(text: bytes, mark: bytes) -> tuple[bytes, bytes]:
+        nonlocal looked
+        looked += len(text)
+        return split_before(text, mark)
+
+    monkeypatch.setattr(heard, "split_before", counting)
+    almost = b"vsperf-end-"
+
+    def says(token: bytes) -> Iterator[bytes]:
+        yield b"vsperf-begin-%s\n" % token
+        yield from itertools.repeat(almost * 100, 1000)
+        yield b"\nvsperf-end-%s 3\n" % token
+
+    code, wrote = Liar(tmp_path / "vm1.shell", says).hear()
+    assert (code, wrote) == (3, almost * 100_000 + b"\n")
+    assert looked < 2 * len(wrote)

@@ -381,3 +381,9 @@ class TestFrames:
         (one,) = self.frames(headers, tmp_path, 128)
         assert one[12:22] == bytes.fromhex("88a8 7064 8100 0007 0800")
         assert one[23] == 46 << 2 | 1
+
+
+@pytest.mark.parametrize("digits", [21, 4000, 6000])
+def test_a_whole_number_of_very_many_digits_is_refused(digits: int, tmp_path: Path) -> None:
+    said = refused(config(flow(rate={"choice": "pps", "pps": "9" * digits})), tmp_path)
+    assert "rate.pps: must be a whole number" in said

@@ -129,6 +129,25 @@ def test_what_is_no_json_object_is_an_error(tmp_path: Path, line: bytes) -> None
         agent.ask("log", 5)
 
 
+def drips(request: dict[str, Any]) -> Iterator[dict[str, Any] | bytes]:
+    yield b"x" * (3 << 20)
+
+
+def test_what_an_agent_says_may_not_be_a_line_without_end(tmp_path: Path) -> None:
+    with guest(tmp_path, drips) as agent, pytest.raises(ComponentError, match="without end"):
+        agent.ask("log", 60)
+
+
+@pytest.mark.parametrize("number", ["9" * 4000, "1" * 30, "NaN", "-Infinity"])
+def test_what_no_counter_holds_is_no_answer(tmp_path: Path, number: str) -> None:
+    line = b'{"id": 1, "nics": [{"received": %s}]}' % number.encode()
+    with (
+        guest(tmp_path, lambda request: [line]) as agent,
+        pytest.raises(ComponentError, match="no JSON"),
+    ):
+        agent.ask("log", 60)
+
+
 def endlessly(request: dict[str, Any]) -> Iterator[dict[str, Any] | bytes]:
     while True:
         yield {"event": "chatter"}

@@ -117,3 +117,11 @@ def test_other_folders_beside_the_runs_are_not_taken_for_runs(tmp_path: Path) ->
     (tmp_path / "notes").mkdir()
     (tmp_path / ".hidden").mkdir()
     assert run_folders(tmp_path) == (folder,)
+
+
+def test_a_folder_whose_name_is_no_text_is_no_run(tmp_path: Path) -> None:
+    for name in (b"\xff\xfe", b"fine"):
+        folder = tmp_path / os.fsdecode(name)
+        folder.mkdir()
+        (folder / RECORDS).touch()
+    assert [folder.name for folder in run_folders(tmp_path)] == ["fine"]

@@ -140,6 +140,10 @@ def test_a_last_line_without_its_newline_does_not_count(tmp_path: Path) -> None:
         (b'{"type":"run-end","finished_at":"x"}', "run-end.exit_code: Field required"),
         (b'{"type":"run-end","finished_at":"x","exit_code":"0"}', "valid integer"),
         (b'{"type":"run-end","finished_at":"x","exit_code":0.5}', "valid integer"),
+        (b'{"type":"run-end","finished_at":"x","exit_code":1%s}' % (b"0" * 30), "64 bits"),
+        (b'{"type":"run-end","finished_at":"x","exit_code":%s}' % (b"9" * 4000), "64 bits"),
+        (b'{"type":"run-end","finished_at":"x","exit_code":1e999}', "finite"),
+        (b'{"type":"run-end","finished_at":"x","exit_code":NaN}', "no number"),
         (b'{"type":"run-end","finished_at":"x","exit_code":0,"y":1}', "run-end.y: Extra inputs"),
     ],
 )

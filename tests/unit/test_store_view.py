@@ -218,3 +218,12 @@ def test_a_view_of_a_test_needs_no_file(tmp_path: Path) -> None:
         4096,
     )
     assert (case.tags, case.simulated) == (("throughput", "smoke"), True)
+
+
+@pytest.mark.parametrize("kind", [["trial"], {"a": 1}, None, 7])
+def test_a_line_of_no_type_that_there_is_is_a_plain_error(tmp_path: Path, kind: object) -> None:
+    folder = lay_down(tmp_path)
+    with (folder / RECORDS).open("a") as file:
+        file.write(json.dumps({"case": "x", "type": kind}) + "\n{}\n")
+    with pytest.raises(StoreError):
+        list(open_run(folder).cases())

@@ -7,12 +7,13 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
 from vsperf.errors import ComponentError
-from vsperf.trafficgens.tgen.client import Client, Gone, TgenError
+from vsperf.trafficgens.tgen.client import Client, Gone, Silent, TgenError
 
 Peer = socket.socket
 
@@ -112,7 +113,26 @@ def test_hanging_up_is_noticed_at_once(pair: tuple[Client, Peer]) -> None:
         client.ask("trial", 60)
 
 
-@pytest.mark.parametrize("line", [b"what?", b"[1, 2]", b'{"id": ID, "ok": true'])
+def test_events_without_end_end_at_the_deadline(pair: tuple[Client, Peer]) -> None:
+    """It may be a guest that speaks in tgen's place."""
+    client, peer = pair
+
+    def speak() -> None:
+        with suppress(OSError):
+            while True:
+                peer.sendall(b'{"event": "stats"}\n' * 100)
+
+    thread = threading.Thread(target=speak)
+    thread.start()
+    with pytest.raises(Silent, match="did not answer"):
+        client.ask("hello", 0.05)
+    client.close()
+    thread.join()
+
+
+@pytest.mark.parametrize(
+    "line", [b"what?", b"[1, 2]", b'{"id": ID, "ok": true', b"[" * 100_000, b'{"id": NaN}']
+)
 def test_an_answer_that_is_no_json_object_is_an_error(
     pair: tuple[Client, Peer], line: bytes
 ) -> None:

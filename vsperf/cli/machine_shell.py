@@ -1,7 +1,9 @@
 """A machine's shell over its socket: one command with its exit code, or a person at a terminal.
 
 The socket takes one client at a time, and lets others wait without a word; and a shell may be busy
-with something that was left running in it. So the first thing is to see that it answers.
+with something that was left running in it. So the first thing is to see that it answers. Whatever
+is in the machine may speak in the shell's place, and is not believed: how much it says before and
+after the output of a command is bounded (`vsperf/heard.py`), and so is what a terminal gets of it.
 """
 
 from __future__ import annotations
@@ -11,7 +13,6 @@ import re
 import secrets
 import shlex
 import socket
-import sys
 import termios
 import time
 import tty
@@ -20,6 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from vsperf.errors import ComponentError, UsageError
+from vsperf.heard import Heard
 from vsperf.waits import aside, received, sent, wait_for
 
 ANSWER_S = 5.0
@@ -30,6 +32,10 @@ LEAVE = b"\x1d"
 """Ctrl-]"""
 CLEAR_LINE = b"\x15"
 INTERRUPT = b"\x03"
+EXIT_CODE = re.compile(rb" (\d{1,3})\r?")
+LAST_CODE = 255
+SHOWN = 40
+CHUNK = 1 << 16
 
 
 class MachineShell:
@@ -38,6 +44,7 @@ class MachineShell:
     def __init__(self, machine: str, connection: socket.socket) -> None:
         self.machine = machine
         self.connection = connection
+        self._heard = Heard(f"the shell of {machine}")
 
     def run(self, command: str, write: Callable[[bytes], None]) -> int:
         """Run a command, pass on what it writes, and return its exit code.
@@ -56,26 +63,25 @@ class MachineShell:
             f"echo vsperf-end-''{token} $?\n"
         )
         self._send(CLEAR_LINE + line.encode())
-        rest = self._await_begin(f"vsperf-begin-{token}\n".encode())
-        end = re.compile(rb"vsperf-end-%s (\d+)\n" % token.encode())
+        self._expect(f"vsperf-begin-{token}".encode())
+        self._expect(b"\n")
         mark = f"vsperf-end-{token}".encode()
         try:
-            while (found := end.search(rest)) is None:
-                ready, rest = split_before(rest, mark)
-                write(ready)
-                rest += self._received(None)
-                rest = rest.replace(b"\r\n", b"\n")
+            while True:
+                write(self._heard.before(mark).replace(b"\r\n", b"\n"))
+                if self._heard.begins_with(mark):
+                    break
+                self._heard.add(self._received(None))
         except KeyboardInterrupt:
             self._send(INTERRUPT)
             raise
-        write(rest[: found.start()])
-        return int(found[1])
+        return self._exit_code(self._expect(b"\n").removeprefix(mark))
 
     def talk(self, terminal: int, write: Callable[[bytes], None]) -> None:
         """Pass on what is typed at a terminal and what the shell writes, until Ctrl-]."""
         with raw(terminal):
             self._send(b"\n")
-            write(self._received(time.monotonic() + ANSWER_S))
+            write(self._received(ANSWER_S))
             while True:
                 ready = wait_for((self.connection.fileno(), terminal), None)
                 if self.connection.fileno() in ready:
@@ -87,29 +93,47 @@ class MachineShell:
                     if leave or not typed:
                         return
 
-    def _await_begin(self, mark: bytes) -> bytes:
-        """Wait for the first mark, and return what came after it."""
-        deadline, seen = time.monotonic() + ANSWER_S, b""
-        while mark not in seen:
-            seen = (seen + self._received(deadline)).replace(b"\r\n", b"\n")
-        return seen.partition(mark)[2]
+    def _expect(self, end: bytes) -> bytes:
+        """Wait until the shell has said something that ends so; return it without its end."""
+        found = self._heard.up_to(end, self._read, time.monotonic() + ANSWER_S)
+        if found is None:
+            raise self._silent()
+        return found
 
-    def _received(self, deadline: float | None) -> bytes:
-        left = None if deadline is None else max(0.0, deadline - time.monotonic())
-        if not wait_for((self.connection.fileno(),), left):
+    def _exit_code(self, said: bytes) -> int:
+        code = EXIT_CODE.fullmatch(said)
+        if code is None or int(code[1]) > LAST_CODE:
             raise ComponentError(
-                f"the shell of {self.machine} does not answer",
-                why="another `vsperf shell` holds it, or something runs in it that was left there",
-                fix="end the other one; what runs in it is ended by Ctrl-C in "
-                f"`vsperf shell {self.machine}`",
+                f"the shell of {self.machine} says no exit code: {said[:SHOWN].decode('latin-1')}",
+                why="something in the machine speaks in its place",
             )
+        return int(code[1])
+
+    def _received(self, patience_s: float | None) -> bytes:
+        """Return what comes next."""
+        if not wait_for((self.connection.fileno(),), patience_s):
+            raise self._silent()
+        return self._read(0.0)
+
+    def _read(self, patience_s: float) -> bytes:
+        """Return what comes within so long; nothing when nothing does."""
+        if not wait_for((self.connection.fileno(),), patience_s):
+            return b""
         try:
-            found = received(self.connection, 65536)
+            found = received(self.connection, CHUNK)
         except OSError:
             found = b""
         if not found:
             raise self._gone()
         return found
+
+    def _silent(self) -> ComponentError:
+        return ComponentError(
+            f"the shell of {self.machine} does not answer",
+            why="another `vsperf shell` holds it, or something runs in it that was left there",
+            fix="end the other one; what runs in it is ended by Ctrl-C in "
+            f"`vsperf shell {self.machine}`",
+        )
 
     def _send(self, text: bytes) -> None:
         try:
@@ -146,17 +170,6 @@ def connected(machine: str, path: Path) -> Iterator[MachineShell]:
         yield MachineShell(machine, connection)
 
 
-def split_before(text: bytes, mark: bytes) -> tuple[bytes, bytes]:
-    """Split where the mark begins, or may begin at the end of what has come so far."""
-    at = text.find(mark)
-    if at < 0:
-        lengths = range(min(len(mark) - 1, len(text)), 0, -1)
-        at = len(text) - next((n for n in lengths if text.endswith(mark[:n])), 0)
-    if at == len(text) and text.endswith(b"\r"):
-        at -= 1  # the rest of the line's end is still to come
-    return text[:at], text[at:]
-
-
 @contextmanager
 def raw(terminal: int) -> Iterator[None]:
     """Have every key of a terminal passed on at once, Ctrl-C as well."""
@@ -166,9 +179,3 @@ def raw(terminal: int) -> Iterator[None]:
         yield
     finally:
         termios.tcsetattr(terminal, termios.TCSADRAIN, before)
-
-
-def write_out(text: bytes) -> None:
-    """Write what a machine says as it is, at once."""
-    sys.stdout.buffer.write(text)
-    sys.stdout.buffer.flush()

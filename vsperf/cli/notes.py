@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 from rich.text import Text
 
@@ -11,6 +12,8 @@ from vsperf.record.run import Outcome
 from vsperf.stats.remarks import compliances, legend, unclean
 from vsperf.stats.summary import CaseRow
 
+MOST_WARNINGS = 100
+"""Different ones that people are shown of a run; somebody's record may hold any number."""
 OUTCOME_STYLES = {
     Outcome.PASS: "green",
     Outcome.FAIL: "red",
@@ -42,8 +45,11 @@ def notes(rows: Sequence[CaseRow], simulated: bool) -> list[Text]:
         if row.record and row.record.reason and row.record.outcome is not Outcome.FAIL:
             style = OUTCOME_STYLES[row.record.outcome]
             said.append(Text(f"{row.planned.label}: {row.record.reason}", style=style))
-    for text, labels in _warnings(measured).items():
+    warned = _warnings(measured)
+    for text, labels in islice(warned.items(), MOST_WARNINGS):
         said.append(Text(f"! {text}{_concerning(labels, measured)}", style="yellow"))
+    if (more := len(warned) - MOST_WARNINGS) > 0:
+        said.append(Text(f"! and {more:,} more: `vsperf show … --json` has all", style="yellow"))
     if any(row.record and row.record.flags for row in measured):
         said.append(Text("  more on a flag: vsperf explain FLAG", style="dim"))
     for item, labels in compliances(measured).items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, BinaryIO, ClassVar
 
@@ -11,6 +12,8 @@ from vsperf.export.case_columns import CaseColumn, case_columns
 from vsperf.export.columns import CaseData, TrialData
 from vsperf.export.trial_columns import TrialColumn, trial_columns
 from vsperf.store.view import CaseView, RunView
+
+UNPRINTABLE = re.compile(r"[^\x20-\x7e]")
 
 
 class JsonDocument(Format):
@@ -66,4 +69,10 @@ def _write_case(
 
 
 def _brief(document: object) -> str:
-    return json.dumps(document, ensure_ascii=False)
+    text = json.dumps(document, ensure_ascii=False)
+    return text if text.isprintable() else UNPRINTABLE.sub(_as_escape, text)
+
+
+def _as_escape(found: re.Match[str]) -> str:
+    """Say one that a terminal may obey as JSON can say any."""
+    return found[0] if found[0].isprintable() else json.dumps(found[0])[1:-1]

@@ -9,6 +9,7 @@ from vsperf.export.base import Format, Watch, all_cases, text_of
 from vsperf.export.case_columns import case_columns
 from vsperf.export.columns import CaseData, Value
 from vsperf.export.metrics import metrics, moment_of, telling, values
+from vsperf.printable import printable
 from vsperf.store.view import CaseView, RunView
 
 PREFIX = "vsperf_case"
@@ -60,7 +61,7 @@ def _labels(labels: Mapping[str, str]) -> str:
 
 
 def _escaped(value: str) -> str:
-    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return printable(value).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
 def _number(value: Value) -> str:

@@ -16,6 +16,7 @@ from typing import Any, Self
 
 from vsperf.errors import ComponentError
 from vsperf.guests.answers import Booted, Ended, Message, Refused, understood
+from vsperf.heard import Heard
 from vsperf.waits import received, sent
 
 PROTOCOL = 1
@@ -25,7 +26,6 @@ SEND_S = 0.5
 """A line is short, and there is room for it unless nobody reads."""
 LOOK_S = 0.1
 """Between two looks at whether the machine still runs."""
-LONGEST_LINE = 1 << 20
 MOST_NOTICED = 1000
 """Messages that an agent may have said unasked between two looks; it says one when it must."""
 CHUNK = 1 << 16
@@ -59,8 +59,11 @@ class Agent:
     ended: str | None = None
     """How the application in the guest ended, when it did so by itself."""
     _number: int = 0
-    _buffer: bytearray = field(default_factory=bytearray)
+    _heard: Heard = field(init=False)
     _closed: bool = False
+
+    def __post_init__(self) -> None:
+        self._heard = Heard(f"{self.machine}: its agent")
 
     @classmethod
     def connect(cls, machine: str, path: Path) -> Self:
@@ -154,41 +157,24 @@ class Agent:
 
     def _receive(self, deadline: float) -> Message | None:
         """Return the next message, events taken note of; None when none came in time."""
-        while (end := self._buffer.find(b"\n")) < 0:
-            if len(self._buffer) > LONGEST_LINE:
-                raise ComponentError(f"{self.machine}: what the agent says does not end")
-            if not self._read(deadline):
-                return None
-        line = bytes(self._buffer[:end])
-        del self._buffer[: end + 1]
-        message = self._decoded(line)
-        self._take_note(message)
+        message = self._heard.message(self._read, deadline)
+        if message is not None:
+            self._take_note(message)
         return message
 
-    def _read(self, deadline: float) -> bool:
+    def _read(self, patience_s: float) -> bytes:
         try:
-            self.connection.settimeout(max(0.0, deadline - time.monotonic()))
+            self.connection.settimeout(patience_s)
             chunk = received(self.connection, CHUNK)
         except (TimeoutError, BlockingIOError):
-            return False
+            return b""
         except OSError as error:
             raise AgentSilent(
                 f"{self.machine}: its control port broke", why=_text(error)
             ) from error
         if not chunk:
             raise AgentSilent(f"{self.machine}: its control port was closed")
-        self._buffer += chunk
-        return True
-
-    def _decoded(self, line: bytes) -> Message:
-        try:
-            message = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            shown = line[:80].decode(errors="replace")
-            raise ComponentError(f"{self.machine}: the agent said no JSON: {shown}") from error
-        if not isinstance(message, dict):
-            raise ComponentError(f"{self.machine}: the agent said no JSON object")
-        return message
+        return chunk
 
     def _take_note(self, message: Message) -> None:
         if message.get("event") == "booted":

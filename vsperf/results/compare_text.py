@@ -132,6 +132,11 @@ def reservations(found: Comparison) -> Iterator[str]:
     """Yield with what the numbers of a comparison have to be read."""
     if found.obstacles:
         yield "not comparable, and compared anyway: " + "; ".join(found.obstacles)
+    if found.asked:
+        yield (
+            f"loads of {_where(list(found.asked))} are named as the testcase asks for them: each "
+            "generator offered as much of that as it can, so losses are those of different loads"
+        )
     told = [one for row in found.rows for one in row.differences if one is not None]
     used = [one.means for one in told if one.together is not None]
     ranks = used.count(Means.RANKS)
@@ -140,12 +145,7 @@ def reservations(found: Comparison) -> Iterator[str]:
             f"of {ranks} comparisons by ranks, about {ranks * LEVEL:.1f} show a change by chance "
             "alone"
         )
-    if Means.INTERVALS in used or Means.NOTHING in used:
-        restless = _restless([run.header for side in found.sides for run in side.runs])
-        yield (
-            f"nothing was repeated, so nobody knows how far runs lie apart here{restless}: "
-            f"`vsperf run … --repeat {least_repeats()}` on each side is the least that tells"
-        )
+    yield from _unknown_scatter(found)
     yield from _dependent(found)
     yield from _needed(found)
     if any(" at " in row.name and row.unit is Unit.NANOSECONDS for row in found.rows):
@@ -167,6 +167,27 @@ def _dependent(found: Comparison) -> Iterator[str]:
                 f"{heading(row.name)} of {row.label}, A or {letter}: repeats next to each other "
                 f"are more alike than chance makes them, so they depend on each other, and {made}"
             )
+
+
+def _unknown_scatter(found: Comparison) -> Iterator[str]:
+    """Yield where nobody knows how far repeats lie apart, and why."""
+    rows = [
+        row
+        for row in found.rows
+        if any(
+            one and one.together is not None and one.means in (Means.INTERVALS, Means.NOTHING)
+            for one in row.differences
+        )
+    ]
+    tells = f"`vsperf run … --repeat {least_repeats()}` on each side is the least that tells"
+    repeated = [row for row in rows if any(one and one.count > 1 for one in row.samples)]
+    if len(repeated) < len(rows):
+        restless = _restless([run.header for side in found.sides for run in side.runs])
+        unknown = f"nobody knows how far runs lie apart here{restless}"
+        yield f"nothing was repeated, so {unknown}: {tells}"
+    if repeated:
+        names = ", ".join(dict.fromkeys(heading(row.name) for row in repeated))
+        yield f"{names}: how far repeats lie apart is no share of a number that is 0: {tells}"
 
 
 def _needed(found: Comparison) -> Iterator[str]:

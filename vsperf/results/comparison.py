@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from vsperf.errors import UsageError
 from vsperf.results.generators import GENERATOR, GeneratorRow, generator_rows
@@ -22,7 +22,7 @@ from vsperf.stats.environment import (
     together,
     told_apart,
 )
-from vsperf.stats.findings import Finding, findings_of, more_is_better
+from vsperf.stats.findings import Finding, at_load, findings_of, more_is_better
 from vsperf.stats.latencies import latencies_of
 from vsperf.stats.sample import Sample, samples_of
 from vsperf.stats.scatter import Scatter, scatter_of
@@ -90,6 +90,8 @@ class Comparison:
     """Of repeats, by the name of the number."""
     generators: tuple[GeneratorRow, ...] = ()
     """What each of them did, where the sides are generators."""
+    asked: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """By label, the names of loads that each generator offered as far as it could."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -128,7 +130,12 @@ def compare(sides: Sequence[Side], *, anyway: bool = False, latency: bool = Fals
             why="; ".join([*reasons[:SHOWN], *(["…"] if len(reasons) > SHOWN else [])]),
             fix="compare runs of the same frames and topologies on one machine, or add --anyway",
         )
-    found = [{label: _samples(group[label], latency) for label in labels} for group in groups]
+    asked = {label: _asked([group[label] for group in groups]) for label in labels}
+    named = asked if by == GENERATOR else {}
+    found = [
+        {label: _samples(group[label], latency, named.get(label, {})) for label in labels}
+        for group in groups
+    ]
     scatters = _scatters(found)
     rows = [
         row for label in labels for row in _rows(label, [one[label] for one in found], scatters)
@@ -142,6 +149,7 @@ def compare(sides: Sequence[Side], *, anyway: bool = False, latency: bool = Fals
         gaps=tuple(_gaps(groups, found)),
         scatters=scatters,
         generators=generator_rows(sides) if by == GENERATOR else (),
+        asked={label: names for label, names in named.items() if names},
     )
 
 
@@ -239,9 +247,49 @@ def _told(sides: Sequence[Side], one: Contrast) -> str:
     return f"{one.name} is {values}{where}{more}"
 
 
-def _samples(cases: Sequence[CaseView], latency: bool) -> dict[Key, Sample]:
+def _asked(sides: Sequence[Sequence[CaseView]]) -> dict[str, str]:
+    """Return what loads were asked for, by what was offered; none where all offered the same.
+
+    Each generator is given no more than it can do, so what is one load of the testcase is another
+    one of each of them.
+    """
+    every = [
+        (texts, [load.load_fps for load in case.result.loads])
+        for cases in sides
+        for case in cases
+        if case.result is not None and (texts := _loads(case))
+    ]
+    if len({tuple(loads) for _, loads in every}) < 2:
+        return {}
+    found: dict[str, str] = {}
+    for texts, loads in every:
+        if len(texts) != len(loads):
+            return {}
+        for text, load in zip(texts, loads, strict=True):
+            if found.setdefault(at_load(load), f"at {text}") != f"at {text}":
+                return {}
+    return found
+
+
+def _loads(case: CaseView) -> tuple[str, ...]:
+    search = case.planned.spec.get("search")
+    loads = search.get("loads") if isinstance(search, dict) else None
+    return tuple(map(str, loads)) if isinstance(loads, list) else ()
+
+
+def _samples(
+    cases: Sequence[CaseView], latency: bool, asked: Mapping[str, str]
+) -> dict[Key, Sample]:
     found = (findings_in(case, latency=latency, curve=True) for case in cases)
-    return samples_of(itertools.chain.from_iterable(found))
+    every = itertools.chain.from_iterable(found)
+    return samples_of(_renamed(one, asked) for one in every)
+
+
+def _renamed(finding: Finding, asked: Mapping[str, str]) -> Finding:
+    """Name a finding by the load that was asked for."""
+    of, at, load = finding.name.partition("at ")
+    name = asked.get(at + load)
+    return finding if name is None else replace(finding, name=of + name)
 
 
 def findings_in(case: CaseView, *, latency: bool = False, curve: bool = False) -> Iterator[Finding]:

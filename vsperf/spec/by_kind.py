@@ -1,4 +1,4 @@
-"""The sections `methods:` and `vswitches:`: what a kind is told wherever it is used.
+"""The sections `methods:`, `vswitches:` and `generators:`: what a kind is told wherever it is used.
 
 It lies below all that the section of the case itself says. A preset that names no method of its own
 choice can say so how thoroughly each one measures, and a testbed where each switch is installed.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from vsperf.errors import Problem, SpecError
-from vsperf.spec.document import BY_KIND, Drivers
+from vsperf.spec.document import BY_KIND, COMPARABLE, Drivers
 from vsperf.spec.suggest import described, did_you_mean, listed, quoted
 from vsperf.spec.tree import (
     Entry,
@@ -24,7 +24,7 @@ from vsperf.spec.tree import (
 )
 from vsperf.spec.validation import Context, validate
 
-NOUNS = {"search": "method", "vswitch": "switch"}
+NOUNS = {"search": "method", "vswitch": "switch", "generator": "generator"}
 
 
 def refuse_by_kind(option: Section) -> Section:
@@ -36,9 +36,11 @@ def refuse_by_kind(option: Section) -> Section:
     for name, section in BY_KIND.items():
         entry = option.entries.get(name)
         if entry is not None:
-            path = next(leaves(plain(entry.node)))[0].partition(".")[2]
+            kind, _, path = next(leaves(plain(entry.node)))[0].partition(".")
             what = f"`{name}` stands in files only, below all that `{section}` says"
             fix = f"give `--set {section}.{path or 'NAME'}=…`"
+            if section in COMPARABLE:
+                fix += f", or of several `--set '{section}=[OTHER, {{kind: {kind}, {path}: …}}]'`"
             raise SpecError([Problem(what, entry.key.location, None, fix)])
     return option
 

@@ -34,7 +34,7 @@ SELECTION = "use"
 PRESET_HEADER = "preset"
 EXTENDS = "extends"
 TESTCASES = "testcases"
-BY_KIND = {"methods": "search", "vswitches": "vswitch"}
+BY_KIND = {"methods": "search", "vswitches": "vswitch", "generators": "generator"}
 """Sections of settings by kind → the section of a case that they are for."""
 
 

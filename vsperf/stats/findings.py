@@ -81,10 +81,15 @@ def findings_of(result: SearchResult, *, curve: bool = False) -> Iterator[Findin
         yield from _of_load(load)
 
 
+def at_load(load_fps: int) -> str:
+    """Return how the name of a finding says at which load it was found."""
+    return f"at {load_fps} fps"
+
+
 def _of_load(load: LoadResult) -> Iterator[Finding]:
     if load.limit is Limit.UNKNOWN:
         return
-    at, loss = f"at {load.load_fps} fps", float(Fraction(load.worst_loss_ratio))
+    at, loss = at_load(load.load_fps), float(Fraction(load.worst_loss_ratio))
     yield _single(f"through {at}", Unit.FPS, load.throughput_fps, load.limit)
     yield _single(f"loss {at}", Unit.RATIO, loss, load.limit)
 

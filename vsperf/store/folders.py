@@ -80,6 +80,7 @@ def run_folders(results: Path) -> tuple[Path, ...]:
                 entry.name
                 for entry in entries
                 if not entry.name.startswith(".")
+                and _is_text(entry.name)
                 and entry.is_dir(follow_symlinks=False)
                 and _may_be_run(Path(entry.path))
             ]
@@ -88,6 +89,15 @@ def run_folders(results: Path) -> tuple[Path, ...]:
     except OSError as error:
         raise StoreError(f"{results} cannot be listed", why=error.strerror) from error
     return tuple(results / name for name in sorted(names))
+
+
+def _is_text(name: str) -> bool:
+    """Whether a name is UTF-8, as those of all run folders are; others no table can hold."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _may_be_run(folder: Path) -> bool:

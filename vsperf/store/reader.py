@@ -11,6 +11,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from vsperf.errors import Location, StoreError
+from vsperf.plain_json import refuse_wild_numbers
 from vsperf.record.base import SCHEMA_VERSION
 from vsperf.record.migrations import migrate, version_of
 from vsperf.record.run import (
@@ -194,13 +195,14 @@ def parse_lines(path: Path, whole: Iterable[bytes], version: int, first: int = 1
     """Parse lines of a file written in `version`; `first` is the number of the first of them."""
     for number, content in enumerate(whole, start=first):
         try:
+            refuse_wild_numbers(content)
             text = content if version == SCHEMA_VERSION else _migrated(content, version)
             yield LINE.validate_json(text, strict=True)
         except (ValidationError, ValueError, RecursionError) as error:
             raise StoreError(
                 "a record cannot be read",
                 where=Location(str(path), number),
-                why=_reason(error),
+                why=why_unreadable(error),
                 fix="restore the file from a copy; vsperf itself never changes a written line",
             ) from error
 
@@ -209,7 +211,8 @@ def _migrated(content: bytes, version: int) -> bytes:
     return json.dumps(migrate(json.loads(content), version)).encode()
 
 
-def _reason(error: Exception) -> str:
+def why_unreadable(error: Exception) -> str:
+    """Say in a line what is wrong with one that cannot be read."""
     if not isinstance(error, ValidationError):
         return str(error)
     first = error.errors(include_url=False, include_input=False)[0]

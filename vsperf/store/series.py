@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from vsperf import trusted
 from vsperf.errors import Location, RecordingError, StoreError
 from vsperf.named_files import written
+from vsperf.plain_json import refuse_wild_numbers
 from vsperf.record.series import SERIES_LINE, Note, OwnTrial, Sample, SeriesHeader, SeriesLine
 from vsperf.store import lines
+from vsperf.store.reader import why_unreadable
 
 FOLDER = "series"
 SUFFIX = ".jsonl"
@@ -158,12 +158,12 @@ def _opened(path: Path) -> StoredSeries | None:
 
 def _parsed(path: Path, number: int, content: bytes) -> SeriesLine:
     try:
+        refuse_wild_numbers(content)
         return SERIES_LINE.validate_json(content)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
+    except (ValueError, RecursionError) as error:
         raise StoreError(
             "a line of a series cannot be understood",
             where=Location(str(path), number),
-            why=first["msg"],
+            why=why_unreadable(error),
             fix=f"remove the file to see the rest of the run: {path}",
         ) from error

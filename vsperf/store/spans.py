@@ -196,9 +196,8 @@ def _begin_of(content: bytes) -> tuple[str, str | None]:
         return "", None
     if not isinstance(line, dict):
         return "", None
-    kind, key = line.get("type"), line.get("case")
-    of_case = kind in OF_CASES and isinstance(key, str)
-    return str(kind), key if of_case else None
+    kind, key = str(line.get("type")), line.get("case")
+    return kind, key if kind in OF_CASES and isinstance(key, str) else None
 
 
 class StoredTrials(Sequence[Trial]):

@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from vsperf import trusted
-from vsperf.cli.machine_shell import connected, write_out
+from vsperf.cli.foreign_words import shown
+from vsperf.cli.machine_shell import connected
 from vsperf.errors import UsageError
 from vsperf.host.standing import StandingDeployment, standing_deployments
 from vsperf.waits import lines
@@ -53,15 +54,15 @@ def command(deployment: str | None, machine: str, words: tuple[str, ...]) -> int
     path = _socket(machine, deployment)
     if not words and sys.stdin.isatty():
         click.echo(f"{machine} of {path.parent.name}; Ctrl-] leaves", err=True)
-        with connected(machine, path) as shell:
-            shell.talk(sys.stdin.fileno(), write_out)
+        with shown(editing=True) as write, connected(machine, path) as shell:
+            shell.talk(sys.stdin.fileno(), write)
         click.echo("", err=True)
         return 0
     text = " ".join(words) or "\n".join(lines(sys.stdin)).strip()
     if not text:
         raise UsageError("there is no command to run", fix="vsperf shell vm1 ip addr")
-    with connected(machine, path) as shell:
-        return shell.run(text, write_out)
+    with shown() as write, connected(machine, path) as shell:
+        return shell.run(text, write)
 
 
 def machines_of(deployment: StandingDeployment) -> tuple[str, ...]:

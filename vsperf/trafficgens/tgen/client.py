@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from vsperf.errors import ComponentError
+from vsperf.heard import Heard
 from vsperf.waits import received, sent
 
 LONGEST_LINE = 64 * 1024 * 1024
@@ -61,7 +62,7 @@ class Client:
     look: Look | None = None
     """Done while an answer is waited for; only before there is traffic, which it would disturb."""
     _number: int = 0
-    _buffer: bytearray = field(default_factory=bytearray)
+    _heard: Heard = field(default_factory=lambda: Heard("tgen", LONGEST_LINE))
 
     @classmethod
     def connect(cls, path: Path, timeout_s: float) -> Self:
@@ -108,26 +109,16 @@ class Client:
             raise Gone("tgen has closed its socket", why=str(error)) from error
 
     def _receive(self, verb: str, deadline: float, timeout_s: float) -> Answer:
-        while (end := self._buffer.find(b"\n")) < 0:
-            if len(self._buffer) > LONGEST_LINE:
-                raise ComponentError(f"tgen's answer to `{verb}` does not end")
-            left = max(0.0, deadline - time.monotonic())
-            news = self._read(left if self.look is None else min(left, LOOK_S))
-            if not news and not left:  # what it said in time is read, also by who was held up
-                raise Silent(f"tgen did not answer `{verb}` within {timeout_s:g} s")
-            self._buffer += news
-            if self.look is not None:
-                self.look()
-        line = bytes(self._buffer[:end])
-        del self._buffer[: end + 1]
-        try:
-            message = json.loads(line)
-        except ValueError as error:
-            shown = line[:80].decode(errors="replace")
-            raise ComponentError(f"tgen's answer is no JSON: {shown}") from error
-        if not isinstance(message, dict):
-            raise ComponentError("tgen's answer is no JSON object")
+        message = self._heard.message(self._read_on, deadline)
+        if message is None:
+            raise Silent(f"tgen did not answer `{verb}` within {timeout_s:g} s")
         return message
+
+    def _read_on(self, patience_s: float) -> bytes:
+        news = self._read(patience_s if self.look is None else min(patience_s, LOOK_S))
+        if self.look is not None:
+            self.look()
+        return news
 
     def _read(self, patience_s: float) -> bytes:
         self.connection.settimeout(patience_s)

@@ -50,7 +50,9 @@ def folder_of(case: CaseSpec) -> Path:
             "nobody says where TRex is installed",
             why="no package has it, so a server cannot be started without its folder",
             fix="--set generator.install=/usr/local/trex, or the address of a server that runs: "
-            "--set generator.server=192.0.2.7",
+            "--set generator.server=192.0.2.7; beside other generators by --set "
+            "'generator=[tgen, {kind: trex, install: /usr/local/trex}]', or, for --generator "
+            "tgen,trex, by `generators: {trex: {install: /usr/local/trex}}` in the testbed",
         )
     return Path(install).absolute()
 

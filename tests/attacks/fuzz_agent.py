@@ -1,0 +1,130 @@
+"""Guests that lie, by all three voices that they have: an agent, a shell, a generator in them.
+
+Whatever they say, there is an answer or a reason, within bounds. Many are heard in one child, as
+each takes a millisecond.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import secrets
+import socket
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from attacks.apart import apart
+from attacks.damage import any_text, damaged_bytes, damaged_tree, with_wild_numbers
+from attacks.worker import Fuzzer
+from vsperf.cli import machine_shell
+from vsperf.cli.machine_shell import MachineShell
+from vsperf.errors import VsperfError
+from vsperf.guests.agent import Agent, last_lines
+from vsperf.guests.answers import Counted, understood
+from vsperf.guests.inside import seen_inside
+from vsperf.trafficgens.tgen.client import Client
+
+BATCH = 50
+"""Conversations of one round."""
+ROOM = 150_000
+"""Bytes that a socket takes without a reader."""
+PATIENCE_S = 5.0
+TOKEN = "00" * 4
+PROCESSOR = dict.fromkeys(("number", "user_ns", "system_ns", "idle_ns", "interrupts_ns"), 1)
+NIC = {"received": 1, "sent": 2, "drops": {"full": 3}}
+AGENT = (
+    {"event": "booted", "protocol": 1, "kernel": "6.1", "nics": [{"mac": "02:00:00:00:00:01"}]},
+    {"id": 1},
+    {"id": 2, "nics": [NIC, NIC]},
+    {"event": "ended", "app": "testpmd", "how": "by itself", "log": "one\ntwo"},
+    {"id": 3, "processors": [{**PROCESSOR, "steal_ns": 1}], "interrupts": 5, "switches": 6},
+    {"id": 4, "error": "no such thing", "log": "a\nb"},
+)
+TGEN = (
+    {"event": "stats", "elapsed_ns": 1},
+    {"id": 1, "ok": True, "result": {"now": 5, "tsc": 6}},
+    {"id": None, "ok": False, "error": {"code": "taken", "message": "busy", "path": "x"}},
+)
+SHELL = (
+    f"echo vsperf-begin-''{TOKEN}\r\nvsperf-begin-{TOKEN}\r\n".encode(),
+    b"some output \x1b[31m\r\n",
+    f"vsperf-end-{TOKEN} 0\r\n".encode(),
+)
+
+
+class Liars:
+    """What guests say, and what is made of it."""
+
+    def __call__(self, chance: random.Random) -> list[str]:
+        said = [self._said(chance) for _ in range(BATCH)]
+        return apart(lambda: _heard(said)).problems({0})
+
+    def _said(self, chance: random.Random) -> tuple[Callable[[socket.socket], None], bytes]:
+        kind = chance.randrange(3)
+        if kind == 0:
+            return _agent, _lines(AGENT, chance)
+        if kind == 1:
+            return _tgen, _lines(TGEN, chance)
+        parts = [*SHELL]
+        if chance.random() < 0.5:
+            parts.insert(chance.randrange(len(parts) + 1), any_text(chance).encode(*UTF8))
+        words = b"".join(parts)
+        return _shell, words if chance.random() < 0.2 else damaged_bytes(words, chance)
+
+
+UTF8 = ("utf-8", "surrogatepass")
+
+
+def _lines(good: tuple[dict[str, Any], ...], chance: random.Random) -> bytes:
+    found = []
+    for message in good:
+        told: Any = with_wild_numbers(message, chance) if chance.random() < 0.4 else message
+        told = damaged_tree(told, chance, chance.choice([6, 20, 60]))
+        found.append(json.dumps(told).encode())
+    words = b"\n".join(found) + b"\n"
+    return damaged_bytes(words, chance) if chance.random() < 0.3 else words
+
+
+def _heard(said: list[tuple[Callable[[socket.socket], None], bytes]]) -> int:
+    vars(secrets)["token_hex"] = lambda _: TOKEN  # the guest sees it, too
+    for hear, words in said:
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            theirs.sendall(words[:ROOM])
+            theirs.shutdown(socket.SHUT_WR)
+            try:
+                hear(ours)
+            except VsperfError as error:
+                assert error.problems
+                json.dumps([problem.what for problem in error.problems]).encode(*UTF8)
+            except BaseException:
+                sys.stderr.write(f"of {words[:2000]!r}\n")
+                raise
+    return 0
+
+
+def _agent(connection: socket.socket) -> None:
+    agent = Agent("vm1", connection)
+    agent.await_boot(time.monotonic() + PATIENCE_S, lambda: None)
+    counted = understood("vm1", agent.ask("counters", PATIENCE_S), Counted)
+    assert all(nic.received is None or nic.received < 1 << 64 for nic in counted.nics or ())
+    seen_inside("vm1", agent)
+    agent.notice()
+    last_lines(agent.ended or "")
+
+
+def _tgen(connection: socket.socket) -> None:
+    Client(connection).ask("clock", PATIENCE_S)
+
+
+def _shell(connection: socket.socket) -> None:
+    code = MachineShell("vm1", connection).run("true", lambda _: None)
+    assert 0 <= code <= machine_shell.LAST_CODE
+
+
+def fuzzer(folder: Path) -> Fuzzer:
+    """Return the fuzzer of this module."""
+    return Liars()

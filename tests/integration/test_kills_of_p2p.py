@@ -1,0 +1,20 @@
+"""Random kills of runs with a switch between two ports: nothing is left or lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from attacks.kills import P2P
+from random_kills import kill_some, seeds
+
+pytestmark = pytest.mark.thorough
+
+
+# No mark `machine`: a campaign takes the machine itself, and would wait for its own test.
+@seeds
+def test_whatever_is_killed_whenever_the_run_holds(
+    seed: int, tmp_path: Path, require: Callable[[str], None]
+) -> None:
+    kill_some(P2P, seed, tmp_path, require, "ovs-dpdk", "tgen")
