@@ -56,7 +56,6 @@ struct outer {
 	uint8_t destination_ip[16];
 };
 
-/* The headers of a stream's frames; zero means "not there" for counts. */
 /* What a TCP header says beside its ports. */
 struct tcp_words {
 	uint32_t sequence, acknowledgement;
@@ -64,6 +63,12 @@ struct tcp_words {
 	uint8_t flags;
 };
 
+/* A segment in the middle of a connection: nothing was asked for, and there is room for all. */
+#define TCP_ACK 0x10
+#define TCP_IN_THE_MIDDLE \
+	{ .sequence = 1, .acknowledgement = 1, .window = UINT16_MAX, .flags = TCP_ACK }
+
+/* The headers of a stream's frames; zero means "not there" for counts. */
 struct headers {
 	uint8_t source_mac[6];
 	uint8_t destination_mac[6];

@@ -15,10 +15,6 @@
 #define DEFAULT_TTL 64
 #define MPLS_LABELS (1u << 20)
 
-/* A segment in the middle of a connection: nothing was asked for, and there is room for all. */
-#define TCP_ACK 0x10
-#define DEFAULT_TCP { .sequence = 1, .acknowledgement = 1, .flags = TCP_ACK, .window = UINT16_MAX }
-
 static const char *const layer3_names[] = { [LAYER3_IPV4] = "ipv4", [LAYER3_IPV6] = "ipv6" };
 
 /* How requests call an encapsulation, and what tells its tunnels apart. */
@@ -231,7 +227,7 @@ headers_read(struct object *object, struct stream *stream)
 	headers->ttl = DEFAULT_TTL;
 	headers->source_port = DEFAULT_SOURCE_PORT;
 	headers->destination_port = DEFAULT_DESTINATION_PORT;
-	headers->tcp = (struct tcp_words)DEFAULT_TCP;
+	headers->tcp = (struct tcp_words)TCP_IN_THE_MIDDLE;
 	read_encapsulation(object, stream);
 	read_layer2(object, headers);
 	address_ip(object, "source_ip", headers->layer3, headers->source_ip);

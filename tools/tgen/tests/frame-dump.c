@@ -179,6 +179,7 @@ read_order(struct order *order, char *line)
 
 	memset(order, 0, sizeof(*order));
 	order->flows.count = 1;
+	order->headers.tcp = (struct tcp_words)TCP_IN_THE_MIDDLE;
 	for (word = strtok_r(line, " \n", &rest); word != NULL;
 	     word = strtok_r(NULL, " \n", &rest)) {
 		char *value = strchr(word, '=');

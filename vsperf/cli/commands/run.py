@@ -64,20 +64,18 @@ from vsperf.units import Duration
     help="Stored with the run, such as revision=4f2c1ab; repeatable.",
 )
 @click.option("--keep", is_flag=True, help="Leave the deployment up after the last case.")
-@click.option(
-    "--recalibrate", is_flag=True, help="Measure anew what the generator does without a switch."
-)
+@click.option("--recalibrate", is_flag=True, help="Measure the generator alone anew.")
 @click.option(
     "--wait",
     type=QuantityType(Duration),
     metavar="TIME",
-    help="Wait so long for a machine that others use less, such as 30m.",
+    help="Wait for a quiet machine, such as 30m.",
 )
 @click.option(
     "--anyway",
     is_flag=True,
     envvar="VSPERF_ANYWAY",
-    help="Measure on a machine that is too busy, too; also by VSPERF_ANYWAY=1.",
+    help="On a busy machine, too; $VSPERF_ANYWAY=1.",
 )
 @click.option(
     "--report",
