@@ -29,7 +29,12 @@ def files_of(settings: GuestSettings, image: GuestImage) -> tuple[str | Path, ..
 
 
 def file_of(settings: GuestSettings, path: str | Path) -> str:
-    """Return how QEMU is told of a file: by its whole path, in a tree without links."""
+    """Return how QEMU is told of a file: by its whole path, in a tree without links.
+
+    One in the deployment's folder has such a path once that is filled in.
+    """
+    if str(path).startswith(str(Placeholder.RUN)):
+        return str(path)
     return whole(path) if settings.tree.root is None else str(Path(path).resolve())
 
 
