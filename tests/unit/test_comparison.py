@@ -93,6 +93,17 @@ class TestChanges:
         assert (difference.means, difference.change) == (Means.RANKS, Change.UP)
         assert [one.name for one in found_one.contrasts] == ["labels.rev"]
 
+    @pytest.mark.parametrize("asked", ["rev=old", "tag:smoke"])
+    def test_runs_come_in_the_order_in_which_they_began(self, asked: str, tmp_path: Path) -> None:
+        """By names they would lie in any order, in which nobody sees that repeats depend."""
+        letters = ["kkkk", "cccc", "yyyy", "aaaa", "pppp", "dddd"]
+        for minute, name in enumerate(letters):
+            began = f"2026-11-20T10:{minute:02}:00.000000"
+            run(tmp_path, name, {1: [1000_000]}, labels={"rev": "old"}, started_at=began)
+        found = side(tmp_path, asked)
+        assert [one.run[-4:] for one in found.runs] == letters
+        assert [one.run[-4:] for one in found.cases] == letters
+
     def test_a_tag_takes_the_testcases_that_carry_it(self, tmp_path: Path) -> None:
         run(tmp_path, "aaaa", {1: [1000_000]})
         run(tmp_path, "bbbb", {1: [1000_000]}, spec={"name": "phy2phy_tput", "tags": ["other"]})
