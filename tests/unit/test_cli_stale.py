@@ -79,6 +79,47 @@ def test_where_there_are_no_results_none_are_made(results: Path) -> None:
     assert not results.exists()
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        ["--budget", "nonsense"],
+        ["--no-such-option"],
+        ["--progress"],
+        ["--vswitch", "ovs-dpdk", "--mode", "trafficgen"],
+    ],
+)
+@pytest.mark.parametrize("elsewhere", [True, False])
+def test_what_the_command_line_refuses_is_noted_as_well(
+    more: list[str], elsewhere: bool, results: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where = ["--results", str(results)] if elsewhere else []
+    assert run_one() == ExitCode.OK
+    if elsewhere:
+        monkeypatch.delenv("VSPERF_RESULTS")
+    assert run_one(*where, *more) == ExitCode.BAD_INPUT
+    assert run_cli(["export", "junit", "latest", *where]) == ExitCode.BAD_INPUT
+
+
+@pytest.mark.parametrize("more", [["--help"], ["--dry-run", "--budget", "nonsense"]])
+def test_what_was_not_to_be_run_is_not_noted(more: list[str], results: Path) -> None:
+    run_one()
+    run_one(*more)
+    assert not (results / FILE).exists()
+
+
+@pytest.mark.parametrize(
+    "path", ["results/latest", "./results/latest/", "{}/latest", "results/latest/records.jsonl"]
+)
+def test_the_latest_is_refused_however_it_is_written(
+    path: str, results: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_one()
+    assert run_cli(["show", path.format(results)]) == ExitCode.OK
+    refused()
+    monkeypatch.delenv("VSPERF_RESULTS")
+    assert run_cli(["show", path.format(results)]) == ExitCode.BAD_INPUT
+
+
 @pytest.mark.parametrize("kept", ["", "{", "[]", '{"at": 1}'])
 def test_what_was_kept_need_not_be_readable(kept: str, results: Path) -> None:
     run_one()

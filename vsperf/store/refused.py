@@ -7,33 +7,28 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from vsperf.errors import UsageError, VsperfError
+from vsperf.errors import UsageError
 
 FILE = ".refused.json"
 MOST_CHARACTERS = 300
 """Of what is told of it."""
 
 
-@contextlib.contextmanager
-def noted(results: Path, argv: Sequence[str]) -> Iterator[None]:
-    """Note where what is done here fails, so that nobody takes an older run for this one.
+def note(results: Path, argv: Sequence[str], why: str) -> None:
+    """Note what was to be run and did not begin, so that nobody takes an older run for it.
 
     Where there is no run yet, there is none to be mistaken for another, and nothing is made.
     """
-    try:
-        yield
-    except BaseException as error:
-        if _holds_folders(results):
-            said = str(error) if isinstance(error, VsperfError) else type(error).__name__
-            at = datetime.now(UTC).isoformat(timespec="seconds")
-            told = {"at": at, "argv": list(argv), "why": said[:MOST_CHARACTERS]}
-            with contextlib.suppress(OSError):
-                (results / FILE).write_text(json.dumps(told) + "\n", "utf-8")
-        raise
+    if not _holds_folders(results):
+        return
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    told = {"at": at, "argv": list(argv), "why": why[:MOST_CHARACTERS]}
+    with contextlib.suppress(OSError):
+        (results / FILE).write_text(json.dumps(told) + "\n", "utf-8")
 
 
 def _holds_folders(results: Path) -> bool:
