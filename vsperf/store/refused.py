@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import secrets
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from vsperf import trusted
 from vsperf.errors import UsageError
 
 FILE = ".refused.json"
 MOST_CHARACTERS = 300
 """Of what is told of it."""
+MOST_BYTES = 1 << 20
 
 
 def note(results: Path, argv: Sequence[str], why: str) -> None:
@@ -27,8 +31,21 @@ def note(results: Path, argv: Sequence[str], why: str) -> None:
         return
     at = datetime.now(UTC).isoformat(timespec="seconds")
     told = {"at": at, "argv": list(argv), "why": why[:MOST_CHARACTERS]}
-    with contextlib.suppress(OSError):
-        (results / FILE).write_text(json.dumps(told) + "\n", "utf-8")
+    file = _file(results)
+    scratch = file.with_name(f"{FILE}.{secrets.token_hex(8)}")
+    with contextlib.suppress(OSError), trusted.reached(file.parent):
+        descriptor = trusted.open_plain(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as opened:
+                opened.write(json.dumps(told) + "\n")
+            scratch.replace(file)
+        finally:
+            scratch.unlink(missing_ok=True)
+
+
+def _file(results: Path) -> Path:
+    """Return where it is kept; a folder of results may be a link, and what is in it may not."""
+    return results.resolve() / FILE
 
 
 def _holds_folders(results: Path) -> bool:
@@ -47,11 +64,13 @@ def forget(results: Path) -> None:
 def refuse_stale(results: Path, latest: Path) -> None:
     """Refuse to take a run for the latest that was not the last to be asked for."""
     try:
-        told = json.loads((results / FILE).read_text("utf-8"))
+        descriptor = trusted.open_plain(_file(results), os.O_RDONLY)
+        with os.fdopen(descriptor, "rb") as opened:
+            told = json.loads(opened.read(MOST_BYTES))
         at, why = str(told["at"]), str(told["why"])
     except FileNotFoundError:
         return
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         at, why = "some time ago", "what was kept of it cannot be read"
     raise UsageError(
         "the latest run was refused before it began, so it found nothing",
