@@ -28,23 +28,6 @@ def least_repeats() -> int:
     return next(count for count in range(2, 100) if can_tell(count, count))
 
 
-def p_value(
-    base: Sequence[float],
-    other: Sequence[float],
-    base_high: Sequence[float] | None = None,
-    other_high: Sequence[float] | None = None,
-) -> float:
-    """Return how often chance alone makes sets that lie at least as far apart, either way.
-
-    The second pair says how high each number may be, where that is more than the number.
-    """
-    if sorted(base) == sorted(other):
-        return 1.0
-    up = one_sided(base_high or base, other, "greater")
-    down = one_sided(base, other_high or other, "less")
-    return min(1.0, 2 * min(up, down))
-
-
 def one_sided(
     base: Sequence[float], other: Sequence[float], way: Literal["less", "greater"]
 ) -> float:
