@@ -107,6 +107,43 @@ def test_a_size_that_is_forwarded_at_the_maximum_rate_has_no_burst_length() -> N
     assert burst.reason == "not meaningful: the line rate, 14.88 Mfps, is forwarded without loss"
 
 
+@dataclass
+class StoppingBench(FluidBench):
+    """A generator that sends no more than 3 Mfps, whatever its cap was."""
+
+    def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
+        trial = super().trial(load_fps, duration_ns, manner)
+        (way,) = trial.directions
+        sent = min(way.intended_frames, 3_000_000 * duration_ns // NANOSECONDS)
+        counted = {"sent_frames": sent, "received_frames": min(sent, way.received_frames)}
+        self.made[-1] = trial.model_copy(update={"directions": (way.model_copy(update=counted),)})
+        return self.made[-1]
+
+
+def test_a_rate_that_the_generator_never_reached_is_not_said_to_be_forwarded() -> None:
+    loads = replace(LOADS, maximum=5_000_000, generator_cap=5_000_000, virtual=True)
+
+    result = method("back2back").run(StoppingBench(9_000_000, 4000, loads=loads))
+
+    (burst,) = result.figures
+    assert result.goals[0].upper_fps is None
+    assert (burst.value, burst.limit) == (None, Limit.GENERATOR)
+    assert "without loss" not in burst.reason
+    assert re.search(r"the generator offered no more than (2\.9\d\d|3\.000) Mfps", burst.reason)
+
+
+def test_a_throughput_that_was_given_is_named_where_it_is_all_that_is_known() -> None:
+    bench = FluidBench(9_000_000, 4000, loads=replace(LOADS, reference=LINE_RATE))
+
+    (burst,) = method("back2back", throughput=f"{LINE_RATE}fps").run(bench).figures
+
+    assert not bench.made
+    assert burst.reason == (
+        "not meaningful: by the throughput given, the line rate, 14.88 Mfps, is forwarded "
+        "without loss"
+    )
+
+
 def test_where_the_generator_is_the_limit_nothing_is_said_of_the_switch() -> None:
     loads = replace(LOADS, maximum=5_000_000, generator_cap=5_000_000, virtual=True)
 

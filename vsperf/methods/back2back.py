@@ -151,7 +151,8 @@ class BackToBack(WithThroughput):
         if (none := why_not(reference)) is not None:
             return unanswered(reference, "burst", Unit.FRAMES, none, _at(bench))
         if (none := _meaningless(reference, bench.loads)) is not None:
-            return unanswered(reference, "burst", Unit.FRAMES, none, _at(bench), limit=None)
+            limit = Limit.GENERATOR if _fell_short(reference, bench.loads) else None
+            return unanswered(reference, "burst", Unit.FRAMES, none, _at(bench), limit=limit)
         bursts = _Bursts(probe_on(bench), rate)
         longest = rate * self.max_burst.ns // NANOSECONDS
         search = HighestPassing(int(self.step), longest, self.max_repeats, self.loss_threshold)
@@ -300,16 +301,27 @@ def _slow(loads: Loads) -> bool:
 
 def _meaningless(reference: Reference, loads: Loads) -> str | None:
     """Return why no burst can fill a buffer, if none can."""
-    goal = reference.goal
-    unbounded = goal is not None and goal.upper_fps is None
-    if not unbounded and reference.fps < loads.maximum:
-        return None
     top = f"{loads.top}, {human_fps(loads.maximum)},"
+    if _fell_short(reference, loads):
+        return (
+            f"not meaningful: the generator offered no more than {human_fps(reference.fps)}, so "
+            f"{top} never came"
+        )
+    if reference.fps < loads.maximum:
+        return None
+    if reference.goal is None:
+        return f"not meaningful: by the throughput given, {top} is forwarded without loss"
     lossy = [loss for loss in reference.losses if loss]
     if not lossy:
-        return f"not meaningful: {top} is forwarded without loss"
+        return f"not meaningful: {top} is forwarded without loss" if reference.losses else None
     passed, made = len(reference.losses) - len(lossy), len(reference.losses)
     return (
         f"not meaningful: of {top} nothing was lost in {passed} of {made} trials, "
         f"and up to {human_share(float(max(lossy)))} in the others"
     )
+
+
+def _fell_short(reference: Reference, loads: Loads) -> bool:
+    """Whether what failed above the throughput was not sent, so that no burst comes at its rate."""
+    goal = reference.goal
+    return goal is not None and goal.upper_fps is None and reference.fps < loads.maximum
