@@ -76,9 +76,9 @@ def throughput_case(size: str, fps: int, **changes: Any) -> CaseView:
     return case(size, **{**values, **changes})
 
 
-def buffer_case(size: str, time_ns: float, run: str) -> CaseView:
-    """Return a case of back-to-back frames."""
-    names = ("buffer_time", "implied_buffer_time")
+def buffer_case(size: str, time_ns: float, run: str, rate: str = "") -> CaseView:
+    """Return a case of back-to-back frames; `rate` is what the names of slow bursts end with."""
+    names = (f"buffer_time{rate}", f"implied_buffer_time{rate}")
     figures = tuple(Figure(name=one, unit=Unit.NANOSECONDS, value=time_ns) for one in names)
     return case(size, run=run, result=SearchResult(figures=figures))
 

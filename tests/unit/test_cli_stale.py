@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -79,11 +80,101 @@ def test_where_there_are_no_results_none_are_made(results: Path) -> None:
     assert not results.exists()
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        ["--budget", "nonsense"],
+        ["--no-such-option"],
+        ["--progress"],
+        ["--vswitch", "ovs-dpdk", "--mode", "trafficgen"],
+    ],
+)
+@pytest.mark.parametrize("elsewhere", [True, False])
+def test_what_the_command_line_refuses_is_noted_as_well(
+    more: list[str], elsewhere: bool, results: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where = ["--results", str(results)] if elsewhere else []
+    assert run_one() == ExitCode.OK
+    if elsewhere:
+        monkeypatch.delenv("VSPERF_RESULTS")
+    assert run_one(*where, *more) == ExitCode.BAD_INPUT
+    assert run_cli(["export", "junit", "latest", *where]) == ExitCode.BAD_INPUT
+
+
+@pytest.mark.parametrize("more", [["--help"], ["--dry-run", "--budget", "nonsense"]])
+def test_what_was_not_to_be_run_is_not_noted(more: list[str], results: Path) -> None:
+    run_one()
+    run_one(*more)
+    assert not (results / FILE).exists()
+
+
+@pytest.mark.parametrize(
+    "path", ["results/latest", "./results/latest/", "{}/latest", "results/latest/records.jsonl"]
+)
+def test_the_latest_is_refused_however_it_is_written(
+    path: str, results: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_one()
+    assert run_cli(["show", path.format(results)]) == ExitCode.OK
+    refused()
+    monkeypatch.delenv("VSPERF_RESULTS")
+    assert run_cli(["show", path.format(results)]) == ExitCode.BAD_INPUT
+
+
 @pytest.mark.parametrize("kept", ["", "{", "[]", '{"at": 1}'])
 def test_what_was_kept_need_not_be_readable(kept: str, results: Path) -> None:
     run_one()
     (results / FILE).write_text(kept)
     assert run_cli(["show", "latest"]) == ExitCode.BAD_INPUT
+
+
+class TestWhatOthersPutIntoItsPlace:
+    """Who may write to a folder of results may put anything where the note is kept."""
+
+    def test_what_a_link_leads_to_is_left_alone(self, results: Path, tmp_path: Path) -> None:
+        run_one()
+        (tmp_path / "kept").write_text("theirs")
+        (results / FILE).symlink_to(tmp_path / "kept")
+        refused()
+        assert (tmp_path / "kept").read_text() == "theirs"
+        assert run_cli(["show", "latest"]) == ExitCode.BAD_INPUT
+
+    def test_another_name_of_a_file_is_left_alone(self, results: Path, tmp_path: Path) -> None:
+        run_one()
+        (tmp_path / "kept").write_text("theirs")
+        (results / FILE).hardlink_to(tmp_path / "kept")
+        refused()
+        assert (tmp_path / "kept").read_text() == "theirs"
+
+    def test_a_note_behind_a_link_is_not_believed(
+        self, results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        run_one()
+        (tmp_path / "told").write_text('{"at": "today", "why": "theirs"}')
+        (results / FILE).symlink_to(tmp_path / "told")
+        assert run_cli(["show", "latest"]) == ExitCode.BAD_INPUT
+        assert "theirs" not in capsys.readouterr().err
+
+    def test_nobody_waits_for_a_pipe(self, results: Path) -> None:
+        run_one()
+        os.mkfifo(results / FILE)
+        assert run_cli(["show", "latest"]) == ExitCode.BAD_INPUT
+        refused()
+        assert (results / FILE).is_file()
+
+    def test_a_folder_of_results_may_be_a_link(self, results: Path, tmp_path: Path) -> None:
+        (tmp_path / "elsewhere").mkdir()
+        results.symlink_to(tmp_path / "elsewhere")
+        run_one()
+        refused()
+        assert (results / FILE).is_file()
+        assert run_cli(["show", "latest"]) == ExitCode.BAD_INPUT
+
+    def test_nothing_else_is_left(self, results: Path) -> None:
+        run_one()
+        before = {one.name for one in results.iterdir()}
+        refused()
+        assert {one.name for one in results.iterdir()} == before | {FILE}
 
 
 class TestLabels:

@@ -19,7 +19,7 @@ from vsperf.record.host import Surroundings
 from vsperf.record.run import Outcome
 from vsperf.results.compare_data import comparison_data
 from vsperf.results.compare_page import html_page, markdown
-from vsperf.results.compare_text import change_grids, change_text, notes
+from vsperf.results.compare_text import MEANING, change_grids, change_text, notes, reservations
 from vsperf.results.comparison import Comparison, compare
 from vsperf.results.sides import Side, baseline_side, side
 from vsperf.stats.difference import Change, Difference, Means
@@ -75,6 +75,23 @@ class TestChanges:
         assert row.differences[0] is not None
         assert row.differences[0].means is Means.RANKS
 
+    @pytest.mark.parametrize(
+        ("count", "equal", "exact"), [(8, 2, False), (8, 1, True), (4, 2, True)]
+    )
+    def test_what_is_not_exact_is_not_called_so(
+        self, count: int, equal: int, exact: bool, tmp_path: Path
+    ) -> None:
+        for name, least in (("aaaa", 1000_000), ("bbbb", 1100_000)):
+            places = [(3 * n) % count for n in range(count)]
+            run(tmp_path, name, {1: [least + 9 * (place // equal) for place in places]})
+        found = of(tmp_path, "aaaa", "bbbb")
+        said = any("went by the normal distribution" in one for one in reservations(found))
+        assert said is not exact
+        assert "exact" not in MEANING
+        difference = found.rows[0].differences[0]
+        assert difference is not None
+        assert (difference.means, difference.exact) == (Means.RANKS, exact)
+
     def test_the_scatter_of_one_case_counts_for_others(self, tmp_path: Path) -> None:
         run(tmp_path, "aaaa", {1: [1000_000, 1200_000], 2: [1000_000]})
         run(tmp_path, "bbbb", {1: [1100_000, 900_000], 2: [1100_000]})
@@ -92,6 +109,17 @@ class TestChanges:
         assert difference is not None
         assert (difference.means, difference.change) == (Means.RANKS, Change.UP)
         assert [one.name for one in found_one.contrasts] == ["labels.rev"]
+
+    @pytest.mark.parametrize("asked", ["rev=old", "tag:smoke"])
+    def test_runs_come_in_the_order_in_which_they_began(self, asked: str, tmp_path: Path) -> None:
+        """By names they would lie in any order, in which nobody sees that repeats depend."""
+        letters = ["kkkk", "cccc", "yyyy", "aaaa", "pppp", "dddd"]
+        for minute, name in enumerate(letters):
+            began = f"2026-11-20T10:{minute:02}:00.000000"
+            run(tmp_path, name, {1: [1000_000]}, labels={"rev": "old"}, started_at=began)
+        found = side(tmp_path, asked)
+        assert [one.run[-4:] for one in found.runs] == letters
+        assert [one.run[-4:] for one in found.cases] == letters
 
     def test_a_tag_takes_the_testcases_that_carry_it(self, tmp_path: Path) -> None:
         run(tmp_path, "aaaa", {1: [1000_000]})

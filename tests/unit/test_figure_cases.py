@@ -146,6 +146,16 @@ def test_a_buffer_is_drawn_beside_published_ones_that_can_be_told_apart() -> Non
 BESIDE = ("plugfest_2017",)
 
 
+def test_buffers_by_slow_bursts_are_drawn_apart() -> None:
+    runs = [f"2026-11-{day}-b2b-aaaa" for day in (20, 21, 22, 23)]
+    rates = ["", "", "_slow_bursts", "_slow_bursts"]
+    cases = [buffer_case("64B", 100.0, run, rate) for run, rate in zip(runs, rates, strict=True)]
+    lines = layers(drawn("buffer-runs", *cases), Line)
+    assert len(lines) == 2
+    assert sum("below the line rate" in name for name in lines) == 1
+    assert [len(points) for points in lines.values()] == [2, 2]
+
+
 def test_buffers_run_by_run_are_in_the_order_of_time() -> None:
     runs = ("2026-11-20-b2b-aaaa", "2026-11-21-b2b-cccc")
     cases = [buffer_case("64B", 100.0 + at, run) for at, run in enumerate(runs)]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+import pytest
 from search_models import LINE_RATE, LOADS, lossy, trial, way
 
 from vsperf.record.flags import Flag
@@ -15,9 +16,9 @@ from vsperf.record.machine import MachineCounters, NicCounters
 from vsperf.record.result import GoalResult
 from vsperf.record.switch import PortCounters, SwitchCounters
 from vsperf.record.trial import Direction, Trial
-from vsperf.search.classify import DurationRule
+from vsperf.search.classify import Bounds, DurationRule
 from vsperf.search.doubts import constant_loss
-from vsperf.search.verdict import Question, answer
+from vsperf.search.verdict import Question, answer, known_of
 from vsperf.units import NANOSECONDS
 
 ONE = NANOSECONDS
@@ -230,6 +231,24 @@ def test_an_interval_that_the_time_did_not_suffice_for_says_so() -> None:
         found = _answer(trials, cut_short)
         assert (found.limit, found.reason) == (Limit.BUDGET, reason)
         assert found.flags == (Flag.OUT_OF_BUDGET,)
+
+
+@pytest.mark.parametrize(
+    ("passed", "made", "said"),
+    [
+        (12, 22, "most passed at"),
+        (11, 22, "lower bound by time at"),
+        (11, 23, "lower bound by time at"),
+    ],
+)
+def test_a_load_at_which_most_trials_failed_is_not_called_undisputed(
+    passed: int, made: int, said: str
+) -> None:
+    """Most of its time may have passed, where trials differ in length."""
+    failing = trial(10**6, ONE, [way(10**6, lost=7)])
+    groups = {10**6: [lossy(10**6, 1)] * passed + [failing] * (made - passed)}
+    found = known_of(_question(), groups, Bounds(10**6, None, inverted=False))
+    assert found == f"{said} 1.000 Mfps ({passed} of {made})"
 
 
 def test_a_goal_that_was_reached_in_time_is_not_blamed_on_the_budget() -> None:

@@ -69,6 +69,34 @@ class TestSegments:
         found = segments_of(values, [0] * len(values))
         assert [(one.begin, one.end) for one in found] == [(0, before), (before, before + after)]
 
+    @pytest.mark.parametrize(
+        ("levels", "ends"),
+        [
+            pytest.param([(10, 1), (1, 0.9), (10, 1), (1, 0.8)], [21, 22], id="today"),
+            pytest.param([(20, 1), (2, 0.8)], [20, 22], id="the last two"),
+            pytest.param([(2, 1), (2, 0.9), (2, 0.8)], [2, 4, 6], id="steps"),
+            pytest.param([(2, 1), (2, 0.5), (1, 0.25)], [2, 4, 5], id="few"),
+            pytest.param([(9, 1), (2, 0.5), (9, 1)], [9, 11, 20], id="fell and came back"),
+        ],
+    )
+    @pytest.mark.parametrize("scatter", [0, 0.001])
+    def test_a_level_that_was_nowhere_before_is_a_change_whatever_came_before(
+        self, levels: list[tuple[int, float]], ends: list[int], scatter: float
+    ) -> None:
+        for seed in range(5):
+            chance = random.Random(seed)
+            values = [
+                chance.gauss(1e6 * level, 1e6 * level * scatter) if scatter else 1e6 * level
+                for count, level in levels
+                for _ in range(count)
+            ]
+            assert [one.end for one in segments_of(values, [0] * len(values))] == ends
+
+    def test_states_end_where_a_new_level_begins(self) -> None:
+        states = [1e6, 0.9e6, 1e6, 1e6, 0.9e6, 0.9e6, 1e6, 0.9e6, 1e6, 1e6, 0.9e6, 1e6]
+        found = segments_of([*states, 0.5e6, 0.5e6], [0] * 14)
+        assert [one.end for one in found] == [12, 14]
+
     def test_another_ground_cuts_and_is_no_change(self) -> None:
         found = segments_of([5.0, 5.0, 9.0, 9.0], ["a", "a", "b", "b"])
         assert [(one.begin, one.cut) for one in found] == [(0, False), (2, True)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from vsperf.figures.drawing import Axis, Bars, Drawing, Layer, Line, Panel, Point, Scale, Tick
 from vsperf.figures.evidence import Evidence, caption, evidence_of
@@ -16,9 +17,12 @@ from vsperf.figures.sizes import size_axis
 from vsperf.store.view import CaseView
 
 CORRECTED, IMPLIED = "buffer_time", "implied_buffer_time"
+SLOW = "_slow_bursts"
 NAMES = {
     CORRECTED: "corrected for frames forwarded meanwhile",
     IMPLIED: "as if none were forwarded",
+    f"{CORRECTED}{SLOW}": "by bursts below the line rate, corrected",
+    f"{IMPLIED}{SLOW}": "by bursts below the line rate, as if none were forwarded",
 }
 MOST_GROUPS = 4
 MOST_RUNS = 40
@@ -119,25 +123,33 @@ def _repeated(samples: Sequence[Buffer]) -> bool:
     return len(set(places)) < len(places)
 
 
+def _has(one: Buffer, names: Sequence[str]) -> bool:
+    return any(name in names for name, _ in one.times_ns)
+
+
 def draw_runs(samples: Sequence[Buffer], options: Options) -> Drawing | None:
     """Draw the corrected buffer time run by run, a line for each frame size."""
     every = sorted({(one.started_at, one.run) for one in samples})
     if len(every) < 2:
         return None
     runs = [run for _, run in every[-MOST_RUNS:]]
-    last = [one for one in samples if one.run in runs and CORRECTED in dict(one.times_ns)]
+    corrected = (CORRECTED, f"{CORRECTED}{SLOW}")
+    last = [one for one in samples if one.run in runs and _has(one, corrected)]
     groups, more = most_of(groups_of(last, by=options.by, without=("run", "testcase")))
     shown = [one for group in groups for one in group.samples]
     if not shown:
         return None
-    layers = []
-    for number, group in enumerate(groups):
+    layers = list[Layer]()
+    for group, name in product(groups, corrected):
         times: dict[int, list[float]] = {}
         for one in group.samples:
-            times.setdefault(runs.index(one.run), []).append(dict(one.times_ns)[CORRECTED])
+            for ns in (ns for known, ns in one.times_ns if known == name):
+                times.setdefault(runs.index(one.run), []).append(ns)
         points = tuple(Point(at, statistics.median(ns)) for at, ns in sorted(times.items()))
         simulated = any(one.evidence.simulated for one in group.samples)
-        layers.append(Line(group.name, points, simulated=simulated, color=number))
+        label = group.name if name == CORRECTED else f"{group.name}, bursts below the line rate"
+        if points:
+            layers.append(Line(label, points, simulated=simulated, color=len(layers)))
     ticks = tuple(Tick(place, f"{run[:10]} {run[-4:]}") for place, run in enumerate(runs))
     return Drawing(
         title="Buffer time by back-to-back frames, run by run",

@@ -33,6 +33,10 @@ LONGEST_NS = 30 * NANOSECONDS
 LEAST_DRAIN_NS = 2 * NANOSECONDS
 NOT_THE_BUFFER = (Limit.GENERATOR, Limit.HOST)
 """Where these end a burst, a longer one might have had room."""
+TIMES = ("buffer_time", "implied_buffer_time")
+SLOW = "_slow_bursts"
+"""How the names of numbers end that are reckoned with the rate of slow bursts, which is not what
+section 5.4 of RFC 9004 has: neither are they held against such as are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +121,10 @@ class BackToBack(WithThroughput):
 
     def metrics(self) -> Mapping[str, Unit]:
         """Return what can be judged."""
-        times = ("buffer_time", "implied_buffer_time")
-        frames = dict.fromkeys(("burst", "buffered"), Unit.FRAMES)
-        return {**super().metrics(), **frames, **dict.fromkeys(times, Unit.NANOSECONDS)}
+        times = dict.fromkeys(TIMES, Unit.NANOSECONDS)
+        derived = {"buffered": Unit.FRAMES, **times}
+        slow = {f"{name}{SLOW}": unit for name, unit in derived.items()}
+        return {**super().metrics(), "burst": Unit.FRAMES, **derived, **slow}
 
     def offers(self, case: CaseSpec, generator_cap: int | None) -> Loads:
         """Return the range; a burst has frames of one size."""
@@ -146,7 +151,8 @@ class BackToBack(WithThroughput):
         if (none := why_not(reference)) is not None:
             return unanswered(reference, "burst", Unit.FRAMES, none, _at(bench))
         if (none := _meaningless(reference, bench.loads)) is not None:
-            return unanswered(reference, "burst", Unit.FRAMES, none, _at(bench), limit=None)
+            limit = Limit.GENERATOR if _fell_short(reference, bench.loads) else None
+            return unanswered(reference, "burst", Unit.FRAMES, none, _at(bench), limit=limit)
         bursts = _Bursts(probe_on(bench), rate)
         longest = rate * self.max_burst.ns // NANOSECONDS
         search = HighestPassing(int(self.step), longest, self.max_repeats, self.loss_threshold)
@@ -192,14 +198,12 @@ class BackToBack(WithThroughput):
         mean = statistics.mean(lengths)
         buffer = BufferTime(mean, reference.fps, bench.loads.maximum)
         of = f"{reference.text} of {human_fps(reference.fps)}"
+        corrected, implied = TIMES
         times = (
-            (
-                "buffer_time",
-                buffer.corrected_ns,
-                f"corrected for what is forwarded meanwhile, {of}",
-            ),
-            ("implied_buffer_time", buffer.implied_ns, "as if nothing were forwarded meanwhile"),
+            (corrected, buffer.corrected_ns, f"corrected for what is forwarded meanwhile, {of}"),
+            (implied, buffer.implied_ns, "as if nothing were forwarded meanwhile"),
         )
+        slow = SLOW if _slow(bench.loads) else ""
         # What ended the bursts was not the switch: it might have kept more.
         bounds = worst.limit in NOT_THE_BUFFER
         return (
@@ -215,7 +219,7 @@ class BackToBack(WithThroughput):
             ),
             *(
                 Figure(
-                    name=name,
+                    name=f"{name}{slow}",
                     unit=Unit.NANOSECONDS,
                     value=time,
                     lower=time if bounds else None,
@@ -225,7 +229,7 @@ class BackToBack(WithThroughput):
                 for name, time, reason in times
             ),
             Figure(
-                name="buffered",
+                name=f"buffered{slow}",
                 unit=Unit.FRAMES,
                 value=buffer.frames,
                 lower=buffer.frames if bounds else None,
@@ -270,6 +274,11 @@ class BackToBack(WithThroughput):
             found.breaking.append("there is no burst length")
         elif burst.limit in NOT_THE_BUFFER:
             found.breaking.append(f"the {burst.limit} limited the burst")
+        if any(figure.name.endswith(SLOW) for figure in result.figures):
+            found.breaking.append(
+                "the bursts came slower than the line rate, with which section 5.4 reckons: "
+                f"{burst.at if burst else ''}"
+            )
         if not result.whole:
             found.weakening.append(f"{result.ended} before {self.repeats} searches")
         drain = case.trial.shortest_drain
@@ -285,18 +294,34 @@ def _at(bench: Bench) -> str:
     return f"bursts at {human_fps(bench.loads.maximum)}, {bench.loads.top}"
 
 
+def _slow(loads: Loads) -> bool:
+    """Whether there is a cable that frames could follow each other faster on than they do."""
+    return not loads.virtual and loads.maximum < loads.line_rate
+
+
 def _meaningless(reference: Reference, loads: Loads) -> str | None:
     """Return why no burst can fill a buffer, if none can."""
-    goal = reference.goal
-    unbounded = goal is not None and goal.upper_fps is None
-    if not unbounded and reference.fps < loads.maximum:
-        return None
     top = f"{loads.top}, {human_fps(loads.maximum)},"
+    if _fell_short(reference, loads):
+        return (
+            f"not meaningful: the generator offered no more than {human_fps(reference.fps)}, so "
+            f"{top} never came"
+        )
+    if reference.fps < loads.maximum:
+        return None
+    if reference.goal is None:
+        return f"not meaningful: by the throughput given, {top} is forwarded without loss"
     lossy = [loss for loss in reference.losses if loss]
     if not lossy:
-        return f"not meaningful: {top} is forwarded without loss"
+        return f"not meaningful: {top} is forwarded without loss" if reference.losses else None
     passed, made = len(reference.losses) - len(lossy), len(reference.losses)
     return (
         f"not meaningful: of {top} nothing was lost in {passed} of {made} trials, "
         f"and up to {human_share(float(max(lossy)))} in the others"
     )
+
+
+def _fell_short(reference: Reference, loads: Loads) -> bool:
+    """Whether what failed above the throughput was not sent, so that no burst comes at its rate."""
+    goal = reference.goal
+    return goal is not None and goal.upper_fps is None and reference.fps < loads.maximum

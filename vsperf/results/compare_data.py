@@ -70,5 +70,6 @@ def _difference(row: Row, place: int) -> dict[str, Any] | None:
         "least": one.least,
         "most": one.most,
         "p": one.p,
+        "p_is_exact": None if one.p is None else one.exact,
         "repeats_as_one": one.together,
     }

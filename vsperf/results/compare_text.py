@@ -23,7 +23,7 @@ NO_CHANGE = "~"
 UNKNOWN = "?"
 MEANING = (
     "~ no change that is more than chance; ? nothing to judge by. In brackets what the change can "
-    "be. ranks: Mann-Whitney over repeats, exact, 5 %, and the middle of all pairs; scatter: "
+    "be. ranks: Mann-Whitney over repeats, 5 %, and the middle of all pairs; scatter: "
     "intervals widened by how far repeats lie apart; intervals: bounds of the searches alone. "
     "Ranks and scatter presume that no repeat depends on another."
 )
@@ -144,6 +144,12 @@ def reservations(found: Comparison) -> Iterator[str]:
         yield (
             f"of {ranks} comparisons by ranks, about {ranks * LEVEL:.1f} show a change by chance "
             "alone"
+        )
+    normal = sum(not one.exact for one in told)
+    if normal:
+        yield (
+            f"of {ranks} comparisons by ranks, {normal} went by the normal distribution and not by "
+            "counting, since repeats are equal and there are many"
         )
     yield from _unknown_scatter(found)
     yield from _dependent(found)

@@ -120,5 +120,5 @@ def _tagged(results: Path, text: str) -> Side:
             why="a tag is written tag:NAME, and stands in a testcase",
             fix="`vsperf results` lists the runs there are",
         )
-    folders = [results / run for run in sorted({case.run for case in cases})]
+    folders = [results / run for run in dict.fromkeys(case.run for case in reversed(cases))]
     return side_of(text, folders, frozenset(case.testcase for case in cases))

@@ -255,7 +255,7 @@ def known_of(question: Question, groups: Groups, bounds: Bounds) -> str:
         said.append(f"below {human_fps(bounds.upper)}: {some} of {made} passed")
     if bounds.lower is not None:
         some, made = passed(bounds.lower)
-        most = "most passed at" if 2 * some > made else "undisputed is"
+        most = "most passed at" if 2 * some > made else "lower bound by time at"
         said.append(f"{most} {human_fps(bounds.lower)} ({some} of {made})")
     return "; ".join(said) or "no load was decided"
 

@@ -16,6 +16,7 @@ from vsperf.stats.ranks import (
     LEVEL,
     can_tell,
     distance_interval,
+    is_exact,
     middle_ratio,
     one_sided,
     ratio_interval,
@@ -28,7 +29,8 @@ class Means(enum.StrEnum):
     """By which means a difference was judged."""
 
     RANKS = "ranks"
-    """Mann and Whitney's test over the repeats, exact, at 5 %."""
+    """Mann and Whitney's test over the repeats, at 5 %: exact, or where many of them are equal by
+    the normal distribution."""
     SCATTER = "scatter"
     """Too few repeats for ranks: the intervals lie apart, and by more than repeats scatter."""
     INTERVALS = "intervals"
@@ -58,6 +60,8 @@ class Difference:
     """The interval in which the share lies; None on the side of which nobody knows."""
     p: float | None = None
     """How often chance alone makes such a difference, by ranks; None where that was not asked."""
+    exact: bool = True
+    """Whether that was counted; False where it is approached by the normal distribution."""
     together: int | None = 1
     """So many repeats that were made one after the other count as one, since they depend on each
     other; None where too few would be left."""
@@ -111,10 +115,11 @@ def _by_ranks(base: Sample, other: Sample) -> Difference:
         2 * one_sided(base_high, other_low, "greater"),
         2 * one_sided(base_low, other_high, "less"),
     )
+    exact = is_exact(base_high, other_low) and is_exact(base_low, other_high)
     if min(*base_low, *other_low) < 0:
         least, _ = distance_interval(base_high, other_low)
         _, most = distance_interval(base_low, other_high)
-        return Difference(Means.RANKS, _change(p, least, most), None, p=p)
+        return Difference(Means.RANKS, _change(p, least, most), None, p=p, exact=exact)
     least, _ = ratio_interval(base_high, other_low)
     _, most = ratio_interval(base_low, other_high)
     return Difference(
@@ -124,6 +129,7 @@ def _by_ranks(base: Sample, other: Sample) -> Difference:
         None if least == 0 and base.open_ended else least - 1,
         None if math.isinf(most) else most - 1,
         p,
+        exact,
     )
 
 

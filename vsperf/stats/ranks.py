@@ -28,23 +28,6 @@ def least_repeats() -> int:
     return next(count for count in range(2, 100) if can_tell(count, count))
 
 
-def p_value(
-    base: Sequence[float],
-    other: Sequence[float],
-    base_high: Sequence[float] | None = None,
-    other_high: Sequence[float] | None = None,
-) -> float:
-    """Return how often chance alone makes sets that lie at least as far apart, either way.
-
-    The second pair says how high each number may be, where that is more than the number.
-    """
-    if sorted(base) == sorted(other):
-        return 1.0
-    up = one_sided(base_high or base, other, "greater")
-    down = one_sided(base, other_high or other, "less")
-    return min(1.0, 2 * min(up, down))
-
-
 def one_sided(
     base: Sequence[float], other: Sequence[float], way: Literal["less", "greater"]
 ) -> float:
@@ -54,16 +37,24 @@ def one_sided(
     # As ranks, so that equal ones stay equal and what has no end has one.
     places = {value: place for place, value in enumerate(sorted({*base, *other}))}
     first, second = ([float(places[value]) for value in side] for side in (other, base))
-    ties = len(places) < len(first) + len(second)
-    arrangements = math.comb(len(first) + len(second), len(first))
-    if ties and arrangements <= MOST_ARRANGEMENTS:
+    if not is_exact(base, other):
+        found = mannwhitneyu(first, second, alternative=way, method="asymptotic")
+    elif _has_ties(base, other):
         every = PermutationMethod(n_resamples=MOST_ARRANGEMENTS)
         found = mannwhitneyu(first, second, alternative=way, method=every)
     else:
-        found = mannwhitneyu(
-            first, second, alternative=way, method="asymptotic" if ties else "exact"
-        )
+        found = mannwhitneyu(first, second, alternative=way, method="exact")
     return float(found.pvalue)
+
+
+def is_exact(base: Sequence[float], other: Sequence[float]) -> bool:
+    """Return whether all arrangements are counted, rather than approached by the normal one."""
+    arrangements = math.comb(len(base) + len(other), len(base))
+    return arrangements <= MOST_ARRANGEMENTS or not _has_ties(base, other)
+
+
+def _has_ties(base: Sequence[float], other: Sequence[float]) -> bool:
+    return len({*base, *other}) < len(base) + len(other)
 
 
 def ratio_interval(base: Sequence[float], other: Sequence[float]) -> tuple[float, float]:

@@ -18,7 +18,10 @@ def is_label(text: str) -> bool:
 
 
 def labelled(results: Path, text: str) -> tuple[Path, ...]:
-    """Return the folders of all runs with a label, the oldest first; there is at least one."""
+    """Return the folders of all runs with a label, as they began; there is at least one.
+
+    Their order tells whether repeats depend on each other, and names of folders end by chance.
+    """
     with Index.open(results) as index:
         index.refresh()
         found = index.runs(Filter(labels=(parse_label(text),)))
@@ -28,7 +31,7 @@ def labelled(results: Path, text: str) -> tuple[Path, ...]:
             why="no run was given this by `vsperf run --label`, or it was refused before it began",
             fix="`vsperf results` lists the runs there are",
         )
-    return tuple(sorted(results / run.run for run in found))
+    return tuple(results / run.run for run in reversed(found))
 
 
 def find_runs(results: Path, texts: Iterable[str]) -> tuple[Path, ...]:

@@ -112,11 +112,14 @@ def resolve(results: Path, text: str) -> Path:
     """Return the run folder that `text` means.
 
     It may be a path, `latest`, a whole run id, the last four letters of one, or any beginning
-    that fits only one. An older run is never the latest because the last one was refused.
+    that fits only one. An older run is never the latest because the last one was refused, however
+    the link is written.
     """
     folder = _resolve(results, text)
-    if text == LATEST:
-        refuse_stale(results, folder)
+    path = Path(text)
+    named = path.parent if path.name == RECORDS else path
+    if named.name == LATEST:
+        refuse_stale(named.parent if "/" in text else results, folder)
     return folder
 
 

@@ -15,6 +15,7 @@ from vsperf import trusted
 from vsperf.store.folders import LATEST, RECORDS, run_folders
 from vsperf.store.index import SCRATCH
 from vsperf.store.locks import is_locked
+from vsperf.store.refused import FILE as REFUSED
 
 SETTLED_S = 60.0
 """A run that starts has a folder before it has a header; within this time it is left alone."""
@@ -67,10 +68,11 @@ def leftovers(results: Path) -> tuple[Leftover, ...]:
 
 
 def _scratch(results: Path) -> Iterator[Leftover]:
-    """Yield indexes that never took their place; one that is being written is made again."""
-    for path in sorted(results.glob(f"{SCRATCH}*")):
-        if path.is_symlink() or not path.is_dir():
-            yield Leftover(path, "half-made index")
+    """Yield files that never took their place; one that is being written is made again."""
+    for begin, what in ((SCRATCH, "index"), (f"{REFUSED}.", "note of a run that was refused")):
+        for path in sorted(results.glob(f"{begin}*")):
+            if path.is_symlink() or not path.is_dir():
+                yield Leftover(path, f"half-made {what}")
 
 
 def _links(results: Path) -> Iterator[Leftover]:

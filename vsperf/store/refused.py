@@ -7,33 +7,45 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator, Sequence
+import os
+import secrets
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from vsperf.errors import UsageError, VsperfError
+from vsperf import trusted
+from vsperf.errors import UsageError
 
 FILE = ".refused.json"
 MOST_CHARACTERS = 300
 """Of what is told of it."""
+MOST_BYTES = 1 << 20
 
 
-@contextlib.contextmanager
-def noted(results: Path, argv: Sequence[str]) -> Iterator[None]:
-    """Note where what is done here fails, so that nobody takes an older run for this one.
+def note(results: Path, argv: Sequence[str], why: str) -> None:
+    """Note what was to be run and did not begin, so that nobody takes an older run for it.
 
     Where there is no run yet, there is none to be mistaken for another, and nothing is made.
     """
-    try:
-        yield
-    except BaseException as error:
-        if _holds_folders(results):
-            said = str(error) if isinstance(error, VsperfError) else type(error).__name__
-            at = datetime.now(UTC).isoformat(timespec="seconds")
-            told = {"at": at, "argv": list(argv), "why": said[:MOST_CHARACTERS]}
-            with contextlib.suppress(OSError):
-                (results / FILE).write_text(json.dumps(told) + "\n", "utf-8")
-        raise
+    if not _holds_folders(results):
+        return
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    told = {"at": at, "argv": list(argv), "why": why[:MOST_CHARACTERS]}
+    file = _file(results)
+    scratch = file.with_name(f"{FILE}.{secrets.token_hex(8)}")
+    with contextlib.suppress(OSError), trusted.reached(file.parent):
+        descriptor = trusted.open_plain(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as opened:
+                opened.write(json.dumps(told) + "\n")
+            scratch.replace(file)
+        finally:
+            scratch.unlink(missing_ok=True)
+
+
+def _file(results: Path) -> Path:
+    """Return where it is kept; a folder of results may be a link, and what is in it may not."""
+    return results.resolve() / FILE
 
 
 def _holds_folders(results: Path) -> bool:
@@ -52,11 +64,13 @@ def forget(results: Path) -> None:
 def refuse_stale(results: Path, latest: Path) -> None:
     """Refuse to take a run for the latest that was not the last to be asked for."""
     try:
-        told = json.loads((results / FILE).read_text("utf-8"))
+        descriptor = trusted.open_plain(_file(results), os.O_RDONLY)
+        with os.fdopen(descriptor, "rb") as opened:
+            told = json.loads(opened.read(MOST_BYTES))
         at, why = str(told["at"]), str(told["why"])
     except FileNotFoundError:
         return
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         at, why = "some time ago", "what was kept of it cannot be read"
     raise UsageError(
         "the latest run was refused before it began, so it found nothing",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -24,7 +24,7 @@ from vsperf.engine.baselines import with_baselines
 from vsperf.engine.quiet import Patience, require_quiet
 from vsperf.engine.run import Manner, plan_cases
 from vsperf.engine.session import Session, begin, take_up
-from vsperf.errors import ExitCode, UsageError
+from vsperf.errors import ExitCode, UsageError, VsperfError
 from vsperf.events import Event
 from vsperf.human import human_seconds
 from vsperf.plugins import Plugins
@@ -33,11 +33,60 @@ from vsperf.spec.loader import Loaded, Request
 from vsperf.stop import forget_stop, raise_if_stopped
 from vsperf.store.folders import RECORDS, resolve
 from vsperf.store.reader import read_run
-from vsperf.store.refused import noted
+from vsperf.store.refused import note
 from vsperf.units import Duration
+
+BEGUN = "vsperf.run.begun"
+
+
+class _Run(click.Command):
+    """Notes what was to be run and never began, wherever it was refused: by click, too."""
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        written = list(args)
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except click.exceptions.Exit:  # it was asked for help
+            raise
+        except BaseException as error:
+            # What can be understood of it says where its results would be.
+            lenient = dict.fromkeys(
+                ("resilient_parsing", "ignore_unknown_options", "allow_extra_args"), True
+            )
+            _note(super().make_context(info_name, written, parent, **lenient), error)
+            raise
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BaseException as error:
+            if BEGUN not in ctx.meta:
+                _note(ctx, error)
+            raise
+
+
+def _note(ctx: click.Context, error: BaseException) -> None:
+    results = ctx.params.get("results")
+    if results is None or ctx.params.get("dry_run") or ctx.params.get("resume"):
+        return
+    match error:
+        case click.ClickException():
+            why = error.format_message()
+        case VsperfError():
+            why = str(error)
+        case _:
+            why = type(error).__name__
+    note(results, sys.argv[1:], why)
 
 
 @click.command(
+    cls=_Run,
     epilog="Examples:\n\n\b\n"
     "  vsperf run phy2phy_smoke\n"
     "  vsperf run phy2phy_tput --set traffic.frame_size=64B --repeat 5\n"
@@ -47,7 +96,7 @@ from vsperf.units import Duration
     "  vsperf run pvp_tput --vnf process            # no guest: a process forwards\n"
     "  vsperf run phy2phy_tput --mode trafficgen    # through a device that others deployed\n"
     "  vsperf run --resume latest\n"
-    "  vsperf run phy2phy_tput --report tput.html   # and a page that can be sent\n"
+    "  vsperf run phy2phy_tput --report tput.html   # and a page that can be sent\n",
 )
 @selects_cases
 @click.option(
@@ -123,23 +172,23 @@ def command(
     argv = sys.argv[1:]
     patience = Patience(anyway, wait.ns if wait else 0)
     admit = partial(require_quiet, patience=patience, say=_say)
-    with contextlib.nullcontext() if dry_run or resume else noted(results, argv):
-        form = wanted_form(report)
-        if resume is not None:
-            _refuse_selection(request, labels)
-            folder = resolve(results, resume)
-            refuse_foreign(folder / RECORDS, foreign=request.foreign)
-            session = take_up(folder, plugins, argv, admit)
-        else:
-            named = parse_labels(labels)
-            loaded = load(request, plugins)
-            _refuse_keep(keep, loaded)
-            loaded = replace(loaded, cases=with_baselines(loaded.cases, results))
-            planned = plan_cases(loaded.cases, plugins)
-            if dry_run:
-                print_plans(planned, as_json)
-                return ExitCode.OK
-            session = begin(loaded, planned, results, argv, plugins, named, admit)
+    form = wanted_form(report)
+    if resume is not None:
+        _refuse_selection(request, labels)
+        folder = resolve(results, resume)
+        refuse_foreign(folder / RECORDS, foreign=request.foreign)
+        session = take_up(folder, plugins, argv, admit)
+    else:
+        named = parse_labels(labels)
+        loaded = load(request, plugins)
+        _refuse_keep(keep, loaded)
+        loaded = replace(loaded, cases=with_baselines(loaded.cases, results))
+        planned = plan_cases(loaded.cases, plugins)
+        if dry_run:
+            print_plans(planned, as_json)
+            return ExitCode.OK
+        session = begin(loaded, planned, results, argv, plugins, named, admit)
+    click.get_current_context().meta[BEGUN] = True
     _warn_of_budget(session, budget)
     interruption: KeyboardInterrupt | None = None
     code = ExitCode.OK
