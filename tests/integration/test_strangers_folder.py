@@ -26,6 +26,10 @@ from vsperf.errors import ExitCode
 
 __all__ = ["fixture_calibrations", "fixture_place"]
 
+pytestmark = (
+    pytest.mark.machine
+)  # what is left of hugepages is looked at, which runs beside it take
+
 TRACED = "open,openat,openat2,creat,execve,execveat,uselib"
 CALL = re.compile(r"^\d+ +(\w+)\((?:(?:AT_FDCWD|\d+)<([^>]*)>, )?\"((?:[^\"\\]|\\.)*)\", ?(.*)")
 """A system call with the folder that its path is relative to, the path, and the rest."""
@@ -198,7 +202,6 @@ def test_a_server_opens_no_trap(folder: Folder, require: Callable[[str], None]) 
     assert folder.touched() == []
 
 
-@pytest.mark.machine
 @pytest.mark.parametrize("kind", REAL)
 def test_no_real_run_opens_a_trap(
     folder: Folder, require: Callable[[str], None], kind: str
@@ -210,7 +213,6 @@ def test_no_real_run_opens_a_trap(
     assert folder("run", *REAL[kind]) in MEASURED
 
 
-@pytest.mark.machine
 def test_no_deployment_opens_a_trap(folder: Folder, require: Callable[[str], None]) -> None:
     require("ovs-dpdk")
     with folder.start("deploy", "pvp_smoke", "--vnf=process") as process:
