@@ -26,9 +26,8 @@ from vsperf.errors import ExitCode
 
 __all__ = ["fixture_calibrations", "fixture_place"]
 
-pytestmark = (
-    pytest.mark.machine
-)  # what is left of hugepages is looked at, which runs beside it take
+# What is left of hugepages is looked at, and a run beside takes and gives back its own.
+pytestmark = pytest.mark.machine
 
 TRACED = "open,openat,openat2,creat,execve,execveat,uselib"
 CALL = re.compile(r"^\d+ +(\w+)\((?:(?:AT_FDCWD|\d+)<([^>]*)>, )?\"((?:[^\"\\]|\\.)*)\", ?(.*)")
