@@ -13,10 +13,11 @@ sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
 
 from reread import answers
 
-from vsperf.methods.base import Manner
+from vsperf.errors import InvalidTrialError
+from vsperf.methods.base import PLAIN, Manner
 from vsperf.record.referring import latency_trials
 from vsperf.record.result import SearchResult
-from vsperf.record.trial import Purpose
+from vsperf.record.trial import Purpose, Trial
 from vsperf.search.base import Loads
 from vsperf.units import NANOSECONDS
 
@@ -62,6 +63,31 @@ def test_a_load_below_the_answer_that_latency_trials_refute_takes_it_back() -> N
     assert [against for _, against in answers(search, bench.made, again)] == [()]
     (refuted,) = (against for _, against in answers(search, bench.made, result))
     assert refuted, "what was said before is not what the trials say"
+
+
+class Spoiled(FluidBench):
+    """No trial is to be had any more."""
+
+    def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
+        raise InvalidTrialError("it stayed invalid", why="so it is", fix="none")
+
+
+def test_an_answer_that_is_taken_back_is_not_lost_where_a_trial_then_stays_invalid() -> None:
+    goals = {"ndr": {"loss_ratio": "0"}, "pdr": {"loss_ratio": "50%"}}
+    spec = spec_of("mlr", **{**QUICK, "goals": goals})
+    bench = FluidBench(4_000_000, loads=Loads(9001, LINE_RATE, LINE_RATE))
+    result = spec.run(bench)
+    load = below(bench, result, lossy=True)
+    again = spec.reconsidered(result, Spoiled(1, loads=bench.loads), bench.made)
+    ndr, pdr = again.goals
+    assert ndr.upper_fps == load
+    assert "it stayed invalid" in ndr.reason
+    assert (pdr.lower_fps, pdr.upper_fps, pdr.limit) == (
+        result.goals[1].lower_fps,
+        result.goals[1].upper_fps,
+        result.goals[1].limit,
+    )
+    assert again.spoiled == "it stayed invalid"
 
 
 def test_latency_is_that_of_the_last_load_that_a_share_stood_for() -> None:

@@ -8,6 +8,7 @@ from fractions import Fraction
 import pytest
 from search_models import LINE_RATE, LOADS, Measure, probe_of, spec_of, switch
 
+from vsperf.errors import InvalidTrialError
 from vsperf.human import human_fps
 from vsperf.record.flags import Flag
 from vsperf.record.limit import Limit
@@ -133,6 +134,48 @@ def test_without_time_for_the_pair_the_result_stands_as_it_is(name: str) -> None
     enough = sum(trial.elapsed_ns for trial in probe.trials) / NANOSECONDS
     goal, trials = found(name, switch(FIRST), enough)
     assert (goal, trials) == (plain.goals[0], len(probe.trials))
+
+
+def invalid_from(number: int, measure: Measure) -> Measure:
+    """Return a testbed on which no trial from that one on is to be had."""
+    made: list[int] = []
+
+    def measured(load_fps: int, duration_ns: int) -> Trial:
+        made.append(load_fps)
+        if len(made) >= number:
+            raise InvalidTrialError("it stayed invalid", why="so it is", fix="none")
+        return measure(load_fps, duration_ns)
+
+    return measured
+
+
+@pytest.mark.parametrize("closing", [1, 2])
+@pytest.mark.parametrize("name", METHODS)
+def test_a_closing_trial_that_stays_invalid_takes_nothing_from_the_answer(
+    name: str, closing: int
+) -> None:
+    plain, trials = alone(name, switch(FIRST))
+    probe = probe_of(invalid_from(trials + closing, switch(FIRST)))
+    result = spec_of(name, goals=NDR).confirmed(LOADS).run(probe)
+    (goal,), (before,) = result.goals, plain.goals
+    assert goal == before.model_copy(update={"flags": (*before.flags, Flag.FEWER_REPEATS)})
+    assert (result.spoiled, result.complete) == ("it stayed invalid", True)
+    assert not result.whole
+
+
+@pytest.mark.parametrize("name", ["rfc2544", "tst009"])
+def test_a_bound_taken_back_before_a_trial_stays_invalid_is_told_as_it_is_by_then(
+    name: str,
+) -> None:
+    plain, trials = alone(name, switch(FIRST))
+    fallen = changing(lambda number: number > trials)
+    probe = probe_of(invalid_from(trials + 3, fallen))
+    result = spec_of(name, goals=NDR).confirmed(LOADS).run(probe)
+    (goal,) = result.goals
+    assert goal.upper_fps == plain.goals[0].lower_fps
+    assert goal.limit is Limit.UNKNOWN
+    assert goal.reason.endswith("a trial that it needs is not to be had: it stayed invalid")
+    assert result.complete, "there was time"
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -3,7 +3,7 @@
 What a load is to a goal follows from all trials there, whoever asked for them. So each bound is
 tried once more at the end, to see whether it still stands, and these trials count like any other.
 Where they take a bound back, the search goes on from there, and what it finds is tried again. When
-the time is over the answer is what the trials say by then.
+the time is over, or a trial stays invalid, the answer is what the trials say by then.
 
 A switch may change while it is measured: it tires, warms up, throttles, or its machine moves. One
 trial that goes the other way is an accident more often than a change, so it is repeated until one
@@ -16,13 +16,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from vsperf.errors import InvalidTrialError
 from vsperf.record.flags import Flag
 from vsperf.record.limit import Limit
 from vsperf.record.result import CleanResult, GoalResult, SearchResult
 from vsperf.record.trial import Trial
 from vsperf.search.base import Budget, BudgetExhausted, Probe, Search
 from vsperf.search.classify import Bound, Bounds, DurationRule, Rule, failed
-from vsperf.search.clean import TIME_OVER, Cleaned, clean_answer, settled
+from vsperf.search.clean import TIME_OVER, Cleaned, clean_answer, not_to_be_had, settled
 from vsperf.search.settle import Judged, Seen, Settling, at_a_bound, least_trials
 from vsperf.search.verdict import Question, answer, finished
 from vsperf.search.verify import verify_upper
@@ -83,6 +84,8 @@ class Agreement:
     """By goal and bound, and whether that is the upper one: closing trials that go against it."""
     in_time: bool = True
     """Whether the time sufficed for final bounds."""
+    spoiled: str = ""
+    """Which trial stayed invalid and ended it; empty when none did."""
     judged: dict[tuple[str, bool], Judged] = field(default_factory=dict)
     """What loads are, by goal, as trials are and in clean time."""
     answers: dict[tuple[str, bool], tuple[int, GoalResult]] = field(default_factory=dict)
@@ -102,7 +105,7 @@ class Agreement:
                 self.verified[goal.goal, goal.upper_fps] = found
 
     def reach(self) -> SearchResult:
-        """Go on until nothing moves a bound any more, or until the time is over."""
+        """Go on until nothing moves a bound any more, the time is over, or a trial stays invalid."""
         if self.first.complete:
             before = len(self.probe.trials)
             most = before + 2 * max(least_trials(self.questions), before)
@@ -112,6 +115,8 @@ class Agreement:
                 self._go_on(settling, reserved_ns)
             except BudgetExhausted:
                 self.in_time = all(self._final(one, self.raw) for one in self.questions)
+            except InvalidTrialError as error:
+                self.spoiled = str(error)  # what was found before is not lost for that
         else:
             self.in_time = False
         self.answers.clear()  # they were given before it was known whether the time sufficed
@@ -259,20 +264,27 @@ class Agreement:
         goals = tuple(by_goal[name] for name in self.asked.questions)
         unverified = any(Flag.OUT_OF_BUDGET in goal.flags for goal in goals)
         complete = self.in_time and not unverified
-        return self.first.model_copy(update={"goals": goals, "complete": complete})
+        spoiled = self.spoiled or self.first.spoiled
+        news = {"goals": goals, "complete": complete, "spoiled": spoiled}
+        return self.first.model_copy(update=news)
 
     def _goal(self, question: Question) -> GoalResult:
         goal, clean = self._told(question, self.raw), None
         if self.clean.known:
             clean = clean_answer(question, self.clean, self._why_not_clean(question))
         doubt = self._doubt(question, goal, clean)
-        flags = goal.flags if doubt is None or doubt in goal.flags else (*goal.flags, doubt)
-        return goal.model_copy(update={"clean": clean, "flags": flags})
+        fewer = Flag.FEWER_REPEATS if self.spoiled else None
+        news = [one for one in (doubt, fewer) if one is not None and one not in goal.flags]
+        flags, reason = (*goal.flags, *news), goal.reason
+        if self.spoiled and not self._final(question, self.raw):
+            reason = f"{reason}; {not_to_be_had(self.spoiled)}"
+        return goal.model_copy(update={"clean": clean, "flags": flags, "reason": reason})
 
     def _why_not_clean(self, question: Question) -> str | None:
         if (why := self.clean.hopeless()) is not None or self._final(question, self.clean):
             return why
-        return self.stopped.get(question.goal) or TIME_OVER
+        ended = not_to_be_had(self.spoiled) if self.spoiled else TIME_OVER
+        return self.stopped.get(question.goal) or ended
 
     def _doubt(self, question: Question, *answers: GoalResult | CleanResult | None) -> Flag | None:
         """Return what closing trials say against the bounds that there are in the end."""
