@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+import pytest
 from bench_models import FluidBench
 from conftest import REPOSITORY
 from search_models import LINE_RATE, spec_of
@@ -15,8 +16,9 @@ from reread import answers
 
 from vsperf.errors import InvalidTrialError
 from vsperf.methods.base import PLAIN, Manner
+from vsperf.record.limit import Limit
 from vsperf.record.referring import latency_trials
-from vsperf.record.result import SearchResult
+from vsperf.record.result import GoalResult, SearchResult
 from vsperf.record.trial import Purpose, Trial
 from vsperf.search.base import Loads
 from vsperf.units import NANOSECONDS
@@ -90,9 +92,43 @@ def test_an_answer_that_is_taken_back_is_not_lost_where_a_trial_then_stays_inval
     assert again.spoiled == "it stayed invalid"
 
 
-def test_latency_is_that_of_the_last_load_that_a_share_stood_for() -> None:
+def answered(lower_fps: int | None) -> SearchResult:
+    """Return an answer to NDR."""
+    return SearchResult(
+        goals=(
+            GoalResult(
+                goal="ndr",
+                loss_ratio="0",
+                lower_fps=lower_fps,
+                upper_fps=901,
+                throughput_fps=lower_fps,
+                limit=Limit.DUT,
+                reason="",
+            ),
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("lower_fps", "loads"), [(1000, [900, 500]), (500, [450]), (1010, []), (None, [])]
+)
+def test_latency_is_that_of_shares_of_the_answer_that_there_is_in_the_end(
+    lower_fps: int | None, loads: list[int]
+) -> None:
+    """Where the time was over, nothing was made at a share of the new one."""
     bench, _ = searched()
     for load in (900, 450):
         bench.trial(load, NANOSECONDS, Manner(Purpose.LATENCY, "90% of ndr"))
     bench.trial(500, NANOSECONDS, Manner(Purpose.LATENCY, "50% of ndr"))
-    assert [one.load_fps for one in latency_trials(bench.made)] == [450, 500]
+    kept = latency_trials(bench.made, answered(lower_fps))
+    assert [one.load_fps for one in kept] == loads
+
+
+def test_a_load_that_refers_to_something_else_stays() -> None:
+    bench, _ = searched()
+    for reference in ("90% of the throughput", "half of it", "50% of pdr", None):
+        bench.trial(900, NANOSECONDS, Manner(Purpose.LATENCY, reference))
+    stranger = "much of ndr"
+    bench.trial(900, NANOSECONDS, Manner(Purpose.LATENCY, stranger))
+    kept = latency_trials(bench.made, answered(500))
+    assert [one.reference for one in kept] == [one.reference for one in bench.made[-5:-1]]

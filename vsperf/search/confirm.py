@@ -105,7 +105,7 @@ class Agreement:
                 self.verified[goal.goal, goal.upper_fps] = found
 
     def reach(self) -> SearchResult:
-        """Go on until nothing moves a bound any more, the time is over, or a trial stays invalid."""
+        """Go on until nothing moves a bound, the time is over, or a trial stays invalid."""
         if self.first.complete:
             before = len(self.probe.trials)
             most = before + 2 * max(least_trials(self.questions), before)
