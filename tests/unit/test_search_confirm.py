@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from random import Random
 
 import pytest
-from search_models import LINE_RATE, LOADS, Measure, probe_of, spec_of, switch
+from all_wrong import none_wrong
+from search_models import LINE_RATE, LOADS, Measure, lossy, probe_of, spec_of, switch
 
 from vsperf.errors import InvalidTrialError
 from vsperf.human import human_fps
@@ -15,6 +17,7 @@ from vsperf.record.limit import Limit
 from vsperf.record.result import GoalResult, SearchResult
 from vsperf.record.trial import Trial
 from vsperf.search.classify import failed
+from vsperf.search.settle import least_trials
 from vsperf.units import NANOSECONDS
 
 NDR = {"ndr": {"loss_ratio": "0"}}
@@ -134,6 +137,33 @@ def test_without_time_for_the_pair_the_result_stands_as_it_is(name: str) -> None
     enough = sum(trial.elapsed_ns for trial in probe.trials) / NANOSECONDS
     goal, trials = found(name, switch(FIRST), enough)
     assert (goal, trials) == (plain.goals[0], len(probe.trials))
+
+
+def by_chance(seed: int) -> Measure:
+    """Return a switch that fails at random, more often at higher loads."""
+    chance = Random(seed)
+
+    def measure(load_fps: int, duration_ns: int) -> Trial:
+        fails = chance.random() < load_fps / LINE_RATE
+        return lossy(load_fps, duration_ns / NANOSECONDS, Fraction(fails, 10))
+
+    return measure
+
+
+def test_a_search_that_comes_to_no_end_has_made_all_of_its_trials() -> None:
+    """Where an upper bound is verified, that very trial may take it back."""
+    spec = spec_of("mlr", goals=NDR, duration_sum="1s", width="5%")
+    endless = []
+    for seed in range(100):
+        probe = probe_of(by_chance(seed))
+        asked = spec.confirmed(LOADS)
+        first = asked.search.run(probe)
+        made = len(probe.trials)
+        most = made + 2 * max(least_trials(asked.questions.values()), made)
+        (goal,) = asked.agreed(probe, first).goals
+        if "came to no end" in goal.reason and len(probe.trials) < most:
+            endless.append(f"seed {seed}: {len(probe.trials)} of {most} trials, {goal.reason}")
+    none_wrong(endless)
 
 
 def invalid_from(number: int, measure: Measure) -> Measure:

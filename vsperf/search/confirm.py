@@ -148,8 +148,22 @@ class Agreement:
                     for question in self.questions:
                         judged = self._judged(question, self.clean)
                         self.stopped[question.goal] = settled(judged, self.clean, settling)
-            if len(self.probe.trials) >= settling.most or not self._close():
+            if len(self.probe.trials) >= settling.most:
                 return
+            if not self._close() and self._settled():
+                return
+
+    def _settled(self) -> bool:
+        """Whether no goal is left to settle: trying one's bound again may move another's."""
+        return all(
+            self._final(one, self.raw)
+            and (
+                not self.clean.known
+                or self._final(one, self.clean)
+                or self.stopped.get(one.goal) is not None
+            )
+            for one in self.questions
+        )
 
     def _verify(self, question: Question) -> None:
         """Try an upper bound again that has moved since."""
