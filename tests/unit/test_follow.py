@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, ClassVar, cast
 
 import pytest
 from bench_models import FluidBench
@@ -14,13 +15,14 @@ sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
 
 from reread import answers
 
+from vsperf.engine.case import followed
 from vsperf.errors import InvalidTrialError
-from vsperf.methods.base import PLAIN, Manner
+from vsperf.methods.base import PLAIN, Bench, Manner
 from vsperf.record.limit import Limit
 from vsperf.record.referring import latency_trials
 from vsperf.record.result import GoalResult, SearchResult
 from vsperf.record.trial import Purpose, Trial
-from vsperf.search.base import Loads
+from vsperf.search.base import Budget, Loads
 from vsperf.units import NANOSECONDS
 
 QUICK: dict[str, Any] = {
@@ -65,6 +67,38 @@ def test_a_load_below_the_answer_that_latency_trials_refute_takes_it_back() -> N
     assert [against for _, against in answers(search, bench.made, again)] == [()]
     (refuted,) = (against for _, against in answers(search, bench.made, result))
     assert refuted, "what was said before is not what the trials say"
+
+
+class Unmeasured:
+    """A follower that would measure for ten seconds."""
+
+    phase: ClassVar[str] = "latency"
+    durations_ns = (10 * NANOSECONDS,)
+
+    def follow(self, result: SearchResult, bench: Bench) -> tuple[str, ...]:
+        del result, bench
+        return ()
+
+
+def test_what_takes_a_bound_back_leaves_time_to_follow_once_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bench = FluidBench(1, budget=Budget(100 * NANOSECONDS))
+    left: list[int | None] = []
+
+    class Reconsidering:
+        def reconsidered(self, *_: object) -> SearchResult:
+            left.append(bench.budget.left_ns)
+            return answered(1000 - len(left))
+
+    monkeypatch.setattr("vsperf.engine.case.method_of", lambda spec: Reconsidering())
+    nothing = SimpleNamespace(trials=[])
+    run = SimpleNamespace(
+        enter=lambda phase: None, budget=bench.budget, case=SimpleNamespace(seeded_spec=None)
+    )
+    on = SimpleNamespace(budget=bench.budget, overhead_ns=0, measurer=nothing)
+    followed(cast(Any, run), answered(1000), cast(Any, on), [Unmeasured()], 0)
+    assert left == [90 * NANOSECONDS, 100 * NANOSECONDS]
 
 
 class Spoiled(FluidBench):

@@ -160,10 +160,28 @@ def test_a_search_that_comes_to_no_end_has_made_all_of_its_trials() -> None:
         first = asked.search.run(probe)
         made = len(probe.trials)
         most = made + 2 * max(least_trials(asked.questions.values()), made)
-        (goal,) = asked.agreed(probe, first).goals
+        (goal,) = asked.agreed(probe, first, made).goals
         if "came to no end" in goal.reason and len(probe.trials) < most:
             endless.append(f"seed {seed}: {len(probe.trials)} of {most} trials, {goal.reason}")
     none_wrong(endless)
+
+
+def test_what_goes_on_from_an_answer_may_take_as_much_each_time() -> None:
+    """Where nothing comes to rest each time took twice as many trials as there were."""
+    spec = spec_of("mlr", goals=NDR)
+    more = 2 * least_trials(spec.confirmed(LOADS).questions.values())
+    made: list[int] = []
+
+    def restless(load_fps: int, duration_ns: int) -> Trial:
+        made.append(load_fps)
+        return switch(int(FIRST * 0.99 ** (len(made) // 2)))(load_fps, duration_ns)
+
+    probe = probe_of(restless)
+    result = spec.confirmed(LOADS).run(probe)
+    for _ in range(3):
+        before = len(probe.trials)
+        result = spec.confirmed(LOADS).agreed(probe, result)
+        assert len(probe.trials) < before + 2 * more, "what is on its way at the end is finished"
 
 
 def invalid_from(number: int, measure: Measure) -> Measure:

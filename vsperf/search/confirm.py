@@ -51,15 +51,20 @@ class Confirmed:
     def run(self, probe: Probe) -> SearchResult:
         """Search, and go on until the answer and the trials agree."""
         result = self.search.run(probe)
-        return self.agreed(probe, result)
+        return self.agreed(probe, result, len(probe.trials))
 
-    def agreed(self, probe: Probe, result: SearchResult) -> SearchResult:
-        """Go on from what was found until its answer is that of all trials of the probe."""
-        return Agreement(self, probe, result).reach()
+    def agreed(self, probe: Probe, result: SearchResult, searched: int = 0) -> SearchResult:
+        """Go on from what was found until its answer is that of all trials of the probe.
+
+        A search that took many trials itself (`searched`) may take as many again. What goes on from
+        an answer may not: what led there took its share of them.
+        """
+        more = 2 * max(least_trials(self.questions.values()), searched)
+        return Agreement(self, probe, result, len(probe.trials) + more).reach()
 
     def stands(self, probe: Probe, result: SearchResult) -> bool:
         """Whether the answers that were found are still those of all trials of the probe."""
-        return Agreement(self, probe, result).stands
+        return Agreement(self, probe, result, len(probe.trials)).stands
 
 
 @dataclass
@@ -70,6 +75,8 @@ class Agreement:
     probe: Probe
     first: SearchResult
     """What the search itself came to."""
+    most: int
+    """Trials that there may be in the end."""
     questions: list[Question] = field(init=False)
     """Strictest goal first."""
     raw: Seen = field(init=False)
@@ -107,9 +114,7 @@ class Agreement:
     def reach(self) -> SearchResult:
         """Go on until nothing moves a bound, the time is over, or a trial stays invalid."""
         if self.first.complete:
-            before = len(self.probe.trials)
-            most = before + 2 * max(least_trials(self.questions), before)
-            settling = Settling(self.probe, self.asked.duration_ns, most)
+            settling = Settling(self.probe, self.asked.duration_ns, self.most)
             reserved_ns = 2 * (self.asked.duration_ns + self.probe.overhead_ns)
             try:
                 self._go_on(settling, reserved_ns)
