@@ -7,8 +7,8 @@ the time is over, or a trial stays invalid, the answer is what the trials say by
 
 A switch may change while it is measured: it tires, warms up, throttles, or its machine moves. One
 trial that goes the other way is an accident more often than a change, so it is repeated until one
-stands by the bound or the bound falls. A bound that neither falls nor is stood by has changed; if
-several trials did not stand by it, the load is no promise for the next one. The result says so.
+stands by the bound or the bound falls. A bound that neither falls nor is stood by has changed. The
+result says so, and of one accident, too, that trials of a load disagree.
 """
 
 from __future__ import annotations
@@ -32,8 +32,6 @@ TRIALS = 3
 """That must all speak against a bound,"""
 TRIALS_AGAINST_A_SHARE = 5
 """and where the goal lets up to half of the time be lossy: there every second trial may."""
-ACCIDENTS = 1
-"""Trials against a bound that nothing is said of, where the next one stands by it."""
 NOT_TRIED = (Limit.BUDGET, Limit.GENERATOR, Limit.UNKNOWN)
 """Limits of which a bound is not the switch's, or in doubt already."""
 
@@ -315,9 +313,7 @@ class Agreement:
             if load is not None
         }
         most = max((self.against.get(end, 0) for end in ends), default=0)
-        if most >= _enough(question.rule):
-            return Flag.CHANGED_SINCE
-        return Flag.UNSTABLE if most > ACCIDENTS else None
+        return Flag.CHANGED_SINCE if most >= _enough(question.rule) else None
 
 
 def _enough(rule: Rule) -> int:
