@@ -65,6 +65,16 @@ class Confirmed:
         return Agreement(self, probe, result, len(probe.trials)).stands
 
 
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A bound that was tried again: what a trial says of it may be another thing in clean time."""
+
+    goal: str
+    raw: bool
+    load_fps: int
+    is_upper: bool
+
+
 @dataclass
 class Agreement:
     """An answer and its trials on the way to agree."""
@@ -85,8 +95,8 @@ class Agreement:
     """By goal and upper bound: what came of trying it again."""
     closing: Probe = field(init=False)
     """Makes the trials that try a bound again."""
-    against: dict[tuple[str, int, bool], int] = field(default_factory=dict)
-    """By goal and bound, and whether that is the upper one: closing trials that go against it."""
+    against: dict[Tried, int] = field(default_factory=dict)
+    """By bounds that were tried: closing trials that go against it."""
     in_time: bool = True
     """Whether the time sufficed for final bounds."""
     spoiled: str = ""
@@ -191,21 +201,25 @@ class Agreement:
         upper = [(question, seen, found.upper_fps, True) for question, seen, found in answers]
         lower = [(question, seen, found.lower_fps, False) for question, seen, found in answers]
         for question, seen, load_fps, is_upper in (*upper, *lower):
-            if load_fps is not None and (question.goal, load_fps, is_upper) not in self.against:
-                self._try(question, seen, load_fps, is_upper=is_upper)
+            if load_fps is None:
+                continue
+            tried = Tried(question.goal, seen is self.raw, load_fps, is_upper)
+            if tried not in self.against:
+                self._try(question, seen, tried)
         return any(
             not self._final(question, seen)
             or self._ends(question, seen) != (found.lower_fps, found.upper_fps)
             for question, seen, found in answers
         )
 
-    def _try(self, question: Question, seen: Seen, load_fps: int, *, is_upper: bool) -> None:
+    def _try(self, question: Question, seen: Seen, tried: Tried) -> None:
         """Count closing trials against a bound until one stands by it, or it falls.
 
-        Goals share them.
+        Goals share them. One of which nobody knows the clean time says nothing of clean bounds, and
+        neither may the next.
         """
-        rule, judged = question.rule, self._judged(question, seen)
-        bound = Bound.UPPER if is_upper else Bound.LOWER
+        rule, judged, load_fps = question.rule, self._judged(question, seen), tried.load_fps
+        bound = Bound.UPPER if tried.is_upper else Bound.LOWER
         most, number = max(_enough(rule), at_a_bound(rule)), 0
         while number < most and judged.decided.get(load_fps) is bound:
             made = [one for one in self.closing.trials if one.load_fps == load_fps]
@@ -214,12 +228,12 @@ class Agreement:
                 if number < len(made)
                 else self.closing(load_fps, self.asked.duration_ns)
             )
-            as_seen = seen.of(trial) or trial
-            stands = failed(as_seen, rule.loss_ratio) is is_upper
-            number += not stands
-            self.against[question.goal, load_fps, is_upper] = number
-            if stands:
+            self.against[tried] = number
+            as_seen = seen.of(trial)
+            if as_seen is None or failed(as_seen, rule.loss_ratio) is tried.is_upper:
                 return
+            number += 1
+            self.against[tried] = number
 
     def _views(self, question: Question) -> Iterator[tuple[Seen, GoalResult | CleanResult]]:
         """Yield the answers to a goal whose bounds are the switch's, and how trials are seen.
@@ -303,11 +317,13 @@ class Agreement:
         ended = not_to_be_had(self.spoiled) if self.spoiled else TIME_OVER
         return self.stopped.get(question.goal) or ended
 
-    def _doubt(self, question: Question, *answers: GoalResult | CleanResult | None) -> Flag | None:
+    def _doubt(
+        self, question: Question, goal: GoalResult, clean: CleanResult | None
+    ) -> Flag | None:
         """Return what closing trials say against the bounds that there are in the end."""
         ends = {
-            (question.goal, load, is_upper)
-            for one in answers
+            Tried(question.goal, one is goal, load, is_upper)
+            for one in (goal, clean)
             if one is not None
             for load, is_upper in ((one.upper_fps, True), (one.lower_fps, False))
             if load is not None
