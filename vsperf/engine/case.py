@@ -69,7 +69,7 @@ def _measure(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
         noise = run.groundwork.noise(spec, plan, run.drivers, place)
         calibration = run.groundwork.calibration(spec, plan, run.drivers, place)
         loads = loads_of(spec, calibration.cap_fps if calibration else None)
-        warnings += clipped(spec, loads) + uneven(spec)
+        warnings += clipped(spec, loads) + uneven(spec) + run.groundwork.told()
         run.enter("deploy")
         deployment = deploy(spec, plan, run.drivers, place, stack)
         looking = instruments(run, deployment, place, calibration, noise, groups)
