@@ -86,9 +86,7 @@ def begin(  # noqa: PLR0913, PLR0917 - what is run, where it is kept, and who ad
 ) -> Session:
     """See that the machine is ready, make the folder of a new run, and write its header."""
     checks = require_ready(planned, plugins, results)
-    admit(planned)
-    topology = read_topology()
-    planned = tuple(item.planned_anew(topology) for item in planned)
+    planned = _admitted(planned, admit)
 
     def header(run: str) -> RunHeader:
         return RunHeader(
@@ -124,7 +122,7 @@ def take_up(
         cases = restore_cases(before.unfinished(), before.header.cases, plugins.specs())
         planned = plan_cases(cases, plugins)
         require_ready(planned, plugins, folder.parent)
-        admit(planned)
+        planned = _admitted(planned, admit)
         writer.append(RunResume(resumed_at=_now(), argv=tuple(argv)))
     except BaseException:
         writer.close()
@@ -136,6 +134,14 @@ def take_up(
         attempts={case.planned.key: len(case.attempts) for case in before.cases},
         before=tuple(case.record for case in before.cases if case.over and case.record),
     )
+
+
+def _admitted(planned: Sequence[Planned], admit: Admit) -> tuple[Planned, ...]:
+    """Return the cases as the machine lets them be run by now; raise if this is no time for it."""
+    topology = read_topology()
+    anew = tuple(item.planned_anew(topology) for item in planned)
+    admit(anew)
+    return anew
 
 
 def _announced(case: Case) -> PlannedCase:
