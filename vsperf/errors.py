@@ -39,7 +39,8 @@ _MEANINGS = {
     "doctor` says what is missing",
     ExitCode.COMPONENT_FAILED: "a component (switch, guest, generator) failed",
     ExitCode.INVALID_RESULT: "it ran, but a number cannot be trusted, or cannot answer a "
-    "criterion; or the machine was too busy to tell",
+    "criterion; or the machine was too busy to tell, which `--anyway` leaves to table, report and "
+    "JUnit",
     ExitCode.LEFT_BEHIND: "something may be left on the machine; run `vsperf clean`",
     ExitCode.BUG: "a bug in vsperf; please report it with the traceback file that it names",
     ExitCode.INTERRUPTED: "interrupted by Ctrl-C; what was measured is stored",

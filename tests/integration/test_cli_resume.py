@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import signal
+from pathlib import Path
 
 import pytest
 from cli_shell import SMOKE, Shell, fixture_vsperf
 
 from vsperf.errors import ExitCode
 from vsperf.record.base import SCHEMA_VERSION
+from vsperf.record.flags import Flag
 from vsperf.store.folders import RECORDS, run_folders
 
 __all__ = ["fixture_vsperf"]  # a fixture is found by its name in the module
@@ -52,6 +55,25 @@ def test_a_run_that_is_being_written_is_not_resumed_by_a_second_process(vsperf: 
     assert "is being written" in ended.err
     process.kill()
     process.communicate()
+
+
+def busy_but_the_last(records: Path) -> None:
+    """Have a run killed in its last case, and its machine too busy in all before."""
+    lines = [json.loads(line) for line in records.read_text().splitlines()]
+    (*_, last) = (number for number, line in enumerate(lines) if line["type"] == "case-start")
+    for line in lines[:last]:
+        if line["type"] == "case":
+            line["flags"] = [Flag.TOO_BUSY]
+    records.write_text("".join(f"{json.dumps(line)}\n" for line in lines[: last + 1]))
+
+
+@pytest.mark.everyday
+def test_a_resumed_run_is_judged_by_the_machine_of_all_its_cases(vsperf: Shell) -> None:
+    assert vsperf(*SMOKE, "--repeat", "3").code == ExitCode.OK
+    (folder,) = run_folders(vsperf.folder / "results")
+    busy_but_the_last(folder / RECORDS)
+    assert vsperf("run", "--resume", "latest").code == ExitCode.INVALID_RESULT
+    assert "machine: too busy to tell: in 2 of 3 cases" in vsperf("show", "latest").out
 
 
 @pytest.mark.everyday

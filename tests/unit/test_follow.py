@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, ClassVar, cast
 
+import pytest
 from bench_models import FluidBench
 from conftest import REPOSITORY
 from search_models import LINE_RATE, spec_of
@@ -13,11 +15,14 @@ sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
 
 from reread import answers
 
-from vsperf.methods.base import Manner
+from vsperf.engine.case import followed
+from vsperf.errors import InvalidTrialError
+from vsperf.methods.base import PLAIN, Bench, Manner
+from vsperf.record.limit import Limit
 from vsperf.record.referring import latency_trials
-from vsperf.record.result import SearchResult
-from vsperf.record.trial import Purpose
-from vsperf.search.base import Loads
+from vsperf.record.result import GoalResult, SearchResult
+from vsperf.record.trial import Purpose, Trial
+from vsperf.search.base import Budget, Loads
 from vsperf.units import NANOSECONDS
 
 QUICK: dict[str, Any] = {
@@ -64,9 +69,100 @@ def test_a_load_below_the_answer_that_latency_trials_refute_takes_it_back() -> N
     assert refuted, "what was said before is not what the trials say"
 
 
-def test_latency_is_that_of_the_last_load_that_a_share_stood_for() -> None:
+class Unmeasured:
+    """A follower that would measure for ten seconds."""
+
+    phase: ClassVar[str] = "latency"
+    durations_ns = (10 * NANOSECONDS,)
+
+    def follow(self, result: SearchResult, bench: Bench) -> tuple[str, ...]:
+        del result, bench
+        return ()
+
+
+def test_what_takes_a_bound_back_leaves_time_to_follow_once_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bench = FluidBench(1, budget=Budget(100 * NANOSECONDS))
+    left: list[int | None] = []
+
+    class Reconsidering:
+        def reconsidered(self, *_: object) -> SearchResult:
+            left.append(bench.budget.left_ns)
+            return answered(1000 - len(left))
+
+    monkeypatch.setattr("vsperf.engine.case.method_of", lambda spec: Reconsidering())
+    nothing = SimpleNamespace(trials=[])
+    run = SimpleNamespace(
+        enter=lambda phase: None, budget=bench.budget, case=SimpleNamespace(seeded_spec=None)
+    )
+    on = SimpleNamespace(budget=bench.budget, overhead_ns=0, measurer=nothing)
+    followed(cast(Any, run), answered(1000), cast(Any, on), [Unmeasured()], 0)
+    assert left == [90 * NANOSECONDS, 100 * NANOSECONDS]
+
+
+class Spoiled(FluidBench):
+    """No trial is to be had any more."""
+
+    def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
+        raise InvalidTrialError("it stayed invalid", why="so it is", fix="none")
+
+
+def test_an_answer_that_is_taken_back_is_not_lost_where_a_trial_then_stays_invalid() -> None:
+    goals = {"ndr": {"loss_ratio": "0"}, "pdr": {"loss_ratio": "50%"}}
+    spec = spec_of("mlr", **{**QUICK, "goals": goals})
+    bench = FluidBench(4_000_000, loads=Loads(9001, LINE_RATE, LINE_RATE))
+    result = spec.run(bench)
+    load = below(bench, result, lossy=True)
+    again = spec.reconsidered(result, Spoiled(1, loads=bench.loads), bench.made)
+    ndr, pdr = again.goals
+    assert ndr.upper_fps == load
+    assert "it stayed invalid" in ndr.reason
+    assert (pdr.lower_fps, pdr.upper_fps, pdr.limit) == (
+        result.goals[1].lower_fps,
+        result.goals[1].upper_fps,
+        result.goals[1].limit,
+    )
+    assert again.spoiled == "it stayed invalid"
+
+
+def answered(lower_fps: int | None) -> SearchResult:
+    """Return an answer to NDR."""
+    return SearchResult(
+        goals=(
+            GoalResult(
+                goal="ndr",
+                loss_ratio="0",
+                lower_fps=lower_fps,
+                upper_fps=901,
+                throughput_fps=lower_fps,
+                limit=Limit.DUT,
+                reason="",
+            ),
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("lower_fps", "loads"), [(1000, [900, 500]), (500, [450]), (1010, []), (None, [])]
+)
+def test_latency_is_that_of_shares_of_the_answer_that_there_is_in_the_end(
+    lower_fps: int | None, loads: list[int]
+) -> None:
+    """Where the time was over, nothing was made at a share of the new one."""
     bench, _ = searched()
     for load in (900, 450):
         bench.trial(load, NANOSECONDS, Manner(Purpose.LATENCY, "90% of ndr"))
     bench.trial(500, NANOSECONDS, Manner(Purpose.LATENCY, "50% of ndr"))
-    assert [one.load_fps for one in latency_trials(bench.made)] == [450, 500]
+    kept = latency_trials(bench.made, answered(lower_fps))
+    assert [one.load_fps for one in kept] == loads
+
+
+def test_a_load_that_refers_to_something_else_stays() -> None:
+    bench, _ = searched()
+    for reference in ("90% of the throughput", "half of it", "50% of pdr", None):
+        bench.trial(900, NANOSECONDS, Manner(Purpose.LATENCY, reference))
+    stranger = "much of ndr"
+    bench.trial(900, NANOSECONDS, Manner(Purpose.LATENCY, stranger))
+    kept = latency_trials(bench.made, answered(500))
+    assert [one.reference for one in kept] == [one.reference for one in bench.made[-5:-1]]

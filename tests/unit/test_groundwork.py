@@ -277,6 +277,40 @@ def test_long_frames_may_be_as_many_fewer_as_they_are_longer(lab: Lab) -> None:
     assert lab.run("64B", "1518B") == [(CAP, False), (CAP * 64 // 1518, False)]
 
 
+def test_the_first_cap_of_a_run_is_held_against_those_of_earlier_runs_at_the_place(
+    lab: Lab,
+) -> None:
+    lab.machine.caps = [CAP]
+    lab.run("64B")
+    lab.machine.caps = [FALLEN, CAP - 1000]
+    assert lab.run("128B") == [(CAP - 1000, False)]
+    lab.machine.caps = [FALLEN]
+    assert lab.run("256B", recalibrate=True) == [(FALLEN, False)], "they are to be forgotten"
+
+
+def test_one_of_another_place_says_nothing(lab: Lab) -> None:
+    lab.machine.caps = [CAP, FALLEN]
+    lab.run("64B")
+    spec, plan, drivers = lab.case("128B")
+    placement = Placement(cpus={**plan.plan.placement.cpus, "generator": (5,)})
+    elsewhere = replace(plan, plan=plan.plan.model_copy(update={"placement": placement}))
+    found = Groundwork(cache=lab.cache).calibration(spec, elsewhere, drivers, Nowhere())
+    assert found is not None
+    assert found.cap_fps == FALLEN
+
+
+def test_that_cases_went_by_a_cap_that_had_fallen_is_told_once(lab: Lab) -> None:
+    lab.machine.caps = [FALLEN, CAP, CAP]
+    groundwork = Groundwork(cache=lab.cache)
+    told = []
+    for size in ("128B", "64B", "256B"):
+        groundwork.calibration(*lab.case(size), Nowhere())
+        told.append(groundwork.told())
+    assert [len(one) for one in told] == [0, 1, 0]
+    assert "118.6 kfps" in told[1][0]
+    assert told[1][0].endswith("measure those with frames of 128 bytes again")
+
+
 def test_the_first_cap_of_a_run_is_not_kept_where_a_later_one_shows_that_it_had_fallen(
     lab: Lab,
 ) -> None:

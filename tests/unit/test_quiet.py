@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
-from vsperf.engine.quiet import MOST_PPM, Patience, require_quiet
+from vsperf.engine import session
+from vsperf.engine.quiet import MOST_PPM, Patience, Taken, look_around, require_quiet
 from vsperf.engine.run import Planned
 from vsperf.errors import NotReadyError
 from vsperf.host.activity import Share
+from vsperf.host.files import Roots
 from vsperf.record.plan import Placement, Plan
 from vsperf.units import NANOSECONDS
 
@@ -38,9 +42,9 @@ def used(*ppm: int) -> Any:
     """Return looks at what others use, one after the other; the last one for ever."""
     left = list(ppm)
 
-    def look() -> tuple[Share, ...]:
+    def look() -> Taken:
         now = left.pop(0) if len(left) > 1 else left[0]
-        return (Share(77, "qemu-system-x86", now),)
+        return Taken(now, 0, (Share(77, "qemu-system-x86", now),))
 
     return look
 
@@ -48,7 +52,7 @@ def used(*ppm: int) -> Any:
 @pytest.fixture(name="said", autouse=True)
 def fixture_said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr("vsperf.engine.quiet.sleep", lambda seconds: None)
-    monkeypatch.setattr("vsperf.engine.quiet.os.cpu_count", lambda: 2)
+    monkeypatch.setattr("vsperf.engine.quiet.os.sched_getaffinity", lambda pid: {0, 1})
     return []
 
 
@@ -86,3 +90,88 @@ def test_who_waits_is_told_once_and_begins_when_the_machine_is_quiet(said: list[
 def test_waiting_has_an_end(said: list[str]) -> None:
     with pytest.raises(NotReadyError, match="too busy to measure on still"):
         require_quiet(planned(), Patience(wait_ns=1), said.append, used(2_000_000))
+
+
+Ticks = Mapping[str, int]
+"""What a CPU did, by the names of proc(5)."""
+NAMES = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal", "guest", "gnice")
+
+
+def told(proc: Path, cpus: Sequence[Ticks], programs: Mapping[int, tuple[str, int, int]]) -> None:
+    """Have a kernel tell of these CPUs and programs: their names, parents and ticks."""
+    lines = ["cpu 0"]
+    for number, ticks in enumerate(cpus):
+        lines.append(f"cpu{number} " + " ".join(str(ticks.get(name, 0)) for name in NAMES))
+    (proc / "stat").write_text("\n".join([*lines, "intr 0"]))
+    for pid, (name, parent, used) in programs.items():
+        (proc / str(pid)).mkdir(exist_ok=True)
+        columns = ["S", str(parent), *["0"] * 9, str(used), "0"]
+        (proc / str(pid) / "stat").write_text(f"{pid} ({name}) {' '.join(columns)}")
+
+
+IDLE = {"idle": 100}
+
+
+@pytest.fixture(name="taken")
+def fixture_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Look around while CPUs do this in a hundred ticks; programs use some of them."""
+
+    def look(cpus: Sequence[Ticks], programs: Mapping[int, tuple[str, int, int]]) -> Taken:
+        proc = tmp_path / "proc"
+        proc.mkdir()
+        told(proc, [{}] * len(cpus), {pid: (*one[:2], 0) for pid, one in programs.items()})
+        monkeypatch.setattr("vsperf.engine.quiet.sleep", lambda _: told(proc, cpus, programs))
+        return look_around(Roots(tmp_path))
+
+    return look
+
+
+def test_on_an_idle_machine_nothing_is_taken(taken: Any) -> None:
+    assert taken([IDLE, {"idle": 60, "iowait": 40}], {}).ppm == 0
+
+
+def test_programs_that_end_at_once_are_told_by_what_the_cpus_did(taken: Any) -> None:
+    compilers = taken([{"user": 70, "system": 20, "idle": 10}, {"user": 95, "softirq": 5}], {})
+    assert compilers.ppm == 1_900_000
+    assert str(compilers) == "others use 190 % of a CPU (programs that end at once)"
+
+
+def test_what_a_hypervisor_gives_to_others_is_taken_as_well(taken: Any) -> None:
+    stolen = taken([{"steal": 80, "idle": 20}, {"steal": 60, "idle": 40}], {})
+    assert (stolen.ppm, stolen.stolen_ppm) == (1_400_000, 1_400_000)
+    assert "the hypervisor 140 %" in str(stolen)
+    with pytest.raises(NotReadyError):
+        require_quiet(planned(), Patience(), lambda text: None, lambda: stolen)
+
+
+def test_what_vsperf_and_its_children_use_is_not_that_of_others(taken: Any) -> None:
+    own = os.getpid()
+    programs = {own: ("vsperf", 1, 20), own + 1: ("child", own, 10), own + 2: ("other", 1, 50)}
+    found = taken([{"user": 80, "idle": 20}, IDLE], programs)
+    assert found.ppm == 500_000
+    assert [one.name for one in found.programs] == ["other"]
+
+
+def test_cpus_that_vsperf_may_not_use_count_neither_as_taken_nor_as_free(taken: Any) -> None:
+    busy: Ticks = {"user": 100}
+    assert taken([IDLE, IDLE, busy, busy], {}).ppm == 0
+    with pytest.raises(NotReadyError):  # two of four are left, and both are the run's
+        require_quiet(planned((0, 1)), Patience(), lambda text: None, used(600_000))
+
+
+def test_a_run_is_admitted_by_the_cpus_that_its_cases_have_in_the_end(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    class Stopped(Exception):
+        pass
+
+    def admit(asked: Sequence[Planned]) -> None:
+        assert [one.plan.plan.placement.cpus["generator"] for one in asked] == [(0, 1)]
+        raise Stopped
+
+    (anew,) = planned((0, 1))
+    (before,) = planned((0,))
+    cast(Any, before).planned_anew = lambda topology: anew
+    monkeypatch.setattr(session, "require_ready", lambda *_: ())
+    with pytest.raises(Stopped):
+        session.begin(cast(Any, None), (before,), tmp_path, (), cast(Any, None), admit=admit)

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from all_wrong import none_wrong
@@ -19,12 +21,15 @@ sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
 
 from coverage import SEARCHES
 from coverage_models import MODELS
-from reread import Is, Weighed, answers, as_it_is, counted, of_runs, searched
+from reread import Is, Weighed, answers, as_it_is, counted, of_runs, searched, unread
 
+from vsperf.record.figure import Figure
+from vsperf.record.flags import Flag
 from vsperf.record.limit import Limit
-from vsperf.record.result import GoalResult, SearchResult
-from vsperf.record.trial import Trial
+from vsperf.record.result import GoalResult, LoadResult, SearchResult
+from vsperf.record.trial import Event, Purpose, Trial
 from vsperf.search.base import Budget
+from vsperf.unit import Unit
 from vsperf.units import NANOSECONDS
 
 GOLDEN = json.loads((REPOSITORY / "tests" / "golden" / "load_classification.json").read_text())
@@ -108,5 +113,74 @@ def test_what_the_generator_did_not_send_counts_as_lost() -> None:
     assert (seen.lost, seen.own) == (Fraction(1, 10), Fraction(0))
 
 
-def test_warm_up_and_invalid_trials_say_nothing_of_a_load() -> None:
-    assert counted([lossy(1000, 1).model_copy(update={"directions": ()})]) == []
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"directions": ()},
+        {"purpose": Purpose.WARM_UP},
+        {"flags": (Flag.RX_EXCEEDS_TX,)},
+        {"event": Event(name="restart", began_ns=1, ended_ns=2)},
+    ],
+)
+def test_what_is_no_valid_trial_of_a_search_says_nothing_of_a_load(change: dict[str, Any]) -> None:
+    good = lossy(1000, 1)
+    assert counted([good, good.model_copy(update=change)]) == [good]
+
+
+LOOKS = {
+    "kind": "back2back",
+    "throughput": None,
+    "throughput_duration": "2s",
+    "throughput_sum": "2s",
+}
+
+
+def test_a_throughput_that_others_refer_to_is_read_from_the_trials_that_looked_for_it() -> None:
+    made = [lossy(1000, 2), lossy(2000, 2, 1)]
+    burst = lossy(1000, 1, 1)
+    latency = made[0].model_copy(update={"purpose": Purpose.LATENCY})
+    printed = GoalResult(
+        goal="throughput",
+        loss_ratio="0",
+        lower_fps=1000,
+        upper_fps=2000,
+        throughput_fps=1000,
+        limit=Limit.DUT,
+        reason="",
+    )
+    result = SearchResult(goals=(printed,))
+    assert list(answers(LOOKS, [*made, burst, latency], result)) == [("throughput", ())]
+    ((_, against),) = answers(LOOKS, [*made, lossy(1000, 2, 1)], result)
+    assert against
+    assert unread(LOOKS, result) == 0
+    assert unread({**LOOKS, "throughput": "1000fps"}, result) == 1
+
+
+def test_what_became_of_a_given_load_is_read_again() -> None:
+    made = [lossy(1000, 1), lossy(1000, 1, Fraction(1, 10))]
+    printed = LoadResult(
+        load_fps=1000,
+        trials=2,
+        passed=1,
+        worst_loss_ratio="1/10",
+        throughput_fps=900,
+        limit=Limit.DUT,
+        reason="",
+    )
+    fixed = {"kind": "fixed", "loss_ratio": "0"}
+    result = SearchResult(loads=(printed,))
+    assert list(answers(fixed, made, result)) == [("1,000", ())]
+    ((_, against),) = answers(fixed, [*made, lossy(1000, 1, Fraction(1, 5))], result)
+    assert against == (
+        "printed 1 of 2 passed, by all trials 1 of 3",
+        "worst loss printed 1/10, by all trials 1/5",
+    )
+
+
+def test_answers_that_are_not_read_are_counted_by_method() -> None:
+    folders = [path.parent for path in (REPOSITORY / "tests/golden/records").rglob("*.jsonl")]
+    left: Counter[str] = Counter()
+    list(of_runs(folders, left))
+    assert left.keys()
+    figure = Figure(name="latency", unit=Unit.NANOSECONDS, value=1, reason="")
+    assert unread({"kind": "latency"}, SearchResult(figures=(figure,))) == 1

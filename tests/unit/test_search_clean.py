@@ -195,6 +195,37 @@ def test_a_switch_that_changed_is_seen_in_clean_time_as_well() -> None:
     assert Flag.CHANGED_SINCE not in goal.flags, "the second search stands"
 
 
+def falling_apart(after: int, *, known: bool) -> Measure:
+    """Return a switch that its machine stops for a while, once the search has ended.
+
+    Each of these trials fails, by what is lost where somebody stood still, or of which nobody
+    knows where.
+    """
+    made: list[int] = []
+
+    def measure(load_fps: int, duration_ns: int) -> Trial:
+        made.append(load_fps)
+        stopped = after < len(made) <= after + 40
+        one = in_slots(load_fps, duration_ns, CAPACITY, 1, 5000 if stopped else 0, 0)
+        return one if known or not stopped else one.model_copy(update={"slots": None})
+
+    return measure
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_what_speaks_against_a_bound_as_measured_says_nothing_of_one_in_clean_time(
+    known: bool,
+) -> None:
+    spec = spec_of("mlr", goals=NDR)
+    calm = probe_of(falling_apart(1000, known=True))
+    spec.confirmed(LOADS).run(calm)
+    goal = spec.confirmed(LOADS).run(probe_of(falling_apart(len(calm.trials) - 2, known=known)))
+    (one,) = goal.goals
+    assert clean_of(one).lower_fps is not None
+    assert one.lower_fps != clean_of(one).lower_fps, "as measured it fell"
+    assert Flag.CHANGED_SINCE not in one.flags
+
+
 def test_a_machine_that_never_agrees_with_itself_ends_the_search_some_time() -> None:
     """A trial passes or fails by chance at any load, with the generator away in each of them."""
     chance = Random(1)

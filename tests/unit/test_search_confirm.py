@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from random import Random
 
 import pytest
-from search_models import LINE_RATE, LOADS, Measure, probe_of, spec_of, switch
+from all_wrong import none_wrong
+from search_models import LINE_RATE, LOADS, Measure, lossy, probe_of, spec_of, switch
 
+from vsperf.errors import InvalidTrialError
 from vsperf.human import human_fps
 from vsperf.record.flags import Flag
 from vsperf.record.limit import Limit
 from vsperf.record.result import GoalResult, SearchResult
 from vsperf.record.trial import Trial
 from vsperf.search.classify import failed
+from vsperf.search.settle import least_trials
 from vsperf.units import NANOSECONDS
 
 NDR = {"ndr": {"loss_ratio": "0"}}
@@ -133,6 +137,93 @@ def test_without_time_for_the_pair_the_result_stands_as_it_is(name: str) -> None
     enough = sum(trial.elapsed_ns for trial in probe.trials) / NANOSECONDS
     goal, trials = found(name, switch(FIRST), enough)
     assert (goal, trials) == (plain.goals[0], len(probe.trials))
+
+
+def by_chance(seed: int) -> Measure:
+    """Return a switch that fails at random, more often at higher loads."""
+    chance = Random(seed)
+
+    def measure(load_fps: int, duration_ns: int) -> Trial:
+        fails = chance.random() < load_fps / LINE_RATE
+        return lossy(load_fps, duration_ns / NANOSECONDS, Fraction(fails, 10))
+
+    return measure
+
+
+def test_a_search_that_comes_to_no_end_has_made_all_of_its_trials() -> None:
+    """Where an upper bound is verified, that very trial may take it back."""
+    spec = spec_of("mlr", goals=NDR, duration_sum="1s", width="5%")
+    endless = []
+    for seed in range(100):
+        probe = probe_of(by_chance(seed))
+        asked = spec.confirmed(LOADS)
+        first = asked.search.run(probe)
+        made = len(probe.trials)
+        most = made + 2 * max(least_trials(asked.questions.values()), made)
+        (goal,) = asked.agreed(probe, first, made).goals
+        if "came to no end" in goal.reason and len(probe.trials) < most:
+            endless.append(f"seed {seed}: {len(probe.trials)} of {most} trials, {goal.reason}")
+    none_wrong(endless)
+
+
+def test_what_goes_on_from_an_answer_may_take_as_much_each_time() -> None:
+    """Where nothing comes to rest each time took twice as many trials as there were."""
+    spec = spec_of("mlr", goals=NDR)
+    more = 2 * least_trials(spec.confirmed(LOADS).questions.values())
+    made: list[int] = []
+
+    def restless(load_fps: int, duration_ns: int) -> Trial:
+        made.append(load_fps)
+        return switch(int(FIRST * 0.99 ** (len(made) // 2)))(load_fps, duration_ns)
+
+    probe = probe_of(restless)
+    result = spec.confirmed(LOADS).run(probe)
+    for _ in range(3):
+        before = len(probe.trials)
+        result = spec.confirmed(LOADS).agreed(probe, result)
+        assert len(probe.trials) < before + 2 * more, "what is on its way at the end is finished"
+
+
+def invalid_from(number: int, measure: Measure) -> Measure:
+    """Return a testbed on which no trial from that one on is to be had."""
+    made: list[int] = []
+
+    def measured(load_fps: int, duration_ns: int) -> Trial:
+        made.append(load_fps)
+        if len(made) >= number:
+            raise InvalidTrialError("it stayed invalid", why="so it is", fix="none")
+        return measure(load_fps, duration_ns)
+
+    return measured
+
+
+@pytest.mark.parametrize("closing", [1, 2])
+@pytest.mark.parametrize("name", METHODS)
+def test_a_closing_trial_that_stays_invalid_takes_nothing_from_the_answer(
+    name: str, closing: int
+) -> None:
+    plain, trials = alone(name, switch(FIRST))
+    probe = probe_of(invalid_from(trials + closing, switch(FIRST)))
+    result = spec_of(name, goals=NDR).confirmed(LOADS).run(probe)
+    (goal,), (before,) = result.goals, plain.goals
+    assert goal == before.model_copy(update={"flags": (*before.flags, Flag.FEWER_REPEATS)})
+    assert (result.spoiled, result.complete) == ("it stayed invalid", True)
+    assert not result.whole
+
+
+@pytest.mark.parametrize("name", ["rfc2544", "tst009"])
+def test_a_bound_taken_back_before_a_trial_stays_invalid_is_told_as_it_is_by_then(
+    name: str,
+) -> None:
+    plain, trials = alone(name, switch(FIRST))
+    fallen = changing(lambda number: number > trials)
+    probe = probe_of(invalid_from(trials + 3, fallen))
+    result = spec_of(name, goals=NDR).confirmed(LOADS).run(probe)
+    (goal,) = result.goals
+    assert goal.upper_fps == plain.goals[0].lower_fps
+    assert goal.limit is Limit.UNKNOWN
+    assert goal.reason.endswith("a trial that it needs is not to be had: it stayed invalid")
+    assert result.complete, "there was time"
 
 
 @pytest.mark.parametrize("name", METHODS)

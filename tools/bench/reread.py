@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import enum
 import itertools
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -24,7 +25,7 @@ from coverage_world import World
 from vsperf.errors import ComponentError, InvalidTrialError
 from vsperf.record.flags import Flag, Severity
 from vsperf.record.limit import Limit
-from vsperf.record.result import CleanResult, GoalResult, SearchResult
+from vsperf.record.result import CleanResult, GoalResult, LoadResult, SearchResult
 from vsperf.record.trial import Direction, Purpose, Trial
 from vsperf.search.base import Budget, Probe
 from vsperf.store.reader import read_run
@@ -40,6 +41,8 @@ time for which a generator may be late unseen."""
 KEPT = Fraction(11, 10)
 """A silence counts as that of threads that were kept from running where it is no longer."""
 SECOND = 10**9
+THROUGHPUT = "throughput"
+"""The goal of methods that refer to one."""
 
 
 class Is(enum.Enum):
@@ -153,7 +156,33 @@ def goals_of(search: Mapping[str, Any]) -> dict[str, Goal]:
                 name: Verified(_share(one["loss_ratio"]), *told)
                 for name, one in search["goals"].items()
             }
+    if looks_for_throughput(search):
+        return {THROUGHPUT: _throughput(search)}
     return {}
+
+
+def looks_for_throughput(search: Mapping[str, Any]) -> bool:
+    """Whether a method that refers to a throughput has to look for it first."""
+    return "throughput_duration" in search and search.get("throughput") is None
+
+
+def _throughput(search: Mapping[str, Any]) -> Weighed:
+    """Return what a throughput is that others refer to: half may fail where several count."""
+    ns, sum_ns = (Duration.parse(search[f"throughput_{name}"]).ns for name in ("duration", "sum"))
+    return Weighed(Fraction(0), Fraction(int(sum_ns > ns), 2), ns, sum_ns)
+
+
+def _looking(search: Mapping[str, Any], trials: Sequence[Trial]) -> list[Trial]:
+    """Return the trials that looked for a throughput, without those that refer to it."""
+    ns = Duration.parse(search["throughput_duration"]).ns
+    return [
+        one
+        for one in trials
+        if one.purpose is Purpose.SEARCH
+        and one.duration_ns == ns
+        and one.reference is None
+        and not any(way.steps for way in one.directions)
+    ]
 
 
 def _weighed(search: Mapping[str, Any], goal: Mapping[str, Any]) -> Weighed:
@@ -177,12 +206,15 @@ def counted(trials: Sequence[Trial]) -> list[Trial]:
 
     One in the middle of which something was done to the switch is none of them.
     """
+    return [one for one in _believed(trials) if one.event is None]
+
+
+def _believed(trials: Sequence[Trial]) -> list[Trial]:
     return [
         one
         for one in trials
         if one.purpose in {Purpose.SEARCH, Purpose.LATENCY}
         and one.directions
-        and one.event is None
         and not any(flag.severity is Severity.INVALID for flag in one.flags)
     ]
 
@@ -356,6 +388,8 @@ def answers(
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield each answer that is printed, and where it differs from the trials."""
     goals, known = goals_of(search), counted(trials)
+    if looks_for_throughput(search):
+        known = _looking(search, known)
     silent = silent_too(known)
     raw = [as_it_is(one) for one in known]
     left = (in_clean_time(one, silent=silent) for one in known)
@@ -366,6 +400,30 @@ def answers(
         yield one.goal, differs(goal, one, raw)
         if one.clean is not None and one.clean.limit is not None:
             yield f"{one.goal} in clean time", differs(goal, one.clean, clean)
+    for load in result.loads:
+        yield f"{load.load_fps:,}", tuple(_load_differs(search, load, trials))
+
+
+def _load_differs(
+    search: Mapping[str, Any], printed: LoadResult, trials: Sequence[Trial]
+) -> Iterator[str]:
+    """Say where what is printed of a given load is not what its trials come to."""
+    there = [one for one in _believed(trials) if one.load_fps == printed.load_fps]
+    seen = [as_it_is(one) for one in there if one.purpose is Purpose.SEARCH]
+    allowed = _share(search.get("loss_ratio") or "0")
+    passed = sum(not one.fails(allowed, own=False) for one in seen)
+    if (printed.trials, printed.passed) != (len(seen), passed):
+        told = f"{printed.passed} of {printed.trials} passed"
+        yield f"printed {told}, by all trials {passed} of {len(seen)}"
+    worst = max((one.lost for one in seen), default=Fraction(0))
+    if Fraction(printed.worst_loss_ratio) != worst:
+        yield f"worst loss printed {printed.worst_loss_ratio}, by all trials {worst}"
+
+
+def unread(search: Mapping[str, Any], result: SearchResult) -> int:
+    """Return how many answers of a result nothing here can read again."""
+    goals = goals_of(search)
+    return sum(one.goal not in goals for one in result.goals) + len(result.figures)
 
 
 def of_models(seeds: Sequence[int]) -> Iterator[tuple[str, str, tuple[str, ...]]]:
@@ -391,13 +449,20 @@ def searched(
     return spec.model_dump(mode="json"), result, measurer.trials
 
 
-def of_runs(folders: Iterable[Path]) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """Yield the answers of stored runs: of which case, to which goal, and where it differs."""
+def of_runs(
+    folders: Iterable[Path], left: Counter[str] | None = None
+) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Yield the answers of stored runs: of which case, to which goal, and where it differs.
+
+    Those that are not read are counted in `left`, by method.
+    """
     for folder in folders:
         for case in read_run(folder).cases:
             search = case.planned.spec.get("search")
             if case.record is None or case.record.result is None or search is None:
                 continue
+            if left is not None:
+                left[str(search["kind"])] += unread(search, case.record.result)
             for name, against in answers(search, case.trials, case.record.result):
                 yield f"{folder.name} {case.planned.label}", name, against
 
@@ -414,10 +479,15 @@ def main() -> None:
 def measure(found: argparse.Namespace) -> Ratio:
     """Read all runs again, or all models."""
     wrong: list[float] = []
-    for case, name, against in of_runs(found.runs) if found.runs else of_models(range(found.seeds)):
+    left: Counter[str] = Counter()
+    read = of_runs(found.runs, left) if found.runs else of_models(range(found.seeds))
+    for case, name, against in read:
         wrong.append(float(bool(against)))
         for text in against:
             say(f"{case}, {name}: {text}")
+    for kind, count in sorted(left.items()):
+        if count:
+            say(f"not read: {count} answers of {kind}")
     if not wrong:
         raise ComponentError("no run has an answer that can be read again")
     say(f"{sum(wrong):.0f} of {len(wrong)} answers differ from their trials")

@@ -149,7 +149,7 @@ def _bound(one: Expectation, case: Case, side: Side, views: Sequence[CaseView]) 
 def _numbers(one: Expectation, views: Sequence[CaseView]) -> list[tuple[float, bool]]:
     """Return what each repeat found, and whether that is only a lower bound."""
     if one.percentile is not None:
-        found = (latencies_ns(one, latency_trials(view.trials)) for view in views)
+        found = (latencies_ns(one, latency_trials(view.trials, view.result)) for view in views)
         return [(max(value for value, _ in repeat), False) for repeat in found if repeat]
     results = [view.result for view in views if view.result is not None]
     return [

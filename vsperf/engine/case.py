@@ -69,7 +69,7 @@ def _measure(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
         noise = run.groundwork.noise(spec, plan, run.drivers, place)
         calibration = run.groundwork.calibration(spec, plan, run.drivers, place)
         loads = loads_of(spec, calibration.cap_fps if calibration else None)
-        warnings += clipped(spec, loads) + uneven(spec)
+        warnings += clipped(spec, loads) + uneven(spec) + run.groundwork.told()
         run.enter("deploy")
         deployment = deploy(spec, plan, run.drivers, place, stack)
         looking = instruments(run, deployment, place, calibration, noise, groups)
@@ -83,7 +83,8 @@ def _measure(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
         apart_ns = around.collecting.time_ns(bench.overhead_ns)
         with run.budget.holding_back(time_ns(after, bench) + apart_ns):
             result = method_of(spec).run(bench)
-        result, said = _followed(run, result, bench, after, first)
+        with run.budget.holding_back(apart_ns):
+            result, said = followed(run, result, bench, after, first)
         warnings += said
         if around.collecting.apart:
             run.enter("collect")
@@ -99,7 +100,7 @@ def _measure(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
     return close_case(run.case, plan, result, run.trials[first:], around.found, warnings)
 
 
-def _followed(
+def followed(
     run: CaseRun,
     result: SearchResult,
     bench: MeasuredBench,
@@ -112,7 +113,7 @@ def _followed(
     The trials of this attempt are those from number `first` on.
     """
     warnings: tuple[str, ...] = ()
-    for _ in range(FOLLOWED):
+    for left in reversed(range(FOLLOWED)):
         warnings = ()
         for follower in after:
             run.enter(follower.phase)
@@ -121,7 +122,8 @@ def _followed(
             break
         run.enter("search")
         made = bench.measurer.trials[first:]
-        again = method_of(run.case.seeded_spec).reconsidered(result, bench, made)
+        with run.budget.holding_back(time_ns(after, bench) if left else 0):
+            again = method_of(run.case.seeded_spec).reconsidered(result, bench, made)
         if [one.lower_fps for one in again.goals] == [one.lower_fps for one in result.goals]:
             return again, warnings
         result = again

@@ -30,7 +30,7 @@ RATES = (Unit.FPS, Unit.PER_SECOND)
 
 def check_all(spec: CaseSpec, result: SearchResult, trials: Iterable[Trial]) -> tuple[Check, ...]:
     """Judge every criterion of the case."""
-    latency = latency_trials(trials)
+    latency = latency_trials(trials, result)
     return tuple(_check(expected, spec, result, latency) for expected in spec.expect)
 
 

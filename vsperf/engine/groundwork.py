@@ -33,11 +33,19 @@ from vsperf.spec.traffic import FRAME_SETTINGS
 from vsperf.trafficgens.base import Noise
 
 KEPT_S = 24 * 3600
-FORMAT = 1
+FORMAT = 2
 ATTEMPTS = 3
 ABSURD = 6
 """So many times less is no other machine, but one that did not run: a hypervisor that moves CPUs
 changes rates by up to a factor of two, and modifiers of frames by less than that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A calibration, and where it was made: what it can be held against is from there."""
+
+    place: str
+    found: Calibration
 
 
 @dataclass
@@ -48,10 +56,10 @@ class Groundwork:
     """Measure anew what is known from an earlier run."""
     cache: Path = field(default_factory=lambda: cache_folder() / "calibration.json")
     noises: dict[tuple[tuple[str, tuple[int, ...]], ...], Noise] = field(default_factory=dict)
-    fresh: set[str] = field(default_factory=set)
-    """What this run has measured itself."""
-    measured: list[tuple[str, str, Calibration]] = field(default_factory=list)
-    """The same: where, by which key, and what was found."""
+    fresh: dict[str, Kept] = field(default_factory=dict)
+    """What this run has measured itself, by key; it knows that without a cache, too."""
+    doubts: list[str] = field(default_factory=list)
+    """What cases before went by, and is not believed any more; whoever tells takes it out."""
 
     def calibration(
         self, spec: CaseSpec, plan: CasePlan, drivers: Drivers, workspace: Workspace
@@ -63,15 +71,14 @@ class Groundwork:
         if not spec.capped:
             return None
         key = _key(spec, plan)
-        known = _read(self.cache).get(key)
-        if known is not None and key in self.fresh:
-            return known
+        if key in self.fresh:
+            return self.fresh[key].found
+        kept = _read(self.cache).get(key)
+        known = None if kept is None else kept.found
         distance_ns = self.noise(spec, plan, drivers, workspace).round_trip_ns
         if known is not None and not self.recalibrate and not _moved(known, distance_ns):
             return known.model_copy(update={"cached": True})
-        before = self.like(spec, plan)
-        if known is not None and not self.recalibrate:
-            before.append(known)
+        before = list(self.like(spec, plan).values())
         for _ in range(ATTEMPTS):
             found = drivers.generator.calibrate(spec, plan.plan.placement, workspace)
             if found is None:
@@ -86,19 +93,40 @@ class Groundwork:
                 "earlier runs found",
             )
         found = found.model_copy(update={"round_trip_ns": distance_ns})
-        self.fresh.add(key)
-        place, kept = _place(spec, plan), _read(self.cache)
-        for where, other, one in self.measured:  # the first may be the one that fell
-            if where == place and fallen(one, [found]) is not None:
-                kept.pop(other, None)
-        self.measured.append((place, key, found))
-        _write(self.cache, {**kept, key: found})
+        self._keep(spec, plan, found)
         return found
 
-    def like(self, spec: CaseSpec, plan: CasePlan) -> list[Calibration]:
-        """Return what this run has found on the same CPUs and ports, of any frame size."""
-        place = _place(spec, plan)
-        return [found for where, _, found in self.measured if where == place]
+    def _keep(self, spec: CaseSpec, plan: CasePlan, found: Calibration) -> None:
+        """Keep what was found, and none any more that is absurdly far below it.
+
+        The first of a place may be the one that fell: there was nothing to hold it against.
+        """
+        key, every = _key(spec, plan), _read(self.cache)
+        for other, one in self.like(spec, plan).items():
+            if other != key and (doubt := fallen(one, [found])) is not None:
+                every.pop(other, None)
+                if self.fresh.pop(other, None) is not None:
+                    self.doubts.append(
+                        "cases before went by what the generator could do without a switch when "
+                        f"the machine kept it from running ({doubt}): measure those with frames of "
+                        f"{one.frame_size} bytes again"
+                    )
+        self.fresh[key] = Kept(_place(spec, plan), found)
+        _write(self.cache, {**every, key: self.fresh[key]})
+
+    def told(self) -> tuple[str, ...]:
+        """Return the doubts that nobody has told."""
+        found, self.doubts = tuple(self.doubts), []
+        return found
+
+    def like(self, spec: CaseSpec, plan: CasePlan) -> dict[str, Calibration]:
+        """Return by key what was found on the same CPUs and ports, of any frame size.
+
+        By this run alone, where it is to measure all anew.
+        """
+        place, earlier = _place(spec, plan), {} if self.recalibrate else _read(self.cache)
+        every = {**earlier, **self.fresh}
+        return {key: one.found for key, one in every.items() if one.place == place}
 
     def forget(self, spec: CaseSpec, plan: CasePlan, doubted: Calibration) -> tuple[str, ...]:
         """Have the next run measure a cap that this one doubts; say so."""
@@ -112,7 +140,8 @@ class Groundwork:
     def known(self, spec: CaseSpec, plan: CasePlan) -> Calibration | None:
         """Return the cap that an earlier run has measured, if any; measures nothing."""
         unknown = self.recalibrate or not spec.capped
-        return None if unknown else _read(self.cache).get(_key(spec, plan))
+        kept = None if unknown else _read(self.cache).get(_key(spec, plan))
+        return None if kept is None else kept.found
 
     def noise(
         self, spec: CaseSpec, plan: CasePlan, drivers: Drivers, workspace: Workspace
@@ -143,7 +172,7 @@ def _place(spec: CaseSpec, plan: CasePlan) -> str:
     """Name what two calibrations have to share to be held against each other."""
     generator = spec.generator.model_dump(mode="json", exclude=set(spec.generator.BESIDE))
     endpoints = [endpoint.kind for endpoint in plan.plan.endpoints]
-    parts = [generator, endpoints, _cpus(spec, plan), spec.traffic.direction]
+    parts = [generator, endpoints, _cpus(spec, plan), spec.traffic.direction, boot_id()]
     return json.dumps([*parts, str(spec.traffic.flows)], sort_keys=True)
 
 
@@ -195,19 +224,24 @@ def _moved(known: Calibration, distance_ns: int | None) -> bool:
     return moved((known.round_trip_ns, distance_ns))
 
 
-def _read(path: Path) -> dict[str, Calibration]:
+def _read(path: Path) -> dict[str, Kept]:
     """Return the young calibrations; one that cannot be read is left out."""
     found = {}
     for key, item in read_found(path, FORMAT).items():
         with suppress(KeyError, TypeError, ValidationError):
             if 0 <= time.time() - item["at"] < KEPT_S:  # one of the future proves a wrong clock
-                found[key] = Calibration.model_validate(item["calibration"])
+                calibration = Calibration.model_validate(item["calibration"])
+                found[key] = Kept(str(item["place"]), calibration)
     return found
 
 
-def _write(path: Path, known: dict[str, Calibration]) -> None:
+def _write(path: Path, known: dict[str, Kept]) -> None:
     found = {
-        name: {"at": _age(one), "calibration": one.model_dump(mode="json")}
+        name: {
+            "at": _age(one.found),
+            "place": one.place,
+            "calibration": one.found.model_dump(mode="json"),
+        }
         for name, one in known.items()
     }
     write_found(path, FORMAT, found)

@@ -13,7 +13,14 @@ from dataclasses import dataclass
 
 from vsperf.engine.run import Planned
 from vsperf.errors import NotReadyError
-from vsperf.host.activity import Activity, Share, competitors, ticks_per_second
+from vsperf.host.activity import (
+    Activity,
+    Share,
+    competitors,
+    stolen_ppm,
+    taken_ppm,
+    ticks_per_second,
+)
 from vsperf.host.files import Roots
 from vsperf.human import human_seconds
 from vsperf.units import NANOSECONDS
@@ -28,8 +35,28 @@ MOST_PPM = 500_000
 which clean time tells; with half of a CPU most of the time is not clean."""
 SHOWN = 3
 
-Look = Callable[[], Sequence[Share]]
-"""Measures for a while what others use, the busiest first."""
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What others take of the CPUs that this process may use."""
+
+    ppm: int
+    """Of one CPU, all together."""
+    stolen_ppm: int = 0
+    """The part of it that a hypervisor gave to others."""
+    programs: Sequence[Share] = ()
+    """Those that can be named, the busiest first."""
+
+    def __str__(self) -> str:
+        named = [str(one) for one in self.programs[:SHOWN]]
+        if self.stolen_ppm:
+            named.insert(0, f"the hypervisor {self.stolen_ppm / 10_000:.0f} %")
+        what = ", ".join(named) or "programs that end at once"
+        return f"others use {self.ppm / 10_000:.0f} % of a CPU ({what})"
+
+
+Look = Callable[[], Taken]
+"""Measures for a while what others use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,42 +83,43 @@ def require_quiet(
     told, deadline_ns = False, time.monotonic_ns() + patience.wait_ns
     while True:
         others = look()
-        if sum(one.ppm for one in others) <= left_ppm:
+        if others.ppm <= left_ppm:
             return
         if time.monotonic_ns() >= deadline_ns:
             raise _too_busy(others, patience)
         if not told:
-            say(f"waiting for a quiet machine: {_used(others)}")
+            say(f"waiting for a quiet machine: {others}")
             told = True
         sleep(PAUSE_S)  # between two looks at a condition
 
 
 def free_ppm(planned: Sequence[Planned]) -> int:
-    """Return what others may use of the CPUs that no part of any case has."""
+    """Return what others may use of the CPUs that this process may, and no part of any case has."""
     taken = {
         cpu for item in planned for cpus in item.plan.plan.placement.cpus.values() for cpu in cpus
     }
-    return max(0, (os.cpu_count() or 1) - len(taken)) * 1_000_000
+    return max(0, len(os.sched_getaffinity(0) - taken)) * 1_000_000
 
 
-def look_around() -> tuple[Share, ...]:
-    """Measure what programs use that are none of this one."""
-    before = Activity.read(Roots())
+def look_around(roots: Roots | None = None) -> Taken:
+    """Measure what is taken of the CPUs that this process may use, by whomever else."""
+    roots, cpus = roots or Roots(), frozenset(os.sched_getaffinity(0))
+    before = Activity.read(roots)
     sleep(LOOK_S)  # the measurement itself, not a wait for something
-    return competitors(before, Activity.read(Roots()), os.getpid(), ticks_per_second())
+    after = Activity.read(roots)
+    programs = competitors(before, after, os.getpid(), ticks_per_second())
+    ppm = taken_ppm(before, after, cpus, os.getpid())
+    if ppm is None:
+        return Taken(sum(one.ppm for one in programs), 0, programs)
+    stolen = (stolen_ppm(before, after, cpus) or 0) * len(cpus)
+    return Taken(ppm, stolen, programs)
 
 
-def _used(others: Sequence[Share]) -> str:
-    percent = sum(one.ppm for one in others) / 10_000
-    named = ", ".join(str(one) for one in others[:SHOWN])
-    return f"others use {percent:.0f} % of a CPU ({named})"
-
-
-def _too_busy(others: Sequence[Share], patience: Patience) -> NotReadyError:
+def _too_busy(others: Taken, patience: Patience) -> NotReadyError:
     waited = human_seconds(patience.wait_ns / NANOSECONDS)
     still = f" still, after {waited}" if patience.wait_ns else ""
     return NotReadyError(
         f"this machine is too busy to measure on{still}",
-        why=f"{_used(others)}, and the parts of this run need theirs for themselves",
+        why=f"{others}, and the parts of this run need theirs for themselves",
         fix="end them, wait until they have (`--wait 30m`), or go on all the same (`--anyway`)",
     )

@@ -101,14 +101,17 @@ def run_cases(
     emit: Emit,
     manner: Manner,
     attempts: Mapping[str, int] | None = None,
+    before: Sequence[CaseRecord] = (),
 ) -> ExitCode:
-    """Run the cases, append their records, and return the gravest of their exit codes.
+    """Run the cases, append their records, and return the gravest exit code of the whole run.
 
-    `attempts` says how often a case of a resumed run was begun before.
+    `attempts` says how often a case of a resumed run was begun before, and `before` has the records
+    of those that were finished: the machine is judged by all.
     Each case gets a share of the budget in proportion to its estimate; what it does not use is left
     to those that follow.
     """
-    codes, records = [], []
+    records = list(before)
+    codes = [exit_code_of(record) for record in before]
     budget_ns, groundwork = manner.budget_ns, Groundwork(manner.recalibrate)
     for number, item in enumerate(planned, start=1):
         share = None if budget_ns is None else _share(budget_ns, planned[number - 1 :])

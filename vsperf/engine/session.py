@@ -12,7 +12,7 @@ from types import MappingProxyType
 from vsperf import __version__
 from vsperf.engine.readiness import require_ready
 from vsperf.engine.resume import restore_cases
-from vsperf.engine.run import EXIT_CODES, Manner, Planned, gravest, plan_cases, run_cases
+from vsperf.engine.run import Manner, Planned, plan_cases, run_cases
 from vsperf.errors import ExitCode, UsageError
 from vsperf.events import Emit, RunStarted
 from vsperf.host.cpus import read_topology
@@ -20,7 +20,7 @@ from vsperf.host.facts import environment
 from vsperf.host.lock import testbed_lock
 from vsperf.methods.estimate import together
 from vsperf.plugins import Plugins
-from vsperf.record.run import PlannedCase, RunEnd, RunHeader, RunResume
+from vsperf.record.run import CaseRecord, PlannedCase, RunEnd, RunHeader, RunResume
 from vsperf.spec.case import Case
 from vsperf.spec.loader import Loaded
 from vsperf.store.validation import validate_file
@@ -44,8 +44,8 @@ class Session:
     simulated: bool
     attempts: Mapping[str, int] = field(default_factory=dict)
     """How often a case was begun before."""
-    codes_before: tuple[ExitCode, ...] = ()
-    """What the cases that are finished already call for."""
+    before: tuple[CaseRecord, ...] = ()
+    """Of the cases that are finished already."""
 
     def carry_out(self, emit: Emit, manner: Manner) -> ExitCode:
         """Run the cases, close the file, and hold what was written against the schema."""
@@ -60,11 +60,10 @@ class Session:
                     spread_s=expected.spread_s,
                     here_s=expected.here_s,
                     simulated=self.simulated,
-                    finished_before=len(self.codes_before),
+                    finished_before=len(self.before),
                 )
             )
-            code = run_cases(self.planned, writer, emit, manner, self.attempts)
-            code = gravest([code, *self.codes_before])
+            code = run_cases(self.planned, writer, emit, manner, self.attempts, self.before)
             writer.append(RunEnd(finished_at=_now(), exit_code=int(code)))
         validate_file(self.writer.path)
         return code
@@ -87,9 +86,7 @@ def begin(  # noqa: PLR0913, PLR0917 - what is run, where it is kept, and who ad
 ) -> Session:
     """See that the machine is ready, make the folder of a new run, and write its header."""
     checks = require_ready(planned, plugins, results)
-    admit(planned)
-    topology = read_topology()
-    planned = tuple(item.planned_anew(topology) for item in planned)
+    planned = _admitted(planned, admit)
 
     def header(run: str) -> RunHeader:
         return RunHeader(
@@ -125,7 +122,7 @@ def take_up(
         cases = restore_cases(before.unfinished(), before.header.cases, plugins.specs())
         planned = plan_cases(cases, plugins)
         require_ready(planned, plugins, folder.parent)
-        admit(planned)
+        planned = _admitted(planned, admit)
         writer.append(RunResume(resumed_at=_now(), argv=tuple(argv)))
     except BaseException:
         writer.close()
@@ -135,10 +132,16 @@ def take_up(
         planned,
         before.header.simulated,
         attempts={case.planned.key: len(case.attempts) for case in before.cases},
-        codes_before=tuple(
-            EXIT_CODES[case.record.outcome] for case in before.cases if case.over and case.record
-        ),
+        before=tuple(case.record for case in before.cases if case.over and case.record),
     )
+
+
+def _admitted(planned: Sequence[Planned], admit: Admit) -> tuple[Planned, ...]:
+    """Return the cases as the machine lets them be run by now; raise if this is no time for it."""
+    topology = read_topology()
+    anew = tuple(item.planned_anew(topology) for item in planned)
+    admit(anew)
+    return anew
 
 
 def _announced(case: Case) -> PlannedCase:

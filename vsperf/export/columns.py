@@ -15,7 +15,8 @@ from functools import cached_property, partial
 from typing import Generic, TypeVar
 
 from vsperf.export.latency import PERCENTILES, Latency, latency_of, percentile_name
-from vsperf.record.trial import Purpose, Trial
+from vsperf.record.referring import latency_trials
+from vsperf.record.trial import Trial
 from vsperf.stats.known import Measured
 from vsperf.stats.summary import CaseRow
 from vsperf.store.view import CaseView
@@ -70,10 +71,8 @@ class CaseData:
             return None
         fitting = [
             trial
-            for trial in self.view.trials
-            if trial.purpose is Purpose.LATENCY
-            and trial.valid
-            and any(way.latency_histogram for way in trial.directions)
+            for trial in latency_trials(self.view.trials, self.view.result)
+            if any(way.latency_histogram for way in trial.directions)
         ]
         return fitting[len(fitting) // 2] if fitting else None
 

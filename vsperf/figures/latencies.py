@@ -11,7 +11,8 @@ from vsperf.figures.evidence import Evidence
 from vsperf.figures.facts import Facts
 from vsperf.figures.groups import Traits, traits_of
 from vsperf.record.histogram import merge, percentiles_ns, summary
-from vsperf.record.trial import Purpose, Trial
+from vsperf.record.referring import latency_trials
+from vsperf.record.trial import Trial
 from vsperf.store.view import CaseView
 
 SHARES = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
@@ -63,7 +64,7 @@ class Case:
 
 def gather(view: CaseView) -> tuple[Case, ...]:
     """Return the latencies of a case; nothing where none was measured."""
-    found = latencies(view.trials)
+    found = latencies(latency_trials(view.trials, view.result))
     if not found:
         return ()
     facts = Facts(view)
@@ -88,12 +89,11 @@ def gather(view: CaseView) -> tuple[Case, ...]:
 
 
 def latencies(trials: Sequence[Trial]) -> tuple[Latency, ...]:
-    """Return the latencies of valid trials by the load they were measured at, the least first."""
+    """Return the latencies of trials by the load they were measured at, the least first."""
     found: dict[tuple[str, int], list[Trial]] = {}
     for trial in trials:
-        if trial.purpose is Purpose.LATENCY and trial.valid:
-            reference = (trial.reference or "").partition(",")[0]
-            found.setdefault((reference, trial.load_fps), []).append(trial)
+        reference = (trial.reference or "").partition(",")[0]
+        found.setdefault((reference, trial.load_fps), []).append(trial)
     every = (_latency(*place, members) for place, members in found.items())
     return tuple(sorted((one for one in every if one), key=lambda one: one.load_fps))
 

@@ -6,11 +6,12 @@ import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
 from vsperf.host.files import Roots
 
-USER, NICE, SYSTEM, IDLE, WAITING, STOLEN = 0, 1, 2, 3, 4, 7
+USER, NICE, SYSTEM, IDLE, WAITING, HARD, SOFT, STOLEN = range(8)
 """Columns of a CPU's line in /proc/stat."""
 
 
@@ -61,6 +62,32 @@ def stolen_ppm(before: Activity, after: Activity, cpus: frozenset[int]) -> int |
         total += sum(spent[: STOLEN + 1])  # a guest's time is in the user's already
         stolen += spent[STOLEN]
     return stolen * 1_000_000 // total if total > 0 else None
+
+
+def taken_ppm(before: Activity, after: Activity, cpus: frozenset[int], own: int) -> int | None:
+    """Return how much of one CPU others took of some, a hypervisor included; None if not counted.
+
+    By what the CPUs did, so that programs which have ended or have just begun count, too. What this
+    process and its children used is not among it.
+    """
+    busy = Fraction(0)
+    known = cpus & before.cpus.keys() & after.cpus.keys()
+    ticks = 0
+    for cpu in known:
+        spent = [b - a for a, b in zip(before.cpus[cpu], after.cpus[cpu], strict=False)]
+        total = sum(spent[: STOLEN + 1])
+        rest = sum(spent[column] for column in (IDLE, WAITING) if column < len(spent))
+        if total > 0:
+            ticks = max(ticks, total)
+            busy += Fraction(total - rest, total)
+    if not ticks:
+        return None
+    ours = sum(
+        process.ticks - before.processes[pid].ticks
+        for pid, process in after.processes.items()
+        if own in (pid, process.parent) and pid in before.processes
+    )
+    return max(0, int((busy - Fraction(ours, ticks)) * 1_000_000))
 
 
 def competitors(before: Activity, after: Activity, own: int, ticks_per_s: int) -> tuple[Share, ...]:

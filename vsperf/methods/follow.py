@@ -9,6 +9,7 @@ from typing import ClassVar, Protocol
 from vsperf.errors import InvalidTrialError
 from vsperf.methods.base import Bench, Manner, probe_on
 from vsperf.record.flags import Severity, worst
+from vsperf.record.referring import load_at
 from vsperf.record.result import SearchResult
 from vsperf.record.trial import Purpose
 from vsperf.search.base import BudgetExhausted
@@ -65,7 +66,7 @@ class LatencyAtShares:
             reference = f"{share} of {wanted.goal}"
             try:
                 probe = probe_on(bench, Manner(Purpose.LATENCY, reference))
-                probe(max(1, round(bound * share.value)), wanted.duration.ns)
+                probe(load_at(bound, share.value), wanted.duration.ns)
             except BudgetExhausted:
                 return (*warnings, f"latency at {reference} not measured: the time was over")
             except InvalidTrialError as error:

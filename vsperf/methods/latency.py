@@ -22,6 +22,7 @@ from vsperf.methods.range import TrialDuration
 from vsperf.methods.spread import mean_of, spread_of
 from vsperf.record.figure import Figure
 from vsperf.record.histogram import merge, percentiles_ns, summary
+from vsperf.record.referring import load_at
 from vsperf.record.result import Compliance, SearchResult, Standard
 from vsperf.record.trial import Purpose, Trial
 from vsperf.spec.abilities import Ability
@@ -80,7 +81,7 @@ class LatencyByTag(WithThroughput):
             return unanswered(reference, TAGGED, Unit.NANOSECONDS, none)
         share = f"{self.load} of {reference.text}"
         manner = Manner(Purpose.LATENCY, share, latency_after_ns=self.tag_after.ns)
-        load = max(1, round(reference.fps * self.load.value))
+        load = load_at(reference.fps, self.load.value)
         probe = probe_on(bench, manner)
         trials = repeated(self.repeats, lambda: probe(load, self.duration.ns))
         if not trials.found:

@@ -25,6 +25,7 @@ from vsperf.methods.range import TrialDuration
 from vsperf.methods.spread import mean_of
 from vsperf.record.figure import Figure
 from vsperf.record.limit import Limit
+from vsperf.record.referring import load_at
 from vsperf.record.result import Compliance, SearchResult, Standard
 from vsperf.record.trial import Trial, to_machines
 from vsperf.spec.abilities import Ability
@@ -104,7 +105,7 @@ class ResetTime(WithThroughput):
         first = f"{word_of(self.events[0])}_time"
         if (none := why_not(reference)) is not None:
             return unanswered(reference, first, Unit.NANOSECONDS, none)
-        load = max(1, round(reference.fps * self.load.value))
+        load = load_at(reference.fps, self.load.value)
         figures: list[Figure] = []
         in_time, spoiled = True, ""
         for event in self.events:

@@ -22,6 +22,7 @@ from vsperf.record.figure import Axis, Curve, Figure
 from vsperf.record.flags import Severity, worst
 from vsperf.record.limit import Limit
 from vsperf.record.lossless import none_lost
+from vsperf.record.referring import load_at
 from vsperf.record.result import Compliance, SearchResult, Standard
 from vsperf.record.trial import Purpose, Trial
 from vsperf.search.base import BudgetExhausted
@@ -79,7 +80,7 @@ class Soak(WithThroughput):
         reference = self.reference(bench)
         if (none := why_not(reference)) is not None:
             return unanswered(reference, "lost", Unit.FRAMES, none)
-        load = max(1, round(reference.fps * self.load.value))
+        load = load_at(reference.fps, self.load.value)
         hours = Hours(self.duration.ns, self.events, load)
         manner = Manner(
             purpose=Purpose.LATENCY,

@@ -17,6 +17,7 @@ from vsperf.record.figure import Figure
 from vsperf.record.histogram import merge, percentiles_ns
 from vsperf.record.load import RateStep
 from vsperf.record.lossless import none_lost
+from vsperf.record.referring import load_at
 from vsperf.record.result import Compliance, SearchResult
 from vsperf.record.trial import Purpose, Trial
 from vsperf.search.base import Loads
@@ -82,7 +83,7 @@ class WakeUp(WithThroughput):
         reference = self.reference(bench)
         if (none := why_not(reference)) is not None:
             return unanswered(reference, WOKEN, Unit.NANOSECONDS, none)
-        fps = max(1, round(reference.fps * self.load.value))
+        fps = load_at(reference.fps, self.load.value)
         burst = RateStep(fps, burst_ns(self.frames, fps))
         silent = RateStep(NANOSECONDS // self.silence.ns, self.silence.ns)
         text = f"{self.load} of {reference.text}, with a silence of {self.silence}"

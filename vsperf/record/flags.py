@@ -346,9 +346,10 @@ class Flag(enum.StrEnum):
     FEWER_REPEATS = (
         "fewer-repeats",
         Severity.SUSPECT,
-        "A trial stayed invalid after all its repeats, when the method had done some of what it "
-        "does several times. What was found before stands, from fewer runs than asked; a warning "
-        "names the trial, and the run's record holds every attempt.",
+        "A trial stayed invalid after all its repeats, when the method had its answer and tried it "
+        "again, or had done some of what it does several times. What was found before stands, from "
+        "fewer runs than asked; a warning names the trial, and the run's record holds every "
+        "attempt.",
     )
     AT_MINIMUM = (
         "none-at-minimum",

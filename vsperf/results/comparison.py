@@ -297,7 +297,7 @@ def findings_in(case: CaseView, *, latency: bool = False, curve: bool = False) -
     if case.result is not None:
         yield from findings_of(case.result, curve=curve)
         if latency:
-            yield from latencies_of(case.trials)
+            yield from latencies_of(case.trials, case.result)
 
 
 def _scatters(found: Sequence[dict[str, dict[Key, Sample]]]) -> dict[str, Scatter]:

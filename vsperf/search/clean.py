@@ -74,7 +74,12 @@ def settled(judged: Judged, cleaned: Cleaned, settling: Settling) -> str | None:
     except BudgetExhausted:
         return TIME_OVER
     except InvalidTrialError as error:
-        return f"a trial that it needs is not to be had: {error}"
+        return not_to_be_had(str(error))
+
+
+def not_to_be_had(error: str) -> str:
+    """Say that a trial stayed invalid without which there is no answer."""
+    return f"a trial that it needs is not to be had: {error}"
 
 
 def clean_answer(question: Question, cleaned: Cleaned, why_not: str | None) -> CleanResult:

@@ -3,12 +3,12 @@
 What a load is to a goal follows from all trials there, whoever asked for them. So each bound is
 tried once more at the end, to see whether it still stands, and these trials count like any other.
 Where they take a bound back, the search goes on from there, and what it finds is tried again. When
-the time is over the answer is what the trials say by then.
+the time is over, or a trial stays invalid, the answer is what the trials say by then.
 
 A switch may change while it is measured: it tires, warms up, throttles, or its machine moves. One
 trial that goes the other way is an accident more often than a change, so it is repeated until one
-stands by the bound or the bound falls. A bound that neither falls nor is stood by has changed; if
-several trials did not stand by it, the load is no promise for the next one. The result says so.
+stands by the bound or the bound falls. A bound that neither falls nor is stood by has changed. The
+result says so, and of one accident, too, that trials of a load disagree.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from vsperf.errors import InvalidTrialError
 from vsperf.record.flags import Flag
 from vsperf.record.limit import Limit
 from vsperf.record.result import CleanResult, GoalResult, SearchResult
 from vsperf.record.trial import Trial
 from vsperf.search.base import Budget, BudgetExhausted, Probe, Search
 from vsperf.search.classify import Bound, Bounds, DurationRule, Rule, failed
-from vsperf.search.clean import TIME_OVER, Cleaned, clean_answer, settled
+from vsperf.search.clean import TIME_OVER, Cleaned, clean_answer, not_to_be_had, settled
 from vsperf.search.settle import Judged, Seen, Settling, at_a_bound, least_trials
 from vsperf.search.verdict import Question, answer, finished
 from vsperf.search.verify import verify_upper
@@ -31,8 +32,6 @@ TRIALS = 3
 """That must all speak against a bound,"""
 TRIALS_AGAINST_A_SHARE = 5
 """and where the goal lets up to half of the time be lossy: there every second trial may."""
-ACCIDENTS = 1
-"""Trials against a bound that nothing is said of, where the next one stands by it."""
 NOT_TRIED = (Limit.BUDGET, Limit.GENERATOR, Limit.UNKNOWN)
 """Limits of which a bound is not the switch's, or in doubt already."""
 
@@ -50,15 +49,30 @@ class Confirmed:
     def run(self, probe: Probe) -> SearchResult:
         """Search, and go on until the answer and the trials agree."""
         result = self.search.run(probe)
-        return self.agreed(probe, result)
+        return self.agreed(probe, result, len(probe.trials))
 
-    def agreed(self, probe: Probe, result: SearchResult) -> SearchResult:
-        """Go on from what was found until its answer is that of all trials of the probe."""
-        return Agreement(self, probe, result).reach()
+    def agreed(self, probe: Probe, result: SearchResult, searched: int = 0) -> SearchResult:
+        """Go on from what was found until its answer is that of all trials of the probe.
+
+        A search that took many trials itself (`searched`) may take as many again. What goes on from
+        an answer may not: what led there took its share of them.
+        """
+        more = 2 * max(least_trials(self.questions.values()), searched)
+        return Agreement(self, probe, result, len(probe.trials) + more).reach()
 
     def stands(self, probe: Probe, result: SearchResult) -> bool:
         """Whether the answers that were found are still those of all trials of the probe."""
-        return Agreement(self, probe, result).stands
+        return Agreement(self, probe, result, len(probe.trials)).stands
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A bound that was tried again: what a trial says of it may be another thing in clean time."""
+
+    goal: str
+    raw: bool
+    load_fps: int
+    is_upper: bool
 
 
 @dataclass
@@ -69,6 +83,8 @@ class Agreement:
     probe: Probe
     first: SearchResult
     """What the search itself came to."""
+    most: int
+    """Trials that there may be in the end."""
     questions: list[Question] = field(init=False)
     """Strictest goal first."""
     raw: Seen = field(init=False)
@@ -79,10 +95,12 @@ class Agreement:
     """By goal and upper bound: what came of trying it again."""
     closing: Probe = field(init=False)
     """Makes the trials that try a bound again."""
-    against: dict[tuple[str, int, bool], int] = field(default_factory=dict)
-    """By goal and bound, and whether that is the upper one: closing trials that go against it."""
+    against: dict[Tried, int] = field(default_factory=dict)
+    """By bounds that were tried: closing trials that go against it."""
     in_time: bool = True
     """Whether the time sufficed for final bounds."""
+    spoiled: str = ""
+    """Which trial stayed invalid and ended it; empty when none did."""
     judged: dict[tuple[str, bool], Judged] = field(default_factory=dict)
     """What loads are, by goal, as trials are and in clean time."""
     answers: dict[tuple[str, bool], tuple[int, GoalResult]] = field(default_factory=dict)
@@ -102,16 +120,16 @@ class Agreement:
                 self.verified[goal.goal, goal.upper_fps] = found
 
     def reach(self) -> SearchResult:
-        """Go on until nothing moves a bound any more, or until the time is over."""
+        """Go on until nothing moves a bound, the time is over, or a trial stays invalid."""
         if self.first.complete:
-            before = len(self.probe.trials)
-            most = before + 2 * max(least_trials(self.questions), before)
-            settling = Settling(self.probe, self.asked.duration_ns, most)
+            settling = Settling(self.probe, self.asked.duration_ns, self.most)
             reserved_ns = 2 * (self.asked.duration_ns + self.probe.overhead_ns)
             try:
                 self._go_on(settling, reserved_ns)
             except BudgetExhausted:
                 self.in_time = all(self._final(one, self.raw) for one in self.questions)
+            except InvalidTrialError as error:
+                self.spoiled = str(error)  # what was found before is not lost for that
         else:
             self.in_time = False
         self.answers.clear()  # they were given before it was known whether the time sufficed
@@ -143,8 +161,22 @@ class Agreement:
                     for question in self.questions:
                         judged = self._judged(question, self.clean)
                         self.stopped[question.goal] = settled(judged, self.clean, settling)
-            if len(self.probe.trials) >= settling.most or not self._close():
+            if len(self.probe.trials) >= settling.most:
                 return
+            if not self._close() and self._settled():
+                return
+
+    def _settled(self) -> bool:
+        """Whether no goal is left to settle: trying one's bound again may move another's."""
+        return all(
+            self._final(one, self.raw)
+            and (
+                not self.clean.known
+                or self._final(one, self.clean)
+                or self.stopped.get(one.goal) is not None
+            )
+            for one in self.questions
+        )
 
     def _verify(self, question: Question) -> None:
         """Try an upper bound again that has moved since."""
@@ -169,21 +201,25 @@ class Agreement:
         upper = [(question, seen, found.upper_fps, True) for question, seen, found in answers]
         lower = [(question, seen, found.lower_fps, False) for question, seen, found in answers]
         for question, seen, load_fps, is_upper in (*upper, *lower):
-            if load_fps is not None and (question.goal, load_fps, is_upper) not in self.against:
-                self._try(question, seen, load_fps, is_upper=is_upper)
+            if load_fps is None:
+                continue
+            tried = Tried(question.goal, seen is self.raw, load_fps, is_upper)
+            if tried not in self.against:
+                self._try(question, seen, tried)
         return any(
             not self._final(question, seen)
             or self._ends(question, seen) != (found.lower_fps, found.upper_fps)
             for question, seen, found in answers
         )
 
-    def _try(self, question: Question, seen: Seen, load_fps: int, *, is_upper: bool) -> None:
+    def _try(self, question: Question, seen: Seen, tried: Tried) -> None:
         """Count closing trials against a bound until one stands by it, or it falls.
 
-        Goals share them.
+        Goals share them. One of which nobody knows the clean time says nothing of clean bounds, and
+        neither may the next.
         """
-        rule, judged = question.rule, self._judged(question, seen)
-        bound = Bound.UPPER if is_upper else Bound.LOWER
+        rule, judged, load_fps = question.rule, self._judged(question, seen), tried.load_fps
+        bound = Bound.UPPER if tried.is_upper else Bound.LOWER
         most, number = max(_enough(rule), at_a_bound(rule)), 0
         while number < most and judged.decided.get(load_fps) is bound:
             made = [one for one in self.closing.trials if one.load_fps == load_fps]
@@ -192,12 +228,12 @@ class Agreement:
                 if number < len(made)
                 else self.closing(load_fps, self.asked.duration_ns)
             )
-            as_seen = seen.of(trial) or trial
-            stands = failed(as_seen, rule.loss_ratio) is is_upper
-            number += not stands
-            self.against[question.goal, load_fps, is_upper] = number
-            if stands:
+            self.against[tried] = number
+            as_seen = seen.of(trial)
+            if as_seen is None or failed(as_seen, rule.loss_ratio) is tried.is_upper:
                 return
+            number += 1
+            self.against[tried] = number
 
     def _views(self, question: Question) -> Iterator[tuple[Seen, GoalResult | CleanResult]]:
         """Yield the answers to a goal whose bounds are the switch's, and how trials are seen.
@@ -259,34 +295,41 @@ class Agreement:
         goals = tuple(by_goal[name] for name in self.asked.questions)
         unverified = any(Flag.OUT_OF_BUDGET in goal.flags for goal in goals)
         complete = self.in_time and not unverified
-        return self.first.model_copy(update={"goals": goals, "complete": complete})
+        spoiled = self.spoiled or self.first.spoiled
+        news = {"goals": goals, "complete": complete, "spoiled": spoiled}
+        return self.first.model_copy(update=news)
 
     def _goal(self, question: Question) -> GoalResult:
         goal, clean = self._told(question, self.raw), None
         if self.clean.known:
             clean = clean_answer(question, self.clean, self._why_not_clean(question))
         doubt = self._doubt(question, goal, clean)
-        flags = goal.flags if doubt is None or doubt in goal.flags else (*goal.flags, doubt)
-        return goal.model_copy(update={"clean": clean, "flags": flags})
+        fewer = Flag.FEWER_REPEATS if self.spoiled else None
+        news = [one for one in (doubt, fewer) if one is not None and one not in goal.flags]
+        flags, reason = (*goal.flags, *news), goal.reason
+        if self.spoiled and not self._final(question, self.raw):
+            reason = f"{reason}; {not_to_be_had(self.spoiled)}"
+        return goal.model_copy(update={"clean": clean, "flags": flags, "reason": reason})
 
     def _why_not_clean(self, question: Question) -> str | None:
         if (why := self.clean.hopeless()) is not None or self._final(question, self.clean):
             return why
-        return self.stopped.get(question.goal) or TIME_OVER
+        ended = not_to_be_had(self.spoiled) if self.spoiled else TIME_OVER
+        return self.stopped.get(question.goal) or ended
 
-    def _doubt(self, question: Question, *answers: GoalResult | CleanResult | None) -> Flag | None:
+    def _doubt(
+        self, question: Question, goal: GoalResult, clean: CleanResult | None
+    ) -> Flag | None:
         """Return what closing trials say against the bounds that there are in the end."""
         ends = {
-            (question.goal, load, is_upper)
-            for one in answers
+            Tried(question.goal, one is goal, load, is_upper)
+            for one in (goal, clean)
             if one is not None
             for load, is_upper in ((one.upper_fps, True), (one.lower_fps, False))
             if load is not None
         }
         most = max((self.against.get(end, 0) for end in ends), default=0)
-        if most >= _enough(question.rule):
-            return Flag.CHANGED_SINCE
-        return Flag.UNSTABLE if most > ACCIDENTS else None
+        return Flag.CHANGED_SINCE if most >= _enough(question.rule) else None
 
 
 def _enough(rule: Rule) -> int:

@@ -62,7 +62,7 @@ class CaseRow:
         return cls(
             planned,
             record,
-            latency_rows(trials),
+            latency_rows(trials, record.result if record else None),
             begun,
             lossless_frames(record, trials),
             hit_shares(trials),
@@ -196,10 +196,10 @@ class CaseRow:
         }
 
 
-def latency_rows(trials: Sequence[Trial]) -> tuple[LatencyRow, ...]:
-    """Return the latency of each reference load, directions merged."""
+def latency_rows(trials: Sequence[Trial], result: SearchResult | None) -> tuple[LatencyRow, ...]:
+    """Return the latency of each load that refers to what was found, directions merged."""
     rows = []
-    for trial in latency_trials(trials):
+    for trial in latency_trials(trials, result):
         histograms = [way.latency_histogram for way in trial.directions if way.latency_histogram]
         percentiles = merged_percentiles_ns(histograms, PERCENTILES)
         if percentiles is not None:
