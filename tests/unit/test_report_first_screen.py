@@ -142,7 +142,10 @@ def test_latency_at_a_load_that_lost_frames_is_marked(tmp_path: Path, lost: int,
     key = head.cases[0].key
     ways = trial(2, lost=lost).directions
     timed = [way.model_copy(update={"latency_histogram": encode([5_000] * 9)}) for way in ways]
-    latency = trial(2, directions=tuple(timed), purpose=Purpose.LATENCY, reference="50% of ndr")
+    latency = trial(
+        2, load_fps=4_000_000, directions=tuple(timed), purpose=Purpose.LATENCY,
+        reference="50% of ndr",
+    )  # fmt: skip
     lines: list[Line] = [head, case_start(key)]
     lines += [TrialLine(case=key, trial=one) for one in (trial(1, load_fps=8_000_000), latency)]
     folder = store(tmp_path, RUN, [*lines, case_record(key), run_end()])
@@ -151,7 +154,7 @@ def test_latency_at_a_load_that_lost_frames_is_marked(tmp_path: Path, lost: int,
     assert cells["p50"].endswith("µs" + mark)
     assert ("* frames were lost at that load" in " ".join(page.legend)) is bool(lost)
     assert ("7: latency is of those that arrived" in html_of(folder)) is bool(lost)
-    assert ("50% of ndr, 1.000 Mfps, frames lost" in html_of(folder)) is bool(lost)
+    assert ("50% of ndr, 4.000 Mfps, frames lost" in html_of(folder)) is bool(lost)
 
 
 @pytest.mark.parametrize(
