@@ -215,6 +215,26 @@ def replace(path: Path, content: bytes, *, alone: bool = False) -> None:
         folder.replace(path.name, content, alone=alone)
 
 
+def replace_plain(path: Path, content: bytes, begin: str, *, durable: bool = False) -> None:
+    """Put a file into the place of what was there: whole, or not at all, whoever owns the folder.
+
+    No link that another user made leads there. What a kill in the middle leaves has a name that
+    begins with `begin`. `durable` says that it is on disk before it takes its place.
+    """
+    scratch = path.with_name(f"{begin}{secrets.token_hex(8)}")
+    with reached(path.parent):
+        descriptor = open_plain(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+                if durable:
+                    file.flush()
+                    os.fsync(file.fileno())
+            scratch.replace(path)
+        finally:
+            scratch.unlink(missing_ok=True)
+
+
 def open_plain(path: Path, flags: int) -> int:
     """Open a regular file, whoever owns it, if neither it nor its folder is a link.
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from difflib import get_close_matches
@@ -149,14 +148,4 @@ def _read(results: Path, name: str) -> Baseline:
 def _replace(path: Path, content: bytes) -> None:
     """Put content into the place of a file: whole and on disk, or not at all."""
     with trusted.reached(path.parent, make=True):
-        pass
-    scratch = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    descriptor = trusted.open_plain(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        scratch.replace(path)
-    finally:
-        scratch.unlink(missing_ok=True)
+        trusted.replace_plain(path, content, f".{path.name}.", durable=True)

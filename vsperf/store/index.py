@@ -9,7 +9,6 @@ answer; and no process waits for another.
 from __future__ import annotations
 
 import os
-import secrets
 import sqlite3
 import stat
 import zlib
@@ -152,15 +151,8 @@ class Index:
             return
         image = self._database.serialize()
         image = image[: CHECKSUM.start] + _checksum(image) + image[CHECKSUM.stop :]
-        scratch = self.file.with_name(f"{SCRATCH}{secrets.token_hex(8)}")
-        with suppress(OSError), trusted.reached(scratch.parent):
-            descriptor = trusted.open_plain(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-            try:
-                with os.fdopen(descriptor, "wb") as file:
-                    file.write(image)
-                scratch.replace(self.file)
-            finally:
-                scratch.unlink(missing_ok=True)
+        with suppress(OSError):
+            trusted.replace_plain(self.file, image, SCRATCH)
 
     def _safely(self, action: Callable[[], Answer]) -> Answer:
         """Answer from what the file held; if that fails, from the records.

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import secrets
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -31,16 +30,9 @@ def note(results: Path, argv: Sequence[str], why: str) -> None:
         return
     at = datetime.now(UTC).isoformat(timespec="seconds")
     told = {"at": at, "argv": list(argv), "why": why[:MOST_CHARACTERS]}
-    file = _file(results)
-    scratch = file.with_name(f"{FILE}.{secrets.token_hex(8)}")
-    with contextlib.suppress(OSError), trusted.reached(file.parent):
-        descriptor = trusted.open_plain(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8") as opened:
-                opened.write(json.dumps(told) + "\n")
-            scratch.replace(file)
-        finally:
-            scratch.unlink(missing_ok=True)
+    content = f"{json.dumps(told)}\n".encode()
+    with contextlib.suppress(OSError):
+        trusted.replace_plain(_file(results), content, f"{FILE}.")
 
 
 def _file(results: Path) -> Path:
