@@ -18,6 +18,7 @@ from tiers import (
     remember_scaffolding,
     shards_of,
     touches_the_machine,
+    unit_of,
 )
 
 AGAIN = 2
@@ -37,7 +38,7 @@ def add_options(parser: pytest.Parser) -> None:
     group.addoption(
         "--disturbable", action="store_true", help="only what touches machine, processes or clocks"
     )
-    group.addoption("--shard", type=Shard.parse, metavar="3/8", help="a part of the modules")
+    group.addoption("--shard", type=Shard.parse, metavar="3/8", help="a part of the tests")
     group.addoption(
         "--remaining", action="store_true", help="only what has not passed yet at this commit"
     )
@@ -70,10 +71,10 @@ class Selection:
         self.all_passed = sum(item.nodeid in self.passed for item in items)
         shards: dict[str, int] = {}
         if self.shard:
-            modules: dict[str, bool] = {}
+            units: dict[str, bool] = {}
             for item in items:
-                modules[_module(item)] = modules.get(_module(item), False) or is_real(item)
-            shards = shards_of(modules, self.shard.count)
+                units[unit_of(item)] = units.get(unit_of(item), False) or is_real(item)
+            shards = shards_of(units, self.shard.count)
         kept: list[pytest.Item] = []
         left_out: list[pytest.Item] = []
         for item in items:
@@ -89,7 +90,7 @@ class Selection:
             return "of the thorough tier (make test-all)"
         if self.config.option.disturbable and not touches_the_machine(item):
             return "that no machine can disturb"
-        if self.shard and shards[_module(item)] != self.shard.number:
+        if self.shard and shards[unit_of(item)] != self.shard.number:
             return f"of other shards than {self.shard}"
         return "passed before at this commit" if item.nodeid in self.passed else None
 
@@ -105,10 +106,6 @@ class Selection:
         if chosen := getattr(node, "workeroutput", {}).get("chosen"):
             left_out, self.all, self.all_passed = chosen
             self.left_out = Counter(left_out)
-
-
-def _module(item: pytest.Item) -> str:
-    return item.nodeid.partition("::")[0]
 
 
 class Outcomes:

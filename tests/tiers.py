@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import subprocess
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -203,22 +203,33 @@ def seconds_of_modules() -> dict[str, float]:
     return {module: float(seconds) for module, seconds in (line.split("\t") for line in lines)}
 
 
-def shards_of(modules: Mapping[str, bool], count: int) -> dict[str, int]:
-    """Divide modules into shards that take equally long; the value says who needs the machine.
+def unit_of(item: pytest.Item) -> str:
+    """What shards are made of: modules, whose tests may share what runs, and `divided` tests."""
+    return item.nodeid if item.get_closest_marker("divided") else module_of(item.nodeid)
+
+
+def module_of(test: str) -> str:
+    """Return the module that a test stands in."""
+    return test.partition("::")[0]
+
+
+def shards_of(units: Mapping[str, bool], count: int) -> dict[str, int]:
+    """Divide modules and tests into shards equally long; the value says who needs the machine.
 
     The lanes run side by side, so each is divided for itself. A module that nobody has looked at
     is taken for one of the middle.
     """
     known = seconds_of_modules()
+    divided = Counter(map(module_of, units))
+    length = {unit: known.get(module_of(unit), 5.0) / divided[module_of(unit)] for unit in units}
     found: dict[str, int] = {}
     for lane in (True, False):
-        members = [module for module, machine in modules.items() if machine is lane]
-        length = {module: known.get(module, 5.0) for module in members}
+        members = [unit for unit, machine in units.items() if machine is lane]
         filled = dict.fromkeys(range(1, count + 1), 0.0)
-        for module in sorted(members, key=lambda name: (-length[name], name)):
+        for unit in sorted(members, key=lambda name: (-length[name], name)):
             shortest = min(filled, key=lambda shard: (filled[shard], shard))
-            filled[shortest] += length[module]
-            found[module] = shortest
+            filled[shortest] += length[unit]
+            found[unit] = shortest
     return found
 
 
@@ -226,7 +237,7 @@ def by_module(seconds: Mapping[str, float]) -> dict[str, float]:
     """Return the seconds of modules, from those of their tests; the longest first."""
     found: defaultdict[str, float] = defaultdict(float)
     for test, taken in seconds.items():
-        found[test.partition("::")[0]] += taken
+        found[module_of(test)] += taken
     return dict(sorted(found.items(), key=lambda item: -item[1]))
 
 

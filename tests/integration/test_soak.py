@@ -14,9 +14,6 @@ from attacks.campaigns import Fuzz, Kills
 from attacks.kills import P2P, PROCESSES, SIMULATED, Pace, Scenario
 from attacks.tally import Tally
 from conftest import REPOSITORY, Require
-from hostile_inputs import INPUTS as INPUTS_OF_ALL
-from hostile_inputs import OF_A_ROUND
-from random_kills import KILLS
 
 from vsperf.errors import ExitCode
 
@@ -120,10 +117,3 @@ def test_a_campaign_that_does_not_exist_is_refused() -> None:
     assert process.returncode == ExitCode.BAD_INPUT
     assert "there is no campaign floods" in errors
     assert "simulated" in errors
-
-
-def test_the_thorough_tests_give_300_000_inputs_and_500_kills() -> None:
-    assert sum(INPUTS_OF_ALL.values()) == 300_000
-    assert all(count % (10 * OF_A_ROUND.get(name, 1)) == 0 for name, count in INPUTS_OF_ALL.items())
-    modules = list((REPOSITORY / "tests" / "integration").glob("test_kills_of_*.py"))
-    assert len(modules) * 10 * KILLS == 500

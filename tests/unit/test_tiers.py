@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import subprocess
+from collections import Counter
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -42,6 +43,15 @@ def test_shards_have_each_module_once_and_are_equally_long(monkeypatch: pytest.M
             for n in (1, 2, 3)
         ]
         assert max(lengths) - min(lengths) <= max(known.values()) / 3
+
+
+def test_the_tests_of_a_divided_module_are_in_all_shards(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tiers, "seconds_of_modules", lambda: {"kills": 900.0, "one": 300.0})
+    found = shards_of({"one": True, **{f"kills::test[{n}]": True for n in range(9)}}, 3)
+    assert Counter(found.values()) == {
+        found["one"]: 2,
+        **dict.fromkeys({1, 2, 3} - {found["one"]}, 4),
+    }
 
 
 def test_a_module_that_nobody_has_timed_is_in_a_shard_too() -> None:

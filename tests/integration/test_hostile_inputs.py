@@ -1,0 +1,37 @@
+"""300,000 hostile inputs of five kinds: no traceback, no bug told, nothing that hangs.
+
+They are given to what reads them in children of one process, in a sandbox; no program is started
+for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from attacks import fuzz_agent
+from attacks.campaigns import Fuzz
+
+INPUTS = {"loader": 60_000, "cli": 40_000, "records": 10_000, "agent": 100_000, "otg": 90_000}
+OF_A_ROUND = {"agent": fuzz_agent.BATCH}
+TESTS = 10
+"""Of each kind."""
+
+pytestmark = [pytest.mark.thorough, pytest.mark.divided]
+
+
+@pytest.mark.parametrize("seed", range(1, TESTS + 1))
+@pytest.mark.parametrize("kind", INPUTS)
+def test_each_has_an_answer_or_a_reason(
+    kind: str, seed: int, tmp_path: Path, require: Callable[[str], None]
+) -> None:
+    for part in ("root", "namespaces"):
+        require(part)
+    rounds = INPUTS[kind] // TESTS // OF_A_ROUND.get(kind, 1)
+    campaign = Fuzz(kind, seed, tmp_path)
+    try:
+        found = [f"{n}: {problem}" for n in range(rounds) for problem in campaign.round(n)]
+    finally:
+        campaign.end()
+    assert found == []

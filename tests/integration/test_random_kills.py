@@ -1,0 +1,44 @@
+"""500 random kills of five kinds of run, at any moment, of any process: nothing is left or lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from attacks.campaigns import Kills
+from attacks.kills import OTG, P2P, PROCESSES, PVP, TWO_SWITCHES, Pace, Scenario
+from attacks.tally import Tally
+
+KILLS = 10
+"""Of one test."""
+TESTS = 10
+"""Of each kind of run."""
+NEEDS = {
+    P2P: ("ovs-dpdk", "tgen"),
+    PVP: ("ovs-dpdk", "tgen", "guests"),
+    PROCESSES: ("ovs-dpdk", "tgen", "dpdk-testpmd"),
+    TWO_SWITCHES: ("ovs-dpdk", "tgen", "dpdk-testpmd"),
+    OTG: ("bridges", "tgen"),
+}
+
+pytestmark = [pytest.mark.thorough, pytest.mark.divided]
+
+
+# No mark `machine`: a campaign takes the machine itself, and would wait for its own test.
+@pytest.mark.parametrize("seed", range(1, TESTS + 1))
+@pytest.mark.parametrize("scenario", NEEDS, ids=lambda scenario: scenario.name)
+def test_whatever_is_killed_whenever_the_run_holds(
+    scenario: Scenario, seed: int, tmp_path: Path, require: Callable[[str], None]
+) -> None:
+    for part in (*NEEDS[scenario], "hugepages"):
+        require(part)
+    tally, found, number = Tally(), list[str](), 0
+    with TemporaryDirectory(prefix="kill-") as base:  # short, as sockets need
+        campaign = Kills(scenario, seed, tally, Path(base), tmp_path, pace=Pace())
+        while tally.kills.total() < KILLS:
+            found += [f"round {number}: {problem}" for problem in campaign.round(number)]
+            number += 1
+    assert found == []
+    assert (tally.lost, tally.left, tally.misnamed) == (0, 0, 0)
