@@ -25,12 +25,10 @@ from reread_figures import Measured, own_curves, own_figures, since_check
 from vsperf.cli.main import run_cli
 from vsperf.methods.base import PLAIN, Manner
 from vsperf.methods.seconds import Hours
-from vsperf.record.figure import Figure
 from vsperf.record.limit import Limit
 from vsperf.record.result import LoadResult, SearchResult
 from vsperf.record.trial import Purpose, Trial
 from vsperf.store.view import CaseView, views
-from vsperf.unit import Unit
 from vsperf.units import NANOSECONDS
 
 SIMULATED = ["--testbed", "sim", "--preset", "quick", "--anyway", "--progress", "quiet"]
@@ -223,8 +221,3 @@ def test_what_changes_of_rules_leave_is_read_from_the_trials_beside_each_number_
     others = dict(changed(result)) | {curve.name: result.model_copy(update={"curves": (moved,)})}
     for name, other in others.items():
         assert dict(answers(search, bench.made, other))[name]
-
-
-def test_figures_of_a_method_of_others_are_counted_and_not_read() -> None:
-    figure = Figure(name="made_up", unit=Unit.COUNT, value=1, reason="")
-    assert unread({"kind": "strange"}, SearchResult(figures=(figure,))) == 1
