@@ -6,7 +6,7 @@ import itertools
 from typing import Any
 
 import pytest
-from figure_cases import case
+from figure_cases import case, goal
 from figure_world import SOAK, buffer_case, throughput_case, tried
 
 from vsperf.figures.catalog import drawings
@@ -261,7 +261,7 @@ def test_of_very_many_stalls_the_longest_of_each_part_of_the_time_is_drawn() -> 
     assert len(points) == 150
     assert points[-1].y == 1_000 + 14_999
     assert all(later.y - point.y >= 99 for point, later in itertools.pairwise(points))
-    assert "Of each 150th of the time the longest is drawn." in found.caption
+    assert "Of each 150th of the time the longest is drawn: 150 of 15000 of" in found.caption
 
 
 def test_a_stall_is_as_long_as_it_fills_slots_in_a_row() -> None:
@@ -297,3 +297,29 @@ def test_a_search_that_began_far_above_its_answer_is_drawn_on_a_logarithmic_axis
         drawn("search", case("64B", trials=made)).panels[0].y.scale for made in (trials, near)
     ]
     assert scales == [Scale.LOG, Scale.LINEAR]
+
+
+def searched(*shares: float) -> CaseView:
+    """Return a case whose answer is 1 Mfps, and that tried these shares of it."""
+    loads = [round(1_000_000 * share) for share in shares]
+    made = tuple(tried(number, load) for number, load in enumerate(loads, start=1))
+    return case("64B", result=SearchResult(goals=(goal(1_000_000, 1_010_000),)), trials=made)
+
+
+@pytest.mark.parametrize("plot", ["search", "loss"])
+def test_trials_that_would_cover_each_other_near_an_answer_are_drawn_once_more(plot: str) -> None:
+    found = drawn(plot, searched(3, 0.99, 1, 1.01, 1, 1.01))
+    whole, near = found.panels
+    assert near.title == "within 5% of an answer"
+    counts = [
+        sum(len(one.points) for one in panel.layers if isinstance(one, Points))
+        for panel in (whole, near)
+    ]
+    assert counts == [6, 5]
+    axis = near.y if plot == "search" else near.x
+    assert not axis.from_zero
+
+
+@pytest.mark.parametrize("plot", ["search", "loss"])
+def test_where_trials_lie_apart_one_panel_will_do(plot: str) -> None:
+    assert len(drawn(plot, searched(3, 2, 1.5, 1, 1.01)).panels) == 1

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
 
 from vsperf.figures.drawing import (
     Axis,
@@ -27,6 +28,7 @@ from vsperf.figures.drawing import (
     Tick,
 )
 from vsperf.figures.interactive import plots
+from vsperf.figures.paint import paint
 from vsperf.figures.theme import PAPER, SERIES
 
 SIZES = Axis("frame size", "B", Scale.NAMES, ticks=(Tick(64, "64"), Tick(1518, "1518")))
@@ -156,3 +158,26 @@ def test_no_name_becomes_markup_of_plotly(word: str) -> None:
     for key, text in texts([found["data"], found["layout"]]):
         bare = text.replace("<b>", "").replace("</b>", "").replace("<br>", "")
         assert not set("<>&$") & set(re.sub("&#(36|38|60|62);", "", bare)), key
+
+
+def compared(*, bars: bool) -> Panel:
+    """Return a panel in which three series have a number at the same name."""
+    one = Point(64, 1e6, 0.9e6, 1.1e6) if bars else Point(64, 1e6)
+    layers = tuple(Points(name, (one,), color=number) for number, name in enumerate("abc"))
+    return Panel(x=SIZES, y=RATE, layers=layers)
+
+
+def test_error_bars_at_the_same_name_stand_beside_each_other_and_hide_none() -> None:
+    panel = compared(bars=True)
+    (found,) = plots(Drawing(title="", caption="", panels=(panel,)))
+    across = [one["x"] for one in found["data"]]
+    assert len({x for (x,) in across}) == 3
+    axes: Any = Figure().subplots()
+    paint(axes, panel)
+    places = [list(line.get_xdata()) for line in axes.lines if line.get_marker() not in {"_", "|"}]
+    assert [one for one in places if one in across] == across
+
+
+def test_points_without_error_bars_stand_at_their_name() -> None:
+    (found,) = plots(Drawing(title="", caption="", panels=(compared(bars=False),)))
+    assert len({tuple(one["x"]) for one in found["data"]}) == 1

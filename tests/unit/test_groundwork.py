@@ -11,7 +11,7 @@ import pytest
 from simulated_cases import simulated_case
 
 from vsperf.deploy.planner import CasePlan, Drivers, make_plan
-from vsperf.engine.groundwork import ATTEMPTS, Groundwork
+from vsperf.engine.groundwork import ATTEMPTS, Groundwork, cap_key
 from vsperf.engine.surroundings import outdated
 from vsperf.errors import InvalidTrialError
 from vsperf.host.cpus import Cpu, CpuTopology
@@ -305,10 +305,22 @@ def test_that_cases_went_by_a_cap_that_had_fallen_is_told_once(lab: Lab) -> None
     told = []
     for size in ("128B", "64B", "256B"):
         groundwork.calibration(*lab.case(size), Nowhere())
-        told.append(groundwork.told())
+        told.append(groundwork.take_refuted())
     assert [len(one) for one in told] == [0, 1, 0]
-    assert "118.6 kfps" in told[1][0]
-    assert told[1][0].endswith("measure those with frames of 128 bytes again")
+    ((key, doubt),) = told[1].items()
+    assert key == cap_key(*lab.case("128B")[:2])
+    assert "118.6 kfps" in doubt
+
+
+def test_so_is_one_of_an_earlier_run_that_cases_of_this_one_went_by(lab: Lab) -> None:
+    lab.machine.caps = [FALLEN]
+    lab.run("128B")
+    lab.run("256B", recalibrate=True)  # a run of its own, that no case of the next one goes by
+    lab.machine.caps = [CAP]
+    groundwork = Groundwork(cache=lab.cache)
+    for size in ("128B", "64B"):
+        groundwork.calibration(*lab.case(size), Nowhere())
+    assert list(groundwork.take_refuted()) == [cap_key(*lab.case("128B")[:2])]
 
 
 def test_the_first_cap_of_a_run_is_not_kept_where_a_later_one_shows_that_it_had_fallen(

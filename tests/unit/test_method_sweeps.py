@@ -76,7 +76,7 @@ def test_a_generator_that_is_the_top_is_named() -> None:
     result = method("loss").run(FluidBench(9_000_000, loads=loads))
 
     assert result.figures[0].limit is Limit.GENERATOR
-    assert result.figures[1].at == "at the cap of the generator"
+    assert result.figures[1].at == "the cap of the generator"  # after "measured at"
 
 
 def test_a_curve_is_cut_short_by_the_time() -> None:

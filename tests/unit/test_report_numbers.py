@@ -5,8 +5,11 @@ from __future__ import annotations
 from record_samples import case_record, planned
 from search_models import trial, way
 
+from vsperf.record.figure import Figure
+from vsperf.record.result import SearchResult
 from vsperf.report.numbers import numbers_of
 from vsperf.stats.summary import CaseRow
+from vsperf.unit import Unit
 
 
 def test_a_count_of_both_directions_stands_beside_its_own_share() -> None:
@@ -19,3 +22,11 @@ def test_a_count_of_both_directions_stands_beside_its_own_share() -> None:
     how = "\n".join(numbers_of(CaseRow.of(planned(), record, made), made)[0].how)
 
     assert "lost 10 of 2,000, 0.5%; 1% in the worse direction" in how
+
+
+def test_of_a_figure_is_told_at_what_it_was_measured_in_words_that_fit_each() -> None:
+    at = "bursts at 5.000 Mfps, the cap of the generator"
+    found = Figure(name="burst", unit=Unit.FRAMES, value=100, at=at, reason="made up")
+    record = case_record("mine", result=SearchResult(figures=(found,)))
+    (number,) = numbers_of(CaseRow.of(planned(), record, []), [])
+    assert number.how == (f"Measured at: {at}.",)

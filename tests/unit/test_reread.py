@@ -83,8 +83,9 @@ def test_loads_are_what_the_worked_example_of_the_standard_says() -> None:
 
 
 def test_golden_runs_come_to_what_was_printed() -> None:
+    """But for soaks, of which `test_reread_figures.py` says what their vsperf told wrongly."""
     folders = [path.parent for path in (REPOSITORY / "tests/golden/records").rglob("*.jsonl")]
-    read = list(of_runs(sorted(folders)))
+    read = list(of_runs(sorted(one for one in folders if "soak" not in one.name)))
     assert read
     none_wrong(f"{case}, {name}: {text}" for case, name, against in read for text in against)
 
@@ -128,7 +129,7 @@ def test_what_is_no_valid_trial_of_a_search_says_nothing_of_a_load(change: dict[
 
 
 LOOKS = {
-    "kind": "back2back",
+    "kind": "broadcast",
     "throughput": None,
     "throughput_duration": "2s",
     "throughput_sum": "2s",
@@ -174,6 +175,7 @@ def test_what_became_of_a_given_load_is_read_again() -> None:
     assert against == (
         "printed 1 of 2 passed, by all trials 1 of 3",
         "worst loss printed 1/10, by all trials 1/5",
+        "through printed 900, by all trials 800",
     )
 
 
@@ -182,5 +184,5 @@ def test_answers_that_are_not_read_are_counted_by_method() -> None:
     left: Counter[str] = Counter()
     list(of_runs(folders, left))
     assert left.keys()
-    figure = Figure(name="latency", unit=Unit.NANOSECONDS, value=1, reason="")
-    assert unread({"kind": "latency"}, SearchResult(figures=(figure,))) == 1
+    figure = Figure(name="made_up", unit=Unit.COUNT, value=1, reason="")
+    assert unread({"kind": "of_others"}, SearchResult(figures=(figure,))) == 1

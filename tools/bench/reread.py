@@ -21,15 +21,31 @@ from common import Option, Ratio, carry_out, options, say, wanted
 from coverage import LOADS, METHODS, POLICY, RANGE, SEARCHES, Bench
 from coverage_models import MODELS, Model
 from coverage_world import World
+from reread_figures import (
+    READERS,
+    Measured,
+    alike,
+    away_ns,
+    believed,
+    curves_differ,
+    figures_differ,
+    looking,
+    own_curves,
+    own_figures,
+    since_check,
+    sweep_differs,
+    through,
+)
 
 from vsperf.errors import ComponentError, InvalidTrialError
-from vsperf.record.flags import Flag, Severity
+from vsperf.record.flags import Flag
 from vsperf.record.limit import Limit
 from vsperf.record.result import CleanResult, GoalResult, LoadResult, SearchResult
+from vsperf.record.second import Second
 from vsperf.record.trial import Direction, Purpose, Trial
 from vsperf.search.base import Budget, Probe
-from vsperf.store.reader import read_run
-from vsperf.units import Duration
+from vsperf.store.view import views
+from vsperf.units import Duration, Rate
 from vsperf.units import Ratio as Share
 
 EXAMPLE = "tools/bench/reread.py results/2026-*"
@@ -172,19 +188,6 @@ def _throughput(search: Mapping[str, Any]) -> Weighed:
     return Weighed(Fraction(0), Fraction(int(sum_ns > ns), 2), ns, sum_ns)
 
 
-def _looking(search: Mapping[str, Any], trials: Sequence[Trial]) -> list[Trial]:
-    """Return the trials that looked for a throughput, without those that refer to it."""
-    ns = Duration.parse(search["throughput_duration"]).ns
-    return [
-        one
-        for one in trials
-        if one.purpose is Purpose.SEARCH
-        and one.duration_ns == ns
-        and one.reference is None
-        and not any(way.steps for way in one.directions)
-    ]
-
-
 def _weighed(search: Mapping[str, Any], goal: Mapping[str, Any]) -> Weighed:
     def given(name: str) -> Any:
         return search[name] if goal.get(name) is None else goal[name]
@@ -206,17 +209,7 @@ def counted(trials: Sequence[Trial]) -> list[Trial]:
 
     One in the middle of which something was done to the switch is none of them.
     """
-    return [one for one in _believed(trials) if one.event is None]
-
-
-def _believed(trials: Sequence[Trial]) -> list[Trial]:
-    return [
-        one
-        for one in trials
-        if one.purpose in {Purpose.SEARCH, Purpose.LATENCY}
-        and one.directions
-        and not any(flag.severity is Severity.INVALID for flag in one.flags)
-    ]
+    return [one for one in believed(trials) if one.event is None]
 
 
 def as_it_is(trial: Trial) -> Seen:
@@ -361,10 +354,19 @@ def differs(
 def _same(
     goal: Goal, printed: GoalResult | CleanResult, found: Found, trials: Sequence[Seen]
 ) -> bool:
-    upper = found.upper
-    if upper is not None and goal.judge(_by_load(trials)[upper], own=True) is not Is.UPPER:
-        upper = None  # the generator was short of it, so it is no bound of the switch
-    return (printed.lower_fps, printed.upper_fps) == (found.lower, upper)
+    return (printed.lower_fps, printed.upper_fps) == (found.lower, _of_switch(goal, found, trials))
+
+
+def _of_switch(goal: Goal, found: Found, trials: Sequence[Seen]) -> int | None:
+    """Return the upper bound, unless the generator was short of it: then it is none of a switch."""
+    if found.upper is None or goal.judge(_by_load(trials)[found.upper], own=True) is not Is.UPPER:
+        return None
+    return found.upper
+
+
+def _as_printed(goal: Goal, trials: Sequence[Seen]) -> tuple[int | None, int | None]:
+    found = bounds(goal, trials)
+    return found.lower, _of_switch(goal, found, trials)
 
 
 def _against(
@@ -384,12 +386,15 @@ def _against(
 
 
 def answers(
-    search: Mapping[str, Any], trials: Sequence[Trial], result: SearchResult
+    search: Mapping[str, Any],
+    trials: Sequence[Trial],
+    result: SearchResult,
+    seconds: Iterable[Second] = (),
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield each answer that is printed, and where it differs from the trials."""
     goals, known = goals_of(search), counted(trials)
     if looks_for_throughput(search):
-        known = _looking(search, known)
+        known = looking(search, known)
     silent = silent_too(known)
     raw = [as_it_is(one) for one in known]
     left = (in_clean_time(one, silent=silent) for one in known)
@@ -402,14 +407,80 @@ def answers(
             yield f"{one.goal} in clean time", differs(goal, one.clean, clean)
     for load in result.loads:
         yield f"{load.load_fps:,}", tuple(_load_differs(search, load, trials))
+    yield from _others(search, trials, result, seconds)
+
+
+def _others(
+    search: Mapping[str, Any],
+    trials: Sequence[Trial],
+    result: SearchResult,
+    seconds: Iterable[Second],
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the figures and curves of a method likewise."""
+    if search["kind"] == "churn":
+        yield from _beside_changes(search, believed(trials), result)
+    if not reads_figures(search):
+        return
+    there = believed(trials)
+    fps = None
+    if looks_for_throughput(search):
+        there = there[len(looking(search, there)) :]
+        fps = next((one.lower_fps for one in result.goals if one.goal == THROUGHPUT), None)
+    elif search.get("throughput") is not None:
+        fps = int(Rate.parse(search["throughput"]).number)
+    case = Measured(search, there, since_check(trials), tuple(seconds), fps, result.whole)
+    if search["kind"] in {"loss", "forwarding"}:
+        yield "loads", tuple(sweep_differs(search, there, whole=result.whole))
+    yield from figures_differ(result.figures, own_figures(case))
+    yield from curves_differ(result.curves, own_curves(case))
+
+
+def reads_figures(search: Mapping[str, Any]) -> bool:
+    """Whether the figures of a method are read; a throughput that is given has to be in frames."""
+    given = search.get("throughput")
+    return search["kind"] in READERS and (given is None or Rate.parse(given).unit == "fps")
+
+
+def _beside_changes(
+    search: Mapping[str, Any], trials: Sequence[Trial], result: SearchResult
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield what is left of the throughput beside each number of changes of rules."""
+    quiet = next((one.lower_fps for one in result.goals), None)
+    rows: dict[float, list[float | None]] = {}
+    for asked in search["rules_per_second"]:
+        there = [one for one in trials if one.reference == f"beside {asked} rules/s"]
+        changes = sum(one.rules_changed or 0 for one in there)
+        took_ns = sum(one.elapsed_ns for one in there)
+        lower, upper = _as_printed(_throughput(search), [as_it_is(one) for one in there])
+        share = lower / quiet if lower and quiet else None
+        rows[asked] = [changes * SECOND / took_ns if took_ns else None, lower, upper, share]
+    for curve in result.curves:
+        shown = {row[0]: row[1:] for row in curve.points if row[0]}
+        yield (
+            curve.name,
+            tuple(
+                f"beside {asked}: printed {row}, by all trials {rows.get(asked or 0)}"
+                for asked, row in shown.items()
+                if not alike(row, rows.get(asked or 0, ()))
+            ),
+        )
+    for one in result.figures:
+        left = rows[search["rules_per_second"][-1]][-1]
+        against = f"printed {one.value}, by all trials {left}"
+        believed_in = one.value is None or alike([one.value], [left])
+        yield one.name, () if believed_in else (against,)
 
 
 def _load_differs(
     search: Mapping[str, Any], printed: LoadResult, trials: Sequence[Trial]
 ) -> Iterator[str]:
     """Say where what is printed of a given load is not what its trials come to."""
-    there = [one for one in _believed(trials) if one.load_fps == printed.load_fps]
-    seen = [as_it_is(one) for one in there if one.purpose is Purpose.SEARCH]
+    there = [
+        one
+        for one in believed(trials)
+        if one.load_fps == printed.load_fps and one.purpose is Purpose.SEARCH
+    ]
+    seen = [as_it_is(one) for one in there]
     allowed = _share(search.get("loss_ratio") or "0")
     passed = sum(not one.fails(allowed, own=False) for one in seen)
     if (printed.trials, printed.passed) != (len(seen), passed):
@@ -418,12 +489,17 @@ def _load_differs(
     worst = max((one.lost for one in seen), default=Fraction(0))
     if Fraction(printed.worst_loss_ratio) != worst:
         yield f"worst loss printed {printed.worst_loss_ratio}, by all trials {worst}"
+    if there and printed.throughput_fps != (least := min(int(through(one)) for one in there)):
+        yield f"through printed {printed.throughput_fps:,}, by all trials {least:,}"
+    if printed.outages_ns != (away := tuple(away_ns(one) for one in there if one.event)):
+        yield f"away printed {printed.outages_ns}, by all trials {away}"
 
 
 def unread(search: Mapping[str, Any], result: SearchResult) -> int:
     """Return how many answers of a result nothing here can read again."""
-    goals = goals_of(search)
-    return sum(one.goal not in goals for one in result.goals) + len(result.figures)
+    goals, figures = goals_of(search), [*result.figures, *result.curves]
+    known = reads_figures(search) or search["kind"] == "churn"
+    return sum(one.goal not in goals for one in result.goals) + (0 if known else len(figures))
 
 
 def of_models(seeds: Sequence[int]) -> Iterator[tuple[str, str, tuple[str, ...]]]:
@@ -457,13 +533,14 @@ def of_runs(
     Those that are not read are counted in `left`, by method.
     """
     for folder in folders:
-        for case in read_run(folder).cases:
+        for case in views(folder):
             search = case.planned.spec.get("search")
             if case.record is None or case.record.result is None or search is None:
                 continue
             if left is not None:
                 left[str(search["kind"])] += unread(search, case.record.result)
-            for name, against in answers(search, case.trials, case.record.result):
+            found = answers(search, case.trials, case.record.result, case.seconds)
+            for name, against in found:
                 yield f"{folder.name} {case.planned.label}", name, against
 
 

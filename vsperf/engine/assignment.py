@@ -32,6 +32,9 @@ class CaseRun:
     """Whether the deployment stays up afterwards."""
     attempt: int = 1
     """How often the case was begun, this time included."""
+    why_again: str = ""
+    """What is wrong with an answer of this run that this one replaces; empty where there is none.
+    """
     trials: list[Trial] = field(default_factory=list)
     """Every trial that was made, those of an attempt that failed included."""
 

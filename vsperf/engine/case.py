@@ -38,11 +38,16 @@ def run_case(run: CaseRun) -> tuple[CaseRecord, VsperfError | None]:
     Only that nothing can be recorded is raised.
     """
     again: tuple[str, ...] = ()
+    if run.why_again:
+        again = (
+            "measured anew, with a cap of the generator that can be believed: the one before was "
+            f"found while the machine kept it from running ({run.why_again})",
+        )
     try:
         try:
-            return _measure(run), None
+            return _measure(run, again), None
         except DiedError as error:
-            again = (f"measured anew on a fresh deployment: {error.with_why}",)
+            again += (f"measured anew on a fresh deployment: {error.with_why}",)
             return _measure(run, again), None
     except RecordingError:
         raise  # what cannot be written down does not end the case: a resumed run measures it
@@ -69,7 +74,7 @@ def _measure(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
         noise = run.groundwork.noise(spec, plan, run.drivers, place)
         calibration = run.groundwork.calibration(spec, plan, run.drivers, place)
         loads = loads_of(spec, calibration.cap_fps if calibration else None)
-        warnings += clipped(spec, loads) + uneven(spec) + run.groundwork.told()
+        warnings += clipped(spec, loads) + uneven(spec)
         run.enter("deploy")
         deployment = deploy(spec, plan, run.drivers, place, stack)
         looking = instruments(run, deployment, place, calibration, noise, groups)
@@ -92,7 +97,7 @@ def _measure(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
         around.found = looked_back(around.found, deployment.generator)
         if calibration is not None and outdated(calibration, result):
             warnings += run.groundwork.forget(spec, plan, calibration)
-        if run.keep:
+        if run.keep and not run.groundwork.refuted:  # else a case before is measured again
             place.keep()
             run.emit(DeploymentKept(run.case, str(place.folder), deployment.access))
         run.enter("tear down")

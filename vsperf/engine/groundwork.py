@@ -58,8 +58,10 @@ class Groundwork:
     noises: dict[tuple[tuple[str, tuple[int, ...]], ...], Noise] = field(default_factory=dict)
     fresh: dict[str, Kept] = field(default_factory=dict)
     """What this run has measured itself, by key; it knows that without a cache, too."""
-    doubts: list[str] = field(default_factory=list)
-    """What cases before went by, and is not believed any more; whoever tells takes it out."""
+    gone_by: set[str] = field(default_factory=set)
+    """By key, what cases of this run went by."""
+    refuted: dict[str, str] = field(default_factory=dict)
+    """Of that, what is not believed any more, and why; whoever measures them again takes it."""
 
     def calibration(
         self, spec: CaseSpec, plan: CasePlan, drivers: Drivers, workspace: Workspace
@@ -70,7 +72,8 @@ class Groundwork:
         """
         if not spec.capped:
             return None
-        key = _key(spec, plan)
+        key = cap_key(spec, plan)
+        self.gone_by.add(key)
         if key in self.fresh:
             return self.fresh[key].found
         kept = _read(self.cache).get(key)
@@ -101,22 +104,20 @@ class Groundwork:
 
         The first of a place may be the one that fell: there was nothing to hold it against.
         """
-        key, every = _key(spec, plan), _read(self.cache)
+        key, every = cap_key(spec, plan), _read(self.cache)
         for other, one in self.like(spec, plan).items():
             if other != key and (doubt := fallen(one, [found])) is not None:
                 every.pop(other, None)
-                if self.fresh.pop(other, None) is not None:
-                    self.doubts.append(
-                        "cases before went by what the generator could do without a switch when "
-                        f"the machine kept it from running ({doubt}): measure those with frames of "
-                        f"{one.frame_size} bytes again"
-                    )
+                self.fresh.pop(other, None)
+                if other in self.gone_by:
+                    self.gone_by.remove(other)
+                    self.refuted[other] = doubt
         self.fresh[key] = Kept(_place(spec, plan), found)
         _write(self.cache, {**every, key: self.fresh[key]})
 
-    def told(self) -> tuple[str, ...]:
-        """Return the doubts that nobody has told."""
-        found, self.doubts = tuple(self.doubts), []
+    def take_refuted(self) -> dict[str, str]:
+        """Return by key the caps that cases of this run went by and should not have, once."""
+        found, self.refuted = self.refuted, {}
         return found
 
     def like(self, spec: CaseSpec, plan: CasePlan) -> dict[str, Calibration]:
@@ -130,7 +131,7 @@ class Groundwork:
 
     def forget(self, spec: CaseSpec, plan: CasePlan, doubted: Calibration) -> tuple[str, ...]:
         """Have the next run measure a cap that this one doubts; say so."""
-        key = _key(spec, plan)
+        key = cap_key(spec, plan)
         _write(self.cache, {name: one for name, one in _read(self.cache).items() if name != key})
         return (
             f"the generator was calibrated at {doubted.measured_at} and may do more by now: the "
@@ -140,7 +141,7 @@ class Groundwork:
     def known(self, spec: CaseSpec, plan: CasePlan) -> Calibration | None:
         """Return the cap that an earlier run has measured, if any; measures nothing."""
         unknown = self.recalibrate or not spec.capped
-        kept = None if unknown else _read(self.cache).get(_key(spec, plan))
+        kept = None if unknown else _read(self.cache).get(cap_key(spec, plan))
         return None if kept is None else kept.found
 
     def noise(
@@ -176,7 +177,7 @@ def _place(spec: CaseSpec, plan: CasePlan) -> str:
     return json.dumps([*parts, str(spec.traffic.flows)], sort_keys=True)
 
 
-def _key(spec: CaseSpec, plan: CasePlan) -> str:
+def cap_key(spec: CaseSpec, plan: CasePlan) -> str:
     """Name everything that a cap depends on."""
     parts: dict[str, object] = {
         "frame_size": str(spec.traffic.frame_size),

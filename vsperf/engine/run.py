@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from vsperf.deploy.planner import CasePlan, Drivers, make_plan
@@ -11,7 +12,7 @@ from vsperf.engine.assignment import CaseRun
 from vsperf.engine.case import run_case
 from vsperf.engine.collecting import apart_ns
 from vsperf.engine.expectation import expected, presumption
-from vsperf.engine.groundwork import Groundwork
+from vsperf.engine.groundwork import Groundwork, cap_key
 from vsperf.errors import ExitCode, VsperfError
 from vsperf.events import CaseFinished, CaseStarted, Emit
 from vsperf.host.cpus import CpuTopology, read_topology
@@ -108,26 +109,29 @@ def run_cases(
     `attempts` says how often a case of a resumed run was begun before, and `before` has the records
     of those that were finished: the machine is judged by all.
     Each case gets a share of the budget in proportion to its estimate; what it does not use is left
-    to those that follow.
+    to those that follow. A case that went by a cap which a later one refutes is measured again
+    next: its answer is an abandoned attempt from then on, also where the run ends before.
     """
-    records = list(before)
-    codes = [exit_code_of(record) for record in before]
+    records = {record.case: record for record in before}
+    codes = {record.case: exit_code_of(record) for record in before}
     budget_ns, groundwork = manner.budget_ns, Groundwork(manner.recalibrate)
-    for number, item in enumerate(planned, start=1):
-        share = None if budget_ns is None else _share(budget_ns, planned[number - 1 :])
+    begun = _Begun(writer, dict(attempts or {}))
+    queue, done = deque(planned), list[Planned]()
+    why_again: dict[str, str] = {}
+    while queue:
+        item = queue.popleft()
+        key = item.case.key
+        done.append(item)
+        share = None if budget_ns is None else _share(budget_ns, [item, *queue])
         stated = item.estimate
         emit(
             CaseStarted(
-                item.case, number, len(planned), stated.seconds, stated.spread_s, stated.here_s
-            )
-        )
-        attempt = (attempts or {}).get(item.case.key, 0) + 1
-        writer.append(
-            CaseStart(
-                case=item.case.key,
-                attempt=attempt,
-                started_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
-                plan=item.plan.plan,
+                item.case,
+                len(done),
+                len(done) + len(queue),
+                stated.seconds,
+                stated.spread_s,
+                stated.here_s,
             )
         )
         budget = Budget(limit_ns=share)
@@ -139,17 +143,67 @@ def run_cases(
             emit=emit,
             budget=budget,
             groundwork=groundwork,
-            keep=manner.keep and number == len(planned),
-            attempt=attempt,
+            keep=manner.keep and not queue,
+            attempt=begun.take(item),
+            why_again=why_again.pop(key, ""),
         )
-        record, error = run_case(run)
+        try:
+            record, error = run_case(run)
+        finally:
+            refuted = groundwork.take_refuted()
+            again = {one.case.key: one for one in done if _cap_of(one) in refuted}
+            for one in again.values():
+                begun.begin(one)
+            why_again |= {key: refuted[_cap_of(one)] for key, one in again.items()}
+            queue.extendleft(reversed(again.values()))
         writer.append(record)
         emit(CaseFinished(item.case, record))
-        codes.append(exit_code_of(record, error))
-        records.append(record)
+        codes[key] = exit_code_of(record, error)
+        records[key] = record
         if budget_ns is not None:
             budget_ns = max(0, budget_ns - budget.spent_ns)
-    return gravest([*codes, code_of_machine(records, anyway=manner.anyway)])
+    return gravest([*codes.values(), code_of_machine(records.values(), anyway=manner.anyway)])
+
+
+@dataclass
+class _Begun:
+    """Writes down that cases begin, each time as another attempt."""
+
+    writer: RunWriter
+    attempts: dict[str, int]
+    """By case, how often it was begun."""
+    ahead: set[str] = field(default_factory=set)
+    """What was begun before it is its turn, so that what was found before does not stand."""
+
+    def begin(self, item: Planned) -> None:
+        """Begin a case ahead of its turn."""
+        self.ahead.add(item.case.key)
+        self._write(item)
+
+    def take(self, item: Planned) -> int:
+        """Begin a case, unless that was done, and return which attempt it is."""
+        key = item.case.key
+        if key in self.ahead:
+            self.ahead.remove(key)
+        else:
+            self._write(item)
+        return self.attempts[key]
+
+    def _write(self, item: Planned) -> None:
+        key = item.case.key
+        self.attempts[key] = self.attempts.get(key, 0) + 1
+        self.writer.append(
+            CaseStart(
+                case=key,
+                attempt=self.attempts[key],
+                started_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+                plan=item.plan.plan,
+            )
+        )
+
+
+def _cap_of(item: Planned) -> str:
+    return cap_key(item.case.seeded_spec, item.plan)
 
 
 def code_of_machine(records: Iterable[CaseRecord], *, anyway: bool) -> ExitCode:

@@ -15,6 +15,7 @@ from vsperf.figures.drawing import (
     Drawing,
     Intervals,
     Panel,
+    Points,
     Scale,
 )
 from vsperf.figures.hover import escaped
@@ -24,6 +25,7 @@ from vsperf.figures.paint import (
     name_of,
     number_of,
     placings,
+    points_aside,
     simulated_only,
 )
 from vsperf.figures.scales import Placing
@@ -44,7 +46,11 @@ def plots(drawing: Drawing) -> list[Data]:
 
 
 def _plot(panel: Panel) -> Data:
-    aside = any(isinstance(layer, Bars | Intervals | Boxes) for layer in panel.layers)
+    aside = any(
+        isinstance(layer, Bars | Intervals | Boxes)
+        or (isinstance(layer, Points) and points_aside(panel, layer))
+        for layer in panel.layers
+    )
     sheet = Sheet(panel, *placings(panel), not aside, simulated_only(panel))
     traces, named = [], set[str]()
     shown = {entry.name for entry in _legend(panel)}

@@ -61,7 +61,7 @@ def paint(axes: Any, panel: Panel) -> Canvas:
             case Line():
                 _line(canvas, layer, color, number)
             case Points():
-                _points(canvas, layer, color, number)
+                _points(canvas, layer, (color, number), points_aside(panel, layer))
             case Bars():
                 place = bars.index(layer) if layer in bars else 0
                 _bars(canvas, layer, color, (place, max(1, len(bars))), floors)
@@ -151,6 +151,18 @@ def aside_of(place: int, count: int) -> float:
     return min(0.14, BAR / count) * (place - (count - 1) / 2)
 
 
+def points_aside(panel: Panel, layer: Points) -> float:
+    """Return how far points stand beside a name, so that their error bars do not cover others'."""
+    alike = [one for one in panel.layers if isinstance(one, Points) and _has_bars(one)]
+    if panel.x.scale is not Scale.NAMES or layer not in alike:
+        return 0.0
+    return aside_of(alike.index(layer), len(alike))
+
+
+def _has_bars(layer: Points) -> bool:
+    return any(point.low is not None or point.high is not None for point in layer.points)
+
+
 def _error_bars(canvas: Canvas, points: Sequence[Point]) -> list[list[float]] | None:
     if all(point.low is None and point.high is None for point in points):
         return None
@@ -204,8 +216,10 @@ def unbroken(x: Placing, points: Sequence[Point]) -> Iterator[list[Point]]:
     yield together
 
 
-def _points(canvas: Canvas, layer: Points, color: str, number: int) -> None:
-    xs, ys = _placed(canvas, layer.points)
+def _points(canvas: Canvas, layer: Points, paint: tuple[str, int], aside: float) -> None:
+    color, number = paint
+    places, ys = _placed(canvas, layer.points)
+    xs = [place + aside for place in places]
     shape = LOOKS[layer.look][1] if layer.look in LOOKS else theme.marker(number)
     hollow = layer.look in (Look.PUBLISHED, Look.DOUBTED)
     if layer.look is Look.CEILING:

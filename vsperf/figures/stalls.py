@@ -120,7 +120,7 @@ def draw(samples: Sequence[Stalls], options: Options) -> Drawing | None:
             "Where trials are counted in slots of time, a stall is one of more than 100 µs, as "
             "long as it fills slots in a row; of other trials only the longest gap of the "
             "generator is known.",
-            f"Of each {PARTS}th of the time the longest is drawn." if _thinned(case) else "",
+            _thinned(case),
         ),
         panels=(
             Panel(
@@ -133,8 +133,15 @@ def draw(samples: Sequence[Stalls], options: Options) -> Drawing | None:
     )
 
 
-def _thinned(case: Stalls) -> bool:
-    return any(count > len(stalls) for _, count, stalls in case.found)
+def _thinned(case: Stalls) -> str:
+    """Say how many stalls are drawn of how many, where that is not all of them."""
+    drawn = [
+        f"{len(stalls)} of {count} of {kind}"
+        for kind, count, stalls in case.found
+        if count > len(stalls)
+    ]
+    whose = f": {', '.join(drawn)}" if drawn else ""
+    return f"Of each {PARTS}th of the time the longest is drawn{whose}." if drawn else ""
 
 
 PLOT = Plot(

@@ -25,6 +25,7 @@ from vsperf.figures.paint import (
     LOOKS,
     aside_of,
     bar_width,
+    points_aside,
     unbroken,
 )
 from vsperf.figures.quartiles import box_of
@@ -84,7 +85,8 @@ def traces(
         case Line():
             yield _line(sheet, layer, color, number)
         case Points():
-            yield _scatter(sheet, layer, layer.points) | {
+            aside = points_aside(sheet.panel, layer)
+            yield _scatter(sheet, layer, layer.points, aside) | {
                 "mode": "markers",
                 "marker": _marker(layer, color, number, 5.5),
             }

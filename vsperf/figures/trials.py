@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from vsperf.figures.drawing import Axis, Drawing, Layer, Line, Look, Panel, Point, Points, Scale
+from vsperf.figures.drawing import Axis, Drawing, Line, Look, Panel, Point, Points, Scale
 from vsperf.figures.evidence import Evidence, caption, evidence_of_trials
 from vsperf.figures.plot import Options, Plot, Scope
 from vsperf.human import human_fps, human_share
@@ -15,6 +15,9 @@ from vsperf.store.view import CaseView
 
 SPREAD = 8
 """Loads that lie further above the middle one than this want a logarithmic axis."""
+NEAR = 0.05
+"""Of an answer: trials that lie within so much of it cover each other on an axis from zero, and so
+are drawn once more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,26 +61,28 @@ def draw_search(samples: Sequence[Search], options: Options) -> Drawing | None:
     if len({one.load_fps for one in case.trials}) < 2:
         return None
     first, last = case.trials[0].index, case.trials[-1].index
-    bounds = [
-        Line(
-            f"{name} {human_fps(fps)}",
-            (Point(first, fps), Point(last, fps)),
-            Look.CEILING,
-            dash=number,
+
+    def panel(shown: Search, loads: Axis, title: str = "") -> Panel:
+        bounds = [
+            Line(
+                f"{name} {human_fps(fps)}",
+                (Point(first, fps), Point(last, fps)),
+                Look.CEILING,
+                dash=number,
+            )
+            for number, (name, fps) in enumerate(case.bounds)
+        ]
+        return Panel(
+            x=Axis("trial of the case, in the order they were made"),
+            y=loads,
+            layers=(*bounds, *_by_verdict(shown, lambda one: (one.index, one.load_fps))),
+            title=title,
         )
-        for number, (name, fps) in enumerate(case.bounds)
-    ]
-    layers: list[Layer] = [*bounds, *_by_verdict(case, lambda one: (one.index, one.load_fps))]
+
     return Drawing(
         title=f"Trace of the search, {case.label}",
         caption=caption([case.evidence], "Lost is what the worse direction lost."),
-        panels=(
-            Panel(
-                x=Axis("trial of the case, in the order they were made"),
-                y=_loads(case),
-                layers=tuple(layers),
-            ),
-        ),
+        panels=(panel(case, _loads(case)), *(panel(one, NEAR_LOADS, TITLE) for one in _near(case))),
         simulated=case.evidence.simulated,
     )
 
@@ -87,21 +92,39 @@ def draw_loss(samples: Sequence[Search], options: Options) -> Drawing | None:
     (case,) = samples
     if len({one.load_fps for one in case.trials}) < 2:
         return None
+
+    def panel(shown: Search, loads: Axis, title: str = "") -> Panel:
+        return Panel(
+            x=loads,
+            y=Axis("loss", "%", Scale.LOG_ZERO),
+            layers=tuple(_by_verdict(shown, lambda one: (one.load_fps, one.loss_ratio))),
+            title=title,
+        )
+
     return Drawing(
         title=f"Loss against load, {case.label}",
         caption=caption(
             [case.evidence],
             "Loss of the worse direction; the axis is logarithmic, with a place for none.",
         ),
-        panels=(
-            Panel(
-                x=_loads(case),
-                y=Axis("loss", "%", Scale.LOG_ZERO),
-                layers=tuple(_by_verdict(case, lambda one: (one.load_fps, one.loss_ratio))),
-            ),
-        ),
+        panels=(panel(case, _loads(case)), *(panel(one, NEAR_LOADS, TITLE) for one in _near(case))),
         simulated=case.evidence.simulated,
     )
+
+
+NEAR_LOADS = Axis("load per direction", "fps", Scale.LINEAR)
+TITLE = f"within {NEAR:.0%} of an answer"
+
+
+def _near(case: Search) -> Iterator[Search]:
+    """Yield the trials near the answers, where on the whole axis they would cover each other."""
+    near = tuple(
+        one
+        for one in case.trials
+        if any(abs(one.load_fps - fps) <= NEAR * fps for _, fps in case.bounds)
+    )
+    if len({one.load_fps for one in near}) > 1 and 2 * len(near) >= len(case.trials):
+        yield replace(case, trials=near)
 
 
 def _loads(case: Search) -> Axis:

@@ -62,7 +62,7 @@ class FrameLossRate(LoadSweep):
                 value=float(_lost(top)),
                 limit=top.limit,
                 reason=top.reason,
-                at=f"at {loads.top}",
+                at=loads.top,
             ),
         )
 

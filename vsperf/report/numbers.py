@@ -257,7 +257,7 @@ def _figure(figure: Figure) -> Number:
         facts.append(Fact("over the repeats", figure.spread_text))
     if figure.limit is not None:
         facts.append(_limited(figure.limit))
-    how = [f"Measured at {figure.at}."] if figure.at else []
+    how = [f"Measured at: {figure.at}."] if figure.at else []
     if figure.limit is not None:
         how.append(f"Limited by {figure.limit.value}: {LIMITS[figure.limit]}")
     return Number(

@@ -1,0 +1,724 @@
+"""What the figures of each method are by its trials alone, from what standards and pages say.
+
+It shares no code with methods: a number is made here once more, and held against what is printed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import statistics
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from hdrh.histogram import HdrHistogram
+
+from vsperf.record.figure import Curve, Figure
+from vsperf.record.flags import Severity
+from vsperf.record.second import Second
+from vsperf.record.trial import Direction, Purpose, Trial
+from vsperf.units import Count, Duration
+from vsperf.units import Ratio as Share
+
+SECOND = 10**9
+SLOW = "_slow_bursts"
+LEAST_FRAMES = 500
+"""RFC 8219, section 7.2: of fewer frames nothing is said."""
+CALM = Fraction(1, 10)
+PARTS = 12
+HELD_UP_NS = 1_000_000
+LOOKED_UP = Fraction(9, 10)
+NEAR = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """A number as the trials have it."""
+
+    value: float | None
+    runs: tuple[float, ...] = ()
+    """What each repeat came to, where there are some."""
+    upper: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A case as far as its figures ask for it."""
+
+    search: Mapping[str, Any]
+    trials: Sequence[Trial]
+    """Those that are believed, in their order, without those that looked for a throughput."""
+    given: Sequence[Trial]
+    """All of them, for who takes a trial whatever is to be said against it."""
+    seconds: Iterable[Second]
+    fps: int | None
+    """The throughput that is referred to."""
+    whole: bool
+    """Whether the time sufficed for all that was asked."""
+
+
+def own_figures(case: Measured) -> Mapping[str, Own]:
+    """Return the figures of a case by its trials alone."""
+    return READERS[case.search["kind"]](case)
+
+
+def own_curves(case: Measured) -> Mapping[str, list[tuple[float | None, ...]]]:
+    """Return the curves of a case by its trials alone."""
+    return _soak_curves(case) if case.search["kind"] == "soak" else {}
+
+
+def figures_differ(
+    printed: Sequence[Figure], own: Mapping[str, Own]
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield each figure that is printed or should be, and where it is not what its trials are."""
+    found = {one.name.removesuffix(SLOW): one for one in printed}
+    for name, figure in found.items():
+        yield figure.name, tuple(_differs(figure, own.get(name)))
+    for name, one in own.items():
+        if name not in found and one.value is not None:
+            yield name, (f"nothing printed, by all trials {one.value:,}",)
+
+
+def _differs(printed: Figure, own: Own | None) -> Iterator[str]:
+    if own is None:
+        yield f"printed {printed.value}, of which its trials say nothing"
+        return
+    upper = own.upper if printed.upper is not None else None
+    yield from _apart("value", printed.value, own.value)
+    yield from _apart("upper bound", printed.upper, upper)
+    if (spread := printed.spread) is None or not (runs := own.runs):
+        return
+    yield from _apart("number of repeats", spread.runs, len(runs))
+    yield from _apart("lowest", spread.minimum, min(runs))
+    yield from _apart("highest", spread.maximum, max(runs))
+    deviation = statistics.stdev(runs) if len(runs) > 1 else None
+    yield from _apart("deviation", spread.deviation, deviation)
+
+
+def _apart(what: str, shown: float | None, is_so: float | None) -> Iterator[str]:
+    if not _alike(shown, is_so):
+        yield f"{what} printed {shown}, by all trials {is_so}"
+
+
+def curves_differ(
+    printed: Sequence[Curve], own: Mapping[str, list[tuple[float | None, ...]]]
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield each curve that is read again, and the rows that differ."""
+    for curve in printed:
+        if (rows := own.get(curve.name)) is None:
+            continue
+        pairs = itertools.zip_longest(curve.points, rows)
+        yield (
+            curve.name,
+            tuple(
+                f"row {number} printed {shown}, by all trials {is_so}"
+                for number, (shown, is_so) in enumerate(pairs, start=1)
+                if shown is None or is_so is None or not alike(shown, is_so)
+            ),
+        )
+
+
+def alike(one: Sequence[float | None], other: Sequence[float | None]) -> bool:
+    """Whether two rows of numbers are the same."""
+    return len(one) == len(other) and all(map(_alike, one, other))
+
+
+def _alike(one: float | None, other: float | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return math.isclose(one, other, rel_tol=NEAR, abs_tol=NEAR)
+
+
+def believed(trials: Sequence[Trial]) -> list[Trial]:
+    """Return the trials that count: those of the deployment that came last, and valid."""
+    return [
+        one
+        for one in since_check(trials)
+        if one.directions
+        and one.purpose in {Purpose.SEARCH, Purpose.LATENCY}
+        and not any(flag.severity is Severity.INVALID for flag in one.flags)
+    ]
+
+
+def since_check(trials: Sequence[Trial]) -> list[Trial]:
+    """Return the trials on the last deployment: each begins with a look whether frames arrive."""
+    checks = [n for n, one in enumerate(trials) if one.purpose is Purpose.PATH_CHECK]
+    return list(trials[(checks[-1] + 1 if checks else 0) :])
+
+
+def looking(search: Mapping[str, Any], trials: Sequence[Trial]) -> list[Trial]:
+    """Return the trials that looked for a throughput: they come first, and refer to nothing.
+
+    The first burst, half as long as the longest, may last as long as one of them to the nanosecond.
+    """
+    ns = Duration.parse(search["throughput_duration"]).ns
+    found = list(itertools.takewhile(lambda one: _looks(one, ns), trials))
+    if search["kind"] == "back2back" and found and len(found) < len(trials):
+        rate, step = trials[-1].load_fps, _count(search["step"])
+        most = rate * Duration.parse(search["max_burst"]).ns // SECOND // step
+        first = (most + 1) // 2 * step
+        if -(-first * SECOND // rate) == ns:
+            found.pop()
+    return found
+
+
+def _looks(trial: Trial, ns: int) -> bool:
+    return (
+        trial.purpose is Purpose.SEARCH
+        and trial.duration_ns == ns
+        and trial.reference is None
+        and trial.event is None
+        and not any(way.steps for way in trial.directions)
+    )
+
+
+def _worst(trial: Trial) -> int:
+    return max(_missing(way) for way in trial.directions)
+
+
+def _missing(way: Direction) -> int:
+    return way.intended_frames - _good(way)
+
+
+def _good(way: Direction) -> int:
+    return way.received_frames - (way.duplicate_frames or 0) - (way.corrupted_frames or 0)
+
+
+def _share_lost(trial: Trial) -> Fraction:
+    return max(Fraction(_missing(way), way.intended_frames) for way in trial.directions)
+
+
+def through(trial: Trial) -> Fraction:
+    """Return what came through in a second, worse direction, as if each had all of the load."""
+    due = max(way.intended_frames for way in trial.directions)
+    worst = min(Fraction(_good(way), max(1, way.intended_frames)) for way in trial.directions)
+    return worst * due * SECOND / trial.duration_ns
+
+
+# What is searched among numbers.
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """One trial of a number."""
+
+    number: int
+    lost: int
+    trial: Trial
+
+
+@dataclass(frozen=True, slots=True)
+class Came:
+    """What one search came to."""
+
+    passed: Tried | None
+    failed: Tried | None
+
+
+def _searches(case: Measured, tried: Sequence[Tried], threshold: int) -> list[Came]:
+    """Return what each search came to: all begin with the same number, and none comes back to it.
+
+    A number that lost at most so many frames is tried again, as often as it is asked for.
+    """
+    decided: list[tuple[Tried, bool]] = []
+    times = 0
+    for n, one in enumerate(tried):
+        again = n > 0 and times > 0 and tried[n - 1].number == one.number
+        times = times + 1 if again else 1
+        if one.lost <= 0 or one.lost > threshold or times > int(case.search["max_repeats"]):
+            decided.append((one, one.lost <= 0))
+            times = 0
+    begins = [n for n, (one, _) in enumerate(decided) if one.number == decided[0][0].number]
+    parts = [decided[a:b] for a, b in itertools.pairwise([*begins, len(decided)])]
+    return [
+        Came(
+            max((one for one, well in part if well), key=_number, default=None),
+            min((one for one, well in part if not well), key=_number, default=None),
+        )
+        for part in parts
+    ]
+
+
+def _number(tried: Tried) -> int:
+    return tried.number
+
+
+def _ended(found: Sequence[Came], case: Measured, far: Callable[[int, int], bool]) -> list[Came]:
+    """Return the searches that came to their end: the last need not, where the time ended."""
+    if case.whole or not found:
+        return list(found)
+    low, high = found[-1].passed, found[-1].failed
+    open_ended = high is None or far(low.number if low else 0, high.number)
+    return list(found[:-1]) if open_ended else list(found)
+
+
+def _back2back(case: Measured) -> Mapping[str, Own]:
+    """RFC 9004: the mean of the longest bursts without loss, and the buffer behind it."""
+    bursts = [one for one in case.trials if one.purpose is Purpose.SEARCH]
+    if not bursts or case.fps is None:
+        return {"burst": Own(None)}
+    rate = bursts[0].load_fps
+    tried = [
+        Tried(max(way.intended_frames for way in one.directions), _worst(one), one)
+        for one in bursts
+    ]
+    step = _count(case.search["step"])
+    found = _searches(case, tried, int(case.search["loss_threshold"]))
+    found = _ended(found, case, lambda low, high: high - low > step)
+    lengths = [float(one.passed.number) if one.passed else 0.0 for one in found]
+    if not found:
+        return {"burst": Own(None)}
+    if any(one.failed is None for one in found):
+        return {"burst": Own(None, tuple(lengths))}
+    if not any(lengths):
+        return {"burst": Own(None, upper=step)}
+    burst = statistics.mean(lengths)
+    kept = 1 - Fraction(case.fps, rate)
+    implied = burst / rate * SECOND
+    return {
+        "burst": Own(burst, tuple(lengths)),
+        "implied_buffer_time": Own(implied),
+        "buffer_time": Own(implied * float(kept)),
+        "buffered": Own(burst * float(kept)),
+    }
+
+
+def _count(text: object) -> int:
+    return Count.parse(text).value
+
+
+def _flow_setup(case: Measured) -> Mapping[str, Own]:
+    """The mean of the highest rates, over all directions, and the latency of first frames."""
+    rates = [one for one in case.trials if one.purpose is Purpose.SEARCH]
+    tried = [Tried(one.load_fps, _worst(one), one) for one in rates]
+    width = 1 + float(Share.parse(case.search["width"]).value)
+    found = _ended(
+        _searches(case, tried, max((one.number for one in tried), default=0)),
+        case,
+        lambda low, high: low == 0 or high > low * width**2,
+    )
+    none = {name: Own(None) for name in ("flow_setup_rate", "first_frame_latency")}
+    passed = [one.passed for one in found if one.passed is not None]
+    if not passed or any(_known_before(one.trial) for one in passed):
+        return none
+    due = [way.intended_frames for way in passed[0].trial.directions]
+    ways = Fraction(sum(due), max(due))
+    values = tuple(float(one.passed.number * ways) if one.passed else 0.0 for one in found)
+    told = {"flow_setup_rate": Own(statistics.mean(values), values)}
+    for one in case.trials:
+        if one.purpose is Purpose.LATENCY:
+            for name, number in (("first", 0), ("later", 1)):
+                spread = _latencies(way.range_histograms[number] for way in one.directions)
+                told[f"{name}_frame_latency"] = Own(spread.at(50.0) if spread else None)
+    return told
+
+
+def _known_before(trial: Trial) -> bool:
+    """Whether a cache knew flows that were to be new, as far as the switch counts them."""
+    hits = [pmd.hits for pmd in (trial.switch.pmds if trial.switch else ()) if "upcall" in pmd.hits]
+    new = sum(one["upcall"] for one in hits)
+    asked = new + sum(one.get("lost", 0) for one in hits)
+    return bool(hits) and not (
+        asked >= LOOKED_UP * max(1, trial.sent_frames) and new >= LOOKED_UP * asked
+    )
+
+
+def _addresses(case: Measured, name: str, number: Callable[[Trial], int]) -> Mapping[str, Own]:
+    """RFC 2889: how many came, or how fast, where the switch knew all of them afterwards."""
+    tried = []
+    for one in case.trials:
+        counts = one.switch.addresses if one.switch is not None else None
+        if counts is None or (name == "learning_rate" and counts.evicted):
+            return {name: Own(None)}
+        tried.append(Tried(number(one), one.intended_frames - counts.known, one))
+    found = _searches(case, tried, max((one.number for one in tried), default=0) + SECOND)
+    step = _count(case.search.get("step", "1"))
+    width = 1 + float(Share.parse(case.search.get("width", "2%")).value)
+    found = _ended(
+        found,
+        case,
+        lambda low, high: (
+            high - low > step if name == "addresses" else low == 0 or high > low * width**2
+        ),
+    )
+    values = tuple(float(one.passed.number) if one.passed else 0.0 for one in found)
+    if not values or (name == "learning_rate" and not any(values)):
+        return {name: Own(None)}
+    return {name: Own(statistics.mean(values), values)}
+
+
+def _learning(case: Measured) -> Mapping[str, Own]:
+    return _addresses(case, "learning_rate", lambda one: one.load_fps)
+
+
+def _caching(case: Measured) -> Mapping[str, Own]:
+    return _addresses(case, "addresses", lambda one: one.intended_frames)
+
+
+# What falls from load to load.
+
+
+def _loss(case: Measured) -> Mapping[str, Own]:
+    """RFC 2544, section 26.3: from the highest load down to two in a row that lose nothing."""
+    if not case.trials:
+        return {"lossless_load": Own(None), "loss_at_top": Own(None)}
+    lost = [(one.load_fps, _share_lost(one)) for one in case.trials]
+    pairs = itertools.pairwise(lost)
+    pair = next((load for (load, one), (_, other) in pairs if not one and not other), None)
+    failed = [load for load, share in lost if share]
+    top = float(lost[0][1])
+    return {
+        "lossless_load": Own(pair, upper=min(failed, default=None)),
+        "loss_at_top": Own(top),
+    }
+
+
+def _forwarding(case: Measured) -> Mapping[str, Own]:
+    """RFC 2889: what comes through at the highest load, and the most at any."""
+    passed = [int(through(one)) for one in case.trials]
+    if not passed:
+        return {"mfr": Own(None), "frmol": Own(None)}
+    return {"mfr": Own(max(passed)), "frmol": Own(passed[0])}
+
+
+def sweep_differs(search: Mapping[str, Any], trials: Sequence[Trial], *, whole: bool) -> list[str]:
+    """Say where a sweep went on after it had what it asks for, or ended before."""
+    loads = [one.load_fps for one in trials]
+    against = [] if loads == sorted(set(loads), reverse=True) else ["loads do not fall"]
+    enough = []
+    for n in range(2, len(trials) + 1):
+        if search["kind"] == "loss":
+            enough.append(not any(map(_share_lost, trials[n - 2 : n])))
+        else:
+            most = max(int(through(one)) for one in trials[:n])
+            enough.append(trials[n - 1].load_fps <= most)
+    if any(enough[:-1]):
+        against.append("it went on after it had what it looks for")
+    step = float(Share.parse(search["step"]).value) * loads[0] if loads else 0
+    if whole and loads and not any(enough[-1:]) and loads[-1] > 2 * step:
+        against.append("it ended before it had what it looks for")
+    return against
+
+
+# What is done again and again at the throughput.
+
+
+class Spread:
+    """Latencies of frames, by ranges of one part in a thousand."""
+
+    def __init__(self, ranges: Mapping[int, tuple[int, int]]) -> None:
+        self._ranges = sorted((least, most, count) for least, (most, count) in ranges.items())
+        self.count = sum(count for *_, count in self._ranges)
+
+    def at(self, percentile: float) -> int:
+        """Return what this share of the frames, to the nearest frame, did not exceed."""
+        wanted = max(1, math.floor(percentile / 100 * self.count + 0.5))
+        below = itertools.accumulate(count for *_, count in self._ranges)
+        return next(
+            most
+            for (_, most, _), so_far in zip(self._ranges, below, strict=True)
+            if so_far >= wanted
+        )
+
+    @property
+    def least(self) -> int:
+        """The lowest latency."""
+        return self._ranges[0][0]
+
+    @property
+    def mean(self) -> float:
+        """The mean, each latency in the middle of its range."""
+        total = sum(
+            count * (least + (most + 1 - least) // 2) for least, most, count in self._ranges
+        )
+        return total / self.count
+
+
+def _latencies(texts: Iterable[str | None]) -> Spread | None:
+    """Return the latencies of several histograms together; None if there are none."""
+    ranges: dict[int, tuple[int, int]] = {}
+    for text in texts:
+        if text is None:
+            continue
+        one = HdrHistogram.decode(text)
+        for index, count in enumerate(one.counts[:]):
+            if count:
+                least = int(one.get_value_from_index(index))
+                most = int(one.get_highest_equivalent_value(least))
+                ranges[least] = (most, ranges.get(least, (most, 0))[1] + count)
+    return Spread(ranges) if ranges else None
+
+
+def _at_throughput(case: Measured) -> list[Trial]:
+    return [one for one in case.trials if one.purpose is Purpose.LATENCY and _refers(one)]
+
+
+def _refers(trial: Trial) -> bool:
+    return "the throughput" in (trial.reference or "")
+
+
+def _median(values: Sequence[float]) -> Own:
+    return Own(statistics.median(values) if values else None, tuple(values))
+
+
+def _latency(case: Measured) -> Mapping[str, Own]:
+    """RFC 2544, section 26.2, and RFC 8219, section 7."""
+    trials = _at_throughput(case)
+    tagged = [[way.first_latency_ns for way in one.directions] for one in trials]
+    known = [[time for time in ways if time is not None] for ways in tagged]
+    whole = bool(trials) and all(map(lambda a, b: len(a) == len(b), known, tagged))
+    means = [statistics.mean(ways) for ways in known] if whole else []
+    every = [_latencies(way.latency_histogram for way in one.directions) for one in trials]
+    spreads = [one for one in every if one is not None and one.count >= LEAST_FRAMES]
+    lossy = sum(any(_missing(way) > 0 for way in one.directions) for one in trials)
+    told = {
+        "tagged_latency": Own(statistics.mean(means) if means else None, tuple(means)),
+        "typical_latency": _median([one.at(50.0) for one in spreads]),
+        "worst_case_latency": _median([one.at(99.9) for one in spreads]),
+        "delay_variation": _median([one.at(99.9) - one.least for one in spreads]),
+        "mean_latency": _median([one.mean for one in spreads]),
+    }
+    return told | ({"trials_with_loss": Own(lossy)} if lossy else {})
+
+
+def _broadcast(case: Measured) -> Mapping[str, Own]:
+    """RFC 2889, section 5.10."""
+    every = [
+        _latencies(way.latency_histogram for way in one.directions) for one in _at_throughput(case)
+    ]
+    spreads = [one for one in every if one is not None]
+    return {
+        "typical_latency": _median([one.at(50.0) for one in spreads]),
+        "worst_case_latency": _median([one.at(99.9) for one in spreads]),
+    }
+
+
+def _wake_up(case: Measured) -> Mapping[str, Own]:
+    """The medians of the frames after a silence, and of those before it."""
+    trials = _at_throughput(case)
+    told = {}
+    for name, which in (("wake_up_latency", 1), ("awake_latency", 0)):
+        every = [
+            _latencies(
+                way.range_histograms[which] for way in one.directions if way.range_histograms
+            )
+            for one in trials
+        ]
+        values = [float(one.at(50.0)) for one in every if one is not None]
+        whole = len(values) == len(trials) and values
+        told[name] = Own(statistics.median(values) if whole else None, tuple(values))
+    lost = tuple(float(_worst(one)) for one in trials)
+    return {**told, "lost": Own(max(lost, default=None), lost)}
+
+
+def _recovery(case: Measured) -> Mapping[str, Own]:
+    """RFC 2544, section 26.5: from the change of load to the last frame that was lost."""
+    trials = [one for one in case.trials if any(way.steps for way in one.directions)]
+    values: list[float] = []
+    for one in trials:
+        offered = [way.sent_frames + (way.refused_frames or 0) for way in one.directions]
+        ways = [_recovered(way, due) for way, due in zip(one.directions, offered, strict=True)]
+        times = [time for time in ways if time is not None]
+        overloaded = any(due > _good(way) for way, due in zip(one.directions, offered, strict=True))
+        latest = Fraction(one.duration_ns, 2) * (1 - CALM)
+        if not overloaded or len(times) < len(ways) or max(times) > latest:
+            return {"recovery_time": Own(None)}
+        values.append(float(max(times)))
+    return {"recovery_time": Own(statistics.mean(values) if values else None, tuple(values))}
+
+
+def _recovered(way: Direction, offered: int) -> int | None:
+    began_ns = way.steps[1].began_ns if len(way.steps) > 1 else None
+    if began_ns is None:
+        return None
+    if way.last_loss_ns is None:
+        return 0 if offered == _good(way) else None
+    return max(0, way.last_loss_ns - began_ns)
+
+
+def _reset(case: Measured) -> Mapping[str, Own]:
+    """RFC 6201: by time stamps, by loss, and what lies between."""
+    told: dict[str, Own] = {}
+    for name in case.search["events"]:
+        trials = [one for one in case.trials if one.event is not None and one.event.name == name]
+        word = name.partition("-")[0]
+        away = [away_ns(one) for one in trials]
+        silent = [float(one) for one in away if one is not None]
+        if not trials or len(silent) < len(away):
+            told[f"{word}_time"] = Own(None)
+            continue
+        by_loss = [float(_share_lost(one) * one.duration_ns) for one in trials]
+        between = [one - other for one, other in zip(by_loss, silent, strict=True)]
+        for what, values in (
+            ("time", silent),
+            ("lost_time", by_loss),
+            ("difference", between),
+            ("lost", [float(_worst(one)) for one in trials]),
+        ):
+            told[f"{word}_{what}"] = Own(statistics.mean(values), tuple(values))
+    return told
+
+
+def away_ns(trial: Trial) -> int | None:
+    """Return the longest silence, where it is that of the event: frames came after it again."""
+    silences = [way.longest_silence_ns for way in trial.directions]
+    known = [one for one in silences if one is not None]
+    event = trial.event
+    if event is None or len(known) < len(silences):
+        return None
+    later = all((way.receiving_ns or 0) > event.ended_ns for way in trial.directions)
+    return max(known) if later or 2 * min(known) >= event.ended_ns - event.began_ns else None
+
+
+# Hours.
+
+
+def _hours(case: Measured) -> Trial | None:
+    """Return the trial of a soak, be it to be believed or not; None if it was not made."""
+    made = [one for one in case.given if one.purpose is Purpose.LATENCY and _refers(one)]
+    return made[-1] if made else None
+
+
+def _soak(case: Measured) -> Mapping[str, Own]:
+    """What was lost of what was sent, in how many stretches of seconds, and what drifts."""
+    trial, rows = _hours(case), _rows(case)
+    if trial is None or not trial.directions:
+        return {"lost": Own(None)} | ({"loss_events": Own(len(_stretches(rows)))} if trial else {})
+    told = {
+        "lost": Own(_worst(trial)),
+        "loss_ratio": Own(float(_share_lost(trial))),
+        "loss_events": Own(len(_stretches(rows))),
+    }
+    parts = _parts(trial.duration_ns, rows)
+    for name, column in (("latency_drift", 2), ("cycles_drift", 4)):
+        ends = [part[column] for part in (parts[0], parts[-1])] if len(parts) > 1 else [None]
+        known = [one for one in ends if one is not None]
+        if len(known) == len(ends):
+            told[name] = Own(known[-1] - known[0])
+    return told
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A second, and what is missing since then for good."""
+
+    begin_ns: int
+    end_ns: int
+    lost: int
+    second: Second
+
+
+def _rows(case: Measured) -> list[Row]:
+    """Return the seconds: what is missing later is what counts, as what came late was not lost.
+
+    At the end that is what is missing when all is counted.
+    """
+    seconds, trial = list(case.seconds), _hours(case)
+    if not seconds:
+        return []
+    load = trial.load_fps if trial is not None else 0
+    lost = [sum(way.lost_frames or 0 for way in one.sample.directions) for one in seconds]
+    held_up = load * HELD_UP_NS // SECOND
+    refused = [
+        sum(max(0, (way.refused_frames or 0) - held_up) for way in one.sample.directions)
+        for one in seconds
+    ]
+    if trial is not None and trial.directions:
+        missing = sum(_missing(way) for way in trial.directions)
+        refused.append(min(refused[-1], max(0, missing - lost[-1])))
+    steps = [_for_good(one, len(seconds)) for one in (lost, refused)]
+    ends = [one.sample.elapsed_ns for one in seconds]
+    return [
+        Row(begin, end, sum(news), second)
+        for begin, end, second, *news in zip([0, *ends], ends, seconds, *steps)  # noqa: B905
+    ]
+
+
+def _for_good(counts: Sequence[int], number: int) -> list[int]:
+    """Return by second what is missing more from then on, and in no later one less."""
+    least = list(itertools.accumulate(reversed(counts), min))[::-1]
+    return [now - before for before, now in itertools.pairwise([0, *least])][:number]
+
+
+def _stretches(rows: Sequence[Row]) -> list[list[Row]]:
+    groups = itertools.groupby(rows, key=lambda one: one.lost > 0)
+    return [list(group) for lossy, group in groups if lossy]
+
+
+def _soak_curves(case: Measured) -> Mapping[str, list[tuple[float | None, ...]]]:
+    trial, rows = _hours(case), _rows(case)
+    if trial is None:
+        return {}
+    most = int(case.search["events"])
+    stretches = sorted(_stretches(rows), key=lambda one: -sum(row.lost for row in one))[:most]
+    losses = [
+        (
+            one[0].begin_ns,
+            one[-1].end_ns - one[0].begin_ns,
+            sum(row.lost for row in one),
+            sum(map(_kept_ns, one)),
+        )
+        for one in sorted(stretches, key=lambda one: one[0].begin_ns)
+    ]
+    columns = [
+        (until, lost, p50, p99, cycles, kept)
+        for until, lost, p50, p99, cycles, kept in _parts(trial.duration_ns, rows)
+    ]
+    return {"over_time": list(columns), "losses": list(losses)}
+
+
+def _kept_ns(row: Row) -> int:
+    return sum(thread.kept_ns for thread in row.second.threads)
+
+
+def _parts(
+    duration_ns: int, rows: Sequence[Row]
+) -> list[tuple[int, int, float | None, float | None, float | None, int]]:
+    """Return by twelfths of the time what was lost, latency, cycles for a frame, and time kept."""
+    ends = [duration_ns * number // PARTS for number in range(1, PARTS + 1)]
+    found = []
+    for number, end in enumerate(ends):
+        begin = ends[number - 1] if number else -1
+        last = number == PARTS - 1
+        inside = [row for row in rows if begin < row.end_ns and (last or row.end_ns <= end)]
+        if not inside:
+            continue
+        told = [
+            [way.latency for way in row.second.sample.directions if way.latency is not None]
+            for row in inside
+        ]
+        halves = [max(one.p50_ns for one in ways) for ways in told if ways]
+        tails = [max(one.p99_ns for one in ways) for ways in told if ways]
+        pmds = [pmd for row in inside if row.second.switch for pmd in row.second.switch.pmds]
+        frames, busy = sum(one.frames for one in pmds), sum(one.busy_cycles for one in pmds)
+        counts = any(one.busy_cycles + one.idle_cycles for one in pmds)
+        found.append(
+            (
+                end,
+                sum(row.lost for row in inside),
+                statistics.mean(halves) if halves else None,
+                statistics.mean(tails) if tails else None,
+                busy / frames if frames and counts else None,
+                sum(map(_kept_ns, inside)),
+            )
+        )
+    return found
+
+
+READERS: Mapping[str, Callable[[Measured], Mapping[str, Own]]] = {
+    "back2back": _back2back,
+    "broadcast": _broadcast,
+    "caching": _caching,
+    "flow_setup": _flow_setup,
+    "forwarding": _forwarding,
+    "latency": _latency,
+    "learning": _learning,
+    "loss": _loss,
+    "recovery": _recovery,
+    "reset": _reset,
+    "soak": _soak,
+    "wake_up": _wake_up,
+}
+"""By kind of method; what is not here is counted as not read."""
