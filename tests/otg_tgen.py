@@ -20,6 +20,11 @@ class Echo:
     asked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     """What it was asked for, as long as somebody looks at it."""
     trial: dict[str, Any] | None = None
+    listened: dict[int, dict[str, Any]] = field(default_factory=dict)
+    """What is captured, by the number of the port."""
+    heard: bytes = b"two frames"
+    beyond: int = 0
+    """Frames that came and had no room."""
     hear: Callable[[Mapping[str, Any]], None] = print
 
     def listen(self, hear: Callable[[Mapping[str, Any]], None]) -> None:
@@ -44,6 +49,15 @@ class Echo:
                 if self.trial is not None:
                     self._end()
                 return {"state": "idle"}
+            case "listen" if said.get("on", True):
+                Path(said["path"]).touch()
+                self.listened[said["port"]] = said
+            case "listen":
+                if said["port"] not in self.listened:
+                    raise TgenError("listen", "idle", "nobody listens", None)
+                path = Path(self.listened.pop(said["port"])["path"])
+                path.write_bytes(self.heard)
+                return {"on": False, "frames": 2, "heard": 2 + self.beyond}
             case "ports":
                 return {"ports": [{"port": n, "link_up": True} for n in range(PORTS)]}
         return {}

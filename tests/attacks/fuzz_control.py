@@ -51,6 +51,8 @@ REQUESTS: tuple[dict[str, Any], ...] = (
     {"verb": "probe", "frames": 3},
     {"verb": "learn", "rounds": 2},
     {"verb": "capture", "port": 0, "path": "x.pcap", "frames": 10},
+    {"verb": "listen", "port": 0, "path": "/nowhere/x.pcap", "frames": 10, "keep": "last"},
+    {"verb": "listen", "port": 0, "on": False},
     {"verb": "stalls", "duration_ns": 1_000_000, "threshold_ns": 1000},
     {"verb": "live"},
     {"verb": "stop"},

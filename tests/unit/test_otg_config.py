@@ -183,7 +183,6 @@ def test_what_cannot_be_had_is_refused_with_its_path(
     [
         ({"devices": [{"name": "d"}]}, "devices: not supported"),
         ({"lags": [{"name": "l"}]}, "lags: not supported"),
-        ({"captures": [{"name": "c"}]}, "captures: not supported"),
         ({"options": {"protocol_options": {"auto_start_all": True}}}, "options.protocol_options"),
         ({"layer1": [{"name": "l", "port_names": ["z"]}]}, "layer1[0].port_names: there is no"),
         ({"ports": [{"name": "a", "location": "eth9"}]}, "ports[0].location: 'eth9' is no port"),

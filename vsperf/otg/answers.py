@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, BinaryIO
 
 from vsperf import __version__
 from vsperf.otg.config import MOST_FLOWS
@@ -44,7 +44,8 @@ MOST_COLUMNS = 64
 MOST_PORTS = 16
 """tgen's."""
 Answer = dict[str, Any]
-Handler = Callable[[Generator, object], Answer]
+Handler = Callable[[Generator, object], Answer | BinaryIO]
+"""What is no object of the model is a file, as it is."""
 
 
 def version(generator: Generator, content: object) -> Answer:
@@ -71,10 +72,13 @@ def set_state(generator: Generator, content: object) -> Answer:
     """Answer `POST /control/state`: start and stop."""
     document = Document(content)
     root = document.root
-    if root.choice(("traffic", "port", "protocol"), "traffic") != "traffic":
-        root.refuse("only traffic is started and stopped here", root.text("choice"))
-        root.get(root.text("choice"))
-        document.finish()
+    match root.choice(("traffic", "port", "protocol"), "traffic"):
+        case "port":
+            return _set_port_state(generator, root.node("port"), document)
+        case "protocol":
+            root.refuse("only traffic and captures are started and stopped here", "protocol")
+            root.get("protocol")
+            document.finish()
     traffic = root.node("traffic")
     traffic.choice(("flow_transmit",), "flow_transmit")
     transmit = traffic.node("flow_transmit")
@@ -86,6 +90,29 @@ def set_state(generator: Generator, content: object) -> Answer:
         generator.start(names)
         return _warned(())
     return _warned(generator.stop(names))
+
+
+def _set_port_state(generator: Generator, port: Node, document: Document) -> Answer:
+    port.choice(("capture",), "capture")
+    capture = port.node("capture")
+    capture.at_most("port_names", MOST_PORTS)
+    names = capture.texts("port_names")
+    state = capture.one_of("state", ("start", "stop"))
+    document.finish()
+    if state == "start":
+        generator.start_captures(names)
+        return _warned(())
+    return _warned(generator.stop_captures(names))
+
+
+def get_capture(generator: Generator, content: object) -> BinaryIO:
+    """Answer `POST /monitor/capture`: the file that a capture left."""
+    document = Document(content)
+    name = document.root.text("port_name")
+    if document.root.has("packets"):
+        document.root.node("packets").choice(("all",), "all")
+    document.finish()
+    return generator.captured(name)
 
 
 def metrics(generator: Generator, content: object) -> Answer:
@@ -148,6 +175,7 @@ def _port_metrics(generator: Generator, asked: Node, document: Document) -> list
         ports = dict(generator.config.ports)
         counts, links = generator.port_counts(), generator.links()
         sending = {name: generator.sending(name) for name in ports}
+        capturing = {name: generator.capturing(name) for name in ports}
     found = []
     for name, location in ports.items():
         one = counts[name]
@@ -163,7 +191,7 @@ def _port_metrics(generator: Generator, asked: Node, document: Document) -> list
             "frames_rx_rate": one.rx_fps,
             "bytes_tx_rate": one.tx_bytes,
             "bytes_rx_rate": one.rx_bytes,
-            "capture": "stopped",
+            "capture": "started" if capturing[name] else "stopped",
         }
         if one.bytes_rx is not None:
             answer["bytes_rx"] = str(one.bytes_rx)
@@ -209,6 +237,6 @@ HANDLERS: Mapping[tuple[str, str], Handler] = {
     ("POST", "/control/action"): nothing_of_the_kind("action"),
     ("POST", "/monitor/metrics"): metrics,
     ("POST", "/monitor/states"): nothing_of_the_kind("states of protocols"),
-    ("POST", "/monitor/capture"): nothing_of_the_kind("capture"),
+    ("POST", "/monitor/capture"): get_capture,
 }
 """What is answered, by method and path."""

@@ -6,11 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from vsperf.otg.captures import Capture, read_captures
 from vsperf.otg.document import Document, Node
 from vsperf.otg.flows import LARGEST_FRAME, Flow, Line, check_files, read_flow
 
 MOST_FLOWS = 32
 """Streams of tgen."""
+UPDATED = ("rate", "size")
+UNCHANGED = ("tx_rx", "packet", "duration", "metrics")
+"""Of a flow, where it is changed in place."""
 SPEEDS = {
     "speed_10_fd_mbps": 10**7,
     "speed_100_fd_mbps": 10**8,
@@ -42,6 +46,8 @@ class Config:
     """Locations, by the names of ports."""
     flows: tuple[Flow, ...] = ()
     warnings: tuple[str, ...] = ()
+    captures: Mapping[str, Capture] = field(default_factory=dict)
+    """What is wanted of ports that are captured, by their names."""
 
 
 def read_config(content: object, places: Mapping[str, Place]) -> Config:
@@ -54,6 +60,7 @@ def read_config(content: object, places: Mapping[str, Place]) -> Config:
     root.at_most("ports", len(places))
     root.at_most("flows", MOST_FLOWS)
     root.at_most("layer1", len(places))
+    root.at_most("captures", len(places))
     warnings: list[str] = []
     ports = _ports(root, places)
     speeds = _speeds(root, ports, warnings)
@@ -61,10 +68,39 @@ def read_config(content: object, places: Mapping[str, Place]) -> Config:
     lines = {name: _line(places[location], speeds.get(name)) for name, location in ports.items()}
     flows = tuple(read_flow(node, lines, warnings) for node in root.nodes("flows"))
     check_files(root, flows)
+    captures = read_captures(root, ports)
     _unique(root, "flows", [flow.name for flow in flows])
     document.finish()
     held = dict(content) if isinstance(content, dict) else {}
-    return Config(held, ports, flows, tuple(warnings))
+    return Config(held, ports, flows, tuple(warnings), captures)
+
+
+def merged(config: Config, document: Document) -> dict[str, Any]:
+    """Return a configuration with other rates and sizes of some of its flows."""
+    document.root.only("choice", "flows")
+    changes = document.root.node("flows")
+    changes.at_most("property_names", len(UPDATED))
+    changes.at_most("flows", len(config.flows))
+    names = changes.texts("property_names")
+    for name in names:
+        if name not in UPDATED:
+            changes.refuse(f"{name!r} is not supported, only rate, size", "property_names")
+    found = dict(config.content)
+    flows = [dict(flow) for flow in found.get("flows") or ()]
+    by_name = {flow["name"]: flow for flow in flows}
+    for change in changes.nodes("flows"):
+        name = change.text("name")
+        for key in UNCHANGED:
+            change.get(key)  # may be said again, and is not what is updated
+        if (flow := by_name.get(name)) is None:
+            change.refuse(f"there is no flow {name!r}", "name")
+            continue
+        for key in UPDATED:
+            said = change.get(key)
+            if key in names and said is not None:
+                flow[key] = said
+    document.finish()
+    return {**found, "flows": flows}
 
 
 def _line(place: Place, speed: int | None) -> Line:

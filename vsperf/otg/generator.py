@@ -17,9 +17,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
-from vsperf.otg.config import Config, Place, read_config
+from vsperf.otg.captures import Captures
+from vsperf.otg.config import Config, Place, merged, read_config
 from vsperf.otg.counters import FlowCounts, PortCounts, final, on_the_way, port_counts
 from vsperf.otg.document import Document, RefusedError
 from vsperf.otg.flows import Flow, write_frames
@@ -37,8 +38,6 @@ ENDING_S = DRAIN_NS / NANOSECONDS + 10
 """Patience with the end of a trial."""
 POLL_S = 0.01
 CONFLICT = 409
-UPDATED = ("rate", "size")
-UNCHANGED = ("tx_rx", "packet", "duration", "metrics")
 
 
 def say_nothing(text: str) -> None:
@@ -85,6 +84,7 @@ class Generator:
 
     def __post_init__(self) -> None:
         self.tgen.listen(self._hear)
+        self._captures = Captures(self.tgen, self.folder)
 
     def configure(self, content: object) -> tuple[str, ...]:
         """Take a configuration in place of the one before; return warnings.
@@ -97,9 +97,9 @@ class Generator:
     def update(self, content: object) -> tuple[str, ...]:
         """Take other rates or sizes of flows that do not send."""
         with self._configuring:
-            merged = _merged(self.config, Document(content))
+            changed = merged(self.config, Document(content))
             self._require_idle("flows: stop the traffic first")
-            return self._configure(merged, ending=False)
+            return self._configure(changed, ending=False)
 
     def start(self, names: Sequence[str]) -> None:
         """Begin to send flows, all where none is named; their counters begin at zero."""
@@ -152,9 +152,7 @@ class Generator:
         """Return the counters of all ports, by their names."""
         with self.turn:
             counts = self.counts()
-            numbers = {
-                name: self.places[location].number for name, location in self.config.ports.items()
-            }
+            numbers = {name: self._number(name) for name in self.config.ports}
             return port_counts(self.config.flows, counts, numbers, self._foreign)
 
     def links(self) -> dict[str, bool]:
@@ -164,10 +162,7 @@ class Generator:
                 int(port["port"]): bool(port["link_up"]) and bool(port.get("kernel_up", True))
                 for port in self.tgen.ask("ports")["ports"]
             }
-            return {
-                name: up[self.places[location].number]
-                for name, location in self.config.ports.items()
-            }
+            return {name: up[self._number(name)] for name in self.config.ports}
 
     def sending(self, port: str) -> bool:
         """Whether a port sends."""
@@ -176,6 +171,48 @@ class Generator:
                 flow.transmit == port and self._counts.get(flow.name, FlowCounts()).sending
                 for flow in self._sending.flows
             )
+
+    def start_captures(self, names: Sequence[str]) -> None:
+        """Begin to capture ports, all that have a capture where none is named."""
+        with self.turn:
+            found = self._captured(names)
+            if not found:
+                raise RefusedError(["port.capture: no capture is configured"])
+            captures = self.config.captures
+            self._captures.start({name: (self._number(name), captures[name]) for name in found})
+
+    def stop_captures(self, names: Sequence[str]) -> tuple[str, ...]:
+        """End captures, and write them; return what is not in them."""
+        with self.turn:
+            notes = self._captures.stop(self._captured(names))
+        for note in notes:
+            self.say(note)
+        return notes
+
+    def capturing(self, port: str) -> bool:
+        """Whether a port is being captured."""
+        with self.turn:
+            return self._captures.running(port)
+
+    def captured(self, port: str) -> BinaryIO:
+        """Return the file that the capture of a port left."""
+        with self.turn:
+            if port not in self.config.ports:
+                raise RefusedError([f"port_name: there is no port {port!r}"])
+            return self._captures.opened(port)
+
+    def _captured(self, names: Sequence[str]) -> tuple[str, ...]:
+        captures = self.config.captures
+        for name in names:
+            if name not in captures:
+                raise RefusedError(
+                    [f"port.capture.port_names: {name!r} has no capture in the configuration"]
+                )
+        return tuple(name for name in captures if not names or name in names)
+
+    def _number(self, port: str) -> int:
+        """Return tgen's number of a port."""
+        return self.places[self.config.ports[port]].number
 
     def _configure(self, content: object, *, ending: bool) -> tuple[str, ...]:
         """Read a configuration, and take it; `ending` says whether traffic ends for that."""
@@ -197,6 +234,8 @@ class Generator:
                 sending = self._running()
                 if sending is None:
                     self._swap(config)
+                    if ending:
+                        self._captures.clear()
                     return
                 if not ending or time.monotonic() > deadline:
                     raise RefusedError(["flows: somebody started them meanwhile"], CONFLICT)
@@ -320,34 +359,6 @@ def _folder_in(folder: Path, config: Config) -> Iterator[Path | None]:
     except BaseException:
         shutil.rmtree(made, ignore_errors=True)
         raise
-
-
-def _merged(config: Config, document: Document) -> dict[str, Any]:
-    """Return a configuration with other rates and sizes of some of its flows."""
-    document.root.only("choice", "flows")
-    changes = document.root.node("flows")
-    changes.at_most("property_names", len(UPDATED))
-    changes.at_most("flows", len(config.flows))
-    names = changes.texts("property_names")
-    for name in names:
-        if name not in UPDATED:
-            changes.refuse(f"{name!r} is not supported, only rate, size", "property_names")
-    merged = dict(config.content)
-    flows = [dict(flow) for flow in merged.get("flows") or ()]
-    by_name = {flow["name"]: flow for flow in flows}
-    for change in changes.nodes("flows"):
-        name = change.text("name")
-        for key in UNCHANGED:
-            change.get(key)  # may be said again, and is not what is updated
-        if (flow := by_name.get(name)) is None:
-            change.refuse(f"there is no flow {name!r}", "name")
-            continue
-        for key in UPDATED:
-            said = change.get(key)
-            if key in names and said is not None:
-                flow[key] = said
-    document.finish()
-    return {**merged, "flows": flows}
 
 
 def _trial(flows: Sequence[Flow], burst: int, whole_payload: bool) -> dict[str, Any]:

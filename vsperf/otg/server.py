@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
 from socket import SHUT_WR, socket
-from typing import Any, ClassVar, NoReturn
+from typing import Any, BinaryIO, ClassVar, NoReturn
 from urllib.parse import urlsplit
 
 from vsperf.errors import ComponentError, NotReadyError, VsperfError
@@ -19,7 +21,7 @@ from vsperf.otg.answers import HANDLERS
 from vsperf.otg.document import RefusedError
 from vsperf.otg.generator import Generator
 from vsperf.otg.password import knows
-from vsperf.otg.reading import SLOW_S, Reader, Room, read_json
+from vsperf.otg.reading import CHUNK, SLOW_S, Reader, Room, read_json
 from vsperf.waits import wait_for
 
 LOOK_S = 0.5
@@ -29,6 +31,7 @@ MOST_BYTES = 8 << 20
 MOST_CONNECTIONS = 64
 MOST_DIGITS = 12
 JSON = "application/json"
+FILE = "application/octet-stream"
 
 
 class OtgServer(ThreadingHTTPServer):
@@ -100,7 +103,9 @@ class OtgServer(ThreadingHTTPServer):
             raise self.generator.tgen.obituary("while it served")
         self.generator.counts()
 
-    def answer(self, method: str, path: str, content: object) -> tuple[int, dict[str, Any]]:
+    def answer(
+        self, method: str, path: str, content: object
+    ) -> tuple[int, dict[str, Any] | BinaryIO]:
         """Return status and body for a request."""
         handler = HANDLERS.get((method, path))
         if handler is None:
@@ -189,7 +194,12 @@ class Handler(BaseHTTPRequestHandler):
             answer = self.server.answer(method, self._path(), content)
         except RefusedError as error:
             answer = _failed(error.code, error.messages)
-        self._send(*answer)
+        status, body = answer
+        if isinstance(body, dict):
+            self._send(status, body)
+        else:
+            with body:
+                self._send_file(body)
 
     def _known_client(self) -> None:
         """Refuse who does not bring the password, before anything else is looked at."""
@@ -254,6 +264,20 @@ class Handler(BaseHTTPRequestHandler):
                 [f"there can be {MOST_BYTES} bytes at most"], HTTPStatus.REQUEST_ENTITY_TOO_LARGE
             )
         return int(text)
+
+    def _send_file(self, file: BinaryIO) -> None:
+        """Send a file piece by piece; who does not take it in time does not get it."""
+        deadline = time.monotonic() + SLOW_S
+        left = os.fstat(file.fileno()).st_size
+        self.send_response(HTTPStatus.OK)
+        self.send_header("Content-Type", FILE)
+        self.send_header("Content-Length", str(left))
+        self.end_headers()
+        self.wfile.flush()
+        while left and (content := file.read(min(CHUNK, left))):
+            self.connection.settimeout(max(0.001, deadline - time.monotonic()))
+            self.connection.sendall(content)
+            left -= len(content)
 
     def _send(self, status: int, body: dict[str, Any]) -> None:
         content = json.dumps(body, separators=(",", ":")).encode()

@@ -78,34 +78,42 @@ capture_commit(struct capture *capture, unsigned int taken)
 	capture->count += RTE_MIN(taken, capture->room - capture->count);
 }
 
-static bool
-write_frame(FILE *file, const struct captured *frame, const struct capture_clock *clock)
+bool
+capture_write_head(FILE *file)
 {
-	int64_t cycles = (int64_t)(frame->tsc - clock->tsc);
+	const struct pcap_file head = {
+		.magic = 0xa1b23c4d, .major = 2, .minor = 4, .longest = TGEN_MAX_FRAME, .link = 1,
+	};
+
+	return fwrite(&head, sizeof(head), 1, file) == 1;
+}
+
+bool
+capture_write_frame(FILE *file, const struct capture_clock *clock, uint64_t tsc, uint32_t length,
+	const uint8_t *bytes, uint32_t kept)
+{
+	int64_t cycles = (int64_t)(tsc - clock->tsc);
 	int64_t hz = (int64_t)clock->tsc_hz;
 	uint64_t unix_ns = clock->unix_ns +
 		(uint64_t)(cycles / hz * (int64_t)SECOND_NS + cycles % hz * (int64_t)SECOND_NS / hz);
 	struct pcap_frame head = {
 		.seconds = (uint32_t)(unix_ns / SECOND_NS),
 		.nanoseconds = (uint32_t)(unix_ns % SECOND_NS),
-		.captured = RTE_MIN(frame->length, (uint32_t)sizeof(frame->bytes)),
-		.length = frame->length,
+		.captured = kept,
+		.length = length,
 	};
 
 	return fwrite(&head, sizeof(head), 1, file) == 1 &&
-		fwrite(frame->bytes, head.captured, 1, file) == 1;
+		(kept == 0 || fwrite(bytes, kept, 1, file) == 1);
 }
 
 static bool
 write_all(FILE *file, const struct capture *sent, const struct capture *received,
 	const struct capture_clock *clock)
 {
-	const struct pcap_file head = {
-		.magic = 0xa1b23c4d, .major = 2, .minor = 4, .longest = TGEN_MAX_FRAME, .link = 1,
-	};
 	uint32_t i = 0, j = 0, sents = sent != NULL ? sent->count : 0;
 	uint32_t receiveds = received != NULL ? received->count : 0;
-	bool written = fwrite(&head, sizeof(head), 1, file) == 1;
+	bool written = capture_write_head(file);
 
 	while (written && (i < sents || j < receiveds)) {
 		const struct captured *frame;
@@ -114,7 +122,8 @@ write_all(FILE *file, const struct capture *sent, const struct capture *received
 			frame = &sent->frame[i++];
 		else
 			frame = &received->frame[j++];
-		written = write_frame(file, frame, clock);
+		written = capture_write_frame(file, clock, frame->tsc, frame->length, frame->bytes,
+			RTE_MIN(frame->length, (uint32_t)sizeof(frame->bytes)));
 	}
 	return written;
 }

@@ -9,7 +9,9 @@
  * trial, and written to a file after it. One lcore writes to a capture at a time.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <rte_mbuf.h>
 
@@ -41,6 +43,11 @@ void capture_commit(struct capture *capture, unsigned int taken);
 struct capture_clock {
 	uint64_t tsc, tsc_hz, unix_ns;
 };
+
+/* Begin a pcap file, and go on with it; true when that is written. */
+bool capture_write_head(FILE *file);
+bool capture_write_frame(FILE *file, const struct capture_clock *clock, uint64_t tsc,
+	uint32_t length, const uint8_t *bytes, uint32_t kept);
 
 /*
  * Open a file to write to, for its owner alone if it is new; what is in it stays until then. No

@@ -64,6 +64,7 @@ share_receivers(struct engine *engine, struct error *error)
 			engine->receiver[number].port = (uint16_t)port;
 			engine->receiver[number].device = engine->port[port].id;
 			engine->receiver[number].queue = (uint16_t)queue;
+			engine->receiver[number].listening = &engine->listening[port];
 			worker->receiver[worker->receivers++] = &engine->receiver[number];
 		}
 	}
@@ -159,6 +160,7 @@ engine_destroy(struct engine *engine)
 	for (i = 0; i < engine->workers; i++)
 		rte_eal_wait_lcore(engine->worker[i]->lcore);
 	captures_forget(engine);
+	listen_forget(engine);
 	respond_free(engine);
 	prepare_free(engine);
 	collect_free(engine);

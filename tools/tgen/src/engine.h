@@ -20,6 +20,7 @@
 #include "neighbours.h"
 #include "replay.h"
 #include "slots.h"
+#include "tape.h"
 #include "traffic.h"
 
 struct engine;
@@ -148,6 +149,12 @@ struct live {
 	} stream[TGEN_MAX_STREAMS];
 };
 
+/* What became of what a port received while it was listened to. */
+struct listened {
+	uint32_t frames; /* in the file */
+	uint64_t heard; /* all of them */
+};
+
 enum engine_state { ENGINE_IDLE, ENGINE_RUNNING, ENGINE_DONE };
 
 struct engine_options {
@@ -195,6 +202,18 @@ int engine_respond(struct engine *engine, const struct responder *responder, str
 /* Copy the first `frames` frames sent and received on a port in the next trial to a pcap file. */
 int engine_capture(struct engine *engine, uint16_t port, const char *path, uint32_t frames,
 	struct error *error);
+
+/*
+ * Copy all that a port receives from now on, in trials and between them, until the end: then it is
+ * written to a pcap file. Both may be said while a trial runs.
+ */
+int engine_listen(struct engine *engine, uint16_t port, const char *path,
+	const struct tape_room *room, struct error *error);
+/* It is over even where the file could not be written. */
+int engine_listen_end(struct engine *engine, uint16_t port, struct listened *listened,
+	struct error *error);
+/* Whether engine_poll() has ports to look after, whatever else goes on. */
+bool engine_listens(const struct engine *engine);
 
 /* Spin on every worker without traffic and record the gaps: the stalls of the host. */
 int engine_stalls(struct engine *engine, uint64_t duration_ns, uint64_t threshold_ns,

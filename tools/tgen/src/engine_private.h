@@ -8,6 +8,7 @@
 
 #include "clock.h"
 #include "engine.h"
+#include "listen.h"
 #include "respond.h"
 #include "worker.h"
 
@@ -65,10 +66,20 @@ struct engine {
 	uint64_t begin_tsc; /* when workers begin that agreed on it */
 	uint64_t drain_deadline;
 	struct capture_request capture[TGEN_MAX_PORTS];
+	struct listening listening[TGEN_MAX_PORTS];
 	struct learning learning;
 	struct responder responder;
 	struct answers *answers[TGEN_MAX_PORTS]; /* of all ports while it is on */
 };
+
+/* Say to whoever receives whether there is somebody to copy frames for. */
+static inline void
+receiver_tell_copies(struct receiver *receiver)
+{
+	rte_atomic_store_explicit(&receiver->copies,
+		receiver->capture != NULL || listening_is_on(receiver->listening),
+		rte_memory_order_relaxed);
+}
 
 static inline uint64_t
 engine_cycles(const struct engine *engine, uint64_t ns)

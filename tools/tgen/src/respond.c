@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_cycles.h>
 #include <rte_errno.h>
 
 #include <rte_ethdev.h>
@@ -14,7 +15,7 @@
 #include "engine_private.h"
 #include "respond.h"
 
-#define IDLE_BURSTS 8 /* of a queue in one look: a switch may flood us for ever */
+#define IDLE_BURSTS 32 /* of a queue in one look: a switch may flood us for ever */
 
 /* The answer as a frame, or NULL: nobody asked for one of us, or there is no buffer. */
 static struct rte_mbuf *
@@ -86,15 +87,17 @@ static bool
 look_at(const struct receiver *receiver)
 {
 	struct rte_mbuf *request[PORT_BURST], *answer[PORT_BURST];
-	uint16_t count = rte_eth_rx_burst(receiver->port, receiver->queue, request, PORT_BURST);
+	uint16_t count = rte_eth_rx_burst(receiver->device, receiver->queue, request, PORT_BURST);
 	unsigned int answers = 0, i;
 
-	for (i = 0; i < count; i++) {
+	if (listening_is_on(receiver->listening))
+		listening_add(receiver->listening, request, count, rte_rdtsc());
+	for (i = 0; i < count && receiver->answers != NULL; i++) {
 		answer[answers] = make_answer(receiver->answers, request[i]);
 		answers += answer[answers] != NULL;
 	}
 	if (answers != 0)
-		send_answers(receiver->port, answer, answers);
+		send_answers(receiver->device, answer, answers);
 	if (count != 0)
 		rte_pktmbuf_free_bulk(request, count);
 	return count == PORT_BURST;
@@ -105,10 +108,10 @@ respond_idle(struct engine *engine)
 {
 	unsigned int i, bursts;
 
-	if (!engine->responder.on || !engine_parked(engine))
+	if (!(engine->responder.on || engine_listens(engine)) || !engine_parked(engine))
 		return;
 	/* Those that a trial left behind go first. */
-	for (i = 0; i < engine->ports; i++)
+	for (i = 0; i < engine->ports && engine->responder.on; i++)
 		send_waiting(engine->answers[i]);
 	for (i = 0; i < engine->receivers; i++)
 		for (bursts = 0; bursts < IDLE_BURSTS; bursts++)

@@ -40,7 +40,7 @@ bool respond_to(const struct receiver *receiver, const struct rte_mbuf *request)
 /* Send the answers of the ports that are this worker's to send on. */
 void respond_send(struct worker *worker);
 
-/* Look after the ports while no worker does. From the main lcore. */
+/* Look after the ports while no worker does, for those who listen, too. From the main lcore. */
 void respond_idle(struct engine *engine);
 
 #endif /* TGEN_RESPOND_H */

@@ -298,6 +298,13 @@ finish(const struct session *session, struct problem *problem)
 	}
 }
 
+/* Whether there is something to do for the engine while nothing is asked of it. */
+static bool
+is_looked_after(const struct session *session)
+{
+	return session->responds || engine_listens(session->engine);
+}
+
 void
 session_tick(struct session *session, uint64_t now_ns)
 {
@@ -306,7 +313,7 @@ session_tick(struct session *session, uint64_t now_ns)
 	json_t *result, *content;
 
 	session->now_ns = now_ns;
-	if (pending->activity == ACTIVITY_NONE && session->responds)
+	if (pending->activity == ACTIVITY_NONE && is_looked_after(session))
 		engine_poll(session->engine);
 	if (pending->activity == ACTIVITY_NONE)
 		return;
@@ -341,7 +348,8 @@ session_patience(const struct session *session)
 	uint64_t age_ns = session->now_ns - pending->started_ns, left_ns;
 
 	if (pending->activity == ACTIVITY_NONE)
-		return session->responds ? PATIENCE_MS : -1;
+		return engine_listens(session->engine) ? PATIENCE_YOUNG_MS :
+			session->responds ? PATIENCE_MS : -1;
 	if (pending->activity == ACTIVITY_LEARN)
 		return 0; /* nobody goes on with it but us */
 	if (age_ns < YOUNG_NS)

@@ -74,6 +74,7 @@ attach_captures(struct engine *engine)
 		for (port = 0; port < engine->ports; port++)
 			if (port == receiver->port && receiver->queue == 0)
 				receiver->capture = engine->capture[port].received;
+		receiver_tell_copies(receiver);
 	}
 	for (i = 0; i < engine->senders; i++) {
 		struct sender *sender = &engine->sender[i];

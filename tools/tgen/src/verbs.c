@@ -133,6 +133,7 @@ const struct verb verb_table[] = {
 	{ "learn", false, verb_learn },
 	{ "respond", false, verb_respond },
 	{ "capture", false, verb_capture },
+	{ "listen", true, verb_listen },
 	{ "stalls", false, verb_stalls },
 	{ "roundtrip", false, verb_roundtrip },
 	{ "live", true, verb_live },

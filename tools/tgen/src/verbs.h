@@ -41,6 +41,9 @@ enum verb_outcome verb_roundtrip(struct session *session, struct object *request
 /* verbs_respond.c */
 enum verb_outcome verb_respond(struct session *session, struct object *request, json_t **result);
 
+/* verbs_listen.c */
+enum verb_outcome verb_listen(struct session *session, struct object *request, json_t **result);
+
 /* verbs_traffic.c */
 enum verb_outcome verb_configure(struct session *session, struct object *request,
 	json_t **result);

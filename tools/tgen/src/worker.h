@@ -154,6 +154,8 @@ struct __rte_cache_aligned receiver {
 	uint64_t foreign, answered, stale, corrupted;
 	struct answers *answers; /* NULL: nobody is answered */
 	struct capture *capture;
+	struct listening *listening; /* of its port */
+	RTE_ATOMIC(bool) copies; /* for one of these: all that the usual way asks */
 	struct rte_mbuf *buffer[PORT_BURST];
 };
 

@@ -22,6 +22,7 @@
 struct engine {
 	enum engine_state state;
 	bool is_trial;
+	bool listens[2];
 	unsigned int looks, rounds;
 	struct traffic traffic;
 	struct trial_request request;
@@ -336,6 +337,36 @@ engine_capture(struct engine *engine, uint16_t port, const char *path, uint32_t 
 	(void)error;
 	demand(engine->state != ENGINE_RUNNING && port < 2 && path[0] == '/' && frames > 0);
 	return 0;
+}
+
+int
+engine_listen(struct engine *engine, uint16_t port, const char *path,
+	const struct tape_room *room, struct error *error)
+{
+	demand(port < 2 && path[0] == '/' && room->frames > 0 && room->frames <= TAPE_MOST_FRAMES);
+	demand(room->bytes > 0 && room->bytes <= TAPE_MOST_BYTES && room->longest > 0);
+	if (engine->listens[port])
+		return error_set(error, EBUSY, "busy", "it is listened to already");
+	engine->listens[port] = true;
+	return 0;
+}
+
+int
+engine_listen_end(struct engine *engine, uint16_t port, struct listened *listened,
+	struct error *error)
+{
+	demand(port < 2);
+	if (!engine->listens[port])
+		return error_set(error, EINVAL, "idle", "nobody listens");
+	engine->listens[port] = false;
+	*listened = (struct listened){ .frames = 3, .heard = 7 };
+	return 0;
+}
+
+bool
+engine_listens(const struct engine *engine)
+{
+	return engine->listens[0] || engine->listens[1];
 }
 
 int

@@ -61,6 +61,8 @@ static const char *const requests[] = {
 		"\"ip\":\"198.19.0.254\",\"mac\":\"02:00:00:00:00:fe\"},"
 		"{\"layer3\":\"ipv6\",\"ip\":\"2001:2::fe\"}]}",
 	"{\"id\":8,\"verb\":\"capture\",\"port\":1,\"path\":\"/x.pcap\",\"frames\":10}",
+	"{\"id\":8,\"verb\":\"listen\",\"port\":1,\"path\":\"/x.pcap\",\"keep\":\"last\"}",
+	"{\"id\":8,\"verb\":\"listen\",\"port\":1,\"on\":false}",
 	"{\"id\":9,\"verb\":\"stalls\",\"duration_ns\":1000,\"threshold_ns\":10}",
 	"{\"id\":10,\"verb\":\"live\"}",
 	"{\"id\":11,\"verb\":\"stop\"}",

@@ -16,7 +16,7 @@ test_hello_tells_versions_cpus_and_verbs(void **state)
 	json_t *result = result_of(*state, "{\"id\":0,\"verb\":\"hello\"}");
 
 	assert_int_equal(integer(result, "protocol"), TGEN_PROTOCOL);
-	assert_int_equal(json_array_size(json_object_get(result, "verbs")), 15);
+	assert_int_equal(json_array_size(json_object_get(result, "verbs")), 16);
 	assert_int_equal(json_array_size(json_object_get(result, "lcores")), 2);
 	assert_null(json_object_get(json_array_get(json_object_get(result, "lcores"), 0), "cpu"));
 	assert_string_equal(json_string_value(json_object_get(result, "state")), "idle");
@@ -312,6 +312,45 @@ test_a_refused_caller_gets_one_whole_line(void **state)
 	assert_true(json_is_false(json_object_get(talk->line[0], "ok")));
 }
 
+#define LISTEN "{\"id\":1,\"verb\":\"listen\",\"port\":1"
+
+static void
+test_a_port_is_listened_to_beside_a_trial_and_looked_after_until_the_end(void **state)
+{
+	struct talk *talk = *state;
+	json_t *result;
+
+	assert_int_equal(session_patience(talk->session), -1);
+	result_of(talk, LISTEN ",\"path\":\"/x\",\"keep\":\"last\",\"bytes\":1}");
+	assert_true(session_patience(talk->session) > 0);
+	result_of(talk, CONFIGURE);
+	result_of(talk, "{\"id\":1,\"verb\":\"trial\",\"frames\":1,\"wait\":false}");
+	assert_refused(talk, LISTEN ",\"path\":\"/x\"}", "busy", "");
+	result = result_of(talk, LISTEN ",\"on\":false}");
+	assert_int_equal(integer(result, "frames"), 3);
+	assert_int_equal(integer(result, "heard"), 7);
+	assert_refused(talk, LISTEN ",\"on\":false}", "idle", "");
+	result_of(talk, LISTEN ",\"path\":\"/x\"}");
+	stop_trial(talk);
+}
+
+static void
+test_what_to_listen_for_is_checked(void **state)
+{
+	assert_refused(*state, LISTEN "}", "missing-key", "path");
+	assert_refused(*state, LISTEN ",\"path\":\"x\"}", "bad-value", "path");
+	assert_refused(*state, LISTEN ",\"path\":\"/x\",\"frames\":65537}", "out-of-range",
+		"frames");
+	assert_refused(*state, LISTEN ",\"path\":\"/x\",\"bytes\":16777217}", "out-of-range",
+		"bytes");
+	assert_refused(*state, LISTEN ",\"path\":\"/x\",\"longest\":0}", "out-of-range",
+		"longest");
+	assert_refused(*state, LISTEN ",\"path\":\"/x\",\"keep\":\"all\"}", "bad-value", "keep");
+	assert_refused(*state, LISTEN ",\"on\":false,\"path\":\"/x\"}", "unknown-key", "path");
+	assert_refused(*state, "{\"id\":1,\"verb\":\"listen\",\"path\":\"/x\"}", "missing-key",
+		"port");
+}
+
 int
 main(void)
 {
@@ -329,6 +368,8 @@ main(void)
 		TEST(test_stalls_are_told_per_worker),
 		TEST(test_a_round_trip_of_a_cache_line_is_told_at_once),
 		TEST(test_a_round_trip_needs_two_cpus_and_no_trial),
+		TEST(test_a_port_is_listened_to_beside_a_trial_and_looked_after_until_the_end),
+		TEST(test_what_to_listen_for_is_checked),
 		TEST(test_quit_answers_what_is_still_owed),
 		TEST(test_a_line_may_come_in_pieces_and_lines_together),
 		TEST(test_a_line_without_end_is_refused_once_and_skipped),
