@@ -171,7 +171,13 @@ def test_a_new_configuration_ends_what_is_being_sent(url: str) -> None:
     [
         ("GET", "/nowhere", None, 404, "there is no GET /nowhere, only GET /capabilities/version"),
         ("POST", "/config", config(flow(wings=2)), 400, "flows[0].wings: not supported"),
-        ("POST", "/control/state", {"choice": "protocol", "protocol": {}}, 400, "only traffic and captures"),
+        (
+            "POST",
+            "/control/state",
+            {"choice": "protocol", "protocol": {}},
+            400,
+            "only traffic and captures",
+        ),
         ("POST", "/control/action", {"choice": "port"}, 501, "action: not supported"),
         ("POST", "/monitor/states", {"choice": "x"}, 501, "states of protocols: not supported"),
         ("POST", "/monitor/metrics", {"choice": "bgpv4"}, 400, "'bgpv4' is not supported"),
