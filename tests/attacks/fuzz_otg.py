@@ -47,6 +47,7 @@ CONFIGS: tuple[dict[str, Any], ...] = (
     config(flow(packet=packet(vlans=[{"id": value(1)}, {"id": value(2)}]), size={"fixed": 1518})),
     {},
 )
+CAPTURES = [{"name": "c", "port_names": ["a", "b"], "packet_size": 60, "overwrite": False}]
 STATE = {"choice": "traffic", "traffic": {"flow_transmit": {"state": "start", "flow_names": ["f"]}}}
 UPDATE = {"flows": {"property_names": ["rate", "size"], "flows": [flow(rate={"pps": 9})]}}
 REQUESTS: tuple[tuple[str, str, Any], ...] = (
@@ -58,6 +59,9 @@ REQUESTS: tuple[tuple[str, str, Any], ...] = (
     ("POST", "/monitor/metrics", {"choice": "port", "port": {"port_names": ["a"]}}),
     ("POST", "/monitor/metrics", {"choice": "flow", "flow": {"metric_names": ["loss"]}}),
     ("GET", "/capabilities/version", None),
+    ("POST", "/config", config(flow(), captures=CAPTURES)),
+    ("POST", "/control/state", {"port": {"capture": {"state": "start", "port_names": ["a"]}}}),
+    ("POST", "/control/state", {"port": {"capture": {"state": "stop"}}}),
     ("POST", "/monitor/capture", {"port_name": "a"}),
 )
 STATUSES = frozenset(
@@ -123,7 +127,10 @@ class Conversation:
         try:
             content = read_json(json.dumps(content).encode("utf-8", "surrogatepass"))
             status, answer = self.server.answer(method, path, content)
-            json.dumps(answer).encode()
+            if isinstance(answer, dict):
+                json.dumps(answer).encode()
+            else:
+                answer.close()
         except RefusedError as refused:
             status = refused.code
             if not refused.messages or any("\n" in one for one in refused.messages):
