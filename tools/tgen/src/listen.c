@@ -14,27 +14,6 @@
 #include "engine_private.h"
 #include "listen.h"
 
-void
-listening_add(struct listening *listening, struct rte_mbuf *const *buffer, unsigned int count,
-	uint64_t tsc)
-{
-	uint8_t copy[TGEN_MAX_FRAME];
-	unsigned int i;
-
-	if (!listening_is_on(listening))
-		return;
-	rte_spinlock_lock(&listening->lock);
-	for (i = 0; i < count && listening->tape != NULL; i++) {
-		uint32_t length = buffer[i]->pkt_len;
-		const uint8_t *bytes = rte_pktmbuf_read(buffer[i], 0,
-			RTE_MIN(length, (uint32_t)sizeof(copy)), copy);
-
-		if (bytes != NULL)
-			tape_add(listening->tape, tsc, bytes, length);
-	}
-	rte_spinlock_unlock(&listening->lock);
-}
-
 /* Begin with a tape, or take it away. A worker that is adding to it is waited for. */
 static struct tape *
 swap(struct engine *engine, struct listening *listening, struct tape *tape)
@@ -72,17 +51,6 @@ listen_forget(struct engine *engine)
 
 	for (i = 0; i < engine->ports; i++)
 		forget(engine, &engine->listening[i]);
-}
-
-bool
-engine_listens(const struct engine *engine)
-{
-	unsigned int i;
-
-	for (i = 0; i < engine->ports; i++)
-		if (engine->listening[i].path != NULL)
-			return true;
-	return false;
 }
 
 /* Refuse now what could not be written at the end. */

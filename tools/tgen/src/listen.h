@@ -41,6 +41,11 @@ listening_is_on(const struct listening *listening)
 void listening_add(struct listening *listening, struct rte_mbuf *const *buffer,
 	unsigned int count, uint64_t tsc);
 
+struct receiver;
+
+/* Copy the frames of a poll for whoever wants some: one who listens, or a capture of this trial. */
+void listening_copy(struct receiver *receiver);
+
 struct engine;
 
 void listen_forget(struct engine *engine);

@@ -68,7 +68,6 @@ receive_end(struct receiver *receiver)
 void
 receive_discard(struct receiver *receiver)
 {
-	/* It is of no trial, and yet it came. */
 	listening_add(receiver->listening, receiver->buffer, receiver->count, receiver->tsc);
 	if (receiver->count != 0)
 		rte_pktmbuf_free_bulk(receiver->buffer, receiver->count);
@@ -375,16 +374,6 @@ check_detailed(struct worker *worker, struct receiver *receiver, bool *all_plain
 		check_frames(worker, receiver, false, true, all_plain);
 }
 
-static __rte_noinline void
-copy_frames(struct receiver *receiver)
-{
-	if (receiver->capture != NULL) {
-		capture_offer(receiver->capture, receiver->buffer, receiver->count, receiver->tsc);
-		capture_commit(receiver->capture, receiver->count);
-	}
-	listening_add(receiver->listening, receiver->buffer, receiver->count, receiver->tsc);
-}
-
 bool
 receive_check(struct worker *worker, struct receiver *receiver)
 {
@@ -399,7 +388,7 @@ receive_check(struct worker *worker, struct receiver *receiver)
 	else
 		ours = check_frames(worker, receiver, false, false, &plain);
 	if (unlikely(rte_atomic_load_explicit(&receiver->copies, rte_memory_order_relaxed)))
-		copy_frames(receiver);
+		listening_copy(receiver);
 	if (likely(plain))
 		rte_mempool_put_bulk(receiver->buffer[0]->pool, (void *const *)receiver->buffer,
 			receiver->count);

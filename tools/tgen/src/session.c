@@ -298,13 +298,6 @@ finish(const struct session *session, struct problem *problem)
 	}
 }
 
-/* Whether there is something to do for the engine while nothing is asked of it. */
-static bool
-is_looked_after(const struct session *session)
-{
-	return session->responds || engine_listens(session->engine);
-}
-
 void
 session_tick(struct session *session, uint64_t now_ns)
 {
@@ -313,7 +306,8 @@ session_tick(struct session *session, uint64_t now_ns)
 	json_t *result, *content;
 
 	session->now_ns = now_ns;
-	if (pending->activity == ACTIVITY_NONE && is_looked_after(session))
+	if (pending->activity == ACTIVITY_NONE &&
+			(session->responds || engine_listens(session->engine)))
 		engine_poll(session->engine);
 	if (pending->activity == ACTIVITY_NONE)
 		return;
