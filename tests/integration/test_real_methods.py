@@ -21,7 +21,7 @@ from vsperf.record.switch import AddressCounts
 from vsperf.record.trial import Purpose, Trial
 from vsperf.search.highest import HighestPassing
 from vsperf.store.reader import StoredCase
-from vsperf.store.seconds import seconds_of
+from vsperf.store.view import open_run
 
 pytestmark = pytest.mark.machine
 __all__ = ["fixture_calibrations", "fixture_place", "fixture_switch"]
@@ -396,7 +396,7 @@ def test_a_soak_records_its_seconds_and_what_the_switch_did_in_each(place: Place
         "--set=trial.stretch_tolerance=10%",
     )
     stored = place.records()
-    seconds = list(seconds_of(stored.folder, case.planned.key))
+    seconds = list(open_run(stored.folder).case(case.planned).seconds)
     assert len(seconds) >= 8  # more where the machine kept the generator from sending in time
     counts = [second.sample.directions[0].sent_frames for second in seconds]
     assert counts == sorted(counts)

@@ -18,8 +18,8 @@ from vsperf.record.switch import PmdCounters, SwitchCounters
 from vsperf.record.threads import ThreadActivity
 from vsperf.store.folders import RECORDS
 from vsperf.store.reader import read_run
-from vsperf.store.seconds import seconds_of
 from vsperf.store.validation import validate_file
+from vsperf.store.view import views
 from vsperf.store.writer import RunWriter
 
 
@@ -62,7 +62,7 @@ def test_a_run_that_was_killed_has_every_second_so_far(tmp_path: Path) -> None:
     (case,) = read_run(folder).cases
     assert case.record is None
     assert case.attempts[-1].seconds == 3
-    assert list(seconds_of(folder, KEY)) == [second(1), second(2), second(3)]
+    assert list(next(views(folder)).seconds) == [second(1), second(2), second(3)]
     assert validate_file(folder / RECORDS) == 5
 
 
@@ -70,7 +70,7 @@ def test_seconds_of_an_attempt_that_was_begun_anew_are_left_out(tmp_path: Path) 
     first: list[Line] = [case_start(KEY), *seconds(1, 2)]
     folder = written(tmp_path, *first, case_start(KEY, 2), *seconds(7), case_record(KEY))
 
-    assert list(seconds_of(folder, KEY)) == [second(7)]
+    assert list(next(views(folder)).seconds) == [second(7)]
 
 
 def test_a_second_of_a_case_that_does_not_run_is_refused(tmp_path: Path) -> None:

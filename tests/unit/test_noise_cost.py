@@ -9,7 +9,7 @@ from noisy_runs import RUN, levels
 
 from vsperf.cli.noise_view import cost_data
 from vsperf.results.quiet import MOST_LINES, against_quiet
-from vsperf.store.reader import read_run
+from vsperf.store.view import open_run
 
 
 def test_each_level_is_held_against_the_quiet_case_whatever_came_first(tmp_path: Path) -> None:
@@ -36,7 +36,7 @@ def test_a_level_that_came_to_no_number_is_said_with_the_reason(tmp_path: Path) 
 
 def test_programs_are_told_the_same(tmp_path: Path) -> None:
     folder = levels(tmp_path, {"none": 1_000_000, "level_1": 700_000})
-    said = cost_data(read_run(folder))
+    said = cost_data(open_run(folder))
     (row,) = said
     assert row["level"] == "level_1"
     assert "30" in row["change"]

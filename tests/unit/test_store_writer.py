@@ -278,7 +278,7 @@ def test_after_kill_9_every_line_that_append_returned_for_is_there(tmp_path: Pat
         returned_for = acknowledged[-1] if acknowledged else lines_before_kill
         with RunWriter.resume(folder) as writer:  # the kernel has freed the lock
             assert writer.before is not None
-            indices = [trial.index for trial in writer.before.cases[0].trials]
+            indices = [trial.index for trial in next(writer.before.cases()).trials]
         assert indices == list(range(1, len(indices) + 1))
         assert len(indices) >= returned_for
 

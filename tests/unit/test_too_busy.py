@@ -20,7 +20,7 @@ from vsperf.record.host import Surroundings
 from vsperf.record.run import CaseRecord
 from vsperf.record.trial import Trial
 from vsperf.stats.busy import TOO_BUSY, too_busy
-from vsperf.store.reader import read_run
+from vsperf.store.view import open_run
 
 BUSY = case_record("a", flags=(Flag.TOO_BUSY,))
 QUIET = case_record("b")
@@ -63,7 +63,7 @@ def test_the_exit_code_says_so_unless_it_was_to_go_on_anyway() -> None:
 
 
 def test_it_stands_above_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    print_run(read_run(stored(tmp_path, BUSY)))
+    print_run(open_run(stored(tmp_path, BUSY)))
     lines = capsys.readouterr().out.splitlines()
     (place,) = (number for number, line in enumerate(lines) if line.startswith(TOO_BUSY))
     assert place < next(number for number, line in enumerate(lines) if "PASS" in line)

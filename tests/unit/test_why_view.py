@@ -17,8 +17,8 @@ from vsperf.cli.why_view import show_why, sister_of, why
 from vsperf.record.run import Line, PlannedCase, TrialLine
 from vsperf.record.series import Nature, OwnTrial, Quantity, Sample
 from vsperf.stats.known import Sentence, Verdict
-from vsperf.store.reader import StoredCase, StoredRun, read_run
 from vsperf.store.series import SeriesFile
+from vsperf.store.view import CaseView, RunView, open_run
 
 CYCLES = {"none": 200, "level_1": 300, "level_2": 400}
 """What a frame costs beside each noise."""
@@ -28,7 +28,7 @@ def name(*words: str) -> str:
     return "-".join(words)
 
 
-def stored(tmp_path: Path, *points: dict[str, str], without: str = "") -> StoredRun:
+def stored(tmp_path: Path, *points: dict[str, str], without: str = "") -> RunView:
     """A run with a case for each point, with two trials each at the load that it came to.
 
     `without` is the key of the case that came to no result.
@@ -46,20 +46,18 @@ def stored(tmp_path: Path, *points: dict[str, str], without: str = "") -> Stored
         result = None if key == without else bound_at(BOUND)
         lines.append(case_record(key, result=result))
     head = header(RUN).model_copy(update={"cases": tuple(cases)})
-    return read_run(store(tmp_path, RUN, [head, *lines, run_end()]))
+    return open_run(store(tmp_path, RUN, [head, *lines, run_end()]))
 
 
 def grid(noises: tuple[str, ...], collects: tuple[str, ...]) -> list[dict[str, str]]:
     return [{"noise": noise, "collect": collect} for noise, collect in product(noises, collects)]
 
 
-def of(run: StoredRun, key: str) -> StoredCase:
-    found = run.case(key)
-    assert found is not None
-    return found
+def of(run: RunView, key: str) -> CaseView:
+    return next(case for case in run.cases() if case.key == key)
 
 
-def sister(run: StoredRun, key: str) -> str | None:
+def sister(run: RunView, key: str) -> str | None:
     found = sister_of(run, of(run, key))
     return None if found is None else found.planned.key
 
@@ -68,10 +66,10 @@ MISSES = {"none": 0.1, "level_1": 2.0}
 """Misses of the last-level cache for a frame."""
 
 
-def with_perf(run: StoredRun, count: int) -> StoredRun:
+def with_perf(run: RunView, count: int) -> RunView:
     """Store what perf counted in so many trials of its own for each case."""
     misses = Quantity(name="llc_misses", unit="1", nature=Nature.TOTAL)
-    for case in run.cases:
+    for case in run.cases():
         key = case.planned.key
         changes = {"case": key, "run": run.run, "heavy": True, "quantities": (misses,)}
         file = SeriesFile.begin(run.folder, series_header("perf").model_copy(update=changes))
@@ -89,7 +87,7 @@ def cost(sentences: tuple[Sentence, ...]) -> Sentence:
 
 
 @pytest.fixture(name="both")
-def fixture_both(tmp_path: Path) -> StoredRun:
+def fixture_both(tmp_path: Path) -> RunView:
     """Noise and collecting, each with each; a case that is louder comes first."""
     return stored(tmp_path, *grid(("level_2", "level_1", "none"), ("proc", "none")))
 
@@ -105,7 +103,7 @@ def fixture_both(tmp_path: Path) -> StoredRun:
     ],
 )
 def test_the_sister_is_quiet_in_the_one_thing_that_differs(
-    both: StoredRun, case: str, expected: str | None
+    both: RunView, case: str, expected: str | None
 ) -> None:
     assert sister(both, case) == expected
 
@@ -132,7 +130,7 @@ def test_one_without_a_result_is_passed_over(tmp_path: Path) -> None:
     assert sister(run, "level_1-proc") == "level_1-none"
 
 
-def test_a_case_is_held_against_its_sister(both: StoredRun) -> None:
+def test_a_case_is_held_against_its_sister(both: RunView) -> None:
     _, found = why(both, of(both, "level_1-proc"))
     one = cost(found)
     assert one.verdict is Verdict.FULL
@@ -158,13 +156,13 @@ def test_misses_of_the_cache_are_judged_where_both_have_more_than_a_single_trial
     assert words in one.text
 
 
-def test_one_that_is_quiet_itself_is_held_against_none(both: StoredRun) -> None:
+def test_one_that_is_quiet_itself_is_held_against_none(both: RunView) -> None:
     _, found = why(both, of(both, "none-none"))
     assert cost(found).verdict is Verdict.UNKNOWN
     assert "quiet" in cost(found).text
 
 
-def test_programs_read_the_same(both: StoredRun, capsys: pytest.CaptureFixture[str]) -> None:
+def test_programs_read_the_same(both: RunView, capsys: pytest.CaptureFixture[str]) -> None:
     show_why(both, of(both, "level_1-proc"), as_json=True)
     rows = json.loads(capsys.readouterr().out)["sentences"]
     assert rows[0]["resource"] == "the cost of a frame" and "none-proc" in rows[0]["text"]

@@ -7,14 +7,14 @@ from rich.table import Table
 from rich.text import Text
 
 from vsperf.stats.collected import NAMES, Saw
-from vsperf.store.reader import StoredCase, StoredRun
+from vsperf.store.view import CaseView
 
 
-def print_collected(out: Console, stored: StoredRun, case: StoredCase) -> None:
+def print_collected(out: Console, case: CaseView) -> None:
     """Print a table of each, and what it has to say."""
     from vsperf.report.collected import sights  # what a report needs is loaded for it alone
 
-    for one in sights(stored.folder, case.planned.key, case.attempt, case.trials):
+    for one in sights(case.folder, case.key, case.attempt, case.trials):
         out.print(Text(one.title, style="bold"))
         if one.rows:
             out.print(_table(one))

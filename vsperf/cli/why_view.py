@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from operator import itemgetter
 
 import click
 from rich.text import Text
@@ -14,8 +15,8 @@ from vsperf.stats.growth import digest
 from vsperf.stats.known import Measured, Sentence, Verdict
 from vsperf.stats.why import explain, headline
 from vsperf.store.planned import name_of
-from vsperf.store.reader import StoredCase, StoredRun
 from vsperf.store.series import series_of
+from vsperf.store.view import CaseView, RunView
 
 BESIDE = ("noise", "collect")
 """Words of a testcase in one of which a sister may differ: what is beside the switch, not what is
@@ -25,27 +26,27 @@ MARKS = {Verdict.FULL: "●", Verdict.FREE: "○", Verdict.UNKNOWN: "?"}
 MEANING = "● full, or in the way   ○ was not   ? cannot be told"
 
 
-def why(stored: StoredRun, case: StoredCase) -> tuple[str, tuple[Sentence, ...]]:
+def why(run: RunView, case: CaseView) -> tuple[str, tuple[Sentence, ...]]:
     """Return the headline and the sentences of a case."""
-    measured = _measured(stored, case)
+    measured = _measured(case)
     if measured is None:
         raise UsageError(
-            f"{case.planned.label} came to no result that could be explained",
+            f"{case.label} came to no result that could be explained",
             why="it did not end" if case.record is None else case.record.reason,
         )
-    sister = sister_of(stored, case)
-    found = explain(measured, _measured(stored, sister) if sister is not None else None)
+    sister = sister_of(run, case)
+    found = explain(measured, _measured(sister) if sister is not None else None)
     return headline(measured, found), found
 
 
-def show_why(stored: StoredRun, case: StoredCase, *, as_json: bool) -> None:
+def show_why(run: RunView, case: CaseView, *, as_json: bool) -> None:
     """Print why a case came to no more, what was full first."""
-    first, sentences = why(stored, case)
+    first, sentences = why(run, case)
     if as_json:
         click.echo(json.dumps(_as_data(first, sentences), indent=2))
         return
     out = console()
-    if stored.header.simulated:
+    if run.header.simulated:
         out.print(simulated_banner())
     out.print(Text(first, style="bold"), soft_wrap=True)
     for one in sentences:
@@ -61,22 +62,22 @@ def _as_data(first: str, sentences: Sequence[Sentence]) -> dict[str, object]:
     return {"headline": first, "sentences": rows}
 
 
-def sister_of(stored: StoredRun, case: StoredCase) -> StoredCase | None:
+def sister_of(run: RunView, case: CaseView) -> CaseView | None:
     """Return the case that differs in one thing beside the switch, and has none of it.
 
     One that has another amount of it would not say what is usual.
     """
     found = [
-        (BESIDE.index(word), place)
-        for place, other in enumerate(stored.cases)
-        if other.record is not None and other.record.result is not None
+        (BESIDE.index(word), place, other)
+        for place, other in enumerate(run.cases())
         if (word := _differing(case, other)) is not None
         if other.planned.point.get(word) == QUIET
+        if other.record is not None and other.record.result is not None
     ]
-    return stored.cases[min(found)[1]] if found else None
+    return min(found, key=itemgetter(0, 1))[2] if found else None
 
 
-def _differing(one: StoredCase, other: StoredCase) -> str | None:
+def _differing(one: CaseView, other: CaseView) -> str | None:
     """Return the one word of what is beside the switch in which two cases differ, if it is one."""
     if name_of(one.planned) != name_of(other.planned) or one.planned.repeat != other.planned.repeat:
         return None
@@ -85,12 +86,12 @@ def _differing(one: StoredCase, other: StoredCase) -> str | None:
     return differing[0] if len(differing) == 1 and differing[0] in BESIDE else None
 
 
-def _measured(stored: StoredRun, case: StoredCase) -> Measured | None:
+def _measured(case: CaseView) -> Measured | None:
     if case.record is None or case.record.result is None:
         return None
-    series = series_of(stored.folder, case.planned.key, max(1, case.attempt))
+    series = series_of(case.folder, case.key, max(1, case.attempt))
     return Measured(
-        label=case.planned.label,
+        label=case.label,
         record=case.record,
         trials=case.trials,
         series=tuple(digest(one.header, one.samples()) for one in series),

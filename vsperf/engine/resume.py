@@ -18,10 +18,14 @@ def restore_cases(
 ) -> tuple[Case, ...]:
     """Return the `wanted` ones of all `planned` cases as they were when the run began."""
     model = document_model(drivers)
-    return tuple(_restore(case, planned, model) for case in wanted)
+    sizes: dict[object, set[int]] = {}
+    for case in planned:
+        size = FrameSize.parse(case.spec["traffic"]["frame_size"]).bytes
+        sizes.setdefault(case.spec.get("name"), set()).add(size)
+    return tuple(_restore(case, sizes[case.spec.get("name")], model) for case in wanted)
 
 
-def _restore(wanted: PlannedCase, planned: Sequence[PlannedCase], model: type[CaseSpec]) -> Case:
+def _restore(wanted: PlannedCase, sisters: set[int], model: type[CaseSpec]) -> Case:
     fix = "start a new run with `vsperf run`"
     try:
         spec = model.model_validate(wanted.spec)
@@ -30,11 +34,6 @@ def _restore(wanted: PlannedCase, planned: Sequence[PlannedCase], model: type[Ca
         place = ".".join(str(part) for part in first["loc"])
         why = f"its recorded specification does not fit this vsperf: {place}: {first['msg']}"
         raise StoreError(f"{wanted.label} cannot be resumed", why=why, fix=fix) from error
-    sisters = {
-        FrameSize.parse(case.spec["traffic"]["frame_size"]).bytes
-        for case in planned
-        if case.spec.get("name") == wanted.spec.get("name")
-    }
     case = Case(
         spec=spec,
         point=wanted.point,

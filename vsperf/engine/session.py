@@ -114,12 +114,13 @@ def take_up(
     try:
         before = writer.before
         assert before is not None  # a resumed writer has read what was there
-        if not before.unfinished() and before.end is not None:
+        unfinished = before.unfinished()
+        if not unfinished and before.end is not None:
             raise UsageError(
                 f"{before.run} is finished; there is nothing to resume",
                 fix=f"`vsperf show {before.run}` shows what it found",
             )
-        cases = restore_cases(before.unfinished(), before.header.cases, plugins.specs())
+        cases = restore_cases(unfinished, before.header.cases, plugins.specs())
         planned = plan_cases(cases, plugins)
         require_ready(planned, plugins, folder.parent)
         planned = _admitted(planned, admit)
@@ -131,8 +132,8 @@ def take_up(
         writer,
         planned,
         before.header.simulated,
-        attempts={case.planned.key: len(case.attempts) for case in before.cases},
-        before=tuple(case.record for case in before.cases if case.over and case.record),
+        attempts={case.key: case.attempt for case in before.cases()},
+        before=tuple(case.record for case in before.cases() if case.over and case.record),
     )
 
 

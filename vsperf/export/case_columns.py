@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
+from vsperf.errors import StoreError
 from vsperf.export.columns import (
     CaseData,
     Column,
@@ -28,6 +29,9 @@ from vsperf.record.run import CaseRecord
 from vsperf.store.view import CaseView, RunView
 
 CaseColumn = Column[CaseData]
+MOST_CELLS: Final = 10_000_000
+"""Of a table of cases: what each case of a stranger's record has for itself makes columns for all,
+so that cells grow with the square of the record."""
 
 
 def case_columns(runs: Sequence[RunView]) -> tuple[CaseColumn, ...]:
@@ -36,17 +40,18 @@ def case_columns(runs: Sequence[RunView]) -> tuple[CaseColumn, ...]:
     goals: dict[str, None] = {}
     figures: dict[tuple[str, str], None] = {}
     standards: dict[str, None] = {}
-    loads = 0
+    cases = loads = 0
     for run in runs:
         labels |= dict.fromkeys(run.labels)
         for case in run.cases():
+            cases += 1
             result = case.result or SearchResult()
             goals |= dict.fromkeys(goal.goal for goal in result.goals)
             figures |= dict.fromkeys((one.name, one.unit.value) for one in result.figures)
             loads = max(loads, len(result.loads))
             if case.record:
                 standards |= dict.fromkeys(one.standard.value for one in case.record.compliance)
-    return unique(
+    columns = unique(
         [
             *_about_the_run(),
             *(_label(name) for name in sorted(labels)),
@@ -60,6 +65,14 @@ def case_columns(runs: Sequence[RunView]) -> tuple[CaseColumn, ...]:
             *(_compliance(standard) for standard in standards),
         ]
     )
+    if len(columns) * cases > MOST_CELLS:
+        raise StoreError(
+            f"a table of {cases:,} cases with {len(columns):,} columns is too large",
+            why=f"it has at most {MOST_CELLS:,} cells, and each label, goal, load and figure of "
+            "any case needs columns",
+            fix="export fewer runs at once",
+        )
+    return columns
 
 
 def _seen(name: str, kind: Kind, of: Callable[[CaseView], Value]) -> CaseColumn:
@@ -124,11 +137,11 @@ def _about_the_outcome() -> Iterator[CaseColumn]:
 
 def _goal(name: str) -> Iterator[CaseColumn]:
     def column(suffix: str, kind: Kind, of: Callable[[GoalResult], Value]) -> CaseColumn:
-        def found(case: CaseView) -> Value:
-            goals = case.result.goals if case.result else ()
-            return next((of(goal) for goal in goals if goal.goal == name), None)
+        def found(data: CaseData) -> Value:
+            goal = data.goals.get(name)
+            return of(goal) if goal is not None else None
 
-        return _seen(f"{slug(name)}_{suffix}", kind, found)
+        return Column(f"{slug(name)}_{suffix}", kind, found)
 
     yield column("loss_ratio", float, lambda goal: share(Fraction(goal.loss_ratio)))
     yield column("lower_fps", int, lambda goal: goal.lower_fps)
@@ -159,12 +172,11 @@ def _load(number: int) -> Iterator[CaseColumn]:
 
 def _figure(name: str, unit: str) -> Iterator[CaseColumn]:
     def column(suffix: str, of: Callable[[Figure], Value]) -> CaseColumn:
-        def found(case: CaseView) -> Value:
-            figures = case.result.figures if case.result else ()
-            fitting = (one for one in figures if one.name == name and one.unit.value == unit)
-            return next((of(one) for one in fitting), None)
+        def found(data: CaseData) -> Value:
+            figure = data.figures.get((name, unit))
+            return of(figure) if figure is not None else None
 
-        return _seen(f"{slug(name)}{suffix}_{unit}", float, found)
+        return Column(f"{slug(name)}{suffix}_{unit}", float, found)
 
     yield column("", lambda figure: figure.value)
     yield column("_lower", lambda figure: figure.lower)
@@ -176,15 +188,13 @@ def _latency() -> Iterator[CaseColumn]:
     """Yield the latency at the load that stands for the case; the others are in its trials."""
     yield Column("latency_load_fps", int, lambda data: _of_latency(data, "load_fps"))
     yield Column("latency_reference", str, lambda data: _of_latency(data, "reference"))
-    yield from latency_columns(CaseData.middle_latency)
+    yield from latency_columns(lambda data: data.middle_latency)
 
 
 def _compliance(standard: str) -> CaseColumn:
-    def found(record: CaseRecord) -> Value:
-        fitting = (one for one in record.compliance if one.standard.value == standard)
-        return next((one.level.value for one in fitting), None)
-
-    return _recorded(f"compliance_{slug(standard).lower()}", str, found)
+    return Column(
+        f"compliance_{slug(standard).lower()}", str, lambda data: data.levels.get(standard)
+    )
 
 
 def _clean_share(goal: GoalResult) -> Value:

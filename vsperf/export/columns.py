@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import Generic, TypeVar
 
 from vsperf.export.latency import PERCENTILES, Latency, latency_of, percentile_name
+from vsperf.record.figure import Figure
 from vsperf.record.referring import latency_trials
+from vsperf.record.result import GoalResult
 from vsperf.record.trial import Trial
 from vsperf.stats.known import Measured
 from vsperf.stats.summary import CaseRow
@@ -47,7 +49,6 @@ class CaseData:
 
     def __init__(self, view: CaseView) -> None:
         self.view = view
-        self._latencies: dict[int, Latency | None] = {}
 
     @cached_property
     def row(self) -> CaseRow:
@@ -55,11 +56,23 @@ class CaseData:
         view = self.view
         return CaseRow(view.planned, view.record, latency=(), begun=view.attempt > 0)
 
-    def latency(self, trial: Trial) -> Latency | None:
-        """Return the latency of one of its trials; None where it was not measured."""
-        if trial.index not in self._latencies:
-            self._latencies[trial.index] = latency_of(trial)
-        return self._latencies[trial.index]
+    @cached_property
+    def goals(self) -> Mapping[str, GoalResult]:
+        """The answers by goal; of several to one goal the first."""
+        found = self.view.result.goals if self.view.result else ()
+        return {goal.goal: goal for goal in reversed(found)}
+
+    @cached_property
+    def figures(self) -> Mapping[tuple[str, str], Figure]:
+        """The figures by name and unit; of several with both the first."""
+        found = self.view.result.figures if self.view.result else ()
+        return {(one.name, one.unit.value): one for one in reversed(found)}
+
+    @cached_property
+    def levels(self) -> Mapping[str, str]:
+        """How it stands to each standard; of several words on one the first."""
+        found = self.view.record.compliance if self.view.record else ()
+        return {one.standard.value: one.level.value for one in reversed(found)}
 
     @cached_property
     def latency_trial(self) -> Trial | None:
@@ -84,18 +97,24 @@ class CaseData:
             return None
         return Measured(self.view.label, record, self.view.trials).cycles.middle
 
+    @cached_property
     def middle_latency(self) -> Latency | None:
-        """Return the latency that stands for the case."""
+        """The latency that stands for the case."""
         trial = self.latency_trial
-        return self.latency(trial) if trial else None
+        return latency_of(trial) if trial else None
 
 
-@dataclass(frozen=True, slots=True)
 class TrialData:
-    """A trial of a case."""
+    """A trial of a case with what is computed of it, at most once."""
 
-    case: CaseData
-    trial: Trial
+    def __init__(self, case: CaseData, trial: Trial) -> None:
+        self.case = case
+        self.trial = trial
+
+    @cached_property
+    def latency(self) -> Latency | None:
+        """What its frames took; None where it was not measured."""
+        return latency_of(self.trial)
 
 
 def as_specified(of: Callable[[T], Value]) -> Callable[[T], Value]:
@@ -165,12 +184,22 @@ def share(ratio: Fraction | None) -> float | None:
 
 def unique(columns: Sequence[Column[T]]) -> tuple[Column[T], ...]:
     """Return columns of which no two have one name, as those of labels `a.b` and `a_b` had."""
-    taken: set[str] = set()
-    found = []
-    for column in columns:
-        name, number = column.name, 2
-        while name in taken:
-            name, number = f"{column.name}_{number}", number + 1
-        taken.add(name)
-        found.append(Column(name, column.kind, column.of))
-    return tuple(found)
+    names = FreeNames()
+    return tuple(Column(names.free(one.name), one.kind, one.of) for one in columns)
+
+
+class FreeNames:
+    """Gives names of which no two are the same, with a number behind one that is taken."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._taken = dict.fromkeys(taken, 2)
+        """Names, each with the number that is tried behind it next: it only grows."""
+
+    def free(self, name: str) -> str:
+        """Take a name, or the first one with a number behind it that is free."""
+        found = name
+        while found in self._taken:
+            found = f"{name}_{self._taken[name]}"
+            self._taken[name] += 1
+        self._taken[found] = 2
+        return found

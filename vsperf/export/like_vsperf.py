@@ -166,7 +166,7 @@ def _percent(frames: str) -> Callable[[_Case], Value]:
 def _latency() -> tuple[_C, ...]:
     def column(name: str, kind: Kind, of: Callable[[Latency], Value]) -> _C:
         def found(case: _Case) -> Value:
-            latency = case.data.middle_latency()
+            latency = case.data.middle_latency
             return of(latency) if latency else None
 
         return Column(name, kind, found)

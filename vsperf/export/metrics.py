@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
-from vsperf.export.columns import Column, Value, slug
+from vsperf.export.columns import Column, FreeNames, Value, slug
 from vsperf.store.view import CaseView
 
 T = TypeVar("T")
@@ -31,8 +31,9 @@ def telling(case: CaseView) -> dict[str, str]:
         "preset": case.header.preset,
         "simulated": "true" if case.simulated else "false",
     }
+    names = FreeNames(found)
     for name, value in sorted(case.labels.items()):
-        found[_free(f"label_{slug(name)}", found)] = value
+        found[names.free(f"label_{slug(name)}")] = value
     return {name: value for name, value in found.items() if value}
 
 
@@ -58,10 +59,3 @@ def moment_of(case: CaseView) -> datetime | None:
     over = case.record.finished_at if case.record else None
     begun = case.start.started_at if case.start else None
     return moment(over) or moment(begun) or moment(case.header.started_at)
-
-
-def _free(name: str, taken: dict[str, Any]) -> str:
-    number, found = 2, name
-    while found in taken:
-        found, number = f"{name}_{number}", number + 1
-    return found

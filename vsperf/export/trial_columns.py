@@ -30,7 +30,7 @@ def trial_columns(runs: Sequence[RunView]) -> tuple[TrialColumn, ...]:
         *(_sum(name) for name in SUMS),
         *_about_the_frames(),
         *_about_the_parts(),
-        *latency_columns(lambda data: data.case.latency(data.trial)),
+        *latency_columns(lambda data: data.latency),
         *(column for number in range(ways) for column in _direction(number)),
     )
 

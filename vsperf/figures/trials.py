@@ -13,6 +13,8 @@ from vsperf.human import human_fps, human_share
 from vsperf.record.trial import Purpose
 from vsperf.store.view import CaseView
 
+MOST_POINTS = 2_000
+"""Trials that are drawn; a page holds them all, and somebody's record any number."""
 SPREAD = 8
 """Loads that lie further above the middle one than this want a logarithmic axis."""
 NEAR = 0.05
@@ -36,6 +38,9 @@ class Search:
 
     label: str
     trials: tuple[Tried, ...]
+    """All of them, or some that are evenly apart."""
+    made: int
+    """How many there were."""
     allowed: float
     """The greatest loss ratio that a goal allows."""
     bounds: tuple[tuple[str, int], ...]
@@ -49,10 +54,13 @@ def gather(view: CaseView) -> tuple[Search, ...]:
     if not made:
         return ()
     goals = view.result.goals if view.result is not None else ()
-    tried = tuple(Tried(one.index, one.load_fps, float(one.loss_ratio), one.valid) for one in made)
+    tried = tuple(
+        Tried(one.index, one.load_fps, float(one.loss_ratio), one.valid)
+        for one in made[:: -(-len(made) // MOST_POINTS)]
+    )
     bounds = tuple((one.goal, one.lower_fps) for one in goals if one.lower_fps is not None)
     allowed = max((float(Fraction(one.loss_ratio)) for one in goals), default=0.0)
-    return (Search(view.label, tried, allowed, bounds, evidence_of_trials(view, made)),)
+    return (Search(view.label, tried, len(made), allowed, bounds, evidence_of_trials(view, made)),)
 
 
 def draw_search(samples: Sequence[Search], options: Options) -> Drawing | None:
@@ -81,7 +89,7 @@ def draw_search(samples: Sequence[Search], options: Options) -> Drawing | None:
 
     return Drawing(
         title=f"Trace of the search, {case.label}",
-        caption=caption([case.evidence], "Lost is what the worse direction lost."),
+        caption=caption([case.evidence], "Lost is what the worse direction lost.", _thinned(case)),
         panels=(panel(case, _loads(case)), *(panel(one, NEAR_LOADS, TITLE) for one in _near(case))),
         simulated=case.evidence.simulated,
     )
@@ -106,6 +114,7 @@ def draw_loss(samples: Sequence[Search], options: Options) -> Drawing | None:
         caption=caption(
             [case.evidence],
             "Loss of the worse direction; the axis is logarithmic, with a place for none.",
+            _thinned(case),
         ),
         panels=(panel(case, _loads(case)), *(panel(one, NEAR_LOADS, TITLE) for one in _near(case))),
         simulated=case.evidence.simulated,
@@ -125,6 +134,12 @@ def _near(case: Search) -> Iterator[Search]:
     )
     if len({one.load_fps for one in near}) > 1 and 2 * len(near) >= len(case.trials):
         yield replace(case, trials=near)
+
+
+def _thinned(case: Search) -> str:
+    """Say that there were more trials than are drawn, where there were."""
+    shown = len(case.trials)
+    return f"Of {case.made:,} trials {shown:,} are drawn." if shown < case.made else ""
 
 
 def _loads(case: Search) -> Axis:

@@ -7,6 +7,7 @@ histograms and never from averaged percentiles. What was not measured is None, h
 
 from __future__ import annotations
 
+import base64
 import binascii
 import weakref
 import zlib
@@ -25,6 +26,11 @@ LOWEST_NS = 1
 HIGHEST_NS = 100_000_000_000
 """100 s; a longer latency is stored as this one."""
 SIGNIFICANT_DIGITS = 3
+HEAD_BYTES = 8
+"""Before what is packed: a cookie and a length."""
+MOST_BYTES = 1 << 20
+"""Of an unpacked one, several times what all ranges of latency take. A record of others may say
+anything, and a line of it can unpack to more than memory holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +213,11 @@ def _read(encoded: str) -> HdrHistogram:
         OverflowError,
     )
     try:
+        packed = base64.b64decode(encoded)[HEAD_BYTES:]
+        unpacking = zlib.decompressobj()
+        unpacking.decompress(packed, MOST_BYTES)
+        if unpacking.unconsumed_tail:
+            raise ValueError(f"it unpacks to more than {MOST_BYTES} bytes")
         return _freed_at_once(HdrHistogram.decode(encoded))
     except damage as error:
         raise StoreError(

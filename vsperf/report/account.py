@@ -9,6 +9,7 @@ from vsperf.record.result import SearchResult
 from vsperf.record.trial import Trial
 from vsperf.report.page import Account, Branch, Stage, Table
 from vsperf.report.telling import telling
+from vsperf.report.trials import MOST_TRIALS
 
 NOBODY = "not counted"
 NOTHING = "–"
@@ -127,14 +128,14 @@ def _remark(trial: Trial) -> str:
 
 
 def account_table(trials: Sequence[Trial]) -> Table | None:
-    """Return the account of each trial that was counted; None where nobody counted.
+    """Return the account of the first trials that were counted; None where nobody counted.
 
     How busy the switch was is left out of one that does not say it.
     """
     rows = []
-    for trial in trials:
-        if trial.explained_frames is None:
-            continue
+    counted = [trial for trial in trials if trial.explained_frames is not None]
+    of = len(counted) if len(counted) > MOST_TRIALS else None
+    for trial in counted[:MOST_TRIALS]:
         lost = [f"{human_count(count)} {name}" for name, count, _ in _dropped(trial)]
         refused = [way.refused_frames for way in trial.directions if way.refused_frames is not None]
         busy = trial.switch_busy
@@ -155,5 +156,5 @@ def account_table(trials: Sequence[Trial]) -> Table | None:
     sent = ("due", "sent", "refused", "not sent")
     names = ("trial", "load", *sent, "arrived", "dropped", "unexplained", "switch busy")
     if rows and all(row[-1] == NOTHING for row in rows):
-        return Table(names[:-1], tuple(row[:-1] for row in rows))
-    return Table(names, tuple(rows)) if rows else None
+        return Table(names[:-1], tuple(row[:-1] for row in rows), of)
+    return Table(names, tuple(rows), of) if rows else None

@@ -33,10 +33,9 @@ SUSPECT = 3
 UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
-def anchor_of(number: int, case: CaseView) -> str:
-    """Return the name under which a case of the run with this number is found on the page."""
+def anchor_of(number: int, place: int, case: CaseView) -> str:
+    """Return the name under which the case at a place of a run with this number is found."""
     name = UNSAFE.sub("-", case.key).strip("-")
-    place = case.header.cases.index(case.planned) + 1
     return f"case-{number}-{place}-{name}"
 
 

@@ -20,6 +20,14 @@ class Table:
 
     names: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    of: int | None = None
+    """How many rows there would be; None where all of them are there."""
+
+    @property
+    def count_text(self) -> str:
+        """How many rows there are, in words that go on with what each of them is."""
+        shown = f"{len(self.rows):,}"
+        return f"all {shown}" if self.of is None else f"{shown} of {self.of:,}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from vsperf.human import human_count, human_fps, human_seconds
 from vsperf.record.trial import Trial
@@ -12,10 +12,14 @@ from vsperf.stats.answers import loss_text
 NAMES = ("trial", "for", "load", "time", "sent", "arrived", "lost", "loss", "said of it")
 
 
-def trials_table(trials: Iterable[Trial]) -> Table | None:
-    """Return one row for each trial; None where there are none."""
-    rows = tuple(_row(trial) for trial in trials)
-    return Table(NAMES, rows) if rows else None
+MOST_TRIALS = 1_000
+"""That stand in a page one by one; searches make some hundreds, somebody's record may hold more."""
+
+
+def trials_table(trials: Sequence[Trial]) -> Table | None:
+    """Return one row for each of the first trials; None where there are none."""
+    rows = tuple(_row(trial) for trial in trials[:MOST_TRIALS])
+    return Table(NAMES, rows, len(trials) if len(trials) > MOST_TRIALS else None) if rows else None
 
 
 def _row(trial: Trial) -> tuple[str, ...]:

@@ -84,10 +84,10 @@ def _write(
     telling = environment.get_template(f"case.{form}")
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="backslashreplace") as spool:
         for number, run in enumerate(runs, start=1):
-            for case in run.cases():
+            for place, case in enumerate(run.cases(), start=1):
                 raise_if_stopped()
                 row = CaseRow.of(case.planned, case.record, case.trials, begun=case.attempt > 0)
-                part: CasePart = teller.tell(run, case, row, anchor_of(number, case))
+                part: CasePart = teller.tell(run, case, row, anchor_of(number, place, case))
                 gathered.add(case, row, part)
                 teller.pictures.gather(replace(case, trials=()) if teller.compact else case)
                 spool.writelines(telling.generate(case=part, compact=teller.compact))

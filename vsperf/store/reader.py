@@ -54,7 +54,7 @@ class Attempt:
     record: CaseRecord | None
     """None when the attempt was interrupted."""
     seconds: int = 0
-    """How many seconds of long trials are recorded; `store.seconds` reads them."""
+    """How many seconds of long trials are recorded; `store.view` reads them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,13 +131,18 @@ class StoredRun:
 
 
 def read_run(folder: Path) -> StoredRun:
-    """Read the run in `folder`; a torn last line is tolerated, a bad one before it is not."""
+    """Read all of the run in `folder`; a torn last line is tolerated, a bad one before it is not.
+
+    All that was ever recorded is held at once, which a record of others may be too large for:
+    commands look at runs by `store.view`.
+    """
     path = folder / RECORDS
     being_written = is_locked(path)
     with lines.opened(path) as found:
         whole = iter(found)
         header, version = read_header(path, whole)
-        collector = _Collector(path, {case.key: [] for case in header.cases})
+        order = Order.of(path, header)
+        collector = _Collector(order, {case.key: [] for case in header.cases})
         parsed = parse_lines(path, whole, version, first=2)
         for number, line in enumerate(parsed, start=2):
             collector.add(number, line)
@@ -154,6 +159,23 @@ def read_run(folder: Path) -> StoredRun:
         torn=bool(found.torn),
         being_written=being_written,
     )
+
+
+def check_run(folder: Path) -> None:
+    """Read every line of a run and their order, as `read_run` does, and hold none of them."""
+    path = folder / RECORDS
+    with lines.opened(path) as found:
+        whole = iter(found)
+        header, version = read_header(path, whole)
+        order = Order.of(path, header)
+        for number, line in enumerate(parse_lines(path, whole, version, first=2), start=2):
+            match line:
+                case RunHeader():
+                    raise contradiction(path, number, "a second header")
+                case RunResume() | RunEnd():
+                    pass
+                case _:
+                    order.see(number, line.type, line.case)
 
 
 def read_header(path: Path, whole: Iterator[bytes]) -> tuple[RunHeader, int]:
@@ -232,48 +254,76 @@ class _OpenAttempt:
 
 
 @dataclass(slots=True)
-class _Collector:
-    """Sorts lines to their cases and refuses an order that no run can have written."""
+class Order:
+    """Refuses an order of lines that no run can have written."""
 
     path: Path
+    cases: frozenset[str]
+    """Keys that the header announces."""
+    running: set[str] = field(default_factory=set)
+    """Cases that were begun and have not ended."""
+
+    @classmethod
+    def of(cls, path: Path, header: RunHeader) -> Order:
+        """Return that of a file which has this header."""
+        return cls(path, frozenset(case.key for case in header.cases))
+
+    def see(self, number: int, kind: str, key: str) -> bool:
+        """Take in a line of a case; return whether it belongs to an attempt that is open."""
+        if key not in self.cases:
+            what = f"the case {key}, which the header does not announce"
+            raise contradiction(self.path, number, what)
+        running = key in self.running
+        match kind:
+            case "case-start":
+                self.running.add(key)
+            case "case":
+                self.running.discard(key)
+            case _ if not running:
+                what = f"a {kind} of {key}, which is not running"
+                raise contradiction(self.path, number, what)
+        return running
+
+
+@dataclass(slots=True)
+class _Collector:
+    """Sorts lines to their cases."""
+
+    order: Order
     attempts: dict[str, list[_OpenAttempt]]
     resumes: list[RunResume] = field(default_factory=list)
     end: RunEnd | None = None
 
     def add(self, number: int, line: Line) -> None:
         match line:
-            case CaseStart():
-                self._of(number, line.case).append(_OpenAttempt(line))
-            case TrialLine():
-                self._running(number, line.case, "a trial").trials.append(line.trial)
-            case SecondLine():  # there may be many, and they stay on disk
-                self._running(number, line.case, "a second").seconds += 1
-            case CaseRecord():
-                attempts = self._of(number, line.case)
-                if not attempts or attempts[-1].record is not None:
-                    attempts.append(_OpenAttempt(None))
-                attempts[-1].record = line
             case RunResume():
                 self.resumes.append(line)
                 self.end = None
             case RunEnd():
                 self.end = line
             case RunHeader():
-                raise self._disorder(number, "a second header")
+                raise contradiction(self.order.path, number, "a second header")
+            case _:
+                running = self.order.see(number, line.type, line.case)
+                self._add_of_case(line, self.attempts[line.case], running)
 
-    def _running(self, number: int, key: str, what: str) -> _OpenAttempt:
-        attempts = self._of(number, key)
-        if not attempts or attempts[-1].record is not None:
-            raise self._disorder(number, f"{what} of {key}, which is not running")
-        return attempts[-1]
-
-    def _of(self, number: int, key: str) -> list[_OpenAttempt]:
-        if key not in self.attempts:
-            raise self._disorder(number, f"the case {key}, which the header does not announce")
-        return self.attempts[key]
-
-    def _disorder(self, number: int, what: str) -> StoreError:
-        return contradiction(self.path, number, what)
+    @staticmethod
+    def _add_of_case(
+        line: CaseStart | TrialLine | SecondLine | CaseRecord,
+        attempts: list[_OpenAttempt],
+        running: bool,
+    ) -> None:
+        match line:
+            case CaseStart():
+                attempts.append(_OpenAttempt(line))
+            case TrialLine():
+                attempts[-1].trials.append(line.trial)
+            case SecondLine():  # there may be many, and they stay on disk
+                attempts[-1].seconds += 1
+            case CaseRecord():
+                if not running:
+                    attempts.append(_OpenAttempt(None))
+                attempts[-1].record = line
 
 
 def contradiction(path: Path, number: int, what: str) -> StoreError:

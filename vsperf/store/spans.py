@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeVar, overload
 
+from vsperf.errors import Location, StoreError
 from vsperf.record.run import (
     CaseRecord,
     CaseStart,
@@ -27,13 +28,17 @@ from vsperf.record.second import Second
 from vsperf.record.trial import Trial
 from vsperf.store import lines
 from vsperf.store.folders import RECORDS
-from vsperf.store.reader import contradiction, parse_lines, read_header
+from vsperf.store.reader import Order, contradiction, parse_lines, read_header
 
 BEGIN: Final = re.compile(
     rb'\s*\{\s*"type"\s*:\s*"(case-start|trial|second|case)"\s*,\s*"case"\s*:\s*("(?:[^"\\]|\\.)*")'
 )
 """How every line of a case begins that vsperf wrote; others are read whole to be told."""
 OF_CASES: Final = frozenset({"case-start", "trial", "second", "case"})
+MOST_TRIAL_BYTES: Final = 160 << 20
+"""Of the trials of one case, which are held together: in memory they are about seven times larger.
+
+These are some 100,000 trials; the longest searches make some hundreds."""
 L = TypeVar("L", bound=Line)
 
 
@@ -55,26 +60,26 @@ class Span:
     """How often the case was tried; 0 is not yet."""
     start: Place | None = None
     record: Place | None = None
-    inside: Place | None = None
-    """From its first trial or second to its last one."""
+    inside: list[Place] = field(default_factory=list)
+    """Where its trials and seconds lie: one stretch, unless lines of other cases lie between."""
     trials: int = 0
+    trial_bytes: int = 0
+    """Of all its trials, as they lie in the file."""
     seconds: int = 0
+    abandoned: int = 0
+    """Trials of the attempts that it replaced."""
 
     def begin(self, start: Place | None) -> None:
         """Begin another attempt."""
         self.attempts += 1
-        self.start, self.record, self.inside = start, None, None
-        self.trials = self.seconds = 0
+        self.abandoned += self.trials
+        self.start, self.record, self.inside = start, None, []
+        self.trials = self.trial_bytes = self.seconds = 0
 
     def extend(self, place: Place) -> None:
-        """Let the attempt reach to a place behind it."""
-        first = self.inside or place
-        self.inside = Place(first.number, first.begin, place.end)
-
-    @property
-    def running(self) -> bool:
-        """Whether an attempt is open."""
-        return self.attempts > 0 and self.record is None
+        """Add a trial or a second; it goes on with the last stretch where it lies behind it."""
+        last = self.inside.pop() if self.inside and self.inside[-1].end == place.begin else place
+        self.inside.append(Place(last.number, last.begin, place.end))
 
 
 @dataclass(slots=True)
@@ -102,9 +107,10 @@ class RecordFile:
             whole = iter(found)
             header, version = read_header(path, whole)
             file = cls(path, version, header, {case.key: Span() for case in header.cases})
+            order = Order.of(path, header)
             for content in whole:
                 end = found.whole_bytes
-                file._add(Place(found.count, end - len(content) - 1, end), content)
+                file._add(Place(found.count, end - len(content) - 1, end), content, order)
             file.torn = bool(found.torn)
         return file
 
@@ -119,6 +125,7 @@ class RecordFile:
     def trials_of(self, key: str) -> tuple[Trial, ...]:
         """Read the trials of the last attempt at a case."""
         if self._held is None or self._held[0] != key:
+            self._refuse_many(key)
             self._held = None  # free them before others are read
             found = self._inside(key, "trial", TrialLine)
             self._held = key, tuple(line.trial for line in found)
@@ -129,6 +136,18 @@ class RecordFile:
         for line in self._inside(key, "second", SecondLine):
             yield line.second
 
+    def _refuse_many(self, key: str) -> None:
+        span = self.spans[key]
+        if span.trial_bytes > MOST_TRIAL_BYTES:
+            raise StoreError(
+                f"the trials of {key} are too many to be looked at",
+                where=Location(str(self.path)),
+                why=f"its {span.trials:,} trials take {span.trial_bytes >> 20:,} MB, and at most "
+                f"{MOST_TRIAL_BYTES >> 20} MB of one case are held in memory",
+                fix="`vsperf results RUN` and `vsperf compare` need no trials; each trial is a "
+                "line of JSON in the file",
+            )
+
     def _line(self, place: Place | None, kind: type[L]) -> L | None:
         if place is None:
             return None
@@ -138,41 +157,35 @@ class RecordFile:
         return line if isinstance(line, kind) else None
 
     def _inside(self, key: str, wanted: str, kind: type[L]) -> Iterator[L]:
-        place = self.spans[key].inside
-        if place is None:
-            return
         with lines.opened(self.path) as found:
-            between = found.between(place.begin, place.end)
-            for number, content in enumerate(between, start=place.number):
-                if _begin_of(content) != (wanted, key):
-                    continue
-                for line in parse_lines(self.path, [content], self.version, number):
-                    if isinstance(line, kind):
-                        yield line
+            for place in self.spans[key].inside:
+                between = found.between(place.begin, place.end)
+                for number, content in enumerate(between, start=place.number):
+                    if _begin_of(content) != (wanted, key):
+                        continue
+                    for line in parse_lines(self.path, [content], self.version, number):
+                        if isinstance(line, kind):
+                            yield line
 
-    def _add(self, place: Place, content: bytes) -> None:
+    def _add(self, place: Place, content: bytes, order: Order) -> None:
         kind, key = _begin_of(content)
         if key is None:
             self._add_of_run(place, content)
             return
-        span = self.spans.get(key)
-        if span is None:
-            what = f"the case {key}, which the header does not announce"
-            raise contradiction(self.path, place.number, what)
+        running = order.see(place.number, kind, key)
+        span = self.spans[key]
         match kind:
             case "case-start":
                 span.begin(place)
             case "case":
-                if not span.running:
+                if not running:
                     span.begin(None)
                 span.record = place
             case _:
-                if not span.running:
-                    what = f"a {kind} of {key}, which is not running"
-                    raise contradiction(self.path, place.number, what)
                 span.extend(place)
                 span.trials += kind == "trial"
                 span.seconds += kind == "second"
+                span.trial_bytes += len(content) if kind == "trial" else 0
 
     def _add_of_run(self, place: Place, content: bytes) -> None:
         for line in parse_lines(self.path, [content], self.version, place.number):

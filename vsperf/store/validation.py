@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from vsperf.errors import Location, StoreError
 from vsperf.record.schema import line_schemas
 from vsperf.store import lines
-from vsperf.store.reader import read_run
+from vsperf.store.reader import check_run
 
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
@@ -34,7 +34,7 @@ def validate_file(path: Path) -> int:
                 raise _invalid(path, number, reason)
     if found.torn:
         raise _invalid(path, found.count + 1, "the line was cut off")
-    read_run(path.parent)
+    check_run(path.parent)
     return found.count
 
 

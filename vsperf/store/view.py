@@ -52,6 +52,8 @@ class CaseView:
     """Of long trials of the last attempt; of stored ones each look reads anew."""
     attempt: int = 0
     """How often it was tried; 0 is not yet."""
+    abandoned: int = 0
+    """Trials of attempts that the last one replaced."""
 
     @property
     def run(self) -> str:
@@ -97,6 +99,11 @@ class CaseView:
     def result(self) -> SearchResult | None:
         """What was found; None if nothing was."""
         return self.record.result if self.record else None
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing is left to do for it; an aborted case is tried again on resume."""
+        return self.record is not None and self.record.outcome is not Outcome.ABORTED
 
     @property
     def simulated(self) -> bool:
@@ -147,20 +154,32 @@ class RunView:
 
     def cases(self) -> Iterator[CaseView]:
         """Yield its cases in planned order, those that never began too."""
+        if self.file is not None:
+            yield from (self._of(planned, self.file) for planned in self.header.cases)
+
+    def case(self, planned: PlannedCase) -> CaseView:
+        """Return one of the cases that its header announces."""
         if self.file is None:
-            return
-        for planned in self.header.cases:
-            key = planned.key
-            yield CaseView(
-                folder=self.folder,
-                header=self.header,
-                planned=planned,
-                start=self.file.start_of(key),
-                record=self.file.record_of(key),
-                trials=StoredTrials(self.file, key),
-                seconds=StoredSeconds(self.file, key),
-                attempt=self.file.spans[key].attempts,
-            )
+            return CaseView(self.folder, self.header, planned)
+        return self._of(planned, self.file)
+
+    def unfinished(self) -> tuple[PlannedCase, ...]:
+        """Return the planned cases that still have to be run, in planned order."""
+        return tuple(case.planned for case in self.cases() if not case.over)
+
+    def _of(self, planned: PlannedCase, file: RecordFile) -> CaseView:
+        key = planned.key
+        return CaseView(
+            folder=self.folder,
+            header=self.header,
+            planned=planned,
+            start=file.start_of(key),
+            record=file.record_of(key),
+            trials=StoredTrials(file, key),
+            seconds=StoredSeconds(file, key),
+            attempt=file.spans[key].attempts,
+            abandoned=file.spans[key].abandoned,
+        )
 
 
 def open_run(folder: Path) -> RunView:

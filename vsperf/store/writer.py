@@ -28,7 +28,8 @@ from vsperf.record.run import LINE, CaseRecord, Line, RunEnd, RunHeader, RunResu
 from vsperf.store import lines
 from vsperf.store.folders import RECORDS, make_folder, point_latest
 from vsperf.store.locks import lock
-from vsperf.store.reader import StoredRun, read_run
+from vsperf.store.reader import RunState, check_run
+from vsperf.store.view import RunView, open_run
 
 TORN = "torn.jsonl"
 """Where a resumed run keeps last lines that were cut off."""
@@ -42,7 +43,7 @@ DURABLE = (RunHeader, CaseRecord, RunResume, RunEnd)
 class RunWriter:
     """The open record file of one run; a context manager."""
 
-    def __init__(self, folder: Path, descriptor: int, before: StoredRun | None) -> None:
+    def __init__(self, folder: Path, descriptor: int, before: RunView | None) -> None:
         self.folder = folder
         self.before = before
         """What the folder held when the run was resumed; None for a new run."""
@@ -85,7 +86,10 @@ class RunWriter:
             pass
         descriptor = _open_locked(path, os.O_RDWR | os.O_APPEND)
         try:
-            before = dataclasses.replace(read_run(folder), being_written=False)
+            check_run(folder)
+            before = open_run(folder)
+            ended = RunState.INTERRUPTED if before.end is None else RunState.FINISHED
+            before = dataclasses.replace(before, state=ended)  # it is we who hold it
             if before.schema_version != SCHEMA_VERSION:
                 raise StoreError(
                     f"{before.run} cannot be resumed",

@@ -32,8 +32,8 @@ from vsperf.record.labels import parse_labels
 from vsperf.spec.loader import Loaded, Request
 from vsperf.stop import forget_stop, raise_if_stopped
 from vsperf.store.folders import RECORDS, resolve
-from vsperf.store.reader import read_run
 from vsperf.store.refused import note
+from vsperf.store.view import open_run
 from vsperf.units import Duration
 
 BEGUN = "vsperf.run.begun"
@@ -199,7 +199,7 @@ def command(
         except KeyboardInterrupt as error:
             interruption = error
             forget_stop()  # who asked again meanwhile sees the table as well
-    stored = read_run(session.writer.folder)
+    stored = open_run(session.writer.folder)
     try:
         if as_json:
             click.echo(json.dumps(run_as_json(stored), indent=2))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -42,21 +42,25 @@ from vsperf.stats.busy import too_busy
 from vsperf.stats.noise import noise_lines
 from vsperf.stats.summary import CaseRow
 from vsperf.store.folders import RECORDS, resolve, run_folders
-from vsperf.store.reader import RunState, StoredCase, StoredRun, read_run
-from vsperf.store.seconds import seconds_of
+from vsperf.store.reader import RunState, header_of
+from vsperf.store.view import CaseView, RunView, open_run
 
 WIDEST_VALUE = 60
 """So that a long list does not push the origins of all other values out of sight."""
+MOST_TRIALS = 1_000
+"""Of a case that are shown one by one; somebody's record may hold any number."""
+MOST_CHOICES = 50
+"""Cases that are named where one is to be chosen."""
 
 
 def complete_case(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Complete the cases of a stored run."""
     results = Path(ctx.params.get("results") or "results")
     try:
-        stored = read_run(resolve(results, ctx.params["subject"]))
+        header = header_of(resolve(results, ctx.params["subject"]))
     except VsperfError:
         return []
-    labels = [case.planned.label for case in stored.cases]
+    labels = [case.label for case in header.cases]
     return [label for label in labels if label.startswith(incomplete)]
 
 
@@ -105,13 +109,13 @@ def command(
     if _is_testcase(subject):
         _show_testcase(replace(request, names=(subject,)), case, as_json)
         return ExitCode.OK
-    stored = read_run(resolve(results, subject))
+    run = open_run(resolve(results, subject))
     if case is not None:
-        _show_case(stored, _pick(stored, case), as_json)
+        _show_case(run, _pick(run, case), as_json)
     elif as_json:
-        click.echo(json.dumps(run_as_json(stored), indent=2))
+        click.echo(json.dumps(run_as_json(run), indent=2))
     else:
-        print_run(stored)
+        print_run(run)
     return ExitCode.OK
 
 
@@ -120,27 +124,35 @@ def _is_part(text: str | None, label: str, point: Mapping[str, str]) -> bool:
     return text in label.split("-") or text in point.values()
 
 
-def _only(results: Path, subject: str, wanted: str | None) -> tuple[StoredRun, StoredCase]:
+def _only(results: Path, subject: str, wanted: str | None) -> tuple[RunView, CaseView]:
     """Return a run with the case that is meant; without its name with the only one."""
-    stored = read_run(resolve(results, subject))
+    run = open_run(resolve(results, subject))
     if wanted is not None:
-        return stored, _pick(stored, wanted)
-    if len(stored.cases) > 1:
-        fix = f"choose one of: {', '.join(one.planned.label for one in stored.cases)}"
-        raise UsageError(f"{stored.run} has several cases, and one is to be shown", fix=fix)
-    return stored, stored.cases[0]
+        return run, _pick(run, wanted)
+    cases = run.header.cases
+    if len(cases) > 1:
+        fix = f"choose one of: {_some(one.label for one in cases)}"
+        raise UsageError(f"{run.run} has several cases, and one is to be shown", fix=fix)
+    return run, run.case(cases[0])
+
+
+def _some(names: Iterable[str]) -> str:
+    """Name what can be chosen; a record of others may hold any number."""
+    every = list(names)
+    more = f" and {len(every) - MOST_CHOICES:,} more" if len(every) > MOST_CHOICES else ""
+    return f"{', '.join(every[:MOST_CHOICES])}{more}"
 
 
 def _print_seconds(results: Path, subject: str, wanted: str | None) -> None:
     """Print the seconds of a case."""
-    stored, case = _only(results, subject, wanted)
-    if not case.attempts or not case.attempts[-1].seconds:
+    _, case = _only(results, subject, wanted)
+    if not case.seconds:
         raise UsageError(
-            f"no second of {case.planned.label} is recorded",
+            f"no second of {case.label} is recorded",
             why="they are recorded of long trials only",
             fix="measure by a method that looks at each second, as testcases of a soak do",
         )
-    write_seconds(seconds_of(stored.folder, case.planned.key))
+    write_seconds(case.seconds)
 
 
 def _is_testcase(subject: str) -> bool:
@@ -214,94 +226,94 @@ def _leaves(value: Any, path: str = "") -> list[tuple[str, str]]:
     return [(path, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))]
 
 
-def rows_of(stored: StoredRun) -> list[CaseRow]:
-    """Return the summary rows of a stored run."""
-    return [_row(stored, case) for case in stored.cases]
-
-
-def _row(stored: StoredRun, case: StoredCase) -> CaseRow:
-    row = CaseRow.of(case.planned, case.record, case.trials, begun=bool(case.attempts))
-    with _understanding(stored):  # touches all that the record must hold to be shown
+def _row(case: CaseView) -> CaseRow:
+    row = CaseRow.of(case.planned, case.record, case.trials, begun=case.attempt > 0)
+    with _understanding(case):  # touches all that the record must hold to be shown
         row.as_json()
         row.virtual  # noqa: B018
     return row
 
 
 @contextmanager
-def _understanding(stored: StoredRun) -> Iterator[None]:
+def _understanding(case: CaseView) -> Iterator[None]:
     """Blame the recorded specification, which is any JSON, for what cannot be made of it."""
     try:
         yield
     except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError) as error:
         raise StoreError(
-            f"the records of {stored.run} cannot be understood",
-            where=Location(str(stored.folder / RECORDS), 1),
+            f"the records of {case.run} cannot be understood",
+            where=Location(str(case.folder / RECORDS), 1),
             why=f"a specification in its header is damaged: {error}",
             fix="restore the file from a copy; vsperf itself never changes a written line",
         ) from error
 
 
-def run_as_json(stored: StoredRun) -> dict[str, Any]:
+def run_as_json(run: RunView) -> dict[str, Any]:
     """Return a stored run as plain data."""
-    header = stored.header.model_dump(mode="json", exclude={"cases", "type"})
+    rows = [_row(case) for case in run.cases()]
+    header = run.header.model_dump(mode="json", exclude={"cases", "type"})
     return {
         **header,
-        "state": stored.state,
-        "folder": str(stored.folder),
-        "exit_code": stored.end.exit_code if stored.end else None,
-        "verdict": too_busy(case.record for case in stored.cases if case.record),
-        "cases": [row.as_json() for row in rows_of(stored)],
-        "noise_costs": cost_data(stored),
+        "state": run.state,
+        "folder": str(run.folder),
+        "exit_code": run.end.exit_code if run.end else None,
+        "verdict": too_busy(row.record for row in rows if row.record),
+        "cases": [row.as_json() for row in rows],
+        "noise_costs": cost_data(run),
     }
 
 
-def print_run(stored: StoredRun) -> None:
+def print_run(run: RunView) -> None:
     """Print a stored run: its table, and what to do when it is not finished."""
     out = console()
-    header = stored.header
+    header = run.header
+    rows, left = list[CaseRow](), 0
+    for case in run.cases():
+        rows.append(_row(case))
+        left += not case.over
     out.print(
-        f"{stored.run}: testbed {header.testbed}, preset {header.preset}, {stored.state}, "
+        f"{run.run}: testbed {header.testbed}, preset {header.preset}, {run.state}, "
         f"started {header.started_at}",
         soft_wrap=True,
     )
     if header.labels:
         out.print(f"labels: {labels_text(header.labels)}", soft_wrap=True)
-    if (busy := too_busy(case.record for case in stored.cases if case.record)) is not None:
+    if (busy := too_busy(row.record for row in rows if row.record)) is not None:
         out.print(busy, style="bold red", soft_wrap=True)
-    print_summary(out, rows_of(stored), header.simulated)
-    print_cost(out, stored)
+    print_summary(out, rows, header.simulated)
+    print_cost(out, run)
     for section in COMPARABLE:
-        if len({case.planned.point.get(section) for case in stored.cases}) > 1:
-            line = f"to compare: vsperf compare {stored.run} --by {section}"
+        if len({case.point.get(section) for case in header.cases}) > 1:
+            line = f"to compare: vsperf compare {run.run} --by {section}"
             out.print(line, style="dim", soft_wrap=True)
-    if stored.state is RunState.INTERRUPTED:
-        left = len(stored.unfinished())
+    if run.state is RunState.INTERRUPTED:
         out.print(
-            f"{left} of {len(stored.cases)} cases not finished; "
-            f"go on with: vsperf run --resume {stored.run}",
+            f"{left} of {len(header.cases)} cases not finished; "
+            f"go on with: vsperf run --resume {run.run}",
             style="yellow",
         )
-    if stored.torn:
+    if run.torn:
         out.print("the last record was cut off; it is not counted", style="yellow")
-    here, records = Path.cwd(), stored.folder.resolve() / RECORDS
+    here, records = Path.cwd(), run.folder.resolve() / RECORDS
     shown = records.relative_to(here) if records.is_relative_to(here) else records
     out.print(f"records: {shown}", style="dim", soft_wrap=True)
 
 
-def _pick(stored: StoredRun, text: str) -> StoredCase:
-    exact = [c for c in stored.cases if text == c.planned.key]  # the first repeat has but the id
-    exact = exact or [c for c in stored.cases if text in (c.planned.id, c.planned.label)]
-    fitting = exact or [c for c in stored.cases if _is_part(text, c.planned.label, c.planned.point)]
-    fitting = fitting or [c for c in stored.cases if text in c.planned.key]
+def _pick(run: RunView, text: str) -> CaseView:
+    cases = run.header.cases
+    exact = [c for c in cases if text == c.key]  # the first repeat has but the id
+    exact = exact or [c for c in cases if text in (c.id, c.label)]
+    fitting = exact or [c for c in cases if _is_part(text, c.label, c.point)]
+    fitting = fitting or [c for c in cases if text in c.key]
     if len(fitting) == 1:
-        return fitting[0]
-    keys = ", ".join(case.planned.key for case in (fitting or stored.cases))
+        return run.case(fitting[0])
+    keys = _some(case.key for case in (fitting or cases))
     what = f"{text!r} fits {len(fitting)} cases" if fitting else f"there is no case {text!r}"
-    raise UsageError(f"{what} of {stored.run}", fix=f"choose one of: {keys}")
+    raise UsageError(f"{what} of {run.run}", fix=f"choose one of: {keys}")
 
 
-def _show_case(stored: StoredRun, case: StoredCase, as_json: bool) -> None:
-    row = _row(stored, case)
+def _show_case(run: RunView, case: CaseView, as_json: bool) -> None:
+    row = _row(case)
     if as_json:
         trials = [trial.model_dump(mode="json") for trial in case.trials]
         planned = case.planned.model_dump(mode="json")
@@ -309,7 +321,7 @@ def _show_case(stored: StoredRun, case: StoredCase, as_json: bool) -> None:
         click.echo(json.dumps(document, indent=2))
         return
     out = console()
-    print_summary(out, [row], stored.header.simulated)
+    print_summary(out, [row], run.simulated)
     for reason in reasons(row):
         out.print(reason, soft_wrap=True)
     for fixed in row.loads:
@@ -317,19 +329,26 @@ def _show_case(stored: StoredRun, case: StoredCase, as_json: bool) -> None:
     for latency in row.latency:
         values = ", ".join(f"p{p:g} {human_ns(ns)}" for p, ns in latency.percentiles_ns.items())
         out.print(f"latency at {latency.reference}: {values}")
-    out.print("trials", style="bold")
-    for trial in case.trials:
+    shown = case.trials[:MOST_TRIALS]
+    said = (
+        f": {len(shown):,} of {len(case.trials):,} shown" if len(shown) < len(case.trials) else ""
+    )
+    out.print(f"trials{said}", style="bold")
+    for trial in shown:
         out.print(trial_line(trial), soft_wrap=True)
+    if said:
+        out.print("--json has all of them, and so has `vsperf export`", style="dim")
     for line in noise_lines(case.record, case.trials):
         out.print(line, soft_wrap=True)
-    _print_work(out, case.trials)
-    with _understanding(stored):
+    _print_work(out, shown)
+    with _understanding(case):
         topology = Topology.model_validate(case.planned.spec["topology"])
-    _print_chain(out, case, topology)
-    print_collected(out, stored, case)
+    _print_chain(out, shown, topology)
+    print_collected(out, case)
     if case.abandoned:
-        count = sum(len(attempt.trials) for attempt in case.abandoned)
-        out.print(f"{count} trials of interrupted attempts are kept in the records", style="dim")
+        out.print(
+            f"{case.abandoned} trials of interrupted attempts are kept in the records", style="dim"
+        )
 
 
 def _print_work(out: Console, trials: Sequence[Trial]) -> None:
@@ -347,9 +366,9 @@ def _print_work(out: Console, trials: Sequence[Trial]) -> None:
         out.print(THREADS_MEANING, style="dim", soft_wrap=True)
 
 
-def _print_chain(out: Console, case: StoredCase, topology: Topology) -> None:
+def _print_chain(out: Console, trials: Sequence[Trial], topology: Topology) -> None:
     """Print where in a chain of machines frames ended, if there is one."""
-    tables = chain_tables(case.trials, topology)
+    tables = chain_tables(trials, topology)
     if tables is None:
         return
     if not tables:
