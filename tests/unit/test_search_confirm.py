@@ -242,3 +242,35 @@ def test_what_the_time_did_not_suffice_for_is_told_by_how_many_trials_passed(nam
     assert goal.upper_fps <= (plain.goals[0].lower_fps or 0)
     assert f"below {human_fps(goal.upper_fps)}: " in goal.reason
     assert f"; most passed at {human_fps(goal.lower_fps or 0)} (" in goal.reason
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_switch_rests_from_overload_before_its_upper_bound_is_tried_again(name: str) -> None:
+    """Overload tires it for as long as it is offered more than half of what it can carry."""
+    rested: list[int] = []
+    tired: list[bool] = [False]
+
+    def measure(load_fps: int, duration_ns: int) -> Trial:
+        tired[0] = load_fps > FIRST or (tired[0] and load_fps > FIRST // 2)
+        return switch(FIRST * 7 // 10 if tired[0] else FIRST)(load_fps, duration_ns)
+
+    def rest(load_fps: int, duration_ns: int) -> Trial:
+        rested.append(load_fps)
+        return measure(load_fps, duration_ns)
+
+    probe = probe_of(measure)
+    probe.rest = rest
+    (goal,) = spec_of(name, goals=NDR).confirmed(LOADS).run(probe).goals
+    assert all(load < FIRST // 100 for load in rested)
+    told = {Flag.CHANGED_SINCE, Flag.UNSTABLE, Flag.LOSS_INVERSION} & set(goal.flags)
+    assert told or (goal.lower_fps or 0) <= FIRST <= (goal.upper_fps or 0)
+
+
+def test_a_rest_is_not_taken_for_a_trial_of_its_load() -> None:
+    def lossy_when_idle(load_fps: int, duration_ns: int) -> Trial:
+        return lossy(load_fps, duration_ns / NANOSECONDS, Fraction(1, 2))
+
+    probe = probe_of(switch(FIRST))
+    probe.rest = lossy_when_idle
+    (goal,) = spec_of("rfc2544", goals=NDR).confirmed(LOADS).run(probe).goals
+    assert goal == alone("rfc2544", switch(FIRST))[0].goals[0]

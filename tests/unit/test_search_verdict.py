@@ -353,3 +353,26 @@ def test_the_throughput_is_what_came_through_and_not_the_load() -> None:
     found = _answer(trials, _question(PDR))
     assert (found.lower_fps, found.throughput_fps) == (10**6, 996_000)
     assert found.loss_ratio == "1/200"
+
+
+HALF = DurationRule(Fraction(0), Fraction(1, 2), ONE, 5 * ONE)
+
+
+@pytest.mark.parametrize(
+    ("rule", "losses", "said"),
+    [
+        (NDR, (Fraction(1, 1000),), False),
+        (NDR, (Fraction(1, 1000), Fraction(1, 10)), True),
+        (HALF, (Fraction(1, 1000),) * 3 + (Fraction(1, 10),) * 2, False),
+        (HALF, (Fraction(1, 1000),) * 2 + (Fraction(1, 10),) * 3, True),
+        (PDR, (Fraction(6, 1000),), False),
+    ],
+)
+def test_trials_above_that_would_have_failed_below_too_are_told_where_more_do_than_may(
+    rule: DurationRule, losses: Sequence[Fraction], said: bool
+) -> None:
+    """At 1.001 of what passed, overload alone costs a thousandth, and not a tenth."""
+    passed = [lossy(1_000_000, 1)] * 5
+    found = _answer([*passed, *(lossy(1_001_000, 1, loss) for loss in losses)], _question(rule))
+    assert (found.lower_fps, found.limit) == (1_000_000, Limit.DUT)
+    assert (Flag.FORWARDS_LESS in found.flags) is said

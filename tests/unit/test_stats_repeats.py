@@ -15,6 +15,7 @@ from vsperf.record.limit import Limit
 from vsperf.record.lossless import unlikely_above
 from vsperf.record.result import GoalResult, SearchResult
 from vsperf.record.trial import Purpose
+from vsperf.stats.remarks import legend
 from vsperf.stats.repeated import repeat_rows
 from vsperf.stats.repeats import Series, series_of, student_95
 from vsperf.stats.summary import CaseRow, lossless_frames
@@ -139,6 +140,30 @@ def test_a_later_trial_at_the_load_that_lost_frames_speaks_against_no_loss() -> 
 
     assert lossless_frames(record, [held, held]) != {}
     assert lossless_frames(record, [held, later]) == {}
+
+
+def test_what_an_answer_rests_on_and_takes_for_granted_is_said_once() -> None:
+    record = case_record("mine")
+    assert record.result is not None
+    load = record.result.goals[0].lower_fps
+    assert load is not None
+    tells = {"receiving_ns": 10**9, "duplicate_frames": 0}
+
+    def said(*told: str) -> list[str]:
+        one = way(1000).model_copy(update={name: tells[name] for name in told})
+        made = [
+            trial(load, 10**9, (one,)),
+            trial(load, 10**9, (one,)),
+            trial(load // 2, 10**9, (way(9),)),
+        ]
+        row = CaseRow.of(planned(), record, made)
+        words = ("each answer rests", "the generator")
+        return [line for line in legend([row], [row], False) if line.startswith(words)]
+
+    rests = "each answer rests on 2.0 s of trials at its bounds: a capacity that is another one at "
+    assert said("receiving_ns", "duplicate_frames") == [f"{rests}other times is not seen"]
+    assert "the generator does not tell when frames arrived" in said("duplicate_frames")[1]
+    assert "the generator cannot tell copies" in said("receiving_ns")[1]
 
 
 def at_least(value: float) -> Figure:

@@ -1,7 +1,8 @@
 """Holds every search against switches whose truth is known, over many seeds.
 
-Each answer is one of three: it holds the truth, it is wrong and something was said against it (a
-flag, a limit that is not the switch's, no result), or it is wrong in silence. The last is what must
+Each answer is one of four: it holds the truth; it is wrong and something was said against it (a
+flag, a limit that is not the switch's, no result); it is right if what the run says that it assumes
+is so, which no trial at its bounds speaks against; or it is wrong in silence. The last is what must
 not happen. The ratio is that of silent answers to all.
 """
 
@@ -17,23 +18,30 @@ from fractions import Fraction
 from typing import Any
 
 from common import Option, Ratio, carry_out, options, say, wanted
-from coverage_models import LINE_RATE, MODELS, WAYS, Model
-from coverage_world import World, threads
+from coverage_models import LINE_RATE, MODELS, WAYS, Course, Model, shares
+from coverage_world import World, carried, met, threads
 
+from vsperf.engine.bench import MeasuredBench
 from vsperf.engine.criteria import believed, flags_of
 from vsperf.engine.measurer import Measurer
 from vsperf.engine.watch import Seen, Watch
 from vsperf.errors import ComponentError, InvalidTrialError
+from vsperf.methods.base import probe_on
 from vsperf.methods.mlr import MlrSearch
 from vsperf.methods.rfc2544 import Rfc2544Search
 from vsperf.methods.throughput import Throughput
 from vsperf.methods.tst009 import Tst009Search
+from vsperf.record.assumed import Assumption, assumed, at_bounds
 from vsperf.record.flags import Flag, Severity
 from vsperf.record.limit import Limit
 from vsperf.record.result import GoalResult, SearchResult
 from vsperf.record.switch import SwitchCounters
 from vsperf.record.trial import Trial, TrialCounts
 from vsperf.search.base import Budget, Loads, Probe
+from vsperf.search.classify import DurationRule
+from vsperf.search.confirm import Confirmed
+from vsperf.search.tst009 import VerificationRule
+from vsperf.search.verdict import Question
 from vsperf.spec.traffic import TrialPolicy
 from vsperf.trafficgens.base import OnSample, TrialRequest
 
@@ -70,6 +78,8 @@ CLOSE = 1.001
 """What a bound may be off the truth by: a fifth of the narrowest interval."""
 TELLING = (Flag.SPORADIC_LOSS,)
 """Notes that say of a bound that it is not that of overload."""
+MANY, APART_NS = 1000, 97_300_000_000
+"""Trials of a long run that tell what is true of a capacity that changes, and their distance."""
 CAP = 11_000_000
 """Of the generator, in frames per second."""
 
@@ -88,6 +98,7 @@ class Answer(enum.Enum):
 
     HOLDS = "holds"
     SAID = "said"
+    ASSUMED = "assumed"
     SILENT = "silent"
 
 
@@ -97,10 +108,13 @@ class Bench:
 
     model: Model
     world: World
-    grown: SwitchCounters = field(default_factory=SwitchCounters)
+    grown: SwitchCounters | None = None
+    began_ns: list[int] = field(default_factory=list)
+    """When each trial began."""
 
     def run(self, request: TrialRequest, on_sample: OnSample | None = None) -> TrialCounts:
         """Make a trial."""
+        self.began_ns.append(self.world.now_ns)
         counts, self.grown = self.model.trial(self.world, request.load_fps, request.duration_ns)
         return counts
 
@@ -114,9 +128,11 @@ class Bench:
         """Have nothing to say."""
         return {}
 
-    def measurer(self) -> Measurer:
-        """Return what makes trials, with the switch's own growth beside each."""
-        return Measurer(self, GrowthWatch(self), POLICY, Budget(), len(WAYS))
+    def probe(self, budget: Budget | None = None) -> tuple[Measurer, Probe]:
+        """Return what makes trials, with the switch's growth beside each, and a search's probe."""
+        paid = budget or Budget()
+        measurer = Measurer(self, GrowthWatch(self), POLICY, paid, len(WAYS))
+        return measurer, probe_on(MeasuredBench(measurer, LOADS["mlr"]))
 
 
 class GrowthWatch(Watch):
@@ -142,8 +158,8 @@ def main() -> None:
 
 def measure(found: argparse.Namespace) -> Ratio:
     """Hold the wanted searches against the wanted models."""
-    say(f"{'':<36}{'as it was measured':<25}{'in clean time':<25}")
-    columns = "".join(f"{one.value:>7}" for one in Answer)
+    say(f"{'':<37}{'as it was measured':<36}{'in clean time':<36}")
+    columns = "".join(f"{one.value:>8}" for one in Answer)
     say(f"{'model':<26}{'search':<10}{columns}    {columns}{'trials':>8}{'s':>8}{'alone':>7}")
     silent = []
     for model in MODELS:
@@ -151,7 +167,7 @@ def measure(found: argparse.Namespace) -> Ratio:
             continue
         for name in found.search or SEARCHES:
             held = hold(model, SEARCHES[name], range(found.seeds))
-            cells = f"{shares(held.raw)}    {shares(held.clean)}"
+            cells = f"{hundredths(held.raw)}    {hundredths(held.clean)}"
             effort = f"{held.trials:>8.0f}{held.seconds:>8.0f}{held.alone:>7.0f}"
             say(f"{model.name:<26}{name:<10}{cells}{effort}")
             both = held.raw + held.clean
@@ -159,11 +175,11 @@ def measure(found: argparse.Namespace) -> Ratio:
     return Ratio.of("silent answers to all", silent)
 
 
-def shares(answers: Counter[Answer]) -> str:
+def hundredths(answers: Counter[Answer]) -> str:
     """Write how many of a hundred answers are of each kind; dashes where there are none."""
     whole = answers.total()
     return "".join(
-        f"{100 * answers[one] / whole:>7.1f}" if whole else f"{'–':>7}" for one in Answer
+        f"{100 * answers[one] / whole:>8.1f}" if whole else f"{'–':>8}" for one in Answer
     )
 
 
@@ -186,11 +202,11 @@ def hold(model: Model, search: dict[str, Any], seeds: Sequence[int]) -> Held:
     held = Held()
     for seed in seeds:
         world = World(seed)
-        measurer = Bench(model, world).measurer()
-        probe = Probe(measurer.measure, measurer.budget, POLICY.overhead_ns)
+        bench, confirmed = Bench(model, world), spec.confirmed(loads)
+        measurer, probe = bench.probe()
         try:
-            result = believed(spec.confirmed(loads).run(probe), measurer.trials)
-            judge(model, world, result, measurer.trials, held)
+            result = believed(confirmed.run(probe), measurer.trials)
+            judge(bench, confirmed, result, measurer.trials, held)
         except (InvalidTrialError, ComponentError):
             held.raw[Answer.SAID] += len(GOALS)
         held.trials += len(measurer.trials) / len(seeds)
@@ -201,22 +217,29 @@ def hold(model: Model, search: dict[str, Any], seeds: Sequence[int]) -> Held:
 
 def alone(spec: Throughput, loads: Loads, model: Model, seed: int) -> int:
     """Return how many trials the method needs when nothing is done after it."""
-    measurer = Bench(model, World(seed)).measurer()
+    measurer, probe = Bench(model, World(seed)).probe()
     with suppress(InvalidTrialError, ComponentError):
-        spec.search(loads).run(Probe(measurer.measure, measurer.budget, POLICY.overhead_ns))
+        spec.search(loads).run(probe)
     return len(measurer.trials)
 
 
 def judge(
-    model: Model, world: World, result: SearchResult, trials: Sequence[Trial], held: Held
+    bench: Bench,
+    confirmed: Confirmed,
+    result: SearchResult,
+    trials: Sequence[Trial],
+    held: Held,
 ) -> None:
     """Say how the answers to each goal stand to the truth."""
     doubts = any(
         flag.severity is not Severity.NOTE
         for flag in flags_of(result.model_copy(update={"goals": ()}), trials)
     )
+    model = bench.model
     for goal in result.goals:
-        held.raw[_answer(model, world, goal, doubts=doubts)] += 1
+        question = confirmed.questions[goal.goal]
+        asked = Asked(bench, question, confirmed.duration_ns, trials, doubts)
+        held.raw[_answer(model, goal, asked)] += 1
         if goal.clean is not None and goal.clean.limit is not None:
             clean = goal.model_copy(
                 update={
@@ -227,28 +250,98 @@ def judge(
                 }
             )
             blamed = replace(model, limit="dut") if model.limit == "host" else model
-            held.clean[_answer(blamed, world, clean, doubts=doubts)] += 1
+            held.clean[_answer(blamed, clean, asked)] += 1
 
 
-def _answer(model: Model, world: World, goal: GoalResult, *, doubts: bool) -> Answer:
+@dataclass(frozen=True)
+class Asked:
+    """What a goal was asked of, and what was said of all of it."""
+
+    bench: Bench
+    question: Question
+    duration_ns: int
+    """Of a full-length trial."""
+    trials: Sequence[Trial]
+    doubts: bool
+
+    @property
+    def exceed_ratio(self) -> Fraction:
+        """Share of the time that may fail."""
+        rule = self.question.rule
+        return rule.exceed_ratio if isinstance(rule, DurationRule) else Fraction(0)
+
+    def truth(self, course: Course) -> tuple[float, float]:
+        """Return what is true in the long run: the highest load that meets the goal in it."""
+        world, rule, ns = self.bench.world, self.question.rule, self.duration_ns
+        there = [shares(course, world, one * APART_NS, ns, ns // 10) for one in range(MANY)]
+        losses = [rule.loss_ratio]
+        if isinstance(rule, VerificationRule):  # so much is tried again, and may pass then
+            losses.append(losses[0] + Fraction(rule.loss_threshold, 20 * world.capacity))
+        low, high = (
+            met(((carried(one, loss), ns) for one in there), self.exceed_ratio)
+            for loss in (losses[0], losses[-1])
+        )
+        return low * world.capacity, high * world.capacity
+
+    def in_its_time(self, course: Course, goal: GoalResult) -> tuple[float, float]:
+        """Return what is true of the time of trials at the bounds of an answer, as far as they go.
+
+        Of one that lost frames it is seen how many came through, so it stands for a capacity that
+        is the mean of its time; of one that lost none, only that there was enough.
+        """
+        world, rule = self.bench.world, self.question.rule
+        shown = []
+        for at_ns, trial in zip(self.bench.began_ns, self.trials, strict=True):
+            if trial.load_fps not in (goal.lower_fps, goal.upper_fps) or not trial.valid:
+                continue
+            there = shares(course, world, at_ns, trial.duration_ns)
+            through = float(trial.load_fps * (1 - trial.switch_loss_ratio) / (1 - rule.loss_ratio))
+            whole = carried(there, rule.loss_ratio) * world.capacity
+            shown.append((through if trial.lost_frames else whole, trial.duration_ns))
+        return (met(shown, self.exceed_ratio),) * 2
+
+    def assumed(self, model: Model, goal: GoalResult) -> tuple[float, float] | None:
+        """Return what is true of an answer if what the run says that it assumes is so."""
+        made = at_bounds(goal, self.trials)
+        told = assumed(made)
+        if model.course is not None and Assumption.STEADY in told:
+            return self.in_its_time(model.course, goal)
+        unseen = {Assumption.NO_BUFFER: model.timed, Assumption.NO_COPIES: model.numbered}
+        if model.seeming is not None and any(one in told and not unseen[one] for one in unseen):
+            low, high = model.seeming(self.bench.world, min(one.duration_ns for one in made))
+            return low, high / float(1 - self.question.rule.loss_ratio)
+        return None
+
+
+def _answer(model: Model, goal: GoalResult, asked: Asked) -> Answer:
+    world, loss = asked.bench.world, 1 - Fraction(goal.loss_ratio)
     exact = model.lossless if not Fraction(goal.loss_ratio) else None
     low, high = (exact or model.truth)(world)
     if model.limit == "uncounted" and Fraction(goal.loss_ratio):
         low = high = world.capacity  # a goal that allows the loss has the capacity as its truth
-    loss = 1 - Fraction(goal.loss_ratio)
-    holds = (goal.lower_fps or 0) <= high / loss * CLOSE + 1 and (
-        goal.upper_fps is None or goal.upper_fps * CLOSE >= low - 1
-    )
+    truth = low, high / float(loss)
+    if model.course is not None:
+        truth = asked.truth(model.course)
     blamed = {"dut": Limit.DUT, "host": Limit.HOST, "uncounted": Limit.UNCOUNTED}[model.limit]
     rightly = goal.limit is blamed or Fraction(goal.loss_ratio) > 0 or model.limit == "host"
-    if holds and rightly:
+    if _holds(goal, truth) and rightly:
         return Answer.HOLDS
     said = (
-        doubts
+        asked.doubts
         or goal.limit not in (Limit.DUT, Limit.LINK)
         or any(flag in TELLING or flag.severity is not Severity.NOTE for flag in goal.flags)
     )
-    return Answer.SAID if said else Answer.SILENT
+    if said:
+        return Answer.SAID
+    assumed = asked.assumed(model, goal)
+    return Answer.ASSUMED if assumed is not None and _holds(goal, assumed) else Answer.SILENT
+
+
+def _holds(goal: GoalResult, truth: tuple[float, float]) -> bool:
+    low, high = truth
+    return (goal.lower_fps or 0) <= high * CLOSE + 1 and (
+        goal.upper_fps is None or goal.upper_fps * CLOSE >= low - 1
+    )
 
 
 if __name__ == "__main__":

@@ -7,10 +7,12 @@ knows is what a generator and a switch would have counted.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from random import Random
 
-from coverage_world import EITHER, NOBODY, Lane, World, activity, slots_of
+from coverage_world import EITHER, MOMENT_NS, NOBODY, Lane, World, activity, slots_of
 
 from vsperf.record.load import intended_frames
 from vsperf.record.switch import PortCounters, SwitchCounters
@@ -24,6 +26,8 @@ LINE_RATE = 14_880_952
 
 Story = Callable[[World, int, int], Lane]
 """(world, load, duration) → one direction of a trial."""
+Course = Callable[[World, int], float]
+"""(world, time [ns]) → what there is of the capacity then, as a share of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +55,24 @@ class Model:
     """How many there are; as on real machines unless told."""
     resets: bool = False
     """Whether the switch's counters begin anew now and then."""
+    course: Course | None = None
+    """What the capacity does by itself, whatever is offered. What is true of it is asked of a goal
+    as RFC 9971 asks it: the highest load at which no greater share of full-length trials fails than
+    may, of all that could be made in a long time. In the time of few trials that may be another
+    one, which is as much as can be seen in them."""
+    seeming: Callable[[World, int], tuple[float, float]] | None = None
+    """(world, duration [ns]) → the lowest and highest load of which trials say no other than of the
+    truth, since generator and switch do not tell."""
+    timed: bool = True
+    """Whether the generator tells when frames arrived."""
+    counters: bool = True
+    """Whether the switch counts."""
+    numbered: bool = True
+    """Whether the generator can tell copies from frames."""
 
     def trial(
         self, world: World, load: int, duration_ns: int
-    ) -> tuple[TrialCounts, SwitchCounters]:
+    ) -> tuple[TrialCounts, SwitchCounters | None]:
         """Make a trial, and let the time pass."""
         world.trials += 1
         if self.stalls is not None:
@@ -68,9 +86,11 @@ class Model:
                     intended_frames=lane.intended,
                     sent_frames=lane.sent,
                     received_frames=lane.received,
-                    duplicate_frames=lane.duplicates,
+                    duplicate_frames=lane.duplicates if self.numbered else None,
                     refused_frames=lane.refused,
-                    receiving_ns=round(duration_ns * self.pace) + lane.late_ns,
+                    receiving_ns=(
+                        round(duration_ns * self.pace) + lane.late_ns if self.timed else None
+                    ),
                 )
                 for name, lane in zip(WAYS, lanes, strict=True)
             ),
@@ -81,6 +101,8 @@ class Model:
             slots=slots_of(lanes, world.stalls, duration_ns) if self.stalls else None,
         )
         world.now_ns += counts.elapsed_ns
+        if not self.counters:
+            return counts, None
         ports = tuple(
             PortCounters(
                 name=name,
@@ -138,6 +160,108 @@ def hysteresis(world: World, load: int, duration_ns: int) -> Lane:
     if load > capacity:
         world.memory["tired_until"] = world.now_ns + duration_ns + 5 * NANOSECONDS
     return over(load, duration_ns, capacity)
+
+
+def shares(
+    course: Course, world: World, at_ns: int, duration_ns: int, step_ns: int = MOMENT_NS
+) -> list[float]:
+    """Return what there is of the capacity in each moment of a trial that begins then."""
+    return [course(world, at_ns + later_ns) for later_ns in range(0, duration_ns, step_ns)]
+
+
+def by_itself(course: Course) -> Story:
+    """A capacity that changes with time, in the middle of trials, too."""
+
+    def story(world: World, load: int, duration_ns: int) -> Lane:
+        there = shares(course, world, world.now_ns, duration_ns)
+        passed = sum(min(load, share * world.capacity) for share in there) / len(there)
+        return over(load, duration_ns, passed if passed < load else world.capacity)
+
+    return story
+
+
+def two_levels(least_s: float, most_s: float) -> Course:
+    """It is either of two, by chance, each for so many seconds in the mean."""
+
+    def course(world: World, at_ns: int) -> float:
+        means = [world.drawn(name, least_s, most_s) for name in ("high for", "low for")]
+        return world.drawn("low", 0.7, 0.97) if world.is_low(at_ns, *means) else 1.0
+
+    return course
+
+
+def wave(least_s: float, most_s: float) -> Course:
+    """It goes up and down between itself and a few percent less."""
+
+    def course(world: World, at_ns: int) -> float:
+        turn = at_ns / NANOSECONDS / world.drawn("period", least_s, most_s)
+        phase = world.drawn("phase", 0, 1)
+        depth = world.drawn("depth", 0.02, 0.08)
+        return 1 - depth * (1 + math.sin(2 * math.pi * (turn + phase))) / 2
+
+    return course
+
+
+def jitter(world: World, at_ns: int) -> float:
+    """Each second it is another one, up to a percent less."""
+    second = at_ns // NANOSECONDS
+    depth = world.drawn("depth", 0.001, 0.01)
+    return 1 - depth * Random(f"{world.seed} {second}").random()  # noqa: S311 - a simulation
+
+
+def tired_until_rest(world: World, load: int, duration_ns: int) -> Lane:
+    """Overload tires it, and it forwards less until it is offered much less."""
+    tired, rests = world.drawn("tired", 0.6, 0.9), world.drawn("rests", 0.3, 0.55)
+    if load <= rests * world.capacity:
+        world.memory["tired"] = 0
+    elif load > world.capacity:
+        world.memory["tired"] = 1
+    return over(load, duration_ns, world.capacity * (tired if world.memory.get("tired") else 1))
+
+
+def buffer_s(world: World) -> float:
+    """How much a buffer takes, as time at capacity."""
+    return world.drawn("buffer", 0.02, 0.5)
+
+
+def buffer_drawn(world: World, load: int, duration_ns: int) -> Lane:
+    """A buffer of some size."""
+    return buffer_of_time(buffer_s(world))(world, load, duration_ns)
+
+
+def with_buffer(world: World, duration_ns: int) -> tuple[float, float]:
+    """What passes in so long, counted frames alone."""
+    return (
+        world.capacity,
+        world.capacity * (1 + buffer_s(world) * NANOSECONDS / duration_ns),
+    )
+
+
+def copies(world: World) -> float:
+    """Which share of the frames arrives twice."""
+    return world.drawn("copied", 0.0005, 0.005)
+
+
+def received_twice(world: World, load: int, duration_ns: int) -> Lane:
+    """The generator counts some frames twice, in some trials."""
+    found = over(load, duration_ns, world.capacity)
+    if world.chance.random() < world.drawn("trials with copies", 0.1, 1):
+        found.received += int(found.received * copies(world))
+    return found
+
+
+def copied_under_overload(world: World, load: int, duration_ns: int) -> Lane:
+    """The switch sends some frames twice while it is offered too many."""
+    found = over(load, duration_ns, world.capacity)
+    if load > world.capacity:
+        found.received += int(found.received * copies(world))
+    return found
+
+
+def with_copies(world: World, duration_ns: int) -> tuple[float, float]:
+    """What passes if copies count as frames."""
+    del duration_ns
+    return world.capacity, world.capacity * (1 + copies(world))
 
 
 def after(share_of: Callable[[World], float]) -> Story:
@@ -310,4 +434,34 @@ MODELS = (
     Model("the switch is stalled", stalled, stalls=SWITCH, limit="host"),
     Model("the switch stalls itself", stalled, stalls=NOBODY, lossless=at(0.0, 1.0)),
     Model("stalled, and by itself", stalled, stalls=EITHER, lossless=at(0.0, 1.0)),
+    *(
+        Model(name, by_itself(course), course=course)
+        for name, course in (
+            ("two levels, of minutes", two_levels(60, 300)),
+            ("two levels, of 30 s", two_levels(20, 45)),
+            ("two levels, of 10 s", two_levels(5, 20)),
+            ("two levels, of seconds", two_levels(0.5, 5)),
+            ("slow wave", wave(60, 600)),
+            ("wave", wave(5, 60)),
+            ("jitter", jitter),
+        )
+    ),
+    Model("tired until it rests", tired_until_rest),
+    Model("buffer, no arrival times", buffer_drawn, timed=False, seeming=with_buffer),
+    Model("received twice", received_twice, numbered=False),
+    Model(
+        "received twice, no counters",
+        received_twice,
+        numbered=False,
+        counters=False,
+        seeming=with_copies,
+    ),
+    Model("copies under overload", copied_under_overload, numbered=False),
+    Model(
+        "copies, no counters",
+        copied_under_overload,
+        numbered=False,
+        counters=False,
+        seeming=with_copies,
+    ),
 )

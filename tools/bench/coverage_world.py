@@ -5,11 +5,14 @@ What happens in a trial is told as a generator and a kernel tell it, in slots of
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from random import Random
 
@@ -21,6 +24,8 @@ from vsperf.units import NANOSECONDS
 RING = 1024
 """Frames of the generator's receive ring."""
 SLOT_NS = 3_000_000
+MOMENT_NS = 10_000_000
+"""For so long a capacity that changes with time stays what it is."""
 TICK_NS = 10_000_000
 LENGTHS_NS = (600_000, 1_500_000)
 """Of stalls whose number is given; each is long enough to fill a ring."""
@@ -68,6 +73,10 @@ class World:
     trials: int = 0
     memory: dict[str, int] = field(default_factory=dict)
     """What a story remembers of earlier trials."""
+    parameters: dict[str, float] = field(default_factory=dict)
+    """What was drawn for this world."""
+    changes_ns: list[int] = field(default_factory=list)
+    """When a capacity of two levels goes from one to the other, as far as anybody has looked."""
     stalls: tuple[Stall, ...] = ()
     """Of the trial that is under way."""
 
@@ -83,6 +92,28 @@ class World:
             count += 1
             product *= self.chance.random()
         return count
+
+    def drawn(self, name: str, least: float, most: float) -> float:
+        """Return what this world has for a parameter of its model: any value, always the same."""
+        if name not in self.parameters:
+            chance = Random(f"{self.seed} {name}")  # noqa: S311 - a simulation
+            self.parameters[name] = chance.uniform(least, most)
+        return self.parameters[name]
+
+    def is_low(self, at_ns: int, high_s: float, low_s: float) -> bool:
+        """Whether a capacity of two levels is the lower one; each lasts for so long in the mean.
+
+        How long in each case follows from the seed and its number, whoever looks how far.
+        """
+        changes = self.changes_ns
+        while not changes or changes[-1] <= at_ns:
+            chance = Random(f"{self.seed} level {len(changes)}")  # noqa: S311 - a simulation
+            if not changes:  # it begins with either as often as it is in it
+                changes += [0] if chance.random() * (high_s + low_s) < high_s else [0, 0]
+                continue
+            mean_s = high_s if len(changes) % 2 else low_s
+            changes.append(changes[-1] + round(chance.expovariate(1 / mean_s) * NANOSECONDS))
+        return bisect_right(changes, at_ns) % 2 == 0
 
     def _stalls_of_a_second(self, number: int | None) -> list[tuple[int, int]]:
         if number is None:
@@ -182,3 +213,25 @@ def slots_of(lanes: Sequence[Lane], stalls: Sequence[Stall], duration_ns: int) -
         refused_frames=tuple(lane.refused for lane in lanes),
         columns=columns,
     )
+
+
+def carried(capacities: Sequence[float], loss_ratio: Fraction) -> float:
+    """Return the highest load of which no more is lost while these are the capacities in turn."""
+    ordered, below = sorted(capacities), 0.0
+    for number, capacity in enumerate(ordered, start=1):
+        below += capacity
+        spare = number - float(loss_ratio) * len(ordered)
+        if spare > 0 and (number == len(ordered) or below <= ordered[number] * spare):
+            return below / spare
+    return 0.0
+
+
+def met(carried_fps: Iterable[tuple[float, int]], exceed_ratio: Fraction) -> float:
+    """Return the highest load that fails no more of the time than a goal allows.
+
+    Given is what was carried, and for how long.
+    """
+    ordered = sorted(carried_fps)
+    allowed = float(exceed_ratio) * sum(ns for _, ns in ordered)
+    failing = itertools.accumulate(ns for _, ns in ordered)
+    return next(fps for (fps, _), ns in zip(ordered, failing, strict=True) if ns > allowed)

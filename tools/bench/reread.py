@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from common import Option, Ratio, carry_out, options, say, wanted
-from coverage import LOADS, METHODS, POLICY, RANGE, SEARCHES, Bench
+from coverage import LOADS, METHODS, RANGE, SEARCHES, Bench
 from coverage_models import MODELS, Model
 from coverage_world import World
 from reread_figures import (
@@ -43,7 +43,7 @@ from vsperf.record.limit import Limit
 from vsperf.record.result import CleanResult, GoalResult, LoadResult, SearchResult
 from vsperf.record.second import Second
 from vsperf.record.trial import Direction, Purpose, Trial
-from vsperf.search.base import Budget, Probe
+from vsperf.search.base import Budget
 from vsperf.store.view import views
 from vsperf.units import Duration, Rate
 from vsperf.units import Ratio as Share
@@ -516,8 +516,7 @@ def searched(
 ) -> tuple[dict[str, Any], SearchResult, list[Trial]] | None:
     """Return the settings of a search, what it says of a model, and its trials; None if nothing."""
     spec = METHODS[SEARCHES[search]["kind"]].model_validate({**RANGE, **SEARCHES[search]})
-    measurer = Bench(model, World(seed)).measurer()
-    probe = Probe(measurer.measure, budget or Budget(), POLICY.overhead_ns)
+    measurer, probe = Bench(model, World(seed)).probe(budget)
     try:
         result = spec.confirmed(LOADS[spec.kind]).run(probe)
     except (InvalidTrialError, ComponentError):

@@ -59,6 +59,8 @@ class Manner:
 
 
 PLAIN = Manner()
+RESTING = Manner(Purpose.WARM_UP, "rest after overload", given=True)
+"""Little is offered for a while, for whoever tired under overload; nothing follows from it."""
 
 
 class Bench(Protocol):
@@ -82,7 +84,12 @@ class Bench(Protocol):
 
 def probe_on(bench: Bench, manner: Manner = PLAIN) -> Probe:
     """Return the probe of a search on a bench, whose trials are all made in one manner."""
-    return Probe(partial(bench.trial, manner=manner), bench.budget, bench.overhead_ns)
+    return Probe(
+        partial(bench.trial, manner=manner),
+        bench.budget,
+        bench.overhead_ns,
+        rest=partial(bench.trial, manner=RESTING),
+    )
 
 
 @dataclass(frozen=True, slots=True)

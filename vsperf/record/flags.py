@@ -311,6 +311,13 @@ class Flag(enum.StrEnum):
         "its machine was not the same (a clock, a cache, overload before), so the interval is that "
         "of no one moment. Longer trials and a longer warm-up help, if it comes to rest at all.",
     )
+    FORWARDS_LESS = (
+        "forwards-less",
+        Severity.SUSPECT,
+        "At the load that failed the switch forwarded less than what had passed at the lower one, "
+        "more often than the goal lets a load fail. Either overload costs it some of what it can "
+        "do, or it could do less by then than before. The interval is that of no one moment.",
+    )
     STILL_WARMING = (
         "still-warming",
         Severity.SUSPECT,

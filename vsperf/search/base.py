@@ -67,6 +67,14 @@ class Probe:
     overhead_ns: int = 0
     """Time that a trial is expected to take beyond its duration."""
     trials: list[Trial] = field(default_factory=list)
+    rest: Measure | None = None
+    """Makes a trial that says nothing of its load, and pays for it; None where nobody can."""
+
+    def let_rest(self, load_fps: int, duration_ns: int) -> None:
+        """Offer so little for a while that whoever tired under overload recovers from it."""
+        if self.rest is not None:
+            self.budget.require(duration_ns + self.overhead_ns)
+            self.rest(load_fps, duration_ns)
 
     def __call__(self, load_fps: int, duration_ns: int) -> Trial:
         """Make one trial, or raise `BudgetExhausted` without making it."""

@@ -71,6 +71,10 @@ class Rule(Protocol):
         """Return the frames per second and direction that came through at a lower bound."""
         ...
 
+    def outweigh(self, some: Sequence[Trial], trials: Sequence[Trial]) -> bool:
+        """Whether these are more of the trials at a load than may fail."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Classification:
@@ -140,6 +144,11 @@ class DurationRule:
         lossy = full_high * part + max(0, short_high * part - short_low * most)
         passed = full_low * part
         return lossy, passed, max(lossy + passed, self.sum_ns * part)
+
+    def outweigh(self, some: Sequence[Trial], trials: Sequence[Trial]) -> bool:
+        """Whether these take more of the time at a load than may be lossy."""
+        most = self.exceed_ratio * sum(counted_ns(trial) for trial in trials)
+        return sum(counted_ns(trial) for trial in some) > most
 
     def so_far(self, trials: Iterable[Trial]) -> DurationRule:
         """Return the rule that decides every load by the time there was, however short."""

@@ -9,6 +9,10 @@ A switch may change while it is measured: it tires, warms up, throttles, or its 
 trial that goes the other way is an accident more often than a change, so it is repeated until one
 stands by the bound or the bound falls. A bound that neither falls nor is stood by has changed. The
 result says so, and of one accident, too, that trials of a load disagree.
+
+Searches come to an upper bound from overload, and a switch may stay tired from that for as long as
+much is offered. So it rests before the bound is tried again: it is offered next to nothing for a
+second. Whether a load passes after a rest is what somebody asks who does not begin with overload.
 """
 
 from __future__ import annotations
@@ -27,7 +31,10 @@ from vsperf.search.clean import TIME_OVER, Cleaned, clean_answer, not_to_be_had,
 from vsperf.search.settle import Judged, Seen, Settling, at_a_bound, least_trials
 from vsperf.search.verdict import Question, answer, finished
 from vsperf.search.verify import verify_upper
+from vsperf.units import NANOSECONDS
 
+REST_NS = NANOSECONDS
+"""For so long a switch is offered next to nothing before its upper bound is tried again."""
 TRIALS = 3
 """That must all speak against a bound,"""
 TRIALS_AGAINST_A_SHARE = 5
@@ -198,14 +205,20 @@ class Agreement:
             for question in self.questions
             for seen, found in self._views(question)
         ]
+        rested = False
         upper = [(question, seen, found.upper_fps, True) for question, seen, found in answers]
         lower = [(question, seen, found.lower_fps, False) for question, seen, found in answers]
         for question, seen, load_fps, is_upper in (*upper, *lower):
             if load_fps is None:
                 continue
             tried = Tried(question.goal, seen is self.raw, load_fps, is_upper)
-            if tried not in self.against:
-                self._try(question, seen, tried)
+            if tried in self.against:
+                continue
+            if is_upper and not rested:
+                lowest = question.loads.minimum
+                self.probe.let_rest(lowest, min(REST_NS, self.asked.duration_ns))
+                rested = True
+            self._try(question, seen, tried)
         return any(
             not self._final(question, seen)
             or self._ends(question, seen) != (found.lower_fps, found.upper_fps)

@@ -15,6 +15,8 @@ FEW_FRAMES = 16
 SPORADIC = Fraction(1, 100)
 """Overload at an upper bound is somewhere between none and the width of the interval. That it is
 within this share of nothing is unlikely, in all trials there."""
+LESS = Fraction(1, 1000)
+"""From this share on a trial forwarded less than what had passed: more than counting is off by."""
 FEW_TRIALS = 2
 """From so many trials of each length on their difference is no accident."""
 ALIKE_LOADS = 3
@@ -93,3 +95,17 @@ def buffered(rule: Rule, trials: Sequence[Trial], lower: int) -> bool:
     """Whether most of what passed at the lower bound had to wait somewhere."""
     passed = [trial for trial in by_load(trials)[lower] if not failed(trial, rule.loss_ratio)]
     return 2 * sum(Flag.BUFFERED in trial.flags for trial in passed) > len(passed)
+
+
+def forwards_less(rule: Rule, trials: Sequence[Trial], bounds: Bounds) -> bool:
+    """Whether trials at the upper bound would have failed at the lower one, too.
+
+    What the switch forwards under overload is what it can carry at that time. A share of them that
+    the goal lets fail says nothing: so many may fail at the lower bound.
+    """
+    lower, upper = bounds.lower, bounds.upper
+    if lower is None or upper is None:
+        return False
+    there, least = by_load(trials)[upper], lower * (1 - rule.loss_ratio) * (1 - LESS)
+    less = [one for one in there if upper * (1 - one.switch_loss_ratio) < least]
+    return rule.outweigh(less, there)

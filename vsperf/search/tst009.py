@@ -51,6 +51,10 @@ class VerificationRule:
             return Bound.LOWER
         return Bound.UPPER if len(trials) > self.max_repeats else Bound.UNDECIDED
 
+    def outweigh(self, some: Sequence[Trial], trials: Sequence[Trial]) -> bool:
+        """Whether there are any: it takes one trial of great loss to fail a load."""
+        return bool(some)
+
     def throughput_fps(self, trials: Sequence[Trial]) -> int:
         """Return the least that came through in a trial that passed."""
         return int(min(t.forwarding_fps for t in trials if not failed(t, self.loss_ratio)))

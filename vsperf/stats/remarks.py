@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vsperf.human import human_count
+from vsperf.human import human_count, human_seconds
+from vsperf.record.assumed import Assumption
 from vsperf.record.lossless import unlikely_above
 from vsperf.record.result import Compliance, Standard
 from vsperf.stats.columns import LOSSY_MARK
 from vsperf.stats.summary import LOSSY, CaseRow, flows_differ
+from vsperf.units import NANOSECONDS
 
 
 def legend(
@@ -32,6 +34,7 @@ def legend(
             f"{human_count(min(frames))} sent there each way, so that a loss ratio above "
             f"{share:.1e} is unlikely (3/n, at 95 %)"
         )
+    lines += _assumed(measured)
     references = {row.middle_latency.reference for row in rows if row.middle_latency}
     if references:
         lines.append(f"latency at {', '.join(sorted(references))}, all directions together")
@@ -42,6 +45,22 @@ def legend(
     if simulated and measured:
         lines.append("time is that of the model")
     return lines
+
+
+def _assumed(rows: Sequence[CaseRow]) -> list[str]:
+    """Say what answers rest on, and what they take for granted since no trial there can tell."""
+    resting = [one for row in rows for one in row.resting.values()]
+    if not resting:
+        return []
+    shortest = min(one.sending_ns for one in resting) / NANOSECONDS
+    least = "" if len(resting) == 1 else "at least "
+    taken = [one for one in Assumption if any(one in each.assumed for each in resting)]
+    return [
+        f"each answer rests on {least}{human_seconds(shortest)} of trials at its bounds: {one}"
+        if one is Assumption.STEADY
+        else str(one)
+        for one in taken
+    ]
 
 
 def _of_which(rows: Sequence[CaseRow]) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from vsperf.record.assumed import Assumption, assumed, at_bounds
 from vsperf.record.figure import Curve, Figure
 from vsperf.record.flags import Severity, worst
 from vsperf.record.histogram import merged_percentiles_ns
@@ -34,6 +35,15 @@ class LatencyRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Resting:
+    """What an answer rests on: trials at its bounds, and what these take for granted."""
+
+    sending_ns: int
+    """Time of sending of these trials."""
+    assumed: tuple[Assumption, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class CaseRow:
     """Everything that the summary says of one case."""
 
@@ -45,7 +55,8 @@ class CaseRow:
     """Whether it was ever begun."""
     lossless: Mapping[str, int] = field(default_factory=dict)
     """By goal, the frames that were sent at its lower bound where not one of them was lost."""
-
+    resting: Mapping[str, Resting] = field(default_factory=dict)
+    """By goal, what its answer rests on."""
     hits: Mapping[str, float] = field(default_factory=dict)
     """Shares of the lookups by the cache of the switch that answered them, as far as counted."""
 
@@ -65,6 +76,7 @@ class CaseRow:
             latency_rows(trials, record.result if record else None),
             begun,
             lossless_frames(record, trials),
+            resting_on(record, trials),
             hit_shares(trials),
         )
 
@@ -223,6 +235,16 @@ def lossless_frames(record: CaseRecord | None, trials: Sequence[Trial]) -> dict[
         if made and all(trial.lost_frames == 0 for trial in made):
             ways = zip(*(trial.directions for trial in made), strict=False)
             found[goal.goal] = min(sum(way.sent_frames for way in made) for made in ways)
+    return found
+
+
+def resting_on(record: CaseRecord | None, trials: Sequence[Trial]) -> dict[str, Resting]:
+    """Return, by goal, what its answer rests on; nothing where no trial was made at a bound."""
+    found = {}
+    for goal in record.result.goals if record and record.result else ():
+        if made := at_bounds(goal, trials):
+            sending_ns = sum(one.duration_ns for one in made)
+            found[goal.goal] = Resting(sending_ns, assumed(made))
     return found
 
 
