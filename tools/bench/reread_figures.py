@@ -662,11 +662,7 @@ def _soak_curves(case: Measured) -> Mapping[str, list[tuple[float | None, ...]]]
         )
         for one in sorted(stretches, key=lambda one: one[0].begin_ns)
     ]
-    columns = [
-        (until, lost, p50, p99, cycles, kept)
-        for until, lost, p50, p99, cycles, kept in _parts(trial.duration_ns, rows)
-    ]
-    return {"over_time": list(columns), "losses": list(losses)}
+    return {"over_time": list(_parts(trial.duration_ns, rows)), "losses": list(losses)}
 
 
 def _kept_ns(row: Row) -> int:

@@ -10,8 +10,6 @@ from vsperf.report.page import Table
 from vsperf.stats.answers import loss_text
 
 NAMES = ("trial", "for", "load", "time", "sent", "arrived", "lost", "loss", "said of it")
-
-
 MOST_TRIALS = 1_000
 """That stand in a page one by one; searches make some hundreds, somebody's record may hold more."""
 
