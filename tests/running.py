@@ -13,6 +13,7 @@ from tiers import (
     Memory,
     Shard,
     by_module,
+    digest_of,
     is_everyday,
     is_real,
     remember_scaffolding,
@@ -117,7 +118,8 @@ class Outcomes:
         self.spoiled: set[str] = set()
         self.passed = 0
         self.unexplained: dict[str, float] = {}
-        self.scaffolding: defaultdict[tuple[str, ...], set[str]] = defaultdict(set)
+        self.scaffolding: defaultdict[str, set[str]] = defaultdict(set)
+        """The tests of each state of what they test, by its digest."""
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Any:
@@ -127,15 +129,15 @@ class Outcomes:
         everyday = item.get_closest_marker("everyday")
         report.unexplained = everyday is not None and is_real(item) and not everyday.args
         scaffolding = item.get_closest_marker("scaffolding")
-        report.scaffolding = list(scaffolding.args) if scaffolding else []
+        report.scaffolding = digest_of(scaffolding.args) if scaffolding else ""
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self.seconds[report.nodeid] += report.duration
         if getattr(report, "unexplained", False) and report.when == "call":
             # Its own time: set-up may have waited until the machine was free.
             self.unexplained[report.nodeid] = report.duration
-        if paths := getattr(report, "scaffolding", None):
-            self.scaffolding[tuple(paths)].add(report.nodeid)
+        if digest := getattr(report, "scaffolding", ""):
+            self.scaffolding[digest].add(report.nodeid)
         if str(report.outcome) == "rerun":
             self.seconds[report.nodeid] = 0.0
             self.spoiled.discard(report.nodeid)
@@ -146,7 +148,9 @@ class Outcomes:
             self.selection.memory.add(report.nodeid, self.seconds[report.nodeid])
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+    def pytest_terminal_summary(
+        self, terminalreporter: pytest.TerminalReporter, exitstatus: pytest.ExitCode
+    ) -> None:
         write = terminalreporter.line
         if left_out := self.selection.left_out:
             terminalreporter.section("not chosen")
@@ -166,14 +170,16 @@ class Outcomes:
 
         if terminalreporter.config.option.remaining:
             self._say_what_is_left(terminalreporter)
-        if self._is_whole(terminalreporter.config):
-            for paths, tests in self.scaffolding.items():
+        if self._is_whole(terminalreporter.config, exitstatus):
+            for digest, tests in self.scaffolding.items():
                 if not tests & self.spoiled:
-                    remember_scaffolding(paths)
+                    remember_scaffolding(digest)
 
-    def _is_whole(self, config: pytest.Config) -> bool:
-        """Whether nobody has asked for a part: part of what scaffolding promises proves little."""
+    def _is_whole(self, config: pytest.Config, exitstatus: pytest.ExitCode) -> bool:
+        """Whether nobody has asked for a part, nor cut it off: part of the tests proves little."""
         option = config.option
+        if exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) or option.maxfail:
+            return False
         by_name = config.args_source is not pytest.Config.ArgsSource.TESTPATHS
         return not (
             by_name or option.keyword or option.markexpr or option.shard or option.disturbable

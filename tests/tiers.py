@@ -92,9 +92,13 @@ def changed(paths: Sequence[str], repository: Path = REPOSITORY) -> bool:
     )
 
 
-def remember_scaffolding(paths: Sequence[str]) -> None:
-    """Keep that tests of these paths have passed as they are now."""
-    digest = _digest(REPOSITORY, tuple(paths))
+def digest_of(paths: Sequence[str]) -> str:
+    """What lies at these paths, as it was when this process first looked at it."""
+    return _digest(REPOSITORY, tuple(paths))
+
+
+def remember_scaffolding(digest: str) -> None:
+    """Keep that the tests of what was so have passed."""
     KEPT.mkdir(parents=True, exist_ok=True)
     with (KEPT / "scaffolding").open("a") as kept:
         kept.write(f"{digest}\n")

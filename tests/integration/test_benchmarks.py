@@ -67,15 +67,17 @@ def test_no_search_is_wrong_in_silence() -> None:
     """The same worlds each time, one of each model: the benchmark itself has hundreds."""
     done = bench("coverage", "--seeds", "1")
     assert done.returncode == 0, done.stdout + done.stderr
-    three = r" +([\d.–]+) +([\d.–]+) +([\d.–]+)"
-    rows = re.findall(rf"^(\S.+?) {{2,}}(\S+){three}{three} +\d+ +\d+ +\d+$", done.stdout, re.M)
+    shares = r" +([\d.–]+)" * len(("holds", "said", "assumed", "silent"))
+    rows = re.findall(
+        rf"^(\S.+?) {{2,}}([a-z]\S+){shares}{shares} +\d+ +\d+ +\d+$", done.stdout, re.M
+    )
     assert len({model for model, *_ in rows}) >= 24
-    silent = {(row[0], row[1]) for row in rows for found in (row[4], row[7]) if found not in NONE}
+    silent = {(row[0], row[1]) for row in rows for found in (row[5], row[9]) if found not in NONE}
     assert silent == set()
     plain = [row[2] for row in rows if row[0] in ("ideal", "refusing")]
     assert set(plain) == {"100.0"}
     # Where stalls made the loss the switch is found in clean time, whatever was found in all of it.
-    stalled = [row[5] for row in rows if row[0] in ("stalls that lose", "the switch is stalled")]
+    stalled = [row[6] for row in rows if row[0] in ("stalls that lose", "the switch is stalled")]
     assert set(stalled) == {"100.0"}
 
 

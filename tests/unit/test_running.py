@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -51,18 +52,44 @@ def pytest_configure(config):
     selection = running.Selection(config)
     selection.memory = tiers.Memory(HERE / "passed")
     config.pluginmanager.register(running.Outcomes(selection))
+    tiers.REPOSITORY, tiers.KEPT = HERE, HERE / "kept"
 '''
+TOOL = """
+import pathlib
+
+import pytest
+
+pytestmark = pytest.mark.scaffolding("tool")
+TOOL = pathlib.Path(__file__).with_name("tool")
+
+def test_first():
+    pass
+
+def test_second():
+    TOOL.write_text("another")
+    {then}
+"""
 
 
 def run_inner(folder: Path, times: int, away: list[str], fixture: str = "") -> tuple[int, str]:
     """Run a test that fails so often on a machine that was away or not."""
-    (folder / "test_inner.py").write_text(INNER.format(times=times, fixture=fixture))
-    (folder / "conftest.py").write_text(CONFTEST)
     (folder / "away").write_text(json.dumps(away))
+    return run_module(folder, INNER.format(times=times, fixture=fixture), str(folder))
+
+
+def run_module(folder: Path, module: str, *chosen: str) -> tuple[int, str]:
+    """Run all tests of a folder, or those that are chosen."""
+    (folder / "test_inner.py").write_text(module)
+    (folder / "conftest.py").write_text(CONFTEST)
+    (folder / "pytest.ini").write_text(
+        "[pytest]\ntestpaths = .\nmarkers =\n    scaffolding: of what is so named\n"
+    )
     environ = {**os.environ, "PYTHONPATH": str(Path(running.__file__).parent)}
     argv = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist", "-rN"]
-    command = [*argv, "-c", "/dev/null", f"--rootdir={folder}", str(folder)]
-    ended = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
+    command = [*argv, "-c", str(folder / "pytest.ini"), *chosen]
+    ended = subprocess.run(
+        command, cwd=folder, env=environ, capture_output=True, text=True, check=False
+    )
     return ended.returncode, ended.stdout
 
 
@@ -99,3 +126,20 @@ def test_what_a_module_leaves_behind_is_a_failure_of_its_last_test(
     code, _ = run_inner(tmp_path, times=0, away=[], fixture="shared")
     assert code == int(left)
     assert (tmp_path / "passed").exists() is not left
+
+
+@pytest.mark.parametrize(
+    ("then", "passed"),
+    [("pass", True), ("raise AssertionError", False), ("raise KeyboardInterrupt", False)],
+    ids=["whole", "failed", "cut off"],
+)
+def test_tests_of_scaffolding_passed_where_all_of_them_did(
+    tmp_path: Path, then: str, passed: bool
+) -> None:
+    (tmp_path / "tool").write_text("one")
+    run_module(tmp_path, TOOL.format(then=then))
+    kept = tmp_path / "kept" / "scaffolding"
+    assert kept.exists() is passed
+    if passed:
+        as_it_was = hashlib.sha256(b"tool\0one").hexdigest()
+        assert kept.read_text().split() == [as_it_was]
