@@ -123,6 +123,15 @@ def test_frames_go_through_both_ways(shared: Connected) -> None:
     assert growth.dropped_frames == 0
 
 
+@pytest.mark.everyday
+def test_the_generator_makes_its_memory_before_the_switch_takes_it_up(shared: Connected) -> None:
+    """Memory that came later would keep OVS from forwarding for a moment, and nobody knows when."""
+    send(shared.tgen, SLOWLY, flows=5000)
+    said = (shared.place.folder / "ovs-vswitchd.log").read_text()
+    assert said.count("VHOST_USER_SET_MEM_TABLE") == 2
+    assert "set queue enable: 0" not in said
+
+
 def test_an_install_elsewhere_is_used_by_its_path_and_recorded(
     tmp_path: Path, require: Callable[[str], None]
 ) -> None:

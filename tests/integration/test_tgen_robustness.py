@@ -20,7 +20,7 @@ from shared_tgen import fixture_kept_tgen, fixture_ring
 
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.dead import dead_deployments
-from vsperf.trafficgens.tgen import process
+from vsperf.trafficgens.tgen import command
 from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
 from vsperf.trafficgens.tgen.client import TgenError
 from vsperf.trafficgens.tgen.command import Options
@@ -109,7 +109,7 @@ def test_a_port_that_cannot_be_made_is_told_in_dpdks_words() -> None:
 
 
 def test_a_lack_of_hugepages_is_told_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "MEMORY_BYTES", 1 << 50)
+    monkeypatch.setattr(command, "MEMORY_BYTES", 1 << 50)
     with (
         pytest.raises(NotReadyError, match="hugepages") as failed,
         at_hand(RINGS, Options()),

@@ -38,6 +38,8 @@ def test_the_whole_command_line() -> None:
         "--no-pci",
         "--in-memory",
         "--single-file-segments",
+        "-m",
+        "264",
         "--file-prefix=vsperf-tgen-1",
         "--lcores=0@2,1@2,2@5",
         "--vdev=net_ring0",

@@ -14,9 +14,14 @@ from vsperf.host.cpus import Cpu, CpuNeed, CpuTopology
 from vsperf.record.plan import Endpoint, Placement
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.traffic import Replay
-from vsperf.trafficgens.tgen.command import Options, command_line, more_memory
+from vsperf.trafficgens.tgen.command import (
+    MEMORY_BYTES,
+    Options,
+    command_line,
+    memory_bytes,
+    more_memory,
+)
 from vsperf.trafficgens.tgen.driver import TgenGenerator, senders
-from vsperf.trafficgens.tgen.process import MEMORY_BYTES, memory_bytes
 from vsperf.trafficgens.tgen.spec import TgenSpec
 from vsperf.trafficgens.tgen.traffic import senders_each, workers_of
 from vsperf.vnfs.process.spec import ProcessSpec

@@ -19,6 +19,8 @@ POOLS = 4
 CACHED = 768
 """Buffers that a worker may keep from the others, of each pool."""
 HISTOGRAM_BYTES = 40 << 10
+MEMORY_BYTES = 256 << 20
+"""Hugepages that it takes, per memory node that it runs on, with one worker and one queue."""
 BURST = 64
 PAGE_BYTES = 2 << 20
 
@@ -49,10 +51,12 @@ def command_line(
     """Return the whole command line of a tgen that is called `name` and listens at `control`.
 
     Memory without names in a file system leaves nothing behind, whatever kills the process. One
-    segment per file, since vhost-user takes few of them.
+    segment per file, since vhost-user takes few of them. All of it at once, since memory that comes
+    later is told to the switch: a vhost-user switch forwards nothing while it takes that up, and
+    OVS does so in a thread of its own, which may be late.
     """
     memory = (
-        ("--in-memory", "--single-file-segments")
+        ("--in-memory", "--single-file-segments", "-m", str(_hugepages_mb(options)))
         if options.hugepages
         else ("--no-huge", "--no-shconf", "-m", str(_ordinary_mb(options)))
     )
@@ -98,6 +102,15 @@ def more_memory(workers: int, queues: int, ring: int) -> int:
         buffers += 32 * BURST
     needed = POOLS * BUFFER_BYTES * buffers + (workers // 2) ** 2 * HISTOGRAM_BYTES
     return -(-needed // PAGE_BYTES) * PAGE_BYTES
+
+
+def memory_bytes(workers: int, queues: int, ring: int) -> int:
+    """Return how many bytes of hugepages it takes, per memory node that it runs on."""
+    return MEMORY_BYTES + more_memory(workers, queues, ring)
+
+
+def _hugepages_mb(options: Options) -> int:
+    return memory_bytes(len(options.cpus), options.queues, options.ring) >> 20
 
 
 def _ordinary_mb(options: Options) -> int:

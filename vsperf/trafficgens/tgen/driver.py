@@ -35,13 +35,13 @@ from vsperf.trafficgens.tgen.checks import (
     check_queues,
 )
 from vsperf.trafficgens.tgen.client import longest_ns
-from vsperf.trafficgens.tgen.command import Options, command_line, port_of
+from vsperf.trafficgens.tgen.command import Options, command_line, memory_bytes, port_of
 from vsperf.trafficgens.tgen.doctor import CHECKS
 from vsperf.trafficgens.tgen.guest import check as check_place
 from vsperf.trafficgens.tgen.guest import running_in_guest
 from vsperf.trafficgens.tgen.look import Look
 from vsperf.trafficgens.tgen.messages import counts, trial_message
-from vsperf.trafficgens.tgen.process import CONTROL, PREFIX, Tgen, memory_bytes, running
+from vsperf.trafficgens.tgen.process import CONTROL, PREFIX, Tgen, running
 from vsperf.trafficgens.tgen.replay import Replayed
 from vsperf.trafficgens.tgen.samples import sampler
 from vsperf.trafficgens.tgen.slots import asked_ns

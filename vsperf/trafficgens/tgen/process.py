@@ -26,7 +26,7 @@ from vsperf.record.threads import GENERATOR
 from vsperf.trafficgens.dpdk_ports import Port
 from vsperf.trafficgens.tgen.binary import TGEN
 from vsperf.trafficgens.tgen.client import Answer, Client, Event, Gone, Look, Silent, TgenError
-from vsperf.trafficgens.tgen.command import Options, command_line, more_memory
+from vsperf.trafficgens.tgen.command import Options, command_line, memory_bytes
 from vsperf.waits import sleep
 
 NAME = "tgen"
@@ -46,8 +46,6 @@ STARTS = 5
 TAKEN = "could not set PACKET_FANOUT"
 """What DPDK's driver of packet sockets says where the number of a device is another process's.
 It makes it of the numbers of process and device: another process has another one."""
-MEMORY_BYTES = 256 << 20
-"""Hugepages that it may take, per memory node that it runs on, with one worker and one queue."""
 
 
 @dataclass
@@ -325,8 +323,3 @@ def _memory(options: Options) -> dict[int, int]:
     near = read_topology(frozenset(options.cpus))
     needed = memory_bytes(len(options.cpus), options.queues, options.ring)
     return {near[number].node: needed for number in options.cpus}
-
-
-def memory_bytes(workers: int, queues: int, ring: int) -> int:
-    """Return how many bytes of hugepages it may take, per memory node that it runs on."""
-    return MEMORY_BYTES + more_memory(workers, queues, ring)
