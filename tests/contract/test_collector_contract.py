@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ovs_traffic import wait_until
 from places import known_too_early, marked, short_room
 from series_samples import header
 from simulated_cases import simulated_case
@@ -99,6 +100,17 @@ def stored(folder: Path) -> StoredSeries:
     return found
 
 
+def lines_said(place: Workspace) -> int:
+    """Return how many lines programs have written that a collector of lines reads."""
+    return sum(log.read_bytes().count(b"\n") for log in place.folder.glob("*.log"))
+
+
+def await_lines(place: Workspace) -> None:
+    """Wait for lines of now; the first that comes may have been written before."""
+    said = lines_said(place)
+    wait_until(lambda: lines_said(place) > said + 1)
+
+
 def test_every_kind_that_is_installed_is_held_to_this() -> None:
     assert set(KINDS) == set(Plugins.load().drivers("collect"))
     assert set(LIGHT) == {kind for kind in KINDS if not held(kind).header().heavy}
@@ -136,6 +148,8 @@ def test_it_looks_at_each_trial_by_its_number_and_leaves_nothing(
         for trial in (3, 8):
             running.begin(trial)
             time.sleep(TRIAL_S)
+            if kind == "command":
+                await_lines(place)
             running.end(trial)
         assert bool(marked(place)) is (kind in PROGRAMS)
     assert marked(place) == []
