@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -301,13 +302,13 @@ def test_one_of_another_place_says_nothing(lab: Lab) -> None:
 
 def test_that_cases_went_by_a_cap_that_had_fallen_is_told_once(lab: Lab) -> None:
     lab.machine.caps = [FALLEN, CAP, CAP]
-    groundwork = Groundwork(cache=lab.cache)
-    told = []
+    told: list[Mapping[str, str]] = []
+    groundwork, after = Groundwork(cache=lab.cache, refute=told.append), []
     for size in ("128B", "64B", "256B"):
         groundwork.calibration(*lab.case(size), Nowhere())
-        told.append(groundwork.take_refuted())
-    assert [len(one) for one in told] == [0, 1, 0]
-    ((key, doubt),) = told[1].items()
+        after.append(len(told))
+    assert after == [0, 1, 1]
+    ((key, doubt),) = told[0].items()
     assert key == cap_key(*lab.case("128B")[:2])
     assert "118.6 kfps" in doubt
 
@@ -317,10 +318,27 @@ def test_so_is_one_of_an_earlier_run_that_cases_of_this_one_went_by(lab: Lab) ->
     lab.run("128B")
     lab.run("256B", recalibrate=True)  # a run of its own, that no case of the next one goes by
     lab.machine.caps = [CAP]
-    groundwork = Groundwork(cache=lab.cache)
+    told: list[Mapping[str, str]] = []
+    groundwork = Groundwork(cache=lab.cache, refute=told.append)
     for size in ("128B", "64B"):
         groundwork.calibration(*lab.case(size), Nowhere())
-    assert list(groundwork.take_refuted()) == [cap_key(*lab.case("128B")[:2])]
+    assert [list(one) for one in told] == [[cap_key(*lab.case("128B")[:2])]]
+
+
+@pytest.mark.parametrize("recalibrate", [False, True])
+def test_so_is_one_that_a_case_went_by_before_the_run_was_resumed(
+    lab: Lab, recalibrate: bool
+) -> None:
+    lab.machine.caps = [CAP]
+    told: list[Mapping[str, str]] = []
+    groundwork = Groundwork(recalibrate, cache=lab.cache, refute=told.append)
+    spec, plan, _ = lab.case("128B")
+    fallen = Calibration(
+        frame_size=128, cap_fps=FALLEN, method="", measured_at="2026-01-01T00:00:00Z", cpus=()
+    )
+    groundwork.gone_by_before(spec, plan, fallen)
+    groundwork.calibration(*lab.case("64B"), Nowhere())
+    assert [list(one) for one in told] == [[cap_key(spec, plan)]]
 
 
 def test_the_first_cap_of_a_run_is_not_kept_where_a_later_one_shows_that_it_had_fallen(

@@ -162,6 +162,24 @@ def test_no_loss_is_told_with_what_it_proves_of_the_frames_of_the_soak() -> None
     )
 
 
+def test_the_frames_that_a_share_is_of_are_those_of_its_direction() -> None:
+    class BothWays(FluidBench):
+        def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
+            trial = super().trial(load_fps, duration_ns, manner)
+            (way,) = trial.directions
+            back = way.model_copy(
+                update={"name": "phy1 to phy0", "received_frames": way.intended_frames}
+            )
+            return trial.model_copy(update={"directions": (way, back)})
+
+    result = method("soak", throughput="2Mfps").run(BothWays(500_000, loads=GIVEN))
+
+    lost, ratio = result.figures[:2]
+    assert ratio.value == 0.5
+    assert ratio.reason == "of 120,000,000 frames, worse direction"
+    assert lost.value == 60_000_000
+
+
 def test_ten_seconds_are_the_least() -> None:
     with pytest.raises(ValueError, match="at least 10s"):
         method("soak", duration="9s")

@@ -171,6 +171,14 @@ def test_forwarding_rates_of_half_a_sweep_do_not_comply(
     assert deviation in found.deviations
 
 
+def test_the_most_that_passed_is_told_of_the_loads_that_were_tried() -> None:
+    """Where the time ended there are others, and they may well let more pass."""
+    result = method("forwarding").run(FluidBench(1_000_000, budget=Budget(60 * NANOSECONDS)))
+
+    most = next(one for one in result.figures if one.name == "mfr")
+    assert most.reason == "no other load that was tried let more pass"
+
+
 def test_the_rate_that_comes_through_is_of_the_whole_load_in_both_directions() -> None:
     found = figures(method("forwarding").run(UnevenBench(5_000_000)))
 

@@ -2,32 +2,42 @@
 
 from __future__ import annotations
 
+import io
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from record_samples import header
+from record_samples import case_record, case_start, header, run_end, trial_line
 from simulated_cases import behaving, simulated_case
 
+from vsperf.cli.main import run_cli
 from vsperf.deploy.planner import Drivers, make_plan
-from vsperf.engine.run import Manner, Planned, run_cases
+from vsperf.engine.run import Before, Manner, Planned, run_cases
+from vsperf.engine.session import take_up
 from vsperf.errors import ExitCode
 from vsperf.events import CaseFinished, CaseStarted, DeploymentKept, Event, PhaseEntered
 from vsperf.host.cpus import Cpu, CpuTopology
 from vsperf.host.workspace import Nowhere, Workspace
 from vsperf.methods.estimate import Estimate
-from vsperf.record.host import Calibration
+from vsperf.plugins import Plugins
+from vsperf.record.host import Calibration, Surroundings
 from vsperf.record.plan import Placement
-from vsperf.record.run import PlannedCase, RunHeader
+from vsperf.record.run import CaseRecord, Outcome, PlannedCase, RunHeader
+from vsperf.report.write import write_html
 from vsperf.spec.case import Case, CaseSpec
+from vsperf.store.index import Filter, Index
 from vsperf.store.reader import StoredCase, read_run
+from vsperf.store.view import open_run
 from vsperf.store.writer import RunWriter
 from vsperf.trafficgens.sim import SimulatedGenerator
 from vsperf.vswitches.sim import SimulatedSwitch
 
 FALLEN, CAP = 118_600, 2_868_000
+SIZES = ("64B", "128B", "256B")
+WHY = "its answer does not stand, as the machine kept the generator from running"
 MACHINE = CpuTopology((Cpu(0), Cpu(1, core=1)))
 
 
@@ -55,7 +65,7 @@ class Run:
 
     results: Path
     caps: list[int]
-    sizes: tuple[str, ...] = ("64B", "128B", "256B")
+    sizes: tuple[str, ...] = SIZES
     keep: bool = False
     events: list[Event] = field(default_factory=list)
 
@@ -81,10 +91,25 @@ class Run:
             for spec in specs
         ]
 
+    def left_after_the_first(self) -> dict[str, CaseRecord]:
+        """Carry it out until the first case is over, and return what stands of it."""
+
+        def interrupted(event: Event) -> None:
+            if isinstance(event, PhaseEntered) and event.case.label == "simulated-128B":
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            self.carried_out(interrupted)
+        return {one.planned.key: one.record for one in self.cases if one.over and one.record}
+
+    @property
+    def folder(self) -> Path:
+        (folder,) = (one for one in self.results.iterdir() if one.name.startswith("20"))
+        return folder
+
     @property
     def cases(self) -> tuple[StoredCase, ...]:
-        (folder,) = (one for one in self.results.iterdir() if one.name.startswith("20"))
-        return read_run(folder).cases
+        return read_run(self.folder).cases
 
     @property
     def loads(self) -> list[int | None]:
@@ -166,6 +191,144 @@ def test_so_it_is_where_the_case_that_refutes_it_is_interrupted(results: Path) -
     with pytest.raises(KeyboardInterrupt):
         run.carried_out(interrupted)
     assert [one.over for one in run.cases] == [False, False, False]
+
+
+def test_it_does_not_from_the_moment_in_which_that_is_found_so_that_a_kill_leaves_none(
+    results: Path,
+) -> None:
+    """What is on disk when the case is deployed that refutes it is what a killed run leaves."""
+    run = Run(results, [FALLEN, CAP])
+    left: list[list[bool]] = []
+
+    def looking(event: Event) -> None:
+        if isinstance(event, PhaseEntered) and event.phase == "deploy":
+            left.append([one.over for one in run.cases])
+
+    run.carried_out(looking)
+    assert left[1] == [False, False, False]
+
+
+def test_a_resumed_run_measures_again_what_went_by_it_before(results: Path) -> None:
+    run = Run(results, [FALLEN, CAP, CAP - 1000])
+    records = run.left_after_the_first()
+    planned = run.planned()
+    held = Before(dict.fromkeys(records, 1), list(records.values()), planned[:1])
+    with RunWriter.resume(run.folder) as writer:
+        run_cases(planned[1:], writer, run.events.append, Manner(), held)
+    assert run.loads == [CAP - 1000, CAP, CAP]
+    assert [len(one.attempts) for one in run.cases] == [2, 2, 1]
+
+
+def test_what_a_resumed_run_may_have_to_measure_again_is_planned_before_it_goes_on(
+    results: Path,
+) -> None:
+    folder = written(results, [FALLEN, None])
+    session = take_up(folder, Plugins.load(), [])
+    session.writer.close()
+    assert [one.case.label for one in session.before.planned] == ["simulated-64B"]
+    assert [one.case.label for one in session.planned] == ["simulated-128B"]
+
+
+def written(results: Path, caps: list[int | None]) -> Path:
+    """Write a run of cases that went by these caps; one without never began."""
+    announced = [_announced(one.case) for one in Run(results, []).planned()[: len(caps)]]
+    specs = [
+        simulated_case(behaving("never-lossy"), traffic={"frame_size": size}) for size in SIZES
+    ]
+    announced = [
+        one.model_copy(update={"spec": spec.model_dump(mode="json")})
+        for one, spec in zip(announced, specs, strict=False)
+    ]
+
+    def announcing(run: str) -> RunHeader:
+        return header(run).model_copy(update={"cases": tuple(announced)})
+
+    with RunWriter.create(results, ["mine"], announcing) as writer:
+        for one, cap in zip(announced, caps, strict=True):
+            if cap is None:
+                continue
+            writer.append(case_start(one.key))
+            writer.append(trial_line(one.key))
+            size = int(one.label.rpartition("-")[2].removesuffix("B"))
+            around = Surroundings(calibration=calibrated(size, cap))
+            writer.append(case_record(one.key, surroundings=around))
+        if None not in caps:
+            writer.append(run_end())
+    return writer.folder
+
+
+def calibrated(size: int, cap: int) -> Calibration:
+    moment = datetime.now(UTC).isoformat()
+    return Calibration(
+        frame_size=size, cap_fps=cap, method="made up", measured_at=moment, cpus=(0, 1)
+    )
+
+
+def test_records_say_themselves_that_an_answer_does_not_stand(results: Path) -> None:
+    """Whoever wrote them: a vsperf that did not look, or one that could not begin it again."""
+    run = open_run(written(results, [CAP, FALLEN, CAP]))
+    first, second, third = run.cases()
+    assert (first.over, second.over, third.over) == (True, False, True)
+    assert (first.refuted, third.refuted) == ("", "")
+    assert "118.6 kfps" in second.refuted
+    assert second.record is None
+    assert [one.label for one in run.unfinished()] == ["simulated-128B"]
+
+
+def test_it_stands_where_cpus_or_settings_of_the_generator_are_others(results: Path) -> None:
+    folder = written(results, [CAP, FALLEN])
+    text = (folder / "records.jsonl").read_text()
+    assert '"cpus":[0,1]' in text
+    head, tail = text.rsplit('"cpus":[0,1]', 1)
+    (folder / "records.jsonl").write_text(f'{head}"cpus":[2,3]{tail}')
+    assert [one.over for one in open_run(folder).cases()] == [True, True]
+
+
+def test_every_output_says_so_and_none_has_the_answer(
+    results: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = written(results, [CAP, FALLEN, CAP])
+    where = ["--results", str(results)]
+    told = {}
+    for name, asked in {
+        "show": ["show", folder.name],
+        "case": ["show", folder.name, "128B"],
+        "json": ["show", folder.name, "--json"],
+        "junit": ["export", "junit", folder.name],
+        "results": ["results", folder.name],
+        "results as json": ["results", folder.name, "--json"],
+    }.items():
+        capsys.readouterr()
+        run_cli([*asked, *where])
+        told[name] = capsys.readouterr().out
+    page = io.StringIO()
+    write_html([folder], page, lambda *_: None)
+    told["report"] = page.getvalue()
+    silent = [name for name, text in told.items() if WHY not in text and "refuted" not in text]
+    assert not silent
+    shown = json.loads(told["json"])["cases"]
+    assert [one["outcome"] for one in shown] == ["PASS", None, "PASS"]
+    assert [one["rate_fps"] is None for one in shown] == [False, True, False]
+
+
+def test_the_index_agrees_whatever_it_had_read_before(results: Path) -> None:
+    folder = written(results, [CAP, FALLEN, CAP])
+    path = folder / "records.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    for known in range(1, len(lines) + 1):
+        path.write_bytes(b"".join(lines[:known]))
+        with Index.open(results) as index:
+            index.refresh()
+            found = [one.outcome for one in index.cases()]
+            (run,) = index.runs()
+        views = [one.outcome for one in open_run(folder).cases()]
+        assert found == views
+        assert sum(run.outcomes.values()) == sum(one is not None for one in views)
+    with Index.open(results) as index:
+        assert [one.label for one in index.cases(Filter(outcome=Outcome.PASS))] == [
+            "simulated-64B",
+            "simulated-256B",
+        ]
 
 
 def test_only_the_deployment_of_the_case_that_is_measured_last_is_kept(

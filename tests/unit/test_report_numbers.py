@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from record_samples import case_record, planned
 from search_models import trial, way
 
 from vsperf.record.figure import Figure
+from vsperf.record.limit import Limit
 from vsperf.record.result import SearchResult
 from vsperf.report.numbers import numbers_of
 from vsperf.stats.summary import CaseRow
@@ -22,6 +24,18 @@ def test_a_count_of_both_directions_stands_beside_its_own_share() -> None:
     how = "\n".join(numbers_of(CaseRow.of(planned(), record, made), made)[0].how)
 
     assert "lost 10 of 2,000, 0.5%; 1% in the worse direction" in how
+
+
+@pytest.mark.parametrize("limit", Limit)
+def test_no_limit_promises_an_answer_or_a_passed_trial_that_there_is_not(limit: Limit) -> None:
+    """A figure has none from clean time, one that was not measured no trials, and a goal may allow
+    loss."""
+    found = Figure(name="burst", unit=Unit.FRAMES, value=None, limit=limit, reason="made up")
+    record = case_record("mine", result=SearchResult(figures=(found,)))
+    (number,) = numbers_of(CaseRow.of(planned(), record, []), [])
+    (how,) = number.how
+    for promise in ("The answer from clean time", "without loss", "The trials contradict"):
+        assert promise not in how
 
 
 def test_of_a_figure_is_told_at_what_it_was_measured_in_words_that_fit_each() -> None:

@@ -6,6 +6,7 @@ Each is carried out on the simulated testbed, as a user does it.
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +21,8 @@ from search_models import lossy
 sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
 
 from reread import answers, of_runs, unread
-from reread_figures import Measured, own_curves, own_figures, since_check
+from reread_figures import own_curves, own_figures
+from reread_trials import Measured, since_check
 
 from vsperf.cli.main import run_cli
 from vsperf.methods.base import PLAIN, Manner
@@ -116,6 +118,18 @@ def test_a_repeat_that_was_left_out_is_told(results: Path) -> None:
     trials = case.trials[:-1]
     told = dict(answers(case.planned.spec["search"], trials, case.result))
     assert "number of repeats printed 3, by all trials 2" in told["typical_latency"]
+
+
+@pytest.mark.parametrize("given", ["20%", "2Gbps_l1", "1.5Gbps_l2"])
+def test_a_throughput_that_is_given_as_a_share_or_in_bits_is_read_again_too(
+    given: str, results: Path
+) -> None:
+    buffered = "vswitch.behaviour.kind=buffered"
+    measured(results, "phy2phy_back2back", buffered, f"search.throughput={given}")
+    left: Counter[str] = Counter()
+    read = {name: told for _, name, told in of_runs(runs_in(results), left)}
+    assert left.total() == 0
+    assert read == dict.fromkeys(("burst", "implied_buffer_time", "buffer_time", "buffered"), ())
 
 
 def test_that_nothing_is_printed_of_what_trials_come_to_is_told(results: Path) -> None:

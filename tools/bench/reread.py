@@ -23,19 +23,14 @@ from coverage_models import MODELS, Model
 from coverage_world import World
 from reread_figures import (
     READERS,
-    Measured,
     alike,
-    away_ns,
-    believed,
     curves_differ,
     figures_differ,
-    looking,
     own_curves,
     own_figures,
-    since_check,
     sweep_differs,
-    through,
 )
+from reread_trials import Measured, away_ns, believed, looking, since_check, through
 
 from vsperf.errors import ComponentError, InvalidTrialError
 from vsperf.record.flags import Flag
@@ -45,7 +40,7 @@ from vsperf.record.second import Second
 from vsperf.record.trial import Direction, Purpose, Trial
 from vsperf.search.base import Budget
 from vsperf.store.view import views
-from vsperf.units import Duration, Rate
+from vsperf.units import Duration, FrameSize, LinkSpeed, Rate
 from vsperf.units import Ratio as Share
 
 EXAMPLE = "tools/bench/reread.py results/2026-*"
@@ -502,6 +497,24 @@ def unread(search: Mapping[str, Any], result: SearchResult) -> int:
     return sum(one.goal not in goals for one in result.goals) + (0 if known else len(figures))
 
 
+def asked_of(spec: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return what a method is asked by a specification, a throughput that is given in frames.
+
+    A share of the line rate, or bits, are so many of the slowest link that is used.
+    """
+    search: Mapping[str, Any] | None = spec.get("search")
+    if search is None or search.get("throughput") is None:
+        return search
+    given = Rate.parse(search["throughput"])
+    if given.unit == "fps":
+        return search
+    hops = {hop for path in spec["topology"]["paths"] for hop in path}
+    links = {name: one for name, one in spec["testbed"]["links"].items() if name in hops}
+    slowest = min(LinkSpeed.parse(one["speed"]) for one in links.values())
+    size = FrameSize.parse(spec["traffic"]["frame_size"])
+    return {**search, "throughput": f"{int(given.frames_per_second(size, slowest))}fps"}
+
+
 def of_models(seeds: Sequence[int]) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """Let each search find each model, and yield its answers likewise."""
     for seed, search, model in itertools.product(seeds, SEARCHES, MODELS):
@@ -533,7 +546,7 @@ def of_runs(
     """
     for folder in folders:
         for case in views(folder):
-            search = case.planned.spec.get("search")
+            search = asked_of(case.planned.spec)
             if case.record is None or case.record.result is None or search is None:
                 continue
             if left is not None:
@@ -545,7 +558,12 @@ def of_runs(
 
 def main() -> None:
     """Print each answer that differs."""
-    parser = options(__doc__, EXAMPLE, seeds=Option(100, 1, "worlds of each model"))
+    parser = options(
+        __doc__,
+        EXAMPLE,
+        seeds=Option(100, 1, "worlds of each model"),
+        first=Option(0, 0, "the first of them, to go on where one was ended"),
+    )
     about = "folder of a run; without any, each search finds the models of `coverage`"
     parser.add_argument("runs", nargs="*", type=Path, metavar="RUN", help=about)
     found = wanted(parser)
@@ -556,7 +574,7 @@ def measure(found: argparse.Namespace) -> Ratio:
     """Read all runs again, or all models."""
     wrong: list[float] = []
     left: Counter[str] = Counter()
-    read = of_runs(found.runs, left) if found.runs else of_models(range(found.seeds))
+    read = of_runs(found.runs, left) if found.runs else of_models(range(found.first, found.seeds))
     for case, name, against in read:
         wrong.append(float(bool(against)))
         for text in against:

@@ -14,49 +14,31 @@ from fractions import Fraction
 from typing import Any
 
 from hdrh.histogram import HdrHistogram
+from reread_soak import soak_curves, soak_figures
+from reread_trials import (
+    SECOND,
+    Measured,
+    Own,
+    away_ns,
+    intact,
+    missing_of,
+    number_in,
+    refers,
+    share_lost,
+    through,
+    worst_of,
+)
 
 from vsperf.record.figure import Curve, Figure
-from vsperf.record.flags import Severity
-from vsperf.record.second import Second
 from vsperf.record.trial import Direction, Purpose, Trial
-from vsperf.units import Count, Duration
 from vsperf.units import Ratio as Share
 
-SECOND = 10**9
 SLOW = "_slow_bursts"
 LEAST_FRAMES = 500
 """RFC 8219, section 7.2: of fewer frames nothing is said."""
 CALM = Fraction(1, 10)
-PARTS = 12
-HELD_UP_NS = 1_000_000
 LOOKED_UP = Fraction(9, 10)
 NEAR = 1e-9
-
-
-@dataclass(frozen=True, slots=True)
-class Own:
-    """A number as the trials have it."""
-
-    value: float | None
-    runs: tuple[float, ...] = ()
-    """What each repeat came to, where there are some."""
-    upper: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """A case as far as its figures ask for it."""
-
-    search: Mapping[str, Any]
-    trials: Sequence[Trial]
-    """Those that are believed, in their order, without those that looked for a throughput."""
-    given: Sequence[Trial]
-    """All of them, for who takes a trial whatever is to be said against it."""
-    seconds: Iterable[Second]
-    fps: int | None
-    """The throughput that is referred to."""
-    whole: bool
-    """Whether the time sufficed for all that was asked."""
 
 
 def own_figures(case: Measured) -> Mapping[str, Own]:
@@ -66,7 +48,7 @@ def own_figures(case: Measured) -> Mapping[str, Own]:
 
 def own_curves(case: Measured) -> Mapping[str, list[tuple[float | None, ...]]]:
     """Return the curves of a case by its trials alone."""
-    return _soak_curves(case) if case.search["kind"] == "soak" else {}
+    return soak_curves(case) if case.search["kind"] == "soak" else {}
 
 
 def figures_differ(
@@ -129,72 +111,6 @@ def _alike(one: float | None, other: float | None) -> bool:
     if one is None or other is None:
         return one is other
     return math.isclose(one, other, rel_tol=NEAR, abs_tol=NEAR)
-
-
-def believed(trials: Sequence[Trial]) -> list[Trial]:
-    """Return the trials that count: those of the deployment that came last, and valid."""
-    return [
-        one
-        for one in since_check(trials)
-        if one.directions
-        and one.purpose in {Purpose.SEARCH, Purpose.LATENCY}
-        and not any(flag.severity is Severity.INVALID for flag in one.flags)
-    ]
-
-
-def since_check(trials: Sequence[Trial]) -> list[Trial]:
-    """Return the trials on the last deployment: each begins with a look whether frames arrive."""
-    checks = [n for n, one in enumerate(trials) if one.purpose is Purpose.PATH_CHECK]
-    return list(trials[(checks[-1] + 1 if checks else 0) :])
-
-
-def looking(search: Mapping[str, Any], trials: Sequence[Trial]) -> list[Trial]:
-    """Return the trials that looked for a throughput: they come first, and refer to nothing.
-
-    The first burst, half as long as the longest, may last as long as one of them to the nanosecond.
-    """
-    ns = Duration.parse(search["throughput_duration"]).ns
-    found = list(itertools.takewhile(lambda one: _looks(one, ns), trials))
-    if search["kind"] == "back2back" and found and len(found) < len(trials):
-        rate, step = trials[-1].load_fps, _count(search["step"])
-        most = rate * Duration.parse(search["max_burst"]).ns // SECOND // step
-        first = (most + 1) // 2 * step
-        if -(-first * SECOND // rate) == ns:
-            found.pop()
-    return found
-
-
-def _looks(trial: Trial, ns: int) -> bool:
-    return (
-        trial.purpose is Purpose.SEARCH
-        and trial.duration_ns == ns
-        and trial.reference is None
-        and trial.event is None
-        and not any(way.steps for way in trial.directions)
-    )
-
-
-def _worst(trial: Trial) -> int:
-    return max(_missing(way) for way in trial.directions)
-
-
-def _missing(way: Direction) -> int:
-    return way.intended_frames - _good(way)
-
-
-def _good(way: Direction) -> int:
-    return way.received_frames - (way.duplicate_frames or 0) - (way.corrupted_frames or 0)
-
-
-def _share_lost(trial: Trial) -> Fraction:
-    return max(Fraction(_missing(way), way.intended_frames) for way in trial.directions)
-
-
-def through(trial: Trial) -> Fraction:
-    """Return what came through in a second, worse direction, as if each had all of the load."""
-    due = max(way.intended_frames for way in trial.directions)
-    worst = min(Fraction(_good(way), max(1, way.intended_frames)) for way in trial.directions)
-    return worst * due * SECOND / trial.duration_ns
 
 
 # What is searched among numbers.
@@ -261,10 +177,10 @@ def _back2back(case: Measured) -> Mapping[str, Own]:
         return {"burst": Own(None)}
     rate = bursts[0].load_fps
     tried = [
-        Tried(max(way.intended_frames for way in one.directions), _worst(one), one)
+        Tried(max(way.intended_frames for way in one.directions), worst_of(one), one)
         for one in bursts
     ]
-    step = _count(case.search["step"])
+    step = number_in(case.search["step"])
     found = _searches(case, tried, int(case.search["loss_threshold"]))
     found = _ended(found, case, lambda low, high: high - low > step)
     lengths = [float(one.passed.number) if one.passed else 0.0 for one in found]
@@ -285,14 +201,10 @@ def _back2back(case: Measured) -> Mapping[str, Own]:
     }
 
 
-def _count(text: object) -> int:
-    return Count.parse(text).value
-
-
 def _flow_setup(case: Measured) -> Mapping[str, Own]:
     """The mean of the highest rates, over all directions, and the latency of first frames."""
     rates = [one for one in case.trials if one.purpose is Purpose.SEARCH]
-    tried = [Tried(one.load_fps, _worst(one), one) for one in rates]
+    tried = [Tried(one.load_fps, worst_of(one), one) for one in rates]
     width = 1 + float(Share.parse(case.search["width"]).value)
     found = _ended(
         _searches(case, tried, max((one.number for one in tried), default=0)),
@@ -334,7 +246,7 @@ def _addresses(case: Measured, name: str, number: Callable[[Trial], int]) -> Map
             return {name: Own(None)}
         tried.append(Tried(number(one), one.intended_frames - counts.known, one))
     found = _searches(case, tried, max((one.number for one in tried), default=0) + SECOND)
-    step = _count(case.search.get("step", "1"))
+    step = number_in(case.search.get("step", "1"))
     width = 1 + float(Share.parse(case.search.get("width", "2%")).value)
     found = _ended(
         found,
@@ -364,7 +276,7 @@ def _loss(case: Measured) -> Mapping[str, Own]:
     """RFC 2544, section 26.3: from the highest load down to two in a row that lose nothing."""
     if not case.trials:
         return {"lossless_load": Own(None), "loss_at_top": Own(None)}
-    lost = [(one.load_fps, _share_lost(one)) for one in case.trials]
+    lost = [(one.load_fps, share_lost(one)) for one in case.trials]
     pairs = itertools.pairwise(lost)
     pair = next((load for (load, one), (_, other) in pairs if not one and not other), None)
     failed = [load for load, share in lost if share]
@@ -390,7 +302,7 @@ def sweep_differs(search: Mapping[str, Any], trials: Sequence[Trial], *, whole: 
     enough = []
     for n in range(2, len(trials) + 1):
         if search["kind"] == "loss":
-            enough.append(not any(map(_share_lost, trials[n - 2 : n])))
+            enough.append(not any(map(share_lost, trials[n - 2 : n])))
         else:
             most = max(int(through(one)) for one in trials[:n])
             enough.append(trials[n - 1].load_fps <= most)
@@ -452,11 +364,7 @@ def _latencies(texts: Iterable[str | None]) -> Spread | None:
 
 
 def _at_throughput(case: Measured) -> list[Trial]:
-    return [one for one in case.trials if one.purpose is Purpose.LATENCY and _refers(one)]
-
-
-def _refers(trial: Trial) -> bool:
-    return "the throughput" in (trial.reference or "")
+    return [one for one in case.trials if one.purpose is Purpose.LATENCY and refers(one)]
 
 
 def _median(values: Sequence[float]) -> Own:
@@ -472,7 +380,7 @@ def _latency(case: Measured) -> Mapping[str, Own]:
     means = [statistics.mean(ways) for ways in known] if whole else []
     every = [_latencies(way.latency_histogram for way in one.directions) for one in trials]
     spreads = [one for one in every if one is not None and one.count >= LEAST_FRAMES]
-    lossy = sum(any(_missing(way) > 0 for way in one.directions) for one in trials)
+    lossy = sum(any(missing_of(way) > 0 for way in one.directions) for one in trials)
     told = {
         "tagged_latency": Own(statistics.mean(means) if means else None, tuple(means)),
         "typical_latency": _median([one.at(50.0) for one in spreads]),
@@ -509,7 +417,7 @@ def _wake_up(case: Measured) -> Mapping[str, Own]:
         values = [float(one.at(50.0)) for one in every if one is not None]
         whole = len(values) == len(trials) and values
         told[name] = Own(statistics.median(values) if whole else None, tuple(values))
-    lost = tuple(float(_worst(one)) for one in trials)
+    lost = tuple(float(worst_of(one)) for one in trials)
     return {**told, "lost": Own(max(lost, default=None), lost)}
 
 
@@ -521,7 +429,9 @@ def _recovery(case: Measured) -> Mapping[str, Own]:
         offered = [way.sent_frames + (way.refused_frames or 0) for way in one.directions]
         ways = [_recovered(way, due) for way, due in zip(one.directions, offered, strict=True)]
         times = [time for time in ways if time is not None]
-        overloaded = any(due > _good(way) for way, due in zip(one.directions, offered, strict=True))
+        overloaded = any(
+            due > intact(way) for way, due in zip(one.directions, offered, strict=True)
+        )
         latest = Fraction(one.duration_ns, 2) * (1 - CALM)
         if not overloaded or len(times) < len(ways) or max(times) > latest:
             return {"recovery_time": Own(None)}
@@ -534,7 +444,7 @@ def _recovered(way: Direction, offered: int) -> int | None:
     if began_ns is None:
         return None
     if way.last_loss_ns is None:
-        return 0 if offered == _good(way) else None
+        return 0 if offered == intact(way) else None
     return max(0, way.last_loss_ns - began_ns)
 
 
@@ -549,158 +459,16 @@ def _reset(case: Measured) -> Mapping[str, Own]:
         if not trials or len(silent) < len(away):
             told[f"{word}_time"] = Own(None)
             continue
-        by_loss = [float(_share_lost(one) * one.duration_ns) for one in trials]
+        by_loss = [float(share_lost(one) * one.duration_ns) for one in trials]
         between = [one - other for one, other in zip(by_loss, silent, strict=True)]
         for what, values in (
             ("time", silent),
             ("lost_time", by_loss),
             ("difference", between),
-            ("lost", [float(_worst(one)) for one in trials]),
+            ("lost", [float(worst_of(one)) for one in trials]),
         ):
             told[f"{word}_{what}"] = Own(statistics.mean(values), tuple(values))
     return told
-
-
-def away_ns(trial: Trial) -> int | None:
-    """Return the longest silence, where it is that of the event: frames came after it again."""
-    silences = [way.longest_silence_ns for way in trial.directions]
-    known = [one for one in silences if one is not None]
-    event = trial.event
-    if event is None or len(known) < len(silences):
-        return None
-    later = all((way.receiving_ns or 0) > event.ended_ns for way in trial.directions)
-    return max(known) if later or 2 * min(known) >= event.ended_ns - event.began_ns else None
-
-
-# Hours.
-
-
-def _hours(case: Measured) -> Trial | None:
-    """Return the trial of a soak, be it to be believed or not; None if it was not made."""
-    made = [one for one in case.given if one.purpose is Purpose.LATENCY and _refers(one)]
-    return made[-1] if made else None
-
-
-def _soak(case: Measured) -> Mapping[str, Own]:
-    """What was lost of what was sent, in how many stretches of seconds, and what drifts."""
-    trial, rows = _hours(case), _rows(case)
-    if trial is None or not trial.directions:
-        return {"lost": Own(None)} | ({"loss_events": Own(len(_stretches(rows)))} if trial else {})
-    told = {
-        "lost": Own(_worst(trial)),
-        "loss_ratio": Own(float(_share_lost(trial))),
-        "loss_events": Own(len(_stretches(rows))),
-    }
-    parts = _parts(trial.duration_ns, rows)
-    for name, column in (("latency_drift", 2), ("cycles_drift", 4)):
-        ends = [part[column] for part in (parts[0], parts[-1])] if len(parts) > 1 else [None]
-        known = [one for one in ends if one is not None]
-        if len(known) == len(ends):
-            told[name] = Own(known[-1] - known[0])
-    return told
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A second, and what is missing since then for good."""
-
-    begin_ns: int
-    end_ns: int
-    lost: int
-    second: Second
-
-
-def _rows(case: Measured) -> list[Row]:
-    """Return the seconds: what is missing later is what counts, as what came late was not lost.
-
-    At the end that is what is missing when all is counted.
-    """
-    seconds, trial = list(case.seconds), _hours(case)
-    if not seconds:
-        return []
-    load = trial.load_fps if trial is not None else 0
-    lost = [sum(way.lost_frames or 0 for way in one.sample.directions) for one in seconds]
-    held_up = load * HELD_UP_NS // SECOND
-    refused = [
-        sum(max(0, (way.refused_frames or 0) - held_up) for way in one.sample.directions)
-        for one in seconds
-    ]
-    if trial is not None and trial.directions:
-        missing = sum(_missing(way) for way in trial.directions)
-        refused.append(min(refused[-1], max(0, missing - lost[-1])))
-    steps = [_for_good(one, len(seconds)) for one in (lost, refused)]
-    ends = [one.sample.elapsed_ns for one in seconds]
-    return [
-        Row(begin, end, sum(news), second)
-        for begin, end, second, *news in zip([0, *ends], ends, seconds, *steps)  # noqa: B905
-    ]
-
-
-def _for_good(counts: Sequence[int], number: int) -> list[int]:
-    """Return by second what is missing more from then on, and in no later one less."""
-    least = list(itertools.accumulate(reversed(counts), min))[::-1]
-    return [now - before for before, now in itertools.pairwise([0, *least])][:number]
-
-
-def _stretches(rows: Sequence[Row]) -> list[list[Row]]:
-    groups = itertools.groupby(rows, key=lambda one: one.lost > 0)
-    return [list(group) for lossy, group in groups if lossy]
-
-
-def _soak_curves(case: Measured) -> Mapping[str, list[tuple[float | None, ...]]]:
-    trial, rows = _hours(case), _rows(case)
-    if trial is None:
-        return {}
-    most = int(case.search["events"])
-    stretches = sorted(_stretches(rows), key=lambda one: -sum(row.lost for row in one))[:most]
-    losses = [
-        (
-            one[0].begin_ns,
-            one[-1].end_ns - one[0].begin_ns,
-            sum(row.lost for row in one),
-            sum(map(_kept_ns, one)),
-        )
-        for one in sorted(stretches, key=lambda one: one[0].begin_ns)
-    ]
-    return {"over_time": list(_parts(trial.duration_ns, rows)), "losses": list(losses)}
-
-
-def _kept_ns(row: Row) -> int:
-    return sum(thread.kept_ns for thread in row.second.threads)
-
-
-def _parts(
-    duration_ns: int, rows: Sequence[Row]
-) -> list[tuple[int, int, float | None, float | None, float | None, int]]:
-    """Return by twelfths of the time what was lost, latency, cycles for a frame, and time kept."""
-    ends = [duration_ns * number // PARTS for number in range(1, PARTS + 1)]
-    found = []
-    for number, end in enumerate(ends):
-        begin = ends[number - 1] if number else -1
-        last = number == PARTS - 1
-        inside = [row for row in rows if begin < row.end_ns and (last or row.end_ns <= end)]
-        if not inside:
-            continue
-        told = [
-            [way.latency for way in row.second.sample.directions if way.latency is not None]
-            for row in inside
-        ]
-        halves = [max(one.p50_ns for one in ways) for ways in told if ways]
-        tails = [max(one.p99_ns for one in ways) for ways in told if ways]
-        pmds = [pmd for row in inside if row.second.switch for pmd in row.second.switch.pmds]
-        frames, busy = sum(one.frames for one in pmds), sum(one.busy_cycles for one in pmds)
-        counts = any(one.busy_cycles + one.idle_cycles for one in pmds)
-        found.append(
-            (
-                end,
-                sum(row.lost for row in inside),
-                statistics.mean(halves) if halves else None,
-                statistics.mean(tails) if tails else None,
-                busy / frames if frames and counts else None,
-                sum(map(_kept_ns, inside)),
-            )
-        )
-    return found
 
 
 READERS: Mapping[str, Callable[[Measured], Mapping[str, Own]]] = {
@@ -714,7 +482,7 @@ READERS: Mapping[str, Callable[[Measured], Mapping[str, Own]]] = {
     "loss": _loss,
     "recovery": _recovery,
     "reset": _reset,
-    "soak": _soak,
+    "soak": soak_figures,
     "wake_up": _wake_up,
 }
 """By kind of method; what is not here is counted as not read."""

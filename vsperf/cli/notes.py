@@ -45,6 +45,7 @@ def notes(rows: Sequence[CaseRow], simulated: bool) -> list[Text]:
         if row.record and row.record.reason and row.record.outcome is not Outcome.FAIL:
             style = OUTCOME_STYLES[row.record.outcome]
             said.append(Text(f"{row.planned.label}: {row.record.reason}", style=style))
+    said += [Text(f"{one.planned.label}: {one.refuted}", "magenta") for one in rows if one.refuted]
     warned = _warnings(measured)
     for text, labels in islice(warned.items(), MOST_WARNINGS):
         said.append(Text(f"! {text}{_concerning(labels, measured)}", style="yellow"))

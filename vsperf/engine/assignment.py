@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
@@ -17,6 +18,11 @@ from vsperf.spec.case import Case
 from vsperf.store.writer import RunWriter
 
 
+def never() -> bool:
+    """Keep no deployment."""
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class CaseRun:
     """One case of a run, with all that it is to be run with."""
@@ -28,8 +34,8 @@ class CaseRun:
     emit: Emit
     budget: Budget
     groundwork: Groundwork
-    keep: bool = False
-    """Whether the deployment stays up afterwards."""
+    keep: Callable[[], bool] = never
+    """Says at the end whether the deployment stays up."""
     attempt: int = 1
     """How often the case was begun, this time included."""
     why_again: str = ""

@@ -97,7 +97,7 @@ def _measure(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
         around.found = looked_back(around.found, deployment.generator)
         if calibration is not None and outdated(calibration, result):
             warnings += run.groundwork.forget(spec, plan, calibration)
-        if run.keep and not run.groundwork.refuted:  # else a case before is measured again
+        if run.keep():
             place.keep()
             run.emit(DeploymentKept(run.case, str(place.folder), deployment.access))
         run.enter("tear down")

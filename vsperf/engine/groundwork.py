@@ -10,11 +10,10 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from fractions import Fraction
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -25,7 +24,7 @@ from vsperf.errors import InvalidTrialError
 from vsperf.host.cache import cache_folder, read_found, write_found
 from vsperf.host.procfs import boot_id
 from vsperf.host.workspace import Workspace
-from vsperf.human import human_fps
+from vsperf.record.caps import fallen
 from vsperf.record.host import Calibration
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.noise import NOISE
@@ -35,9 +34,6 @@ from vsperf.trafficgens.base import Noise
 KEPT_S = 24 * 3600
 FORMAT = 2
 ATTEMPTS = 3
-ABSURD = 6
-"""So many times less is no other machine, but one that did not run: a hypervisor that moves CPUs
-changes rates by up to a factor of two, and modifiers of frames by less than that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +42,10 @@ class Kept:
 
     place: str
     found: Calibration
+
+
+def nobody(refuted: Mapping[str, str]) -> None:
+    """Have no case to measure again."""
 
 
 @dataclass
@@ -58,10 +58,11 @@ class Groundwork:
     noises: dict[tuple[tuple[str, tuple[int, ...]], ...], Noise] = field(default_factory=dict)
     fresh: dict[str, Kept] = field(default_factory=dict)
     """What this run has measured itself, by key; it knows that without a cache, too."""
-    gone_by: set[str] = field(default_factory=set)
-    """By key, what cases of this run went by."""
-    refuted: dict[str, str] = field(default_factory=dict)
-    """Of that, what is not believed any more, and why; whoever measures them again takes it."""
+    gone_by: dict[str, Kept] = field(default_factory=dict)
+    """By key, what cases of this run went by, those that were finished before it was resumed too.
+    """
+    refute: Callable[[Mapping[str, str]], None] = nobody
+    """Told by key of what is not believed any more, and why, before anything goes by what is."""
 
     def calibration(
         self, spec: CaseSpec, plan: CasePlan, drivers: Drivers, workspace: Workspace
@@ -72,16 +73,26 @@ class Groundwork:
         """
         if not spec.capped:
             return None
+        key, place = cap_key(spec, plan), _place(spec, plan)
+        found = self._found(spec, plan, drivers, workspace)
+        if found is not None:
+            self.gone_by[key] = Kept(place, found)
+        return found
+
+    def _found(
+        self, spec: CaseSpec, plan: CasePlan, drivers: Drivers, workspace: Workspace
+    ) -> Calibration | None:
+        """Return the cap by what is known, or else measure it."""
         key = cap_key(spec, plan)
-        self.gone_by.add(key)
         if key in self.fresh:
             return self.fresh[key].found
         kept = _read(self.cache).get(key)
         known = None if kept is None else kept.found
         distance_ns = self.noise(spec, plan, drivers, workspace).round_trip_ns
         if known is not None and not self.recalibrate and not _moved(known, distance_ns):
+            self._refute(_place(spec, plan), known)
             return known.model_copy(update={"cached": True})
-        before = list(self.like(spec, plan).values())
+        before = [one for _, one in self.like(_place(spec, plan))]
         for _ in range(ATTEMPTS):
             found = drivers.generator.calibrate(spec, plan.plan.placement, workspace)
             if found is None:
@@ -104,30 +115,38 @@ class Groundwork:
 
         The first of a place may be the one that fell: there was nothing to hold it against.
         """
-        key, every = cap_key(spec, plan), _read(self.cache)
-        for other, one in self.like(spec, plan).items():
-            if other != key and (doubt := fallen(one, [found])) is not None:
-                every.pop(other, None)
-                self.fresh.pop(other, None)
-                if other in self.gone_by:
-                    self.gone_by.remove(other)
-                    self.refuted[other] = doubt
-        self.fresh[key] = Kept(_place(spec, plan), found)
+        key, place = cap_key(spec, plan), _place(spec, plan)
+        gone = self._refute(place, found)
+        every = {name: one for name, one in _read(self.cache).items() if name not in gone}
+        self.fresh[key] = Kept(place, found)
         _write(self.cache, {**every, key: self.fresh[key]})
 
-    def take_refuted(self) -> dict[str, str]:
-        """Return by key the caps that cases of this run went by and should not have, once."""
-        found, self.refuted = self.refuted, {}
-        return found
+    def _refute(self, place: str, found: Calibration) -> set[str]:
+        """Forget what a cap shows to have fallen, and say so of what cases went by; return it."""
+        doubts = {
+            other: doubt
+            for other, one in self.like(place)
+            if (doubt := fallen(one, [found])) is not None
+        }
+        for other in doubts:
+            self.fresh.pop(other, None)
+        wrong = {name: doubts[name] for name in doubts if self.gone_by.pop(name, None) is not None}
+        if wrong:
+            self.refute(wrong)
+        return set(doubts)
 
-    def like(self, spec: CaseSpec, plan: CasePlan) -> dict[str, Calibration]:
-        """Return by key what was found on the same CPUs and ports, of any frame size.
+    def gone_by_before(self, spec: CaseSpec, plan: CasePlan, found: Calibration) -> None:
+        """Remember what a case went by that was finished before the run was resumed."""
+        self.gone_by[cap_key(spec, plan)] = Kept(_place(spec, plan), found)
+
+    def like(self, place: str) -> list[tuple[str, Calibration]]:
+        """Return with its key all that was found on the same CPUs and ports, of any frame size.
 
         By this run alone, where it is to measure all anew.
         """
-        place, earlier = _place(spec, plan), {} if self.recalibrate else _read(self.cache)
-        every = {**earlier, **self.fresh}
-        return {key: one.found for key, one in every.items() if one.place == place}
+        earlier = {} if self.recalibrate else _read(self.cache)
+        every = [*earlier.items(), *self.gone_by.items(), *self.fresh.items()]
+        return [(key, one.found) for key, one in every if one.place == place]
 
     def forget(self, spec: CaseSpec, plan: CasePlan, doubted: Calibration) -> tuple[str, ...]:
         """Have the next run measure a cap that this one doubts; say so."""
@@ -152,21 +171,6 @@ class Groundwork:
         if cpus not in self.noises:
             self.noises[cpus] = drivers.generator.noise(spec, plan.plan.placement, workspace)
         return self.noises[cpus]
-
-
-def fallen(found: Calibration, before: Sequence[Calibration]) -> str | None:
-    """Say so if a cap is absurdly far below one that was found on the same CPUs.
-
-    Frames that are longer may be fewer by as much; in bits no size of frames is so much slower.
-    """
-    for one in before:
-        longer = max(Fraction(1), Fraction(found.frame_size, max(1, one.frame_size)))
-        if found.cap_fps * longer * ABSURD < one.cap_fps:
-            return (
-                f"{human_fps(found.cap_fps)} with frames of {found.frame_size} bytes came back, "
-                f"after {human_fps(one.cap_fps)} with {one.frame_size}"
-            )
-    return None
 
 
 def _place(spec: CaseSpec, plan: CasePlan) -> str:

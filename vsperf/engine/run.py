@@ -18,6 +18,7 @@ from vsperf.events import CaseFinished, CaseStarted, Emit
 from vsperf.host.cpus import CpuTopology, read_topology
 from vsperf.methods.estimate import Estimate, Rehearsals
 from vsperf.plugins import Plugins
+from vsperf.record.host import Calibration
 from vsperf.record.run import CaseRecord, CaseStart, Outcome
 from vsperf.search.base import Budget
 from vsperf.spec.case import Case
@@ -96,39 +97,50 @@ class Manner:
     """Measure on a machine that is too busy, too, and let the cases alone say how it ended."""
 
 
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What a resumed run held already."""
+
+    attempts: Mapping[str, int] = field(default_factory=dict)
+    """How often a case was begun."""
+    records: Sequence[CaseRecord] = ()
+    """Of the cases that were finished: the machine is judged by them, too."""
+    planned: Sequence[Planned] = ()
+    """Of these the ones that went by a cap of the generator."""
+
+
 def run_cases(
     planned: Sequence[Planned],
     writer: RunWriter,
     emit: Emit,
     manner: Manner,
-    attempts: Mapping[str, int] | None = None,
-    before: Sequence[CaseRecord] = (),
+    before: Before | None = None,
 ) -> ExitCode:
     """Run the cases, append their records, and return the gravest exit code of the whole run.
 
-    `attempts` says how often a case of a resumed run was begun before, and `before` has the records
-    of those that were finished: the machine is judged by all.
     Each case gets a share of the budget in proportion to its estimate; what it does not use is left
     to those that follow. A case that went by a cap which a later one refutes is measured again
-    next: its answer is an abandoned attempt from then on, also where the run ends before.
+    next: its answer is an abandoned attempt from the moment in which that is found.
     """
-    records = {record.case: record for record in before}
-    codes = {record.case: exit_code_of(record) for record in before}
-    budget_ns, groundwork = manner.budget_ns, Groundwork(manner.recalibrate)
-    begun = _Begun(writer, dict(attempts or {}))
-    queue, done = deque(planned), list[Planned]()
-    why_again: dict[str, str] = {}
-    while queue:
-        item = queue.popleft()
+    held = before or Before()
+    records = {record.case: record for record in held.records}
+    codes = {record.case: exit_code_of(record) for record in held.records}
+    budget_ns = manner.budget_ns
+    turns = _Turns(writer, deque(planned), dict(held.attempts), list(held.planned))
+    groundwork = Groundwork(manner.recalibrate, refute=turns.measure_again)
+    for one in held.planned:
+        if (cap := cap_of(records.get(one.case.key))) is not None:
+            groundwork.gone_by_before(one.case.seeded_spec, one.plan, cap)
+    while turns.queue:
+        item = turns.next()
         key = item.case.key
-        done.append(item)
-        share = None if budget_ns is None else _share(budget_ns, [item, *queue])
+        share = None if budget_ns is None else _share(budget_ns, [item, *turns.queue])
         stated = item.estimate
         emit(
             CaseStarted(
                 item.case,
-                len(done),
-                len(done) + len(queue),
+                turns.number,
+                turns.number + len(turns.queue),
                 stated.seconds,
                 stated.spread_s,
                 stated.here_s,
@@ -143,19 +155,11 @@ def run_cases(
             emit=emit,
             budget=budget,
             groundwork=groundwork,
-            keep=manner.keep and not queue,
-            attempt=begun.take(item),
-            why_again=why_again.pop(key, ""),
+            keep=lambda: manner.keep and not turns.queue,
+            attempt=turns.attempts[key],
+            why_again=turns.why_again.pop(key, ""),
         )
-        try:
-            record, error = run_case(run)
-        finally:
-            refuted = groundwork.take_refuted()
-            again = {one.case.key: one for one in done if _cap_of(one) in refuted}
-            for one in again.values():
-                begun.begin(one)
-            why_again |= {key: refuted[_cap_of(one)] for key, one in again.items()}
-            queue.extendleft(reversed(again.values()))
+        record, error = run_case(run)
         writer.append(record)
         emit(CaseFinished(item.case, record))
         codes[key] = exit_code_of(record, error)
@@ -166,30 +170,43 @@ def run_cases(
 
 
 @dataclass
-class _Begun:
-    """Writes down that cases begin, each time as another attempt."""
+class _Turns:
+    """Whose turn it is; writes down that cases begin, each time as another attempt."""
 
     writer: RunWriter
+    queue: deque[Planned]
     attempts: dict[str, int]
     """By case, how often it was begun."""
-    ahead: set[str] = field(default_factory=set)
-    """What was begun before it is its turn, so that what was found before does not stand."""
+    done: list[Planned]
+    """What was measured, in this run or before it was resumed, and is not to be measured again."""
+    number: int = 0
+    """How many turns there were."""
+    now: Planned | None = None
+    why_again: dict[str, str] = field(default_factory=dict)
+    """What is wrong with an answer that does not stand, by case; it was begun ahead of its turn."""
 
-    def begin(self, item: Planned) -> None:
-        """Begin a case ahead of its turn."""
-        self.ahead.add(item.case.key)
-        self._write(item)
+    def next(self) -> Planned:
+        """Begin the next case, unless that was done."""
+        if self.now is not None:
+            self.done.append(self.now)
+        self.now, self.number = self.queue.popleft(), self.number + 1
+        if self.now.case.key not in self.why_again:
+            self._begin(self.now)
+        return self.now
 
-    def take(self, item: Planned) -> int:
-        """Begin a case, unless that was done, and return which attempt it is."""
-        key = item.case.key
-        if key in self.ahead:
-            self.ahead.remove(key)
-        else:
-            self._write(item)
-        return self.attempts[key]
+    def measure_again(self, refuted: Mapping[str, str]) -> None:
+        """Begin what went by caps that are refuted, so that what was found does not stand.
 
-    def _write(self, item: Planned) -> None:
+        That is written down at once: a killed run has no more than what is.
+        """
+        again = [one for one in self.done if _key_of_cap(one) in refuted]
+        self.done = [one for one in self.done if _key_of_cap(one) not in refuted]
+        for one in again:
+            self._begin(one)
+            self.why_again[one.case.key] = refuted[_key_of_cap(one)]
+        self.queue.extendleft(reversed(again))
+
+    def _begin(self, item: Planned) -> None:
         key = item.case.key
         self.attempts[key] = self.attempts.get(key, 0) + 1
         self.writer.append(
@@ -202,7 +219,13 @@ class _Begun:
         )
 
 
-def _cap_of(item: Planned) -> str:
+def cap_of(record: CaseRecord | None) -> Calibration | None:
+    """Return what the generator could do without a switch, if a case went by it."""
+    found = record.surroundings if record is not None else None
+    return None if found is None else found.calibration
+
+
+def _key_of_cap(item: Planned) -> str:
     return cap_key(item.case.seeded_spec, item.plan)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,18 +12,19 @@ from types import MappingProxyType
 from vsperf import __version__
 from vsperf.engine.readiness import require_ready
 from vsperf.engine.resume import restore_cases
-from vsperf.engine.run import Manner, Planned, plan_cases, run_cases
-from vsperf.errors import ExitCode, UsageError
+from vsperf.engine.run import Before, Manner, Planned, cap_of, plan_cases, run_cases
+from vsperf.errors import ExitCode, UsageError, VsperfError
 from vsperf.events import Emit, RunStarted
 from vsperf.host.cpus import read_topology
 from vsperf.host.facts import environment
 from vsperf.host.lock import testbed_lock
 from vsperf.methods.estimate import together
 from vsperf.plugins import Plugins
-from vsperf.record.run import CaseRecord, PlannedCase, RunEnd, RunHeader, RunResume
+from vsperf.record.run import PlannedCase, RunEnd, RunHeader, RunResume
 from vsperf.spec.case import Case
 from vsperf.spec.loader import Loaded
 from vsperf.store.validation import validate_file
+from vsperf.store.view import RunView
 from vsperf.store.writer import RunWriter
 
 Admit = Callable[[Sequence[Planned]], None]
@@ -42,10 +43,8 @@ class Session:
     planned: tuple[Planned, ...]
     """The cases that are still to be run."""
     simulated: bool
-    attempts: Mapping[str, int] = field(default_factory=dict)
-    """How often a case was begun before."""
-    before: tuple[CaseRecord, ...] = ()
-    """Of the cases that are finished already."""
+    before: Before = field(default_factory=Before)
+    """What is there of it already."""
 
     def carry_out(self, emit: Emit, manner: Manner) -> ExitCode:
         """Run the cases, close the file, and hold what was written against the schema."""
@@ -60,10 +59,10 @@ class Session:
                     spread_s=expected.spread_s,
                     here_s=expected.here_s,
                     simulated=self.simulated,
-                    finished_before=len(self.before),
+                    finished_before=len(self.before.records),
                 )
             )
-            code = run_cases(self.planned, writer, emit, manner, self.attempts, self.before)
+            code = run_cases(self.planned, writer, emit, manner, self.before)
             writer.append(RunEnd(finished_at=_now(), exit_code=int(code)))
         validate_file(self.writer.path)
         return code
@@ -123,17 +122,31 @@ def take_up(
         cases = restore_cases(unfinished, before.header.cases, plugins.specs())
         planned = plan_cases(cases, plugins)
         require_ready(planned, plugins, folder.parent)
-        planned = _admitted(planned, admit)
+        planned, held = _admitted(planned, admit), _held(before, plugins)
         writer.append(RunResume(resumed_at=_now(), argv=tuple(argv)))
     except BaseException:
         writer.close()
         raise
-    return Session(
-        writer,
-        planned,
-        before.header.simulated,
+    return Session(writer, planned, before.header.simulated, held)
+
+
+def _held(before: RunView, plugins: Plugins) -> Before:
+    """Return what a run holds, with plans of what may have to be measured again.
+
+    Those are of cases that went by a cap of the generator. One that no longer fits this vsperf
+    stays as it is; readers say so where its cap has fallen.
+    """
+    finished = [case for case in before.cases() if case.over]
+    planned: list[Planned] = []
+    for one in finished:
+        if cap_of(one.record) is not None:
+            with suppress(VsperfError):
+                cases = restore_cases([one.planned], before.header.cases, plugins.specs())
+                planned += plan_cases(cases, plugins)
+    return Before(
         attempts={case.key: case.attempt for case in before.cases()},
-        before=tuple(case.record for case in before.cases() if case.over and case.record),
+        records=[case.record for case in finished if case.record],
+        planned=planned,
     )
 
 

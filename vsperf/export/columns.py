@@ -54,7 +54,9 @@ class CaseData:
     def row(self) -> CaseRow:
         """The case as summaries have it."""
         view = self.view
-        return CaseRow(view.planned, view.record, latency=(), begun=view.attempt > 0)
+        return CaseRow(
+            view.planned, view.record, latency=(), begun=view.attempt > 0, refuted=view.refuted
+        )
 
     @cached_property
     def goals(self) -> Mapping[str, GoalResult]:

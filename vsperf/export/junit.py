@@ -120,9 +120,7 @@ def _result(view: CaseView) -> FinalResult | None:
 
     record = view.record
     if record is None:
-        if view.attempt:
-            return Error("it was begun and did not come to an end", "INTERRUPTED")
-        return Skipped("it was never begun: the run ended before", "NOT-BEGUN")
+        return _unfinished(view)
     why = _why(record)
     match record.outcome:
         case Outcome.PASS:
@@ -133,6 +131,16 @@ def _result(view: CaseView) -> FinalResult | None:
             return Skipped(why, record.outcome.value)
         case _:
             return Error(why, record.outcome.value)
+
+
+def _unfinished(view: CaseView) -> FinalResult:
+    from junitparser import Error, Skipped
+
+    if view.refuted:
+        return Error(view.refuted, "REFUTED")
+    if view.attempt:
+        return Error("it was begun and did not come to an end", "INTERRUPTED")
+    return Skipped("it was never begun: the run ended before", "NOT-BEGUN")
 
 
 def _why(record: CaseRecord) -> str:

@@ -43,7 +43,7 @@ class ForwardingRate(LoadSweep):
         top = results[0]
         best = max(results, key=lambda one: one.throughput_fps)
         return (
-            _rate("mfr", best, "no other load let more pass"),
+            _rate("mfr", best, "no other load that was tried let more pass"),
             _rate("frmol", top, f"the load is {loads.top}"),
         )
 

@@ -111,6 +111,7 @@ class Soak(WithThroughput):
             return (gone, _events(hours), *_drifts(hours))
         limit = load_result(bench.loads, [trial])
         lost = max(way.lost_frames for way in trial.directions)
+        due = trial.worst_direction.intended_frames
         whole = Figure(
             name="lost",
             unit=Unit.FRAMES,
@@ -125,7 +126,7 @@ class Soak(WithThroughput):
             unit=Unit.RATIO,
             value=float(trial.loss_ratio),
             limit=limit.limit,
-            reason=f"of {human_count(trial.intended_frames)} frames, worse direction"
+            reason=f"of {human_count(due)} frames, worse direction"
             if any(way.lost_frames for way in trial.directions)
             else none_lost(min(way.sent_frames for way in trial.directions)),
             flags=against,

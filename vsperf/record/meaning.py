@@ -17,15 +17,16 @@ LIMITS = {
     Limit.GUEST: "Most frames ended in the virtual machines, or before their full rings. The "
     "switch may do better with faster machines.",
     Limit.GENERATOR: "The generator could not send more. The switch may do better.",
-    Limit.LINK: "The line rate was reached without loss. The switch may do better.",
+    Limit.LINK: "The line rate passed, and no link carries more. The switch may do better.",
     Limit.HOST: "What made trials fail was lost while the machine kept generator or switch from "
-    "running, so it says nothing on the switch. The answer from clean time is without it.",
+    "running, so it says nothing on the switch. Where there is an answer from clean time, that is "
+    "without it.",
     Limit.UNCOUNTED: "Frames went missing, and no counter of switch or machines says where. The "
     "switch may do better, or something beside it drops frames.",
     Limit.SETTING: "The highest load that the settings allow (`search.max_load`) passed.",
     Limit.BUDGET: "The time given ended before the limit was found.",
-    Limit.UNKNOWN: "The trials contradict each other, as the flags say, or so little of their time "
-    "was clean that nobody can tell whose loss it was.",
+    Limit.UNKNOWN: "Trials contradict each other, as the flags say, so little of their time was "
+    "clean that nobody can tell whose loss it was, or there is no answer, for the reason given.",
 }
 LIMITED_BY = {
     Limit.DUT: "the switch",

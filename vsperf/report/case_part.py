@@ -133,10 +133,15 @@ def _line(numbers: Sequence[Number], result: SearchResult, doubts: Sequence[Doub
     return " · ".join(said)
 
 
+AGAIN = "`vsperf run --resume {}` measures it again"
+
+
 def _state(run: RunView, case: CaseView) -> tuple[str, ...]:
     """Say what a case did not come to."""
     said = []
-    if case.record is None:
+    if case.refuted:
+        said.append(f"There is no result: {case.refuted}. {AGAIN.format(case.run)}.")
+    elif case.record is None:
         if case.start is None:
             said.append("This case was planned and never began.")
         elif run.state is RunState.RUNNING:
@@ -145,10 +150,10 @@ def _state(run: RunView, case: CaseView) -> tuple[str, ...]:
             made = len(case.trials)
             said.append(
                 f"This case was cut short after {made} {'trial' if made == 1 else 'trials'}: there "
-                f"is no result. `vsperf run --resume {case.run}` measures it again."
+                f"is no result. {AGAIN.format(case.run)}."
             )
     elif case.record.outcome is Outcome.ABORTED:
-        said.append(f"It was interrupted; `vsperf run --resume {case.run}` measures it again.")
+        said.append(f"It was interrupted; {AGAIN.format(case.run)}.")
     if case.result is not None and not case.result.whole:
         said.append(f"The search is not whole: {case.result.ended} first.")
     if case.attempt > 1:

@@ -86,7 +86,13 @@ def _write(
         for number, run in enumerate(runs, start=1):
             for place, case in enumerate(run.cases(), start=1):
                 raise_if_stopped()
-                row = CaseRow.of(case.planned, case.record, case.trials, begun=case.attempt > 0)
+                row = CaseRow.of(
+                    case.planned,
+                    case.record,
+                    case.trials,
+                    begun=case.attempt > 0,
+                    refuted=case.refuted,
+                )
                 part: CasePart = teller.tell(run, case, row, anchor_of(number, place, case))
                 gathered.add(case, row, part)
                 teller.pictures.gather(replace(case, trials=()) if teller.compact else case)

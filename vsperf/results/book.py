@@ -254,6 +254,8 @@ def _row(case: CaseView) -> tuple[str, ...]:
 def _outcome(case: CaseView) -> str:
     if case.record is not None:
         return case.record.outcome.value
+    if case.refuted:
+        return "refuted"
     return "interrupted" if case.attempt else "not run"
 
 

@@ -92,6 +92,8 @@ def side_of(name: str, folders: Sequence[Path], wanted: frozenset[str] | None = 
 
 def why_empty(case: CaseView) -> str:
     """Say why there is no number of a case."""
+    if case.refuted:
+        return case.refuted
     if case.record is None:
         return "interrupted" if case.attempt else "not run"
     if case.record.outcome is Outcome.PASS:

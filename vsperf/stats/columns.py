@@ -183,6 +183,8 @@ def gigabits(bps: int) -> str:
 
 def outcome_text(row: CaseRow) -> str:
     """Say how a case ended, or how far it came."""
+    if row.refuted:
+        return "refuted"
     if row.record is None:
         return "interrupted" if row.begun else "not run"
     return row.record.outcome.value

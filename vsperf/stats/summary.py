@@ -59,6 +59,8 @@ class CaseRow:
     """By goal, what its answer rests on."""
     hits: Mapping[str, float] = field(default_factory=dict)
     """Shares of the lookups by the cache of the switch that answered them, as far as counted."""
+    refuted: str = ""
+    """Why an answer does not stand; the case counts as one that was interrupted."""
 
     @classmethod
     def of(
@@ -68,6 +70,7 @@ class CaseRow:
         trials: Sequence[Trial],
         *,
         begun: bool = True,
+        refuted: str = "",
     ) -> CaseRow:
         """Return the row of a case from what is stored of its last attempt."""
         return cls(
@@ -78,6 +81,7 @@ class CaseRow:
             lossless_frames(record, trials),
             resting_on(record, trials),
             hit_shares(trials),
+            refuted,
         )
 
     @property
@@ -176,7 +180,7 @@ class CaseRow:
             "testcase": self.testcase,
             "frame_size_bytes": self.frame_size.bytes,
             "outcome": self.record.outcome if self.record else None,
-            "reason": self.record.reason if self.record else None,
+            "reason": self.record.reason if self.record else self.refuted or None,
             "limit": self.record.limit if self.record else None,
             "goals": [goal.model_dump(mode="json") for goal in self.goals],
             "loads": [load.model_dump(mode="json") for load in self.loads],

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from vsperf.errors import Problem, StoreError
+from vsperf.record.caps import calibration_in, place_of, refuted
 from vsperf.record.run import (
     LINE,
     CaseRecord,
@@ -38,11 +39,12 @@ CREATE TABLE runs (
 CREATE TABLE cases (
     run TEXT, key TEXT, position INTEGER, id TEXT, label TEXT, testcase TEXT, tags TEXT,
     frame_size INTEGER, flows INTEGER, repeat INTEGER, attempt INTEGER,
-    outcome TEXT, record TEXT,
+    outcome TEXT, record TEXT, place TEXT, refuted TEXT,
     PRIMARY KEY (run, key)
 ) WITHOUT ROWID;
 """
-"""An attempt of 0 is none yet."""
+"""An attempt of 0 is none yet. What is refuted counts as not finished: by a cap of the generator
+that was found in the same place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +113,23 @@ def _read(database: sqlite3.Connection, folder: Path) -> None:
             _insert(database, "runs", {"run": run, "version": version})
             whole = chain([header], whole)
         _Rows(database, run).add(parse_lines(path, whole, version, first=begin))
+    _mark_refuted(database, run)
     database.execute(
         "UPDATE runs SET read_lines = ?, read_bytes = ?, read_crc = ? WHERE run = ?",
         (found.count, found.whole_bytes, found.crc, run),
+    )
+
+
+def _mark_refuted(database: sqlite3.Connection, run: str) -> None:
+    """Mark each answer that went by a cap which others of its run refute, as `store.spans` does."""
+    database.execute("UPDATE cases SET refuted = NULL WHERE run = ?", (run,))
+    ended = database.execute(
+        "SELECT key, place, record FROM cases WHERE run = ? AND record IS NOT NULL", (run,)
+    )
+    caps = {key: (place, cap) for key, place, line in ended if (cap := calibration_in(line))}
+    database.executemany(
+        "UPDATE cases SET refuted = ? WHERE run = ? AND key = ?",
+        [(why, run, key) for key, why in refuted(caps).items()],
     )
 
 
@@ -204,6 +220,7 @@ def _case_values(run: str, position: int, case: PlannedCase) -> dict[str, Any]:
         "flows": flows_of(case),
         "repeat": case.repeat,
         "attempt": 0,
+        "place": place_of(case.spec),
     }
 
 

@@ -48,7 +48,9 @@ class Filter:
         parts, values = ["r.problem IS NULL"], list[Any]()
         equal = {
             "r.run": self.run,
-            "c.outcome": self.outcome.value if self.outcome else None,
+            "CASE WHEN c.refuted IS NULL THEN c.outcome END": self.outcome.value
+            if self.outcome
+            else None,
             "r.testbed": self.testbed,
             "r.preset": self.preset,
             "r.simulated": self.simulated,
@@ -123,6 +125,8 @@ class CaseEntry:
     """None if it has not come to an end."""
     labels: dict[str, str]
     """What the user called its run."""
+    refuted: str | None
+    """Why its answer does not stand, and it has no record here, although it came to an end."""
 
     @property
     def outcome(self) -> Outcome | None:
@@ -163,6 +167,7 @@ class CaseEntry:
         )
         missing = dict.fromkeys(name for name in CaseRecord.model_fields if name not in record)
         del missing["type"], missing["case"]
+        missing["reason"] = self.refuted
         return {**{name: getattr(self, name) for name in (*fields, *more)}, **missing, **record}
 
 
@@ -176,7 +181,7 @@ def find_runs(database: sqlite3.Connection, results: Path, wanted: Filter) -> It
     rows = database.execute(
         "SELECT r.run, r.started_at, r.testbed, r.preset, r.simulated, r.vsperf_version, "  # noqa: S608
         "r.cases, r.exit_code, r.labels, (SELECT json_group_array(outcome) FROM cases "
-        "WHERE run = r.run AND outcome IS NOT NULL) AS outcomes "
+        "WHERE run = r.run AND outcome IS NOT NULL AND refuted IS NULL) AS outcomes "
         f"FROM runs r LEFT JOIN cases c USING (run) WHERE {where} "
         "GROUP BY r.run ORDER BY r.started_at DESC, r.run DESC LIMIT ?",
         (*values, _limit(wanted)),
@@ -197,7 +202,9 @@ def find_cases(database: sqlite3.Connection, wanted: Filter) -> Iterator[CaseEnt
     where, values = wanted.conditions()
     rows = database.execute(
         "SELECT r.run, r.started_at, r.testbed, r.preset, r.simulated, c.key, c.id, c.label, "  # noqa: S608
-        "c.testcase, c.tags, c.frame_size, c.flows, c.repeat, c.attempt, c.record, r.labels "
+        "c.testcase, c.tags, c.frame_size, c.flows, c.repeat, c.attempt, "
+        "CASE WHEN c.refuted IS NULL THEN c.record END, r.labels, "
+        "c.refuted "
         f"FROM runs r JOIN cases c USING (run) WHERE {where} "
         "ORDER BY r.started_at DESC, r.run DESC, c.position LIMIT ?",
         (*values, _limit(wanted)),

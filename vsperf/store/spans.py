@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Final, TypeVar, overload
 
 from vsperf.errors import Location, StoreError
+from vsperf.record.caps import calibration_in, place_of, refuted
+from vsperf.record.host import Calibration
 from vsperf.record.run import (
     CaseRecord,
     CaseStart,
@@ -68,6 +70,8 @@ class Span:
     seconds: int = 0
     abandoned: int = 0
     """Trials of the attempts that it replaced."""
+    cap: Calibration | None = None
+    """Of the generator, by which it went."""
 
     def begin(self, start: Place | None) -> None:
         """Begin another attempt."""
@@ -75,6 +79,7 @@ class Span:
         self.abandoned += self.trials
         self.start, self.record, self.inside = start, None, []
         self.trials = self.trial_bytes = self.seconds = 0
+        self.cap = None
 
     def extend(self, place: Place) -> None:
         """Add a trial or a second; it goes on with the last stretch where it lies behind it."""
@@ -96,6 +101,8 @@ class RecordFile:
     end: RunEnd | None = None
     torn: bool = False
     """Whether the last line was cut off; nothing of it is counted."""
+    refuted: dict[str, str] = field(default_factory=dict)
+    """By key, why the answer of a case does not stand: it went by a cap that others refute."""
     _held: tuple[str, tuple[Trial, ...]] | None = None
     """The trials of the case that was asked for last, and of no other."""
 
@@ -112,6 +119,9 @@ class RecordFile:
                 end = found.whole_bytes
                 file._add(Place(found.count, end - len(content) - 1, end), content, order)
             file.torn = bool(found.torn)
+        places = {case.key: place_of(case.spec) for case in header.cases}
+        spans = file.spans.items()
+        file.refuted = refuted({key: (places[key], one.cap) for key, one in spans if one.cap})
         return file
 
     def start_of(self, key: str) -> CaseStart | None:
@@ -180,7 +190,7 @@ class RecordFile:
             case "case":
                 if not running:
                     span.begin(None)
-                span.record = place
+                span.record, span.cap = place, calibration_in(content)
             case _:
                 span.extend(place)
                 span.trials += kind == "trial"

@@ -54,6 +54,9 @@ class CaseView:
     """How often it was tried; 0 is not yet."""
     abandoned: int = 0
     """Trials of attempts that the last one replaced."""
+    refuted: str = ""
+    """Why it counts as not finished although it came to an end: it went by a cap of the generator
+    that another case refutes, and has no record here."""
 
     @property
     def run(self) -> str:
@@ -174,11 +177,12 @@ class RunView:
             header=self.header,
             planned=planned,
             start=file.start_of(key),
-            record=file.record_of(key),
+            record=None if key in file.refuted else file.record_of(key),
             trials=StoredTrials(file, key),
             seconds=StoredSeconds(file, key),
             attempt=file.spans[key].attempts,
             abandoned=file.spans[key].abandoned,
+            refuted=file.refuted.get(key, ""),
         )
 
 

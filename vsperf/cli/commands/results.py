@@ -131,9 +131,16 @@ def _cases(entries: Sequence[CaseEntry]) -> Table:
             "\n".join(found) or "–",
             entry.limit or "–",
             _testbed(entry),
-            Text(outcome.value, OUTCOME_STYLES[outcome]) if outcome else Text("not run", "dim"),
+            Text(outcome.value, OUTCOME_STYLES[outcome]) if outcome else Text(_left(entry), "dim"),
         )
     return table
+
+
+def _left(entry: CaseEntry) -> str:
+    """Say how far a case came that has no outcome."""
+    if entry.refuted:
+        return "refuted"
+    return "interrupted" if entry.attempt else "not run"
 
 
 def _table(*columns: str) -> Table:

@@ -227,7 +227,9 @@ def _leaves(value: Any, path: str = "") -> list[tuple[str, str]]:
 
 
 def _row(case: CaseView) -> CaseRow:
-    row = CaseRow.of(case.planned, case.record, case.trials, begun=case.attempt > 0)
+    row = CaseRow.of(
+        case.planned, case.record, case.trials, begun=case.attempt > 0, refuted=case.refuted
+    )
     with _understanding(case):  # touches all that the record must hold to be shown
         row.as_json()
         row.virtual  # noqa: B018
@@ -286,7 +288,7 @@ def print_run(run: RunView) -> None:
         if len({case.point.get(section) for case in header.cases}) > 1:
             line = f"to compare: vsperf compare {run.run} --by {section}"
             out.print(line, style="dim", soft_wrap=True)
-    if run.state is RunState.INTERRUPTED:
+    if run.state is RunState.INTERRUPTED or (left and run.state is RunState.FINISHED):
         out.print(
             f"{left} of {len(header.cases)} cases not finished; "
             f"go on with: vsperf run --resume {run.run}",

@@ -1,0 +1,136 @@
+"""What stored trials say by themselves: which of them count, what they lost and what came through.
+
+It shares no code with what judges trials in a run: of a trial only what was counted is read.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from vsperf.record.flags import Severity
+from vsperf.record.second import Second
+from vsperf.record.trial import Direction, Purpose, Trial
+from vsperf.units import Count, Duration
+
+SECOND = 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """A number as the trials have it."""
+
+    value: float | None
+    runs: tuple[float, ...] = ()
+    """What each repeat came to, where there are some."""
+    upper: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A case as far as its figures ask for it."""
+
+    search: Mapping[str, Any]
+    trials: Sequence[Trial]
+    """Those that are believed, in their order, without those that looked for a throughput."""
+    given: Sequence[Trial]
+    """All of them, for who takes a trial whatever is to be said against it."""
+    seconds: Iterable[Second]
+    fps: int | None
+    """The throughput that is referred to."""
+    whole: bool
+    """Whether the time sufficed for all that was asked."""
+
+
+def believed(trials: Sequence[Trial]) -> list[Trial]:
+    """Return the trials that count: those of the deployment that came last, and valid."""
+    return [
+        one
+        for one in since_check(trials)
+        if one.directions
+        and one.purpose in {Purpose.SEARCH, Purpose.LATENCY}
+        and not any(flag.severity is Severity.INVALID for flag in one.flags)
+    ]
+
+
+def since_check(trials: Sequence[Trial]) -> list[Trial]:
+    """Return the trials on the last deployment: each begins with a look whether frames arrive."""
+    checks = [n for n, one in enumerate(trials) if one.purpose is Purpose.PATH_CHECK]
+    return list(trials[(checks[-1] + 1 if checks else 0) :])
+
+
+def looking(search: Mapping[str, Any], trials: Sequence[Trial]) -> list[Trial]:
+    """Return the trials that looked for a throughput: they come first, and refer to nothing.
+
+    The first burst, half as long as the longest, may last as long as one of them to the nanosecond.
+    """
+    ns = Duration.parse(search["throughput_duration"]).ns
+    found = list(itertools.takewhile(lambda one: _looks(one, ns), trials))
+    if search["kind"] == "back2back" and found and len(found) < len(trials):
+        rate, step = trials[-1].load_fps, number_in(search["step"])
+        most = rate * Duration.parse(search["max_burst"]).ns // SECOND // step
+        first = (most + 1) // 2 * step
+        if -(-first * SECOND // rate) == ns:
+            found.pop()
+    return found
+
+
+def _looks(trial: Trial, ns: int) -> bool:
+    return (
+        trial.purpose is Purpose.SEARCH
+        and trial.duration_ns == ns
+        and trial.reference is None
+        and trial.event is None
+        and not any(way.steps for way in trial.directions)
+    )
+
+
+def worst_of(trial: Trial) -> int:
+    """Return how many frames are missing, in the worse direction."""
+    return max(missing_of(way) for way in trial.directions)
+
+
+def missing_of(way: Direction) -> int:
+    """Return how many frames were due and did not arrive intact."""
+    return way.intended_frames - intact(way)
+
+
+def intact(way: Direction) -> int:
+    """Return how many frames arrived as they were sent, each counted once."""
+    return way.received_frames - (way.duplicate_frames or 0) - (way.corrupted_frames or 0)
+
+
+def share_lost(trial: Trial) -> Fraction:
+    """Return which share of the frames that were due is missing, in the worse direction."""
+    return max(Fraction(missing_of(way), way.intended_frames) for way in trial.directions)
+
+
+def through(trial: Trial) -> Fraction:
+    """Return what came through in a second, worse direction, as if each had all of the load."""
+    due = max(way.intended_frames for way in trial.directions)
+    worst = min(Fraction(intact(way), max(1, way.intended_frames)) for way in trial.directions)
+    return worst * due * SECOND / trial.duration_ns
+
+
+def number_in(text: object) -> int:
+    """Return the number that a setting is."""
+    return Count.parse(text).value
+
+
+def refers(trial: Trial) -> bool:
+    """Whether a trial was made at the throughput."""
+    return "the throughput" in (trial.reference or "")
+
+
+def away_ns(trial: Trial) -> int | None:
+    """Return the longest silence, where it is that of the event: frames came after it again."""
+    silences = [way.longest_silence_ns for way in trial.directions]
+    known = [one for one in silences if one is not None]
+    event = trial.event
+    if event is None or len(known) < len(silences):
+        return None
+    later = all((way.receiving_ns or 0) > event.ended_ns for way in trial.directions)
+    return max(known) if later or 2 * min(known) >= event.ended_ns - event.began_ns else None
