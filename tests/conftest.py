@@ -199,6 +199,7 @@ PARTS: dict[str, Callable[[], str | None]] = {
     "setuptools": lambda: None if find_spec("setuptools") else "setuptools is not installed",
     "tgen-programs": tgen_programs.why_not,
     "debian-trees": debian_trees.why_not,
+    "otg-clients": lambda: None,  # only who installs one can tell
 }
 """What tests may require: a name, and a probe that says why it is missing, or None."""
 UNPACKAGED = frozenset({"trex", "vpp"})

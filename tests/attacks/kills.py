@@ -158,6 +158,7 @@ class Round:
         said = ended.of("TrialFinished")
         self.said += said
         self.tally.announced += len(said)
+        self._no_traceback(ended.said)
         if ended.code != -signal.SIGKILL:
             self._judge(ended.code, ended.said)
         if not disturbed:
@@ -236,12 +237,18 @@ class Round:
             if cleaning.process.poll() is None:
                 cleaning.process.kill()
                 self.tally.killed(self.scenario.name, CLEAN, "clean")
-            self._end(cleaning)
+            self._no_traceback(self._end(cleaning).said)
         ended = self._end(self.arena.start("clean"))
+        self._no_traceback(ended.said)
         self.pace.clean_s = (self.pace.clean_s + ended.took_s) / 2
         if ended.code != ExitCode.OK:
             self.problems.append(f"clean ended with {ended.code}: {ended.out} {ended.err}")
         self._nothing_left("clean left")
+
+    def _no_traceback(self, said: str) -> None:
+        """See that a program said none, however it ended: its exit code need not tell."""
+        if "Traceback" in said:
+            self.problems.append(f"a traceback: {said.strip()[-600:]}")
 
     def _nothing_left(self, who: str) -> None:
         if not wait_until(lambda: not self.arena.traces(), RETURNED_S):

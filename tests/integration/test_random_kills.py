@@ -37,8 +37,9 @@ def test_whatever_is_killed_whenever_the_run_holds(
     tally, found, number = Tally(), list[str](), 0
     with TemporaryDirectory(prefix="kill-") as base:  # short, as sockets need
         campaign = Kills(scenario, seed, tally, Path(base), tmp_path, pace=Pace())
-        while tally.kills.total() < KILLS:
+        while not found and tally.kills.total() < KILLS:
             found += [f"round {number}: {problem}" for problem in campaign.round(number)]
             number += 1
     assert found == []
+    assert tally.announced, "no run called a trial recorded, so that none can have been lost"
     assert (tally.lost, tally.left, tally.misnamed) == (0, 0, 0)
