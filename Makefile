@@ -3,8 +3,8 @@
 python := .venv/bin/python
 scripts := tools/bootstrap tools/fresh-machine .ci/run
 programs := tools/make-reference tools/compile-matrix tools/soak tools/repeat-tests
-# Wrong on purpose: what vsperf must answer with "did you mean".
-misspelt := tests/golden,tests/unit/test_config_*
+# Wrong on purpose: what vsperf must answer with "did you mean". Digests in sums are no words.
+misspelt := tests/golden,tests/unit/test_config_*,*.sum
 prose := README.md docs vsperf tests conf testcases tools vnfs results/README.md Makefile setup.py
 
 # The tests start vsperf many hundred times: a machine that keeps no compiled modules, as images of
