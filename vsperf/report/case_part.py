@@ -30,6 +30,7 @@ HEADLINES = 2
 """Numbers that stand in the line of a case."""
 SUSPECT = 3
 """Weight of the doubts from which on a number has a reservation."""
+AGAIN = "`vsperf run --resume {}` measures it again"
 UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
@@ -131,9 +132,6 @@ def _line(numbers: Sequence[Number], result: SearchResult, doubts: Sequence[Doub
     if grave:
         said.append(f"{grave} {'doubt' if grave == 1 else 'doubts'}")
     return " · ".join(said)
-
-
-AGAIN = "`vsperf run --resume {}` measures it again"
 
 
 def _state(run: RunView, case: CaseView) -> tuple[str, ...]:
