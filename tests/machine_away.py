@@ -64,6 +64,11 @@ def evidence(sights: list[Sight], begin_s: float, end_s: float, cpus: int) -> li
     return found
 
 
+def _looked(sights: list[Sight], end_s: float) -> bool:
+    """Whether the look that a moment falls into is over; a late waking is told before."""
+    return any(sight.kind != "late" and sight.end_s >= end_s for sight in sights)
+
+
 @dataclass(frozen=True, slots=True)
 class Watch:
     """Reads what the watching program wrote."""
@@ -80,7 +85,7 @@ class Watch:
         """Return what shows that the machine was away; waits for the look that is under way."""
         deadline = time.monotonic() + 3 * LOOK_S
         sights = self._sights()
-        while time.monotonic() < deadline and not any(sight.end_s >= end_s for sight in sights):
+        while time.monotonic() < deadline and not _looked(sights, end_s):
             time.sleep(LOOK_S / 4)
             sights = self._sights()
         return evidence(sights, begin_s, end_s, os.cpu_count() or 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -76,6 +77,24 @@ def test_the_watching_program_tells_of_each_second_and_ends_with_the_tests(tmp_p
         watcher.end()
     assert not watcher.file.exists()
     assert Watch.of_this_run() is None
+
+
+def test_a_late_waking_is_not_the_look_that_is_waited_for(tmp_path: Path) -> None:
+    file = tmp_path / "sights"
+    file.write_text("1.0\t2.5\tlate\t0.3\tCPU 1\n")
+    look = f"1.0\t3.0\tothers\t{2 * (os.cpu_count() or 1)}\t\n"
+
+    def tell() -> None:
+        with file.open("a") as opened:
+            opened.write(look)
+
+    later = threading.Timer(0.2, tell)
+    later.start()
+    try:
+        found = Watch(file).evidence(1.5, 2.0)
+    finally:
+        later.join()
+    assert found[1:] == ["other programs used 100% of the CPUs"]
 
 
 def test_a_torn_line_is_no_sight(tmp_path: Path) -> None:
