@@ -71,3 +71,10 @@ LEVELS = {
     Level.CONDITIONAL: "Every must is met; the deviations list the shoulds that are not.",
     Level.NOT: "The deviations change what the number means.",
 }
+
+
+def how_far(*, begun: bool, refuted: str | None) -> str:
+    """Say in a word how far a case came that has no outcome, or none that stands."""
+    if refuted:
+        return "refuted"
+    return "interrupted" if begun else "not run"

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vsperf.errors import UsageError
+from vsperf.record.meaning import how_far
 from vsperf.results.compare_page import html_tables
 from vsperf.results.comparison import Comparison, compare
 from vsperf.results.frames import case_table, second_table, trial_table
@@ -254,9 +255,7 @@ def _row(case: CaseView) -> tuple[str, ...]:
 def _outcome(case: CaseView) -> str:
     if case.record is not None:
         return case.record.outcome.value
-    if case.refuted:
-        return "refuted"
-    return "interrupted" if case.attempt else "not run"
+    return how_far(begun=case.attempt > 0, refuted=case.refuted)
 
 
 def _found(case: CaseView) -> list[str]:

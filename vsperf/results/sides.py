@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from vsperf.errors import UsageError
+from vsperf.record.meaning import how_far
 from vsperf.record.run import Outcome
 from vsperf.spec.document import COMPARABLE
 from vsperf.spec.noise import NOISE, QUIET
@@ -95,7 +96,7 @@ def why_empty(case: CaseView) -> str:
     if case.refuted:
         return case.refuted
     if case.record is None:
-        return "interrupted" if case.attempt else "not run"
+        return how_far(begun=case.attempt > 0, refuted=None)
     if case.record.outcome is Outcome.PASS:
         return "no number"
     return f"{case.record.outcome.value}: {case.record.reason}"

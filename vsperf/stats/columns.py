@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from vsperf.human import human_fps, human_ns, human_seconds, human_share
 from vsperf.record.figure import heading
+from vsperf.record.meaning import how_far
 from vsperf.record.result import Level
 from vsperf.stats.answers import another, answers, interval, loss_text, share_text
 from vsperf.stats.summary import PERCENTILES, CaseRow, flows_differ
@@ -183,8 +184,6 @@ def gigabits(bps: int) -> str:
 
 def outcome_text(row: CaseRow) -> str:
     """Say how a case ended, or how far it came."""
-    if row.refuted:
-        return "refuted"
-    if row.record is None:
-        return "interrupted" if row.begun else "not run"
+    if row.refuted or row.record is None:
+        return how_far(begun=row.begun, refuted=row.refuted)
     return row.record.outcome.value

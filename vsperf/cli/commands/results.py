@@ -17,6 +17,7 @@ from vsperf.cli.stored import json_option, results_option
 from vsperf.cli.tables import console
 from vsperf.errors import ExitCode
 from vsperf.record.labels import labels_text, parse_labels
+from vsperf.record.meaning import how_far
 from vsperf.record.run import Outcome
 from vsperf.stats.answers import headlines
 from vsperf.store.index import CaseEntry, Filter, Index, RunEntry
@@ -131,16 +132,11 @@ def _cases(entries: Sequence[CaseEntry]) -> Table:
             "\n".join(found) or "–",
             entry.limit or "–",
             _testbed(entry),
-            Text(outcome.value, OUTCOME_STYLES[outcome]) if outcome else Text(_left(entry), "dim"),
+            Text(outcome.value, OUTCOME_STYLES[outcome])
+            if outcome
+            else Text(how_far(begun=entry.attempt > 0, refuted=entry.refuted), "dim"),
         )
     return table
-
-
-def _left(entry: CaseEntry) -> str:
-    """Say how far a case came that has no outcome."""
-    if entry.refuted:
-        return "refuted"
-    return "interrupted" if entry.attempt else "not run"
 
 
 def _table(*columns: str) -> Table:
