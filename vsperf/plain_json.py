@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 LEAST, MOST = -(1 << 63), (1 << 64) - 1
@@ -18,12 +19,21 @@ SUSPECT = (b"0" * 19, b"e000", b"e+000", b"NaN", b"Infinity")
 """Without any of these, digits being 0, no number is wild; to look for them takes microseconds."""
 
 
-def loads(text: bytes | str) -> Any:
+Pairs = list[tuple[str, Any]]
+
+
+def loads(text: bytes | str, object_of: Callable[[Pairs], Any] = dict) -> Any:
     """Return what a document says; raises `ValueError` if it is none, or holds a wild number.
 
     Also raises `RecursionError`, as `json.loads` does of one that is too deep.
     """
-    return json.loads(text, parse_int=_whole, parse_float=_finite, parse_constant=_refused)
+    return json.loads(
+        text,
+        object_pairs_hook=object_of,
+        parse_int=_whole,
+        parse_float=_finite,
+        parse_constant=_refused,
+    )
 
 
 def refuse_wild_numbers(text: bytes) -> None:

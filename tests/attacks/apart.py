@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
+from pydantic import BaseModel
+
 import vsperf as package
 from vsperf.cli.main import run_cli
 from vsperf.errors import ExitCode
@@ -60,12 +62,18 @@ class Ended:
 
 
 def preload() -> None:
-    """Import all of vsperf once, so that no child has to."""
+    """Import all of vsperf once, and have its models ready, so that no child has to."""
     for module in pkgutil.walk_packages(package.__path__, "vsperf."):
         if module.name not in NOT_PRELOADED:
             import_module(module.name)
     for name in ("jsonschema", "rich.table", "sqlite3"):
         import_module(name)
+    models = BaseModel.__subclasses__()
+    while models:
+        model = models.pop()
+        models += model.__subclasses__()
+        if not model.__pydantic_complete__:
+            model.model_rebuild()
     gc.collect()
     gc.freeze()
 

@@ -141,6 +141,8 @@ class Fuzz:
     stop: Stop = field(default_factory=Stop)
     slice_s: float = 30.0
     group: str = "fuzz"
+    taken: int = 0
+    """Inputs that nobody refused, of the worker that runs."""
     _stack: ExitStack = field(default_factory=ExitStack)
     _worker: subprocess.Popen[str] | None = None
 
@@ -149,7 +151,8 @@ class Fuzz:
             self.end()  # of one that broke
             self._worker = self._stack.enter_context(self._started())
         with self.stop.waiting():
-            return ask(self._worker, number)
+            found, self.taken = ask(self._worker, number)
+        return found
 
     def end(self) -> None:
         self._stack.close()
@@ -163,8 +166,8 @@ class Fuzz:
                 yield worker
 
 
-def ask(worker: subprocess.Popen[str], number: int) -> list[str]:
-    """Let a worker attack once; return what should not have happened."""
+def ask(worker: subprocess.Popen[str], number: int) -> tuple[list[str], int]:
+    """Let a worker attack once; return what should not have happened, and what it counts."""
     assert worker.stdin is not None
     assert worker.stdout is not None
     worker.stdin.write(f"{number}\n")
@@ -174,8 +177,9 @@ def ask(worker: subprocess.Popen[str], number: int) -> list[str]:
     if not answer:
         worker.kill()
         worker.wait()
-        return [f"the attack itself {'broke' if answered else f'hung for {PATIENCE_S:g} s'}"]
-    return list(json.loads(answer))
+        return [f"the attack itself {'broke' if answered else f'hung for {PATIENCE_S:g} s'}"], 0
+    said = json.loads(answer)
+    return said["found"], said["taken"]
 
 
 def campaigns(seed: int, tally: Tally, base: Path, evidence: Path, stop: Stop) -> list[Campaign]:

@@ -55,12 +55,15 @@ SHELL = (
 )
 
 
-class Liars:
+class Liars(Fuzzer):
     """What guests say, and what is made of it."""
 
     def __call__(self, chance: random.Random) -> list[str]:
         said = [self._said(chance) for _ in range(BATCH)]
-        return apart(lambda: _heard(said)).problems({0})
+        ended = apart(lambda: _heard(said))
+        taken = range(BATCH + 1)
+        self.taken += ended.code if ended.code in taken else 0
+        return ended.problems({*taken})
 
     def _said(self, chance: random.Random) -> tuple[Callable[[socket.socket], None], bytes]:
         kind = chance.randrange(3)
@@ -89,6 +92,8 @@ def _lines(good: tuple[dict[str, Any], ...], chance: random.Random) -> bytes:
 
 
 def _heard(said: list[tuple[Callable[[socket.socket], None], bytes]]) -> int:
+    """Hear them all; return of how many of them something was made."""
+    taken = 0
     vars(secrets)["token_hex"] = lambda _: TOKEN  # the guest sees it, too
     for hear, words in said:
         ours, theirs = socket.socketpair()
@@ -97,13 +102,14 @@ def _heard(said: list[tuple[Callable[[socket.socket], None], bytes]]) -> int:
             theirs.shutdown(socket.SHUT_WR)
             try:
                 hear(ours)
+                taken += 1
             except VsperfError as error:
                 assert error.problems
                 json.dumps([problem.what for problem in error.problems]).encode(*UTF8)
             except BaseException:
                 sys.stderr.write(f"of {words[:2000]!r}\n")
                 raise
-    return 0
+    return taken
 
 
 def _agent(connection: socket.socket) -> None:

@@ -12,6 +12,7 @@ from attacks.apart import vsperf
 from attacks.damage import any_text
 from attacks.worker import Fuzzer
 from vsperf.cli.main import COMMANDS, cli
+from vsperf.errors import ExitCode
 from vsperf.plugins import Plugins
 from vsperf.spec.document import settable_paths
 
@@ -23,7 +24,7 @@ VALUES = (
 )  # fmt: skip
 
 
-class Commands:
+class Commands(Fuzzer):
     """Arguments for all commands, most of which nearly fit."""
 
     def __init__(self, folder: Path) -> None:
@@ -33,8 +34,9 @@ class Commands:
 
     def __call__(self, chance: random.Random) -> list[str]:
         arguments = self._arguments(chance)
-        found = vsperf(*arguments, folder=self.folder).problems()
-        return [f"{problem}, after {arguments}" for problem in found]
+        ended = vsperf(*arguments, folder=self.folder)
+        self.taken += ended.code == ExitCode.OK
+        return [f"{problem}, after {arguments}" for problem in ended.problems()]
 
     def _arguments(self, chance: random.Random) -> list[str]:
         words = chance.choice([*self.commands])

@@ -61,7 +61,7 @@ REQUESTS: tuple[dict[str, Any], ...] = (
 
 
 @dataclass
-class Talk:
+class Talk(Fuzzer):
     """Conversations with a tgen of their own each."""
 
     folder: Path

@@ -37,7 +37,7 @@ STATEMENTS = (
 )
 
 
-class Corruption:
+class Corruption(Fuzzer):
     """A folder of results whose index is broken again and again."""
 
     def __init__(self, folder: Path) -> None:

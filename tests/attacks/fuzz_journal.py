@@ -64,7 +64,7 @@ class Deployment:
 
 
 @dataclass
-class World:
+class World(Fuzzer):
     """A damaged deployment, one beside it, and things that are nobody's business."""
 
     folder: Path

@@ -21,13 +21,14 @@ from vsperf.spec.loader import Request, load
 from vsperf.spec.lookup import Folder, Library
 
 CHECKOUT = Path(__file__).parents[2]
-MOST_PLANNED = 20
+MOST_PLANNED = 4
+PLANNED, REFUSED = 0, 1
 FILES = ("fuzz.yaml", "fuzz.suite.yaml")
 """The same text, as a testcase and as a suite of them."""
 NAMES = ("phy2phy_tput", "pvp_tput", "pvpv_tput", "phy2phy_burst", "pvp_vhost_reconnect")
 
 
-class Loading:
+class Loading(Fuzzer):
     """Files and options around the project's own library."""
 
     def __init__(self, folder: Path) -> None:
@@ -43,7 +44,9 @@ class Loading:
         for name in FILES:
             (self.folder / name).write_bytes(data)
         request = self._request(chance)
-        return apart(lambda: self._answer(request)).problems({0})
+        ended = apart(lambda: self._answer(request))
+        self.taken += ended.code == PLANNED
+        return ended.problems({PLANNED, REFUSED})
 
     def _file(self, chance: random.Random) -> bytes:
         text = chance.choice(self.texts)
@@ -105,13 +108,14 @@ class Loading:
                 assert problem.what
                 json.dumps([problem.what, problem.why, problem.fix]).encode()
                 assert problem.where is None or (problem.where.line or 1) >= 1
-            return 0
+            return REFUSED
         assert cases
         try:
             plan_cases(cases[:MOST_PLANNED], self.plugins)
         except VsperfError as error:
             sys.stdout.write(repr(error))
-        return 0
+            return REFUSED
+        return PLANNED
 
 
 def fuzzer(folder: Path) -> Fuzzer:

@@ -64,6 +64,7 @@ REQUESTS: tuple[tuple[str, str, Any], ...] = (
     ("POST", "/control/state", {"port": {"capture": {"state": "stop"}}}),
     ("POST", "/monitor/capture", {"port_name": "a"}),
 )
+ANSWERED = 200
 STATUSES = frozenset(
     {200, 400, 401, 404, 405, 408, 409, 411, 413, 414, 415, 421, 431, 501, 503, 505}
 )
@@ -93,7 +94,7 @@ class Watched(OtgServer):
         self.tracebacks = (*self.tracebacks, traceback.format_exc()[-2000:])
 
 
-class Conversation:
+class Conversation(Fuzzer):
     """One server, and requests one after the other."""
 
     def __init__(self, folder: Path) -> None:
@@ -125,7 +126,11 @@ class Conversation:
     def _document(self, method: str, path: str, content: Any) -> list[str]:
         before = self.generator.config
         try:
-            content = read_json(json.dumps(content).encode("utf-8", "surrogatepass"))
+            body = json.dumps(content).encode("utf-8", "surrogatepass")
+        except RecursionError:
+            return []  # it cannot even be written
+        try:
+            content = read_json(body)
             status, answer = self.server.answer(method, path, content)
             if isinstance(answer, dict):
                 json.dumps(answer).encode()
@@ -135,12 +140,11 @@ class Conversation:
             status = refused.code
             if not refused.messages or any("\n" in one for one in refused.messages):
                 return [f"{method} {path} is refused with {refused.messages}"]
-        except RecursionError:
-            return []  # the document cannot even be written
         except Exception:
             return [f"{method} {path} of {content!r:.500}: {traceback.format_exc()[-1500:]}"]
+        self.taken += status == ANSWERED
         found = [] if status in STATUSES else [f"{method} {path} of {content!r:.500}: {status}"]
-        if status != 200 and self.generator.config is not before:
+        if status != ANSWERED and self.generator.config is not before:
             found.append(f"{method} {path} was refused, and changed the configuration")
         return found + self._wrong_streams()
 

@@ -20,6 +20,7 @@ from vsperf.store.view import open_run
 from vsperf.store.writer import RunWriter
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "records"
+READ, REFUSED = 0, 1
 DAMAGED = "2026-01-01-damaged-aaaa"
 WHOLE = "2026-01-02-whole-bbbb"
 PLOTS = (
@@ -43,7 +44,7 @@ OUTPUTS = (
 """All ways in which people and programs see records."""
 
 
-class Damage:
+class Damage(Fuzzer):
     """A folder of results with a run that is damaged, and one that is not."""
 
     def __init__(self, folder: Path) -> None:
@@ -83,12 +84,13 @@ class Damage:
                 assert stored is not None, "a file that was cut off cannot be read"
                 read = sum(len(a.trials) for case in stored.cases for a in case.attempts)
                 assert read == trials, f"{read} of {trials} trials were read"
-            return 0
+            return READ if stored is not None else REFUSED
 
         content = path.read_bytes()
-        found = apart(read).problems({0})
+        ended = apart(read)
+        self.taken += ended.code == READ
         path.write_bytes(content)  # resuming sets a torn line aside
-        return found
+        return ended.problems({READ, REFUSED})
 
     def _names(self) -> dict[str, str]:
         """Return what outputs are asked for; a case only if the header still has it."""

@@ -120,6 +120,8 @@ class Round:
     problems: list[str] = field(default_factory=list)
     hit: set[str] = field(default_factory=set)
     """The programs that it lost, so that its case may have been given up."""
+    just_hit: set[str] = field(default_factory=set)
+    """Those that the run lost which ended last: of no others may it say that they ended."""
 
     def carry_out(self, disturbed: bool = True) -> list[str]:
         """Return what should not have happened."""
@@ -150,6 +152,7 @@ class Round:
     def _run_and_end(self, arguments: tuple[str, ...], disturbed: bool) -> int:
         """Run, and kill at a moment; return how often to kill `vsperf clean` afterwards."""
         began = time.monotonic()
+        self.just_hit.clear()
         run = self.arena.start(*arguments)
         victim = self.chance.choice((RUN, CLEAN, *dict(self.scenario.parts)))
         if disturbed:
@@ -212,6 +215,7 @@ class Round:
         hit = self.arena.kill(name)
         if hit:
             self.hit.add(name)
+            self.just_hit.add(name)
             self.tally.killed(self.scenario.name, victim, before)
         return hit
 
@@ -223,7 +227,7 @@ class Round:
             allowed -= {ExitCode.INVALID_RESULT}
         if code not in allowed:
             self.problems.append(f"a run ended with {code}: {said.strip()[-600:]}")
-        if wrong := wrongly_named(said, {name for _, name in self.scenario.parts}, self.hit):
+        if wrong := wrongly_named(said, {name for _, name in self.scenario.parts}, self.just_hit):
             self.tally.misnamed += 1
             self.problems.append(f"{wrong} did not end by itself: {said.strip()[-600:]}")
         self._nothing_left("a run that came to its end left")

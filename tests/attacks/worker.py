@@ -9,17 +9,26 @@ import json
 import os
 import random
 import sys
-from collections.abc import Callable
+from abc import ABC, abstractmethod
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
 from attacks.apart import preload
 
-Fuzzer = Callable[[random.Random], list[str]]
-"""Attacks once; returns what should not have happened."""
 FUZZERS = ("loader", "cli", "records", "index", "journal", "control", "agent", "otg")
 """Modules of this package: each has a function `fuzzer` that returns one for a folder."""
+
+
+class Fuzzer(ABC):
+    """Attacks with inputs of one kind."""
+
+    taken = 0
+    """Inputs that nobody refused, where that is counted: the others only tried the first check."""
+
+    @abstractmethod
+    def __call__(self, chance: random.Random) -> list[str]:
+        """Attack once; return what should not have happened."""
 
 
 def make(name: str, folder: Path) -> Fuzzer:
@@ -41,7 +50,8 @@ def main() -> None:
     preload()
     fuzzer = make(name, Path(folder))
     for line in sys.stdin:
-        answers.write(json.dumps(attack(fuzzer, name, int(seed), int(line))) + "\n")
+        found = attack(fuzzer, name, int(seed), int(line))
+        answers.write(json.dumps({"found": found, "taken": fuzzer.taken}) + "\n")
         answers.flush()
         with suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:  # orphans are handed to the first process here
