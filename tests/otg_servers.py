@@ -8,6 +8,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -29,13 +30,18 @@ PATIENCE_S = 20.0
 
 @contextmanager
 def otg_server(
-    ports: Sequence[str] = RINGS, say: Callable[[str], None] = say_nothing, *, whole: bool = True
+    ports: Sequence[str] = RINGS,
+    say: Callable[[str], None] = say_nothing,
+    *,
+    whole: bool = True,
+    queues: int = 1,
 ) -> Iterator[OtgServer]:
     """Serve on a port of its own."""
     locations = [Location.of(text) for text in ports]
     where = ("127.0.0.1", 0)
     manner = Manner(burst=8, whole_payload=whole, say=say)
-    with serving(locations, OPTIONS, where, manner) as server, answering(server):
+    options = replace(OPTIONS, queues=queues)
+    with serving(locations, options, where, manner) as server, answering(server):
         yield server
 
 

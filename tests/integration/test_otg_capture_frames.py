@@ -7,6 +7,7 @@ import select
 import socket
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -175,6 +176,35 @@ def test_a_capture_has_what_the_port_got_in_trials_and_between_marked_or_not(
         assert ipaddress.IPv4Address(frame[SOURCE_IP]) == ipaddress.IPv4Address("10.0.0.1") + (
             number % 7
         )
+
+
+def test_a_capture_has_the_frames_of_all_queues_each_once_and_in_order(
+    cables: None, tmp_path: Path
+) -> None:
+    ports = [f"p{n + 1}=net_af_packet{n},iface=vscable{n}g,qpairs=2" for n in range(2)]
+    headers = packet(ip={"src": increment("10.0.0.1", 7)})
+    with (
+        bridged("vscable0s", "vscable1s", "vscable1g") as bridge,
+        otg_server(ports, queues=2) as server,
+    ):
+        url = server.url
+        configured(url, config(flow(packet=headers), captures=wanted("b")))
+        capture(url, "start")
+        sent(url)
+        bridge.until(lambda: len(of_flow(bridge.arrived)) == 100)
+        bridge.add(5)
+        bridge.add(6)  # since it has arrived, the rings of both queues have all that came before
+        capture(url, "stop")
+        frames = captured(url, "b", tmp_path)
+    assert by_source(of_flow(frames)) == by_source(of_flow(bridge.arrived))
+
+
+def by_source(frames: list[bytes]) -> dict[bytes, list[bytes]]:
+    """Return the frames of each address, in their order: a queue gets all of one."""
+    found: dict[bytes, list[bytes]] = defaultdict(list)
+    for frame in frames:
+        found[frame[SOURCE_IP]].append(frame)
+    return found
 
 
 def to_itself(**changes: Any) -> dict[str, Any]:

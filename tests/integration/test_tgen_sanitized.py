@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -22,7 +22,8 @@ from dpdk_files import dpdk_files
 pytestmark = pytest.mark.machine
 
 PATIENCE_S = 60.0
-PREFIX = f"vsperf-sanitized-{os.getpid()}-0"
+PREFIX = "vsperf-sanitized"
+"""One for all: what is left of tests that were killed goes when the next one begins."""
 LCORES = ",".join(f"{number}@0" for number in range(5))
 EAL = ("--no-huge", "--no-pci", "-m", "256", f"--lcores={LCORES}", f"--file-prefix={PREFIX}")
 STREAM = {
@@ -83,6 +84,7 @@ def sanitized(folder: Path) -> Iterator[tuple[subprocess.Popen[str], Conversatio
     binary = tgen_programs.build_whole()
     argv = [str(binary), *EAL, "--vdev=net_ring0", "--", "--control", str(control)]
     argv += ["--queues", "2"]
+    shutil.rmtree(dpdk_files(PREFIX), ignore_errors=True)
     with log.open("w") as output, subprocess.Popen(argv, stderr=output, text=True) as process:
         try:
             conversation = Conversation(control)
@@ -91,6 +93,8 @@ def sanitized(folder: Path) -> Iterator[tuple[subprocess.Popen[str], Conversatio
             process.wait(PATIENCE_S)
         finally:
             process.kill()
+            process.wait()
+            shutil.rmtree(dpdk_files(PREFIX), ignore_errors=True)
     said = log.read_text()
     assert "Sanitizer" not in said, said
     assert "runtime error" not in said, said
