@@ -175,6 +175,16 @@ def test_every_link_of_a_page_leads_somewhere() -> None:
     none_wrong(one for page in pages for one in broken_links(page))
 
 
+def test_every_page_is_reached_from_the_index() -> None:
+    """Nobody reads a page that no other leads to; the methods have an index of their own."""
+    indices = [REPOSITORY / "docs" / name for name in ("README.md", "methods/README.md")]
+    reached = {*indices, REPOSITORY / "README.md"}
+    for index in indices:
+        links = LINK.findall(index.read_text())
+        reached |= {(index.parent / link.partition("#")[0]).resolve() for link in links}
+    none_wrong(f"{relative(page)}: no index leads to it" for page in pages if page not in reached)
+
+
 def test_every_make_target_that_a_page_names_exists() -> None:
     makefile = (REPOSITORY / "Makefile").read_text()
     targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
