@@ -176,8 +176,9 @@ def test_every_link_of_a_page_leads_somewhere() -> None:
 
 
 def test_every_page_is_reached_from_the_index() -> None:
-    """Nobody reads a page that no other leads to; the methods have an index of their own."""
-    indices = [REPOSITORY / "docs" / name for name in ("README.md", "methods/README.md")]
+    """Nobody reads a page that no other leads to; methods and decisions have their own index."""
+    folders = ("", "methods", "decisions")
+    indices = [REPOSITORY / "docs" / folder / "README.md" for folder in folders]
     reached = {*indices, REPOSITORY / "README.md"}
     for index in indices:
         links = LINK.findall(index.read_text())
