@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from vsperf.human import human_count, human_seconds
 from vsperf.record.assumed import Assumption
@@ -64,12 +64,30 @@ def _assumed(rows: Sequence[CaseRow]) -> list[str]:
 
 
 def _of_which(rows: Sequence[CaseRow]) -> str:
-    """Name the cases of which not one frame was lost, unless it is all of them."""
-    lossless = [row.planned.label for row in rows if row.lossless]
-    if len(lossless) == sum(bool(row.goals) for row in rows):
+    """Name the lower bounds at which not one frame was lost, unless it is all of them.
+
+    A goal that allows loss may have one that lost frames, in a case whose other goal has none.
+    """
+    answered = [row for row in rows if row.goals]
+    if all(goal.goal in row.lossless for row in answered for goal in row.goals):
         return ""
-    more = f" and {len(lossless) - 3} others" if len(lossless) > 4 else ""
-    return f" of {', '.join(lossless[:3] if more else lossless)}{more}"
+    names = dict.fromkeys(goal.goal for row in answered for goal in row.goals)
+    each = [name for name in names if all(name in row.lossless for row in answered)]
+    if each and sum(len(row.lossless) for row in answered) == len(each) * len(answered):
+        return f" of {_goals(each)}"
+    told = [
+        row.planned.label
+        if len(row.lossless) == len(row.goals)
+        else f"{row.planned.label} ({_goals(row.lossless)})"
+        for row in answered
+        if row.lossless
+    ]
+    more = f" and {len(told) - 3} others" if len(told) > 4 else ""
+    return f" of {', '.join(told[:3] if more else told)}{more}"
+
+
+def _goals(names: Iterable[str]) -> str:
+    return ", ".join(name.upper() for name in names)
 
 
 def unclean(row: CaseRow) -> list[str]:
