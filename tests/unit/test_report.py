@@ -169,6 +169,23 @@ def test_it_is_said_of_those_goals_only_of_which_it_is_true(
     assert said.startswith(f"no frame lost at a lower bound{of_which}: of ")
 
 
+def test_of_repeats_it_is_said_how_many_they_are(tmp_path: Path) -> None:
+    """They are called the same, so a name would be that of one which lost frames, too."""
+    (first,) = whole(cases=1).cases
+    cases = tuple(
+        first.model_copy(update={"repeat": number, "key": f"{first.key}.{number}"})
+        for number in (1, 2, 3)
+    )
+    head = whole(cases=1).model_copy(update={"cases": cases})
+    lines: list[Line] = [head]
+    for planned, lost in zip(cases, (0, 9, 0), strict=True):
+        made = TrialLine(case=planned.key, trial=trial(1, lost, load_fps=8_000_000))
+        lines += [case_start(planned.key), made, case_record(planned.key)]
+    page = overview_of([store(tmp_path, RUN, [*lines, run_end()])])
+    (said,) = [line for line in page.legend if line.startswith("no frame lost")]
+    assert said.startswith("no frame lost at a lower bound of NDR in 2 of 3 cases: of ")
+
+
 def test_every_link_leads_to_a_place_on_the_page(tmp_path: Path) -> None:
     page = read(store(tmp_path, RUN, finished(whole(7))))
     assert page.links
