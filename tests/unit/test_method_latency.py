@@ -60,6 +60,16 @@ def test_a_tagged_frame_that_was_lost_leaves_no_number() -> None:
     assert result.figures[0].reason == "in 20 of 20 trials a tagged frame did not come back"
 
 
+def test_where_all_frames_count_none_is_tagged_and_nothing_is_said_of_it() -> None:
+    """Of a tag that there was not, each would be said to have been lost."""
+    asked = method("latency", throughput="5Mfps", tag_after="0s")
+
+    found = figures(asked.run(FluidBench(5_000_000, loads=GIVEN, latencies_ns=FRAMES)))
+
+    assert next(iter(found)) == "typical_latency"
+    assert "tagged_latency" not in found
+
+
 NO_NEW_NETWORK = "the tagged frames went where all others did, to no new network"
 """What section 26.2 would have beside the frames to the same destination."""
 
