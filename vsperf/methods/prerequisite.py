@@ -63,11 +63,14 @@ class Reference:
         """What a result says of it."""
         return () if self.goal is None else (self.goal,)
 
-    def held_against(self, later: Sequence[Trial]) -> tuple[GoalResult, ...]:
+    def held_against(
+        self, later: Sequence[Trial], taken_back: Flag = Flag.REFUTED
+    ) -> tuple[GoalResult, ...]:
         """Return what a result says of it once it was offered again, for longer or more often.
 
         A trial at it is one like those that found it, and may take it back by the same rule. It is
-        not looked for anew, as what was measured there refers to it: it is said instead.
+        not looked for anew, as what was measured there refers to it: it is said instead, by the
+        flag `taken_back`.
         """
         lossy = [one for one in later if failed(one, NO_LOSS.value)]
         if self.goal is None or self.rule is None or not lossy:
@@ -75,10 +78,14 @@ class Reference:
         loads = by_load((*self.trials, *later))
         below = (group for load, group in loads.items() if load <= self.fps)
         fallen = any(self.rule.bound(group) is Bound.UPPER for group in below)
-        flag = Flag.REFUTED if fallen else Flag.UNSTABLE
+        flag = taken_back if fallen else Flag.UNSTABLE
         at = human_fps(lossy[0].load_fps)
-        told = f"{self.goal.reason}; later {len(lossy)} of {len(later)} trials at {at} lost frames"
-        flags = tuple(dict.fromkeys((*self.goal.flags, flag)))
+        trials = f"{len(lossy)} of {len(later)} trials" if len(later) > 1 else "a trial"
+        told = f"{self.goal.reason}; later {trials} at {at} lost frames"
+        there = loads[lossy[0].load_fps]
+        disagree = any(not failed(one, NO_LOSS.value) for one in there)
+        said = (flag,) if disagree or flag is not Flag.UNSTABLE else ()
+        flags = tuple(dict.fromkeys((*self.goal.flags, *said)))
         return (self.goal.model_copy(update={"flags": flags, "reason": told}),)
 
 
