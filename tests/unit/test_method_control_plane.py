@@ -125,6 +125,24 @@ def test_the_first_frame_of_a_flow_is_held_against_the_tenth() -> None:
     assert (found["first_frame_latency"], found["later_frame_latency"]) == (10, 20)
 
 
+class TiringBench(UpcallBench):
+    """Sets up half as many flows in a second once so many trials were made."""
+
+    def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
+        self.capacity_fps = 80_000 if len(self.made) < 12 else 40_000
+        return super().trial(load_fps, duration_ns, manner)
+
+
+def test_where_searches_differ_latency_is_said_to_be_at_half_of_the_lowest_rate() -> None:
+    bench = TiringBench(80_000, loads=NEW)
+
+    rate, first, _ = method("flow_setup").run(bench).figures
+
+    assert rate.spread is not None and rate.spread.minimum < rate.spread.maximum
+    assert bench.made[-1].load_fps == int(rate.spread.minimum) // 2
+    assert first.at.endswith(", half of the lowest flow set-up rate of a search")
+
+
 def test_a_switch_that_knew_the_flows_says_nothing_on_new_ones() -> None:
     bench = UpcallBench(80_000, loads=NEW, looked_up=Fraction(1, 100))
 

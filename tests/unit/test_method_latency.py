@@ -8,8 +8,11 @@ import pytest
 from bench_models import LOADS, FluidBench, figures, method
 from search_models import case_of
 
+from vsperf.engine.criteria import outcome_of
 from vsperf.methods.base import PLAIN, Manner, Method
+from vsperf.record.flags import Flag
 from vsperf.record.result import Compliance, Level, SearchResult, Standard
+from vsperf.record.run import Outcome
 from vsperf.record.trial import Purpose, Trial
 
 GIVEN = replace(LOADS, reference=5_000_000)
@@ -57,6 +60,16 @@ def test_a_tagged_frame_that_was_lost_leaves_no_number() -> None:
     assert result.figures[0].reason == "in 20 of 20 trials a tagged frame did not come back"
 
 
+def test_where_all_frames_count_none_is_tagged_and_nothing_is_said_of_it() -> None:
+    """Of a tag that there was not, each would be said to have been lost."""
+    asked = method("latency", throughput="5Mfps", tag_after="0s")
+
+    found = figures(asked.run(FluidBench(5_000_000, loads=GIVEN, latencies_ns=FRAMES)))
+
+    assert next(iter(found)) == "typical_latency"
+    assert "tagged_latency" not in found
+
+
 NO_NEW_NETWORK = "the tagged frames went where all others did, to no new network"
 """What section 26.2 would have beside the frames to the same destination."""
 
@@ -91,8 +104,7 @@ def test_trials_that_lost_frames_are_told_and_comply_with_nothing() -> None:
     result = asked.run(FluidBench(4_999_999, latencies_ns=FRAMES, loads=GIVEN))
 
     assert figures(result)["trials_with_loss"] == 20
-    rfc2544, _, tst009 = asked.compliance(case_of("mlr", search=asked), [64], result)
-    for found in (rfc2544, tst009):
+    for found in asked.compliance(case_of("mlr", search=asked), [64], result):
         assert found.level is Level.NOT
         assert "lost in 20 trials" in "; ".join(found.deviations)
 
@@ -168,3 +180,52 @@ def test_tagged_frames_of_both_directions_are_averaged() -> None:
     found = figures(method("latency", throughput="5Mfps").run(bench))
 
     assert found["tagged_latency"] == 2 * FRAMES[0]
+
+
+class LosesLater(FluidBench):
+    """Loses a frame in some of the trials that are made at the throughput, the first ones."""
+
+    lossy: int = 1
+
+    def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
+        trial = super().trial(load_fps, duration_ns, manner)
+        later = sum(one.purpose is Purpose.LATENCY for one in self.made)
+        if 0 < later <= self.lossy:
+            (way,) = trial.directions
+            fewer = way.model_copy(update={"received_frames": way.received_frames - 1})
+            self.made[-1] = trial.model_copy(update={"directions": (fewer,)})
+        return self.made[-1]
+
+
+TAKEN_FOR_GRANTED = {"throughput_duration": "60s", "throughput_sum": "60s", "duration": "60s"}
+WEIGHED = {"throughput_duration": "1s", "throughput_sum": "5s", "duration": "4s"}
+
+
+@pytest.mark.parametrize("kind", ["latency", "broadcast"])
+@pytest.mark.parametrize(
+    ("asked", "lossy", "flag"),
+    [
+        (TAKEN_FOR_GRANTED, 0, None),
+        (TAKEN_FOR_GRANTED, 1, Flag.REFUTED),
+        (WEIGHED, 1, Flag.UNSTABLE),
+        (WEIGHED, 4, Flag.REFUTED),
+    ],
+)
+def test_trials_at_a_throughput_may_take_it_back_by_the_rule_that_found_it(
+    kind: str, asked: dict[str, str], lossy: int, flag: Flag | None
+) -> None:
+    tagged = {"tag_after": "2s"} if kind == "latency" else {}
+    wanted = method(kind, **asked, **tagged, repeats=5)
+    bench = LosesLater(5_000_000, latencies_ns=FRAMES)
+    bench.lossy = lossy
+
+    (goal,) = (result := wanted.run(bench)).goals
+
+    assert [one for one in goal.flags if one in (Flag.REFUTED, Flag.UNSTABLE)] == (
+        [] if flag is None else [flag]
+    )
+    assert figures(result).get("trials_with_loss") == (lossy or None)
+    told = f"later {lossy} of 5 trials at "
+    assert (told in goal.reason) is bool(lossy)
+    outcome, _ = outcome_of(result, ())
+    assert outcome is (Outcome.INVALID if flag is Flag.REFUTED else Outcome.PASS)

@@ -10,11 +10,13 @@ import pytest
 from bench_models import LOADS, FluidBench, figures, method
 from search_models import case_of
 
+from vsperf.engine.criteria import outcome_of
 from vsperf.methods.base import PLAIN, Manner
 from vsperf.methods.seconds import PARTS, Hours
 from vsperf.record.flags import Flag
 from vsperf.record.limit import Limit
 from vsperf.record.result import Compliance, Level, Standard
+from vsperf.record.run import Outcome
 from vsperf.record.sample import DirectionSample, LatencySample, Sample
 from vsperf.record.second import Second
 from vsperf.record.switch import PmdCounters, SwitchCounters
@@ -138,6 +140,34 @@ def test_the_whole_loss_and_when_it_was_are_told() -> None:
     losses = next(curve for curve in result.curves if curve.name == "losses")
     assert [point[0] for point in losses.points] == [NANOSECONDS, 5 * NANOSECONDS]
     assert losses.at == "all of them"
+
+
+class LosesInHours(FluidBench):
+    """Loses a frame of a soak, and nothing of shorter trials."""
+
+    def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
+        trial = super().trial(load_fps, duration_ns, manner)
+        if manner.on_second is None:
+            return trial
+        (way,) = trial.directions
+        fewer = way.model_copy(update={"received_frames": way.received_frames - 1})
+        return trial.model_copy(update={"directions": (fewer,)})
+
+
+@pytest.mark.parametrize(("load", "flags"), [("100%", (Flag.UNSTABLE,)), ("50%", ())])
+def test_a_throughput_that_loses_frames_for_hours_is_in_doubt_and_the_loss_is_the_answer(
+    load: str, flags: tuple[Flag, ...]
+) -> None:
+    """Of half of it nothing is said that speaks of equal trials."""
+    asked = method("soak", throughput_duration="60s", throughput_sum="60s", load=load)
+
+    result = asked.run(LosesInHours(1_000_000))
+
+    (goal,) = result.goals
+    assert figures(result)["lost"] == 1
+    assert outcome_of(result, ()) == (Outcome.PASS, "")
+    assert [one for one in goal.flags if one is Flag.UNSTABLE] == list(flags)
+    assert "; later a trial at " in goal.reason and goal.reason.endswith(" lost frames")
 
 
 def test_a_share_of_the_throughput_is_offered_once_for_the_whole_time() -> None:

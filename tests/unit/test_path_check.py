@@ -103,6 +103,15 @@ def test_a_path_that_never_gets_to_run_is_told_so() -> None:
     assert why == "by the machine, switch (pmd-c01/id:8) was kept from running for 540.0 ms"
 
 
+def test_frames_that_all_came_through_and_more_are_not_said_to_be_lost() -> None:
+    sent_more = way(101).model_copy(update={"intended_frames": 100})
+    trials = [trial(100, SECOND, [sent_more])] * (CASE.trial.retries + 1)
+    assert check_path(cast("Measurer", Trials(*trials)), CASE) == (
+        "more frames came through in the path check than it has, at 1000 fps: phy0 to phy1: 101 of "
+        "100 frames sent, 101 arrived",
+    )
+
+
 @pytest.mark.parametrize(
     ("found", "story"),
     [

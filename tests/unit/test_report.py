@@ -12,6 +12,7 @@ from record_samples import (
     case_lines,
     case_record,
     case_start,
+    goal_result,
     header,
     run_end,
     run_lines,
@@ -136,6 +137,53 @@ def test_that_no_frame_was_lost_is_said_of_those_cases_only_of_which_it_is_true(
     page = overview_of([store(tmp_path, RUN, [*lines, run_end()])])
     (said,) = [line for line in page.legend if line.startswith("no frame lost")]
     assert said.startswith(f"no frame lost at a lower bound{of_which}: of ")
+
+
+@pytest.mark.parametrize(
+    ("lost", "of_which"),
+    [
+        (((0, 0), (0, 0)), ""),
+        (((0, 9), (0, 9)), " of NDR"),
+        (((9, 0), (9, 0)), " of PDR"),
+        (((0, 9), (9, 9)), " of phy2phy_tput-64B (NDR)"),
+        (((0, 0), (0, 9)), " of phy2phy_tput-64B, phy2phy_tput-128B (NDR)"),
+    ],
+)
+def test_it_is_said_of_those_goals_only_of_which_it_is_true(
+    tmp_path: Path, lost: tuple[tuple[int, int], ...], of_which: str
+) -> None:
+    head = whole(cases=2)
+    ndr = goal_result()
+    pdr = ndr.model_copy(update={"goal": "pdr", "loss_ratio": "1/200", "lower_fps": 9_000_000})
+    lines: list[Line] = [head]
+    for planned, each in zip(head.cases, lost, strict=True):
+        key = planned.key
+        lines.append(case_start(key))
+        for number, (goal, some) in enumerate(zip((ndr, pdr), each, strict=True), start=1):
+            assert goal.lower_fps is not None
+            made = trial(number, some, load_fps=goal.lower_fps)
+            lines.append(TrialLine(case=key, trial=made))
+        lines.append(case_record(key, result=SearchResult(goals=(ndr, pdr))))
+    page = overview_of([store(tmp_path, RUN, [*lines, run_end()])])
+    (said,) = [line for line in page.legend if line.startswith("no frame lost")]
+    assert said.startswith(f"no frame lost at a lower bound{of_which}: of ")
+
+
+def test_of_repeats_it_is_said_how_many_they_are(tmp_path: Path) -> None:
+    """They are called the same, so a name would be that of one which lost frames, too."""
+    (first,) = whole(cases=1).cases
+    cases = tuple(
+        first.model_copy(update={"repeat": number, "key": f"{first.key}.{number}"})
+        for number in (1, 2, 3)
+    )
+    head = whole(cases=1).model_copy(update={"cases": cases})
+    lines: list[Line] = [head]
+    for planned, lost in zip(cases, (0, 9, 0), strict=True):
+        made = TrialLine(case=planned.key, trial=trial(1, lost, load_fps=8_000_000))
+        lines += [case_start(planned.key), made, case_record(planned.key)]
+    page = overview_of([store(tmp_path, RUN, [*lines, run_end()])])
+    (said,) = [line for line in page.legend if line.startswith("no frame lost")]
+    assert said.startswith("no frame lost at a lower bound of NDR in 2 of 3 cases: of ")
 
 
 def test_every_link_leads_to_a_place_on_the_page(tmp_path: Path) -> None:

@@ -9,6 +9,8 @@ from record_samples import case_record, case_start, goal_result, header, run_end
 from report_pages import html_of, overview_of, whole_case
 from stored_runs import RUN, finished, store
 
+from vsperf.cli.main import run_cli
+from vsperf.errors import ExitCode
 from vsperf.record.flags import Flag
 from vsperf.record.histogram import encode
 from vsperf.record.limit import Limit
@@ -137,7 +139,9 @@ def test_words_of_the_table_are_explained(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("lost", "mark"), [(0, ""), (7, "*")])
-def test_latency_at_a_load_that_lost_frames_is_marked(tmp_path: Path, lost: int, mark: str) -> None:
+def test_latency_at_a_load_that_lost_frames_is_marked(
+    tmp_path: Path, lost: int, mark: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     head = whole()
     key = head.cases[0].key
     ways = trial(2, lost=lost).directions
@@ -155,6 +159,10 @@ def test_latency_at_a_load_that_lost_frames_is_marked(tmp_path: Path, lost: int,
     assert ("* frames were lost at that load" in " ".join(page.legend)) is bool(lost)
     assert ("7: latency is of those that arrived" in html_of(folder)) is bool(lost)
     assert ("50% of ndr, 4.000 Mfps, frames lost" in html_of(folder)) is bool(lost)
+    assert run_cli(["show", RUN, key, "--results", str(folder.parent)]) == ExitCode.OK
+    shown = capsys.readouterr().out
+    assert "latency at 50% of ndr: p50 " in shown
+    assert ("; 7 frames were lost: latency is of those that arrived" in shown) is bool(lost)
 
 
 @pytest.mark.parametrize(

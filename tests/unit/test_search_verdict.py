@@ -196,6 +196,15 @@ def test_a_lower_maximum_without_loss_is_the_limit_of_the_settings() -> None:
     assert found.reason == "the highest load allowed, 1.000 Mfps, passed"
 
 
+def test_a_top_that_mostly_passed_says_in_how_many_trials() -> None:
+    """Of the time at a load less than half may be lossy, and then it passed; not each trial did."""
+    half = DurationRule(Fraction(0), Fraction(1, 2), ONE, 3 * ONE)
+    made = [lossy(LINE_RATE, 1), lossy(LINE_RATE, 1), lossy(LINE_RATE, 1, Fraction(1, 10))]
+    found = _answer(made, _question(half))
+    assert (found.limit, found.lower_fps) == (Limit.LINK, LINE_RATE)
+    assert found.reason == "the line rate, 14.88 Mfps, passed in 2 of 3 trials"
+
+
 def test_the_lowest_load_that_fails_leaves_no_result() -> None:
     found = _answer([trial(9001, ONE, [way(9001, lost=90)])])
     assert (found.lower_fps, found.upper_fps, found.throughput_fps) == (None, 9001, None)

@@ -14,7 +14,8 @@ from vsperf.record.flags import Flag
 from vsperf.record.limit import Limit
 from vsperf.record.lossless import unlikely_above
 from vsperf.record.result import GoalResult, SearchResult
-from vsperf.record.trial import Purpose
+from vsperf.record.trial import Event, Purpose
+from vsperf.report.numbers import numbers_of
 from vsperf.stats.remarks import legend
 from vsperf.stats.repeated import repeat_rows
 from vsperf.stats.repeats import Series, series_of, student_95
@@ -140,6 +141,33 @@ def test_a_later_trial_at_the_load_that_lost_frames_speaks_against_no_loss() -> 
 
     assert lossless_frames(record, [held, held]) != {}
     assert lossless_frames(record, [held, later]) == {}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"event": Event(name="restart-switch", began_ns=1, ended_ns=2)},
+        {"reference": "beside 1000 rules/s"},
+        {"purpose": Purpose.WARM_UP},
+    ],
+)
+def test_what_was_done_to_the_switch_in_a_trial_says_nothing_of_its_load(
+    change: dict[str, object],
+) -> None:
+    """Neither for an answer, in what it rests on or in how many passed, nor against it."""
+    record = case_record("mine")
+    assert record.result is not None
+    load = record.result.goals[0].lower_fps
+    assert load is not None
+    held = trial(load, 10**9, (way(1000),))
+    away = trial(load, 10**9, (way(1000, 400),)).model_copy(update=change)
+    row = CaseRow.of(planned(), record, [held, away])
+
+    assert row.lossless == {"ndr": 1000}
+    assert row.resting["ndr"].sending_ns == 10**9
+    (number,) = numbers_of(row, [held, away])
+    assert number.meaning == "highest load without loss, per direction"
+    assert "the one lost none" in [fact.value for fact in number.facts]
 
 
 def test_what_an_answer_rests_on_and_takes_for_granted_is_said_once() -> None:

@@ -380,7 +380,6 @@ def _latency(case: Measured) -> Mapping[str, Own]:
     means = [statistics.mean(ways) for ways in known] if whole else []
     every = [_latencies(way.latency_histogram for way in one.directions) for one in trials]
     spreads = [one for one in every if one is not None and one.count >= LEAST_FRAMES]
-    lossy = sum(any(missing_of(way) > 0 for way in one.directions) for one in trials)
     told = {
         "tagged_latency": Own(statistics.mean(means) if means else None, tuple(means)),
         "typical_latency": _median([one.at(50.0) for one in spreads]),
@@ -388,18 +387,24 @@ def _latency(case: Measured) -> Mapping[str, Own]:
         "delay_variation": _median([one.at(99.9) - one.least for one in spreads]),
         "mean_latency": _median([one.mean for one in spreads]),
     }
-    return told | ({"trials_with_loss": Own(lossy)} if lossy else {})
+    return told | _with_loss(trials)
+
+
+def _with_loss(trials: Sequence[Trial]) -> dict[str, Own]:
+    """How many trials at the throughput were above it."""
+    lossy = sum(any(missing_of(way) > 0 for way in one.directions) for one in trials)
+    return {"trials_with_loss": Own(lossy)} if lossy else {}
 
 
 def _broadcast(case: Measured) -> Mapping[str, Own]:
     """RFC 2889, section 5.10."""
-    every = [
-        _latencies(way.latency_histogram for way in one.directions) for one in _at_throughput(case)
-    ]
+    trials = _at_throughput(case)
+    every = [_latencies(way.latency_histogram for way in one.directions) for one in trials]
     spreads = [one for one in every if one is not None]
     return {
         "typical_latency": _median([one.at(50.0) for one in spreads]),
         "worst_case_latency": _median([one.at(99.9) for one in spreads]),
+        **_with_loss(trials),
     }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from vsperf.engine.headers import misfits, unseen, worth_a_look
 from vsperf.engine.measurer import Measurer
 from vsperf.errors import ComponentError, PathError
@@ -35,10 +37,7 @@ def check_path(measurer: Measurer, spec: CaseSpec) -> tuple[str, ...]:
             break
         trial = measurer.attempt(request, PATH_CHECK, retry_of=trial.index)
     if _arrives(trial):
-        lost = [_story(way) for way in trial.directions if way.lost_frames]
-        what = f"not all frames of the path check came through, at {FRAMES_FPS} fps"
-        story = f"{what}: {'; '.join(lost)}"
-        return (*((story,) if lost else ()), *(check_headers(spec, trial)))
+        return (*_miscounted(trial), *check_headers(spec, trial))
     if trial.error is not None:
         raise ComponentError("the generator failed in the path check", why=trial.error)
     told = filter(None, (diagnosis(trial), kept_away(trial)))
@@ -48,6 +47,17 @@ def check_path(measurer: Measurer, spec: CaseSpec) -> tuple[str, ...]:
         or "a search on a dead path would end at its lowest load and call that a result",
         fix="`vsperf plan` shows the path; check the ports and flow rules along it",
     )
+
+
+def _miscounted(trial: Trial) -> Iterator[str]:
+    """Yield that frames did not come through, or that more came than were to be sent."""
+    fewer = [_story(way) for way in trial.directions if way.lost_frames > 0]
+    more = [_story(way) for way in trial.directions if way.lost_frames < 0]
+    at = f"at {FRAMES_FPS} fps"
+    if fewer:
+        yield f"not all frames of the path check came through, {at}: {'; '.join(fewer)}"
+    if more:
+        yield f"more frames came through in the path check than it has, {at}: {'; '.join(more)}"
 
 
 def kept_away(trial: Trial) -> str | None:

@@ -11,7 +11,16 @@ from pydantic import Field
 from vsperf.human import human_fps
 from vsperf.methods.base import Bench, Manner, probe_on, refused, repeated
 from vsperf.methods.compliance import Findings, fewer_sizes, unnumbered
-from vsperf.methods.prerequisite import TIME_OVER, Reference, WithThroughput, unanswered, why_not
+from vsperf.methods.prerequisite import (
+    ABOVE,
+    TIME_OVER,
+    Reference,
+    WithThroughput,
+    lost_at_it,
+    trials_with_loss,
+    unanswered,
+    why_not,
+)
 from vsperf.methods.range import TrialDuration
 from vsperf.methods.spread import spread_of
 from vsperf.record.figure import Figure
@@ -75,8 +84,8 @@ class BroadcastForwarding(WithThroughput):
             return _unanswered(reference, TIME_OVER)
         at = f"{human_fps(reference.fps)}, {reference.text} of broadcast frames"
         return SearchResult(
-            goals=reference.goals,
-            figures=tuple(_latencies(trials.found, at)),
+            goals=reference.held_against(trials.found),
+            figures=(*_latencies(trials.found, at), *trials_with_loss(trials.found, at)),
             complete=trials.in_time,
             spoiled=trials.spoiled,
         )
@@ -92,6 +101,7 @@ class BroadcastForwarding(WithThroughput):
         if not SHORTEST_NS <= self.throughput_duration.ns <= LONGEST_NS:
             found.breaking.append(f"trials of {self.throughput_duration} instead of 1 s to 300 s")
         unnumbered(found, result)
+        lost_at_it(found, result, ABOVE)
         if not result.whole:
             found.weakening.append(f"{result.ended} before {self.repeats} trials of the latency")
         fewer_sizes(found, case, sister_sizes)

@@ -113,8 +113,10 @@ class FlowSetup(WithinRange):
         in_time, spoiled = searches.in_time, searches.spoiled
         if figure.value is None:
             return SearchResult(figures=(figure,), complete=in_time, spoiled=spoiled)
-        rate = max(1, min(tried.rates.of(number) for number, _ in found if number) // 2)
-        latencies = repeated(1, lambda: _latencies(bench, rate), least=0)
+        rates = [tried.rates.of(number) for number, _ in found if number]
+        of = "flow set-up rate" if len({*rates}) == 1 else "lowest flow set-up rate of a search"
+        rate = max(1, min(rates) // 2)
+        latencies = repeated(1, lambda: _latencies(bench, rate, f"half of the {of}"), least=0)
         return SearchResult(
             figures=(figure, *(one for found in latencies.found for one in found)),
             complete=in_time and latencies.in_time,
@@ -153,13 +155,12 @@ class FlowSetup(WithinRange):
         return ()
 
 
-def _latencies(bench: Bench, rate: int) -> tuple[Figure, ...]:
+def _latencies(bench: Bench, rate: int, reference: str) -> tuple[Figure, ...]:
     """Return how long the first frame of a flow is on its way, and a later one of the same flow.
 
     Flows take turns, so the first frames of all come before any second one.
     """
     flows = bench.loads.flows
-    reference = "half of the flow set-up rate"
     first, later = (0, flows - 1), ((LATER - 1) * flows, LATER * flows - 1)
     manner = Manner(Purpose.LATENCY, reference, cold=True, latency_ranges=(first, later))
     trial = probe_on(bench, manner)(rate, burst_ns(LATER * flows, rate))

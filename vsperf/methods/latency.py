@@ -12,9 +12,12 @@ from vsperf.human import human_fps
 from vsperf.methods.base import Bench, Manner, probe_on, repeated
 from vsperf.methods.compliance import Findings, evidence, fewer_sizes, too_short, unnumbered
 from vsperf.methods.prerequisite import (
+    ABOVE,
     TIME_OVER,
     WithThroughput,
+    lost_at_it,
     refers_to_another_search,
+    trials_with_loss,
     unanswered,
     why_not,
 )
@@ -36,7 +39,6 @@ STREAM_NS, TAG_NS = 120 * NANOSECONDS, 60 * NANOSECONDS
 LEAST_FRAMES = 500
 """RFC 8219, section 7.2: so many tagged frames."""
 TYPICAL, WORST_CASE = 50.0, 99.9
-LOSSY = "trials_with_loss"
 TAGGED, TYPICAL_LATENCY = "tagged_latency", "typical_latency"
 MEAN_LATENCY = "mean_latency"
 WORST_LATENCY, VARIATION = "worst_case_latency", "delay_variation"
@@ -88,11 +90,18 @@ class LatencyByTag(WithThroughput):
             return unanswered(reference, TAGGED, Unit.NANOSECONDS, TIME_OVER)
         at = f"{human_fps(load)}, {share}"
         return SearchResult(
-            goals=reference.goals,
-            figures=tuple(_figures(trials.found, at)),
+            goals=reference.held_against(trials.found),
+            figures=tuple(self._figures(trials.found, at)),
             complete=trials.in_time,
             spoiled=trials.spoiled,
         )
+
+    def _figures(self, trials: Sequence[Trial], at: str) -> Iterator[Figure]:
+        """Yield what the trials come to; where all frames count none is tagged."""
+        if self.tag_after.ns:
+            yield _tagged(trials, at)
+        yield from _distributed(trials, at)
+        yield from trials_with_loss(trials, at)
 
     def compliance(
         self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult
@@ -109,12 +118,10 @@ class LatencyByTag(WithThroughput):
                 found.breaking.append(f"frames tagged after {self.tag_after} instead of 60s")
             if self.repeats < LEAST_REPEATS or not result.whole:
                 found.breaking.append(f"fewer than {LEAST_REPEATS} trials")
+            lost_at_it(found, result, ABOVE)
         unnumbered(rfc2544, result, TAGGED)
         unnumbered(rfc8219, result, TYPICAL_LATENCY, WORST_LATENCY, VARIATION)
         rfc2544.weakening.append("the tagged frames went where all others did, to no new network")
-        if lossy := _lossy_trials(result):
-            why = f"frames were lost in {lossy:.0f} trials: it is above the throughput"
-            rfc2544.breaking.append(why)
         fewer_sizes(rfc8219, case, sister_sizes)
         evidence(rfc2544, case, sister_sizes)
         return (
@@ -130,21 +137,12 @@ class LatencyByTag(WithThroughput):
         if not result.whole:
             found.breaking.append(f"{result.ended} before the last trial did")
         unnumbered(found, result, MEAN_LATENCY, WORST_LATENCY, VARIATION)
-        if lossy := _lossy_trials(result):
-            found.breaking.append(
-                f"frames were lost in {lossy:.0f} trials, and the loss was not verified"
-            )
+        lost_at_it(found, result, ", and the loss was not verified")
         if self.load.value != 1:
             found.weakening.append(f"at {self.load} of the throughput, not at all of it")
         if self.tag_after.ns:
             found.weakening.append(f"frames of the first {self.tag_after} do not count for it")
         return found
-
-
-def _figures(trials: Sequence[Trial], at: str) -> Iterator[Figure]:
-    yield _tagged(trials, at)
-    yield from _distributed(trials, at)
-    yield from _lossy(trials, at)
 
 
 def _tagged(trials: Sequence[Trial], at: str) -> Figure:
@@ -161,19 +159,6 @@ def _tagged(trials: Sequence[Trial], at: str) -> Figure:
         "within"
     )
     return mean_of(TAGGED, Unit.NANOSECONDS, known, reason, at)
-
-
-def _lossy(trials: Sequence[Trial], at: str) -> Iterator[Figure]:
-    """Yield how many trials lost frames, if any did: their load was no throughput."""
-    lossy = sum(any(way.lost_frames > 0 for way in trial.directions) for trial in trials)
-    if lossy:
-        reason = f"of {len(trials)}: what is offered is more than passes without loss"
-        yield Figure(name=LOSSY, unit=Unit.COUNT, value=lossy, reason=reason, at=at)
-
-
-def _lossy_trials(result: SearchResult) -> float | None:
-    """Return how many trials of a result lost frames; None where none did."""
-    return next((one.value for one in result.figures if one.name == LOSSY), None)
 
 
 def _all_known(times: Sequence[int | None]) -> list[int]:

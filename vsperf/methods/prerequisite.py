@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, Self
 
 from pydantic import model_validator
 
+from vsperf.human import human_fps
 from vsperf.methods.base import Bench, probe_on, refused
 from vsperf.methods.compliance import FULL_NS, Findings, undetermined
 from vsperf.methods.range import TrialDuration, WithinRange
 from vsperf.record.figure import Figure
-from vsperf.record.flags import Severity, worst
+from vsperf.record.flags import Flag, Severity, worst
 from vsperf.record.limit import Limit
 from vsperf.record.result import GoalResult, SearchResult
+from vsperf.record.trial import Trial
 from vsperf.search.base import Loads, Probe
-from vsperf.search.classify import DurationRule
+from vsperf.search.classify import Bound, DurationRule, by_load, failed
 from vsperf.search.confirm import Confirmed
 from vsperf.search.mlr import MlrGoal, MultipleLossRatio
 from vsperf.spec.case import CaseSpec
@@ -28,6 +30,8 @@ from vsperf.units import FrameSize, LinkSpeed, Rate, Ratio
 GOAL = "throughput"
 NO_LOSS = Ratio.parse("0")
 HALF = Fraction(1, 2)
+LOSSY = "trials_with_loss"
+ABOVE = ": it is above the throughput"
 UNBELIEVED = (Limit.UNKNOWN, Limit.BUDGET)
 
 
@@ -39,8 +43,15 @@ class Reference:
     """Per direction."""
     goal: GoalResult | None
     """How it was found; None where it was given."""
-    losses: tuple[Fraction, ...] = ()
-    """What each trial at that load lost, as a share."""
+    rule: DurationRule | None = None
+    """What made it one, likewise."""
+    trials: tuple[Trial, ...] = ()
+    """In which it was looked for."""
+
+    @property
+    def losses(self) -> tuple[Fraction, ...]:
+        """What each trial at that load lost, as a share."""
+        return tuple(one.loss_ratio for one in self.trials if one.load_fps == self.fps)
 
     @property
     def text(self) -> str:
@@ -51,6 +62,31 @@ class Reference:
     def goals(self) -> tuple[GoalResult, ...]:
         """What a result says of it."""
         return () if self.goal is None else (self.goal,)
+
+    def held_against(
+        self, later: Sequence[Trial], taken_back: Flag = Flag.REFUTED
+    ) -> tuple[GoalResult, ...]:
+        """Return what a result says of it once it was offered again, for longer or more often.
+
+        A trial at it is one like those that found it, and may take it back by the same rule. It is
+        not looked for anew, as what was measured there refers to it: it is said instead, by the
+        flag `taken_back`.
+        """
+        lossy = [one for one in later if failed(one, NO_LOSS.value)]
+        if self.goal is None or self.rule is None or not lossy:
+            return self.goals
+        loads = by_load((*self.trials, *later))
+        below = (group for load, group in loads.items() if load <= self.fps)
+        fallen = any(self.rule.bound(group) is Bound.UPPER for group in below)
+        flag = taken_back if fallen else Flag.UNSTABLE
+        at = human_fps(lossy[0].load_fps)
+        trials = f"{len(lossy)} of {len(later)} trials" if len(later) > 1 else "a trial"
+        told = f"{self.goal.reason}; later {trials} at {at} lost frames"
+        there = loads[lossy[0].load_fps]
+        disagree = any(not failed(one, NO_LOSS.value) for one in there)
+        said = (flag,) if disagree or flag is not Flag.UNSTABLE else ()
+        flags = tuple(dict.fromkeys((*self.goal.flags, *said)))
+        return (self.goal.model_copy(update={"flags": flags, "reason": told}),)
 
 
 class WithThroughput(WithinRange):
@@ -117,9 +153,7 @@ class WithThroughput(WithinRange):
             return Reference(bench.loads.reference, None)
         probe = probe_on(bench)
         goal = self.looked_for(bench.loads, probe)
-        fps = goal.lower_fps or 0
-        losses = tuple(trial.loss_ratio for trial in probe.trials if trial.load_fps == fps)
-        return Reference(fps, goal, losses)
+        return Reference(goal.lower_fps or 0, goal, self.rule, tuple(probe.trials))
 
     def refers(self, found: Findings, result: SearchResult) -> None:
         """Add why the throughput that it refers to is not the switch's, if it is not."""
@@ -136,17 +170,21 @@ class WithThroughput(WithinRange):
                 f"the throughput is from trials of {self.throughput_duration} instead of 60s"
             )
 
-    def looked_for(self, loads: Loads, probe: Probe) -> GoalResult:
-        """Look for the throughput, by trials of the same manner."""
+    @property
+    def rule(self) -> DurationRule:
+        """What makes a load the throughput, or not."""
         several = self.throughput_sum.ns > self.throughput_duration.ns
-        rule = DurationRule(
-            Fraction(0),
+        return DurationRule(
+            NO_LOSS.value,
             HALF if several else Fraction(0),
             self.throughput_duration.ns,
             self.throughput_sum.ns,
         )
+
+    def looked_for(self, loads: Loads, probe: Probe) -> GoalResult:
+        """Look for the throughput, by trials of the same manner."""
         width = self.throughput_width.value
-        goals = {GOAL: MlrGoal(rule, self.throughput_duration.ns, width)}
+        goals = {GOAL: MlrGoal(self.rule, self.throughput_duration.ns, width)}
         search = MultipleLossRatio(goals, loads, self.repeats_upper)
         confirmed = Confirmed(search, search.questions, search.duration_ns)
         return confirmed.run(probe).goals[0]
@@ -161,6 +199,21 @@ def refers_to_another_search(method: WithThroughput, result: SearchResult) -> Fi
             "the throughput was looked for by a multiple loss ratio search, not by one of its own"
         )
     return found
+
+
+def trials_with_loss(trials: Sequence[Trial], at: str) -> Iterator[Figure]:
+    """Yield how many trials at the throughput lost frames, if any did: it was none then."""
+    lossy = sum(any(way.lost_frames > 0 for way in trial.directions) for trial in trials)
+    if lossy:
+        reason = f"of {len(trials)}: what is offered is more than passes without loss"
+        yield Figure(name=LOSSY, unit=Unit.COUNT, value=lossy, reason=reason, at=at)
+
+
+def lost_at_it(found: Findings, result: SearchResult, so: str) -> None:
+    """Add that trials lost frames at what was to be the throughput, if any did, and what of it."""
+    lossy = next((one.value for one in result.figures if one.name == LOSSY), None)
+    if lossy:
+        found.breaking.append(f"frames were lost in {lossy:.0f} trials{so}")
 
 
 TIME_OVER = "the time ended before the first trial at it"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Sequence
 
-from vsperf.record.referring import COUNTED
+from vsperf.record.referring import of_a_load
 from vsperf.record.result import GoalResult
 from vsperf.record.trial import Trial
 
@@ -24,7 +24,7 @@ class Assumption(enum.StrEnum):
 def at_bounds(goal: GoalResult, trials: Sequence[Trial]) -> list[Trial]:
     """Return the trials that an answer rests on."""
     ends = (goal.lower_fps, goal.upper_fps)
-    return [one for one in trials if one.valid and one.purpose in COUNTED and one.load_fps in ends]
+    return [one for one in trials if one.valid and one.load_fps in ends and of_a_load(one)]
 
 
 def assumed(trials: Sequence[Trial]) -> tuple[Assumption, ...]:

@@ -286,8 +286,9 @@ class Flag(enum.StrEnum):
     REFUTED = (
         "refuted",
         Severity.INVALID,
-        "A latency trial at or below the load that was found lost more than the goal allows. The "
-        "search took single trials for granted, and a later one says otherwise.",
+        "Latency trials at or below the load that was found lost more than the goal allows. Where "
+        "a search takes single trials for granted, one is enough; where it weighs them, so many "
+        "did that the load no longer passes.",
     )
     SPORADIC_LOSS = (
         "sporadic-loss",

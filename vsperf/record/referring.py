@@ -14,6 +14,18 @@ COUNTED = (Purpose.SEARCH, Purpose.LATENCY)
 """Trials that say what a load is, whoever asked for them."""
 
 
+def of_a_load(trial: Trial) -> bool:
+    """Whether a trial is one of those that say what its load is, if it is valid.
+
+    Nothing was done meanwhile to switch or machines, such as a restart or changes of rules, and the
+    load did not change. What such a trial lost says nothing of the load.
+    """
+    if trial.purpose not in COUNTED or trial.event is not None:
+        return False
+    beside = trial.purpose is Purpose.SEARCH and trial.reference is not None
+    return not beside and not any(way.steps for way in trial.directions)
+
+
 def load_at(bound_fps: int, share: Fraction) -> int:
     """Return the load that is a share of what was found."""
     return max(1, round(bound_fps * share))

@@ -10,7 +10,7 @@ from vsperf.human import human_count, human_fps, human_ns, human_seconds
 from vsperf.record.figure import Curve, Figure, amount, heading
 from vsperf.record.limit import Limit
 from vsperf.record.meaning import LIMITED_BY, LIMITS, TIMES
-from vsperf.record.referring import COUNTED
+from vsperf.record.referring import COUNTED, of_a_load
 from vsperf.record.result import GoalResult, LoadResult
 from vsperf.record.trial import Trial
 from vsperf.report.page import Fact, Number, Table
@@ -50,8 +50,8 @@ def _goal(row: CaseRow, goal: GoalResult, trials: Sequence[Trial]) -> Number:
     ]
     how = [
         *_search(row),
-        *_bound("Lower bound", goal.lower_fps, trials),
-        *_bound("Upper bound", goal.upper_fps, trials),
+        *_bound("Lower bound", goal.lower_fps, _made(goal.lower_fps, trials)),
+        *_bound("Upper bound", goal.upper_fps, _made(goal.upper_fps, trials)),
         LOSS,
         *(_formulas(row, goal.lower_fps) if goal.lower_fps is not None else ()),
         f"Limited by {goal.limit.value}: {LIMITS[goal.limit]}",
@@ -123,7 +123,7 @@ def _kept(made: Sequence[Trial], allowed: Fraction) -> Kept | None:
 
 
 def _made(fps: int | None, trials: Sequence[Trial]) -> list[Trial]:
-    return [one for one in trials if one.load_fps == fps and one.purpose in COUNTED]
+    return [one for one in trials if one.load_fps == fps and of_a_load(one)]
 
 
 def _limited(limit: Limit) -> Fact:
@@ -182,11 +182,10 @@ def _search(row: CaseRow) -> Iterator[str]:
         yield f"{', '.join(words)}. The result is the interval, and not one of its ends."
 
 
-def _bound(name: str, fps: int | None, trials: Sequence[Trial]) -> Iterator[str]:
+def _bound(name: str, fps: int | None, made: Sequence[Trial]) -> Iterator[str]:
     if fps is None:
         yield f"{name}: there is none."
         return
-    made = _made(fps, trials)
     if not made:
         yield f"{name} {human_count(fps)} fps."
         return
@@ -216,6 +215,7 @@ def _lost(trial: Trial) -> str:
 
 def _load(row: CaseRow, load: LoadResult, trials: Sequence[Trial]) -> Number:
     through = human_fps(load.throughput_fps)
+    made = [one for one in trials if one.load_fps == load.load_fps and one.purpose in COUNTED]
     facts = [
         Fact("worst loss", loss_text(load.worst_loss_ratio)),
         Fact("trials that passed", f"{load.passed} of {load.trials}"),
@@ -226,7 +226,7 @@ def _load(row: CaseRow, load: LoadResult, trials: Sequence[Trial]) -> Number:
     how = [
         "The load was given and not searched, so there is no interval. The rate is the least that "
         "came through in any of its trials, in the worse direction.",
-        *_bound("Load", load.load_fps, trials),
+        *_bound("Load", load.load_fps, made),
         LOSS,
         *_formulas(row, load.throughput_fps),
         f"Limited by {load.limit.value}: {LIMITS[load.limit]}",

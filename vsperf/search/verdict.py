@@ -125,7 +125,7 @@ def _limit(question: Question, groups: Groups, bounds: Bounds, *, short: bool) -
     if not reached and not question.complete:
         return Limit.BUDGET, _ended_early(question, groups, bounds)
     if upper is None:
-        return _unbounded(question, bounds)
+        return _unbounded(question, groups, bounds)
     if short:
         return Limit.GENERATOR, _not_sent(rule, groups[upper], at_minimum=bounds.lower is None)
     doubt = _contradiction(question, groups, bounds, upper)
@@ -170,15 +170,18 @@ def _contradiction(question: Question, groups: Groups, bounds: Bounds, upper: in
     return None
 
 
-def _unbounded(question: Question, bounds: Bounds) -> tuple[Limit, str]:
+def _unbounded(question: Question, groups: Groups, bounds: Bounds) -> tuple[Limit, str]:
     loads, lower = question.loads, bounds.lower
     if lower is None or lower != loads.maximum:
         return Limit.UNKNOWN, "no load was decided against"
+    made = len(groups[lower])
+    held = made - len(lossy_trials(question.rule, groups[lower]))
+    passed = "passed" if held == made else f"passed in {held} of {made} trials"
     if lower >= loads.line_rate:
-        return Limit.LINK, f"the line rate, {human_fps(lower)}, passed"
+        return Limit.LINK, f"the line rate, {human_fps(lower)}, {passed}"
     if loads.generator_cap is not None and lower >= loads.generator_cap:
-        return Limit.GENERATOR, f"all that the generator can do, {human_fps(lower)}, passed"
-    return Limit.SETTING, f"the highest load allowed, {human_fps(lower)}, passed"
+        return Limit.GENERATOR, f"all that the generator can do, {human_fps(lower)}, {passed}"
+    return Limit.SETTING, f"the highest load allowed, {human_fps(lower)}, {passed}"
 
 
 def lost_by_the_generator(own: Sequence[Trial]) -> str | None:

@@ -64,12 +64,36 @@ def _assumed(rows: Sequence[CaseRow]) -> list[str]:
 
 
 def _of_which(rows: Sequence[CaseRow]) -> str:
-    """Name the cases of which not one frame was lost, unless it is all of them."""
-    lossless = [row.planned.label for row in rows if row.lossless]
-    if len(lossless) == sum(bool(row.goals) for row in rows):
+    """Name the lower bounds at which not one frame was lost, unless it is all of them.
+
+    A goal that allows loss may have one that lost frames, in a case whose other goal has none. Of
+    repeats and of several runs, whose cases are called the same, it is said how many they are.
+    """
+    answered = [row for row in rows if row.goals]
+    cases = {
+        name: [row for row in answered if any(goal.goal == name for goal in row.goals)]
+        for name in dict.fromkeys(goal.goal for row in answered for goal in row.goals)
+    }
+    held = {name: sum(name in row.lossless for row in each) for name, each in cases.items()}
+    if all(held[name] == len(each) for name, each in cases.items()):
         return ""
-    more = f" and {len(lossless) - 3} others" if len(lossless) > 4 else ""
-    return f" of {', '.join(lossless[:3] if more else lossless)}{more}"
+    labels = [row.planned.label for row in answered]
+    if len({*labels}) < len(labels) or all(held[name] in (0, len(cases[name])) for name in cases):
+        told = [_held(name, held[name], len(each)) for name, each in cases.items() if held[name]]
+        return f" of {', '.join(told)}"
+    told = [
+        row.planned.label
+        if len(row.lossless) == len(row.goals)
+        else f"{row.planned.label} ({', '.join(name.upper() for name in row.lossless)})"
+        for row in answered
+        if row.lossless
+    ]
+    more = f" and {len(told) - 3} others" if len(told) > 4 else ""
+    return f" of {', '.join(told[:3] if more else told)}{more}"
+
+
+def _held(name: str, held: int, cases: int) -> str:
+    return name.upper() if held == cases else f"{name.upper()} in {held} of {cases} cases"
 
 
 def unclean(row: CaseRow) -> list[str]:

@@ -12,7 +12,7 @@ from vsperf.record.figure import Curve, Figure
 from vsperf.record.flags import Severity, worst
 from vsperf.record.histogram import merged_percentiles_ns
 from vsperf.record.limit import Limit
-from vsperf.record.referring import latency_trials
+from vsperf.record.referring import latency_trials, of_a_load
 from vsperf.record.result import GoalResult, LoadResult, SearchResult
 from vsperf.record.run import CaseRecord, PlannedCase
 from vsperf.record.trial import Purpose, Trial
@@ -235,7 +235,7 @@ def lossless_frames(record: CaseRecord | None, trials: Sequence[Trial]) -> dict[
         if worst(goal.flags) is Severity.INVALID:
             continue
         made = [trial for trial in trials if trial.valid and trial.load_fps == goal.lower_fps]
-        made = [trial for trial in made if trial.purpose in (Purpose.SEARCH, Purpose.LATENCY)]
+        made = [trial for trial in made if of_a_load(trial)]
         if made and all(trial.lost_frames == 0 for trial in made):
             ways = zip(*(trial.directions for trial in made), strict=False)
             found[goal.goal] = min(sum(way.sent_frames for way in made) for made in ways)

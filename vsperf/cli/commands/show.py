@@ -30,7 +30,7 @@ from vsperf.cli.threads_view import MEANING as THREADS_MEANING
 from vsperf.cli.threads_view import threads_table
 from vsperf.cli.why_view import show_why
 from vsperf.errors import ExitCode, Location, StoreError, UsageError, VsperfError
-from vsperf.human import human_fps, human_ns
+from vsperf.human import human_count, human_fps, human_ns
 from vsperf.plugins import Plugins
 from vsperf.record.labels import labels_text
 from vsperf.record.trial import Trial
@@ -40,7 +40,7 @@ from vsperf.spec.topology import Topology
 from vsperf.stats.answers import reasons
 from vsperf.stats.busy import too_busy
 from vsperf.stats.noise import noise_lines
-from vsperf.stats.summary import CaseRow
+from vsperf.stats.summary import LOSSY, CaseRow, LatencyRow
 from vsperf.store.folders import RECORDS, resolve, run_folders
 from vsperf.store.reader import RunState, header_of
 from vsperf.store.view import CaseView, RunView, open_run
@@ -329,8 +329,7 @@ def _show_case(run: RunView, case: CaseView, as_json: bool) -> None:
     for fixed in row.loads:
         out.print(f"{human_fps(fixed.load_fps)}: {fixed.reason}", soft_wrap=True)
     for latency in row.latency:
-        values = ", ".join(f"p{p:g} {human_ns(ns)}" for p, ns in latency.percentiles_ns.items())
-        out.print(f"latency at {latency.reference}: {values}")
+        out.print(_latency_text(latency), soft_wrap=True)
     shown = case.trials[:MOST_TRIALS]
     said = (
         f": {len(shown):,} of {len(case.trials):,} shown" if len(shown) < len(case.trials) else ""
@@ -351,6 +350,13 @@ def _show_case(run: RunView, case: CaseView, as_json: bool) -> None:
         out.print(
             f"{case.abandoned} trials of interrupted attempts are kept in the records", style="dim"
         )
+
+
+def _latency_text(one: LatencyRow) -> str:
+    """Say how long frames took at a load, and if some did not arrive at all."""
+    values = ", ".join(f"p{p:g} {human_ns(ns)}" for p, ns in one.percentiles_ns.items())
+    lost = f"; {human_count(one.lost_frames)} frames were lost: {LOSSY}" if one.lost_frames else ""
+    return f"latency at {one.reference}: {values}{lost}"
 
 
 def _print_work(out: Console, trials: Sequence[Trial]) -> None:
