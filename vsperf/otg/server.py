@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
@@ -29,7 +29,8 @@ LOOK_S = 0.5
 MOST_BYTES = 8 << 20
 """Of a body: a list of values for 65,536 frames in each of several fields."""
 SMALL_BYTES = 64 << 10
-"""Of a body that takes nothing of the room, so that questions are answered whatever others send."""
+"""Of a body that waits for nobody and takes nothing of the room: so questions are answered whatever
+others send."""
 MOST_CONNECTIONS = 64
 MOST_DIGITS = 12
 LOCALHOST = "localhost"
@@ -55,7 +56,7 @@ class OtgServer(ThreadingHTTPServer):
         self.connections = threading.BoundedSemaphore(MOST_CONNECTIONS)
         self.room = Room(2 * MOST_BYTES)
         self.parsing = threading.Lock()
-        """Who has it makes objects of a body, which take more memory than the body."""
+        """Who has it makes objects of a large body, which take more memory than the body."""
         super().__init__(address, Handler)
 
     @property
@@ -251,13 +252,14 @@ class Handler(BaseHTTPRequestHandler):
                 HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
             )
         length = self._length()
-        if length > SMALL_BYTES:
+        large = length > SMALL_BYTES
+        if large:
             room.enter_context(self.server.room.taken(length))
         self.reader.expect(length)
         body = self.rfile.read(length)
         if len(body) < length:
             raise RefusedError(["the body is shorter than Content-Length says"])
-        with self.server.parsing:
+        with self.server.parsing if large else nullcontext():
             return read_json(body)
 
     def _length(self) -> int:
