@@ -15,6 +15,8 @@ MOST_FLOWS = 32
 UPDATED = ("rate", "size")
 UNCHANGED = ("tx_rx", "packet", "duration", "metrics")
 """Of a flow, where it is changed in place."""
+USUAL_MTU = 1500
+"""What the model, and so its clients, say where nobody does."""
 SPEEDS = {
     "speed_10_fd_mbps": 10**7,
     "speed_100_fd_mbps": 10**8,
@@ -82,6 +84,8 @@ def merged(config: Config, document: Document) -> dict[str, Any]:
     changes.at_most("property_names", len(UPDATED))
     changes.at_most("flows", len(config.flows))
     names = changes.texts("property_names")
+    if not names:
+        changes.refuse("is needed", "property_names")
     for name in names:
         if name not in UPDATED:
             changes.refuse(f"{name!r} is not supported, only rate, size", "property_names")
@@ -97,8 +101,11 @@ def merged(config: Config, document: Document) -> dict[str, Any]:
             continue
         for key in UPDATED:
             said = change.get(key)
-            if key in names and said is not None:
-                flow[key] = said
+            if key not in names:
+                continue
+            if said is None:
+                change.refuse("is needed, as property_names has it", key)
+            flow[key] = said
     document.finish()
     return {**found, "flows": flows}
 
@@ -141,7 +148,8 @@ def _speeds(root: Node, ports: Mapping[str, str], warnings: list[str]) -> dict[s
             if name not in ports:
                 layer.refuse(f"there is no port {name!r}", "port_names")
         layer.only("promiscuous", True, why="ports take whatever comes")
-        layer.whole("mtu", 1500, 64, LARGEST_FRAME)  # ports take any frame that flows may have
+        if layer.whole("mtu", USUAL_MTU, 64, LARGEST_FRAME) != USUAL_MTU:
+            warnings.append(f"{layer.path}.mtu: no port changes its own, and takes what it can")
         if layer.has("speed"):
             speed = SPEEDS[layer.one_of("speed", tuple(SPEEDS))]
             found |= dict.fromkeys(names, speed)
