@@ -261,6 +261,15 @@ class TestLoad:
                 connection.shutdown(socket.SHUT_WR)
                 assert b" 200 " in heard(connection).splitlines()[0]
 
+    def test_a_configuration_is_there_once_however_many_ask_for_it(self, tmp_path: Path) -> None:
+        content = config(flow())
+        with serving(tmp_path) as server:
+            assert ask(server.url, "POST", "/config", content)[0] == 200
+            assert ask(server.url, "GET", "/config") == (200, content)
+            first, second = (server.answer("GET", "/config", None)[1] for _ in range(2))
+        assert isinstance(first, bytes)
+        assert first is second
+
     def test_connections_are_as_many_as_can_be_looked_after(self, tmp_path: Path) -> None:
         with serving(tmp_path) as server, ExitStack() as stack:
             idle = [stack.enter_context(connected(server)) for _ in range(MOST_CONNECTIONS)]

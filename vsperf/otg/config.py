@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vsperf.otg.captures import Capture, read_captures
-from vsperf.otg.document import Document, Node
+from vsperf.otg.document import Document, Node, json_of
 from vsperf.otg.flows import LARGEST_FRAME, Flow, Line, check_files, read_flow
 
 MOST_FLOWS = 32
@@ -50,6 +50,8 @@ class Config:
     warnings: tuple[str, ...] = ()
     captures: Mapping[str, Capture] = field(default_factory=dict)
     """What is wanted of ports that are captured, by their names."""
+    text: bytes = b"{}"
+    """The content in JSON: one for all who ask at the same time, as it may be long."""
 
 
 def read_config(content: object, places: Mapping[str, Place]) -> Config:
@@ -74,7 +76,7 @@ def read_config(content: object, places: Mapping[str, Place]) -> Config:
     _unique(root, "flows", [flow.name for flow in flows])
     document.finish()
     held = dict(content) if isinstance(content, dict) else {}
-    return Config(held, ports, flows, tuple(warnings), captures)
+    return Config(held, ports, flows, tuple(warnings), captures, json_of(held))
 
 
 def merged(config: Config, document: Document) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import threading
@@ -18,7 +17,7 @@ from urllib.parse import urlsplit
 
 from vsperf.errors import ComponentError, NotReadyError, VsperfError
 from vsperf.otg.answers import HANDLERS
-from vsperf.otg.document import RefusedError
+from vsperf.otg.document import RefusedError, json_of
 from vsperf.otg.generator import Generator
 from vsperf.otg.password import knows
 from vsperf.otg.reading import CHUNK, SLOW_S, Reader, Room, read_json
@@ -109,7 +108,7 @@ class OtgServer(ThreadingHTTPServer):
 
     def answer(
         self, method: str, path: str, content: object
-    ) -> tuple[int, dict[str, Any] | BinaryIO]:
+    ) -> tuple[int, dict[str, Any] | bytes | BinaryIO]:
         """Return status and body for a request."""
         handler = HANDLERS.get((method, path))
         if handler is None:
@@ -183,13 +182,13 @@ class Handler(BaseHTTPRequestHandler):
 
     def _answer(self, method: str) -> None:
         status, body = self._answered(method)
-        if isinstance(body, dict):
+        if isinstance(body, dict | bytes):
             self._send(status, body)
         else:
             with body:
                 self._send_file(body)
 
-    def _answered(self, method: str) -> tuple[int, dict[str, Any] | BinaryIO]:
+    def _answered(self, method: str) -> tuple[int, dict[str, Any] | bytes | BinaryIO]:
         """Return status and body; what came has its room until it was looked at."""
         with ExitStack() as room:
             try:
@@ -291,8 +290,8 @@ class Handler(BaseHTTPRequestHandler):
             self.connection.sendall(content)
             left -= len(content)
 
-    def _send(self, status: int, body: dict[str, Any]) -> None:
-        content = json.dumps(body, separators=(",", ":")).encode()
+    def _send(self, status: int, body: dict[str, Any] | bytes) -> None:
+        content = body if isinstance(body, bytes) else json_of(body)
         self.connection.settimeout(SLOW_S)  # for all of it
         self.send_response(status)
         self.send_header("Content-Type", JSON)
