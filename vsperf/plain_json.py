@@ -13,6 +13,9 @@ from typing import Any, NoReturn
 
 LEAST, MOST = -(1 << 63), (1 << 64) - 1
 """Whole numbers as counters have them: 64 bits, with a sign or without."""
+MOST_COUNTED = 1 << 60
+"""The greatest count that is believed of somebody who may lie, such as a guest; nanoseconds are so
+many in 36 years. Sums and differences of a few of these are numbers that can be stored, too."""
 DIGITS = 20
 SHAPES = bytes.maketrans(b"123456789E", b"000000000e")
 SUSPECT = (b"0" * 19, b"e000", b"e+000", b"NaN", b"Infinity")

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 MOST_BYTES = 16 << 20
 """Of a file that is read; one of vsperf's own has some kilobytes."""
@@ -321,6 +322,18 @@ def temporary_folder() -> str:
 def without_waiting(path: str, flags: int) -> int:
     """Open a file as `open` does, whose opener this is; of a pipe nobody is waited for."""
     return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
+
+
+def opened_file(path: Path) -> BinaryIO:
+    """Open a regular file that a user named, whoever owns it; raises OSError for all else.
+
+    A pipe that lies in its place would be waited for, and so would one that nobody fills.
+    """
+    file = open(path, "rb", opener=without_waiting)  # noqa: SIM115 - the caller closes it
+    if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        return file
+    file.close()
+    raise DistrustedError(f"{path} is no regular file")
 
 
 def make_folder(path: Path) -> None:

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from attacker import give
 from real_runs import Place, Run
 from traps import lay
 
@@ -32,7 +33,7 @@ NAMED = (
 
 @dataclass
 class Arena(Place):
-    """A place whose runs are killed, with files that none of their programs may take."""
+    """A place whose runs are killed, called where somebody else has put what nobody may take."""
 
     wrapped: tuple[str, ...] = ()
     """What comes before every command, such as one that enters a namespace."""
@@ -45,15 +46,23 @@ class Arena(Place):
 
     def __post_init__(self) -> None:
         self.temporary.mkdir(parents=True, exist_ok=True)
-        lay(self.folder)
+        self.called_in.mkdir(exist_ok=True)
+        lay(self.called_in)
+        if os.geteuid() == 0:
+            give(self.called_in)
 
     @property
     def temporary(self) -> Path:
         return self.folder / "tmp"
 
     @property
+    def called_in(self) -> Path:
+        return self.folder / "theirs"
+
+    @property
     def environ(self) -> dict[str, str]:
-        return super().environ | {"TMPDIR": str(self.temporary)}
+        own = {"TMPDIR": self.temporary, "VSPERF_RESULTS": self.results}
+        return super().environ | {name: str(path) for name, path in own.items()}
 
     def start(self, *arguments: str, wrapped: tuple[str, ...] = (), **more: str) -> Run:
         return super().start(*arguments, wrapped=(*self.wrapped, *wrapped), **more)

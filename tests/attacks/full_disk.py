@@ -69,7 +69,7 @@ def small_disk(arena: Arena, size_kb: int) -> Iterator[Arena]:
     ) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"mounted\n", "no tmpfs could be mounted"
-        inside = ("nsenter", f"--mount=/proc/{holder.pid}/ns/mnt", f"--wdns={arena.folder}")
+        inside = ("nsenter", f"--mount=/proc/{holder.pid}/ns/mnt", f"--wdns={arena.called_in}")
         small = replace(arena, wrapped=inside, view=Path(f"/proc/{holder.pid}/root"))
         try:
             yield small

@@ -134,7 +134,7 @@ class Conversation(Fuzzer):
             status, answer = self.server.answer(method, path, content)
             if isinstance(answer, dict):
                 json.dumps(answer).encode()
-            else:
+            elif not isinstance(answer, bytes):
                 answer.close()
         except RefusedError as refused:
             status = refused.code

@@ -161,6 +161,11 @@ class Place:
         return self.folder / "results"
 
     @property
+    def called_in(self) -> Path:
+        """The working directory of its commands."""
+        return self.folder
+
+    @property
     def environ(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if "VSPERF" not in name}
         own = {"HOME": self.folder, "XDG_CACHE_HOME": self.cache, "VSPERF_RUNTIME": self.runtime}
@@ -200,7 +205,7 @@ class Place:
         with out.open("wb") as out_file, err.open("wb") as err_file:
             process = subprocess.Popen(
                 [*wrapped, *own_python.module("vsperf", *arguments, *ours)],
-                cwd=self.folder,
+                cwd=self.called_in,
                 env=environ,
                 stdin=subprocess.DEVNULL,
                 stdout=out_file,

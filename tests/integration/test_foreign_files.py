@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from attacker import NOBODY, Town, as_nobody, town
+from attacker import NOBODY, Town, as_nobody, give, town
 from cli_shell import SMOKE, Shell, fixture_vsperf
 from forged_index import change, seal
 
@@ -150,12 +150,6 @@ def interrupted(vsperf: Shell, results: Path, torn: str = "") -> Path:
     lines = (folder / RECORDS).read_text().splitlines(keepends=True)
     (folder / RECORDS).write_text("".join(lines[:2]) + torn)
     return folder
-
-
-def give(path: Path, user: int = NOBODY) -> None:
-    """Give a folder and what is in it to another user."""
-    for one in (path, *path.rglob("*")):
-        os.chown(one, user, user, follow_symlinks=False)
 
 
 def test_records_of_another_user_are_not_resumed(vsperf: Shell, here: Town) -> None:

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from attacker import NOBODY
 from attacks.arena import Arena
 from attacks.pages import PageWatch
 from conftest import Require
 
+from vsperf.errors import ExitCode
 from vsperf.host.pages import Pool
 
 pytestmark = pytest.mark.scaffolding("tests/attacks", "tests/integration/test_soak_pages.py")
@@ -101,6 +103,18 @@ def test_pages_are_a_leak_unless_the_kernel_saw_somebody_else_add_them(
     arena = Arena(tmp_path, tmp_path / "run", tmp_path / "cache")
     arena.pages_before, arena.watch = {tmp_path: 8}, writing.watch
     assert any("pages in" in trace for trace in arena.traces()) == leak
+
+
+def test_what_is_killed_is_called_where_another_user_has_put_what_nobody_may_take(
+    tmp_path: Path, require: Require
+) -> None:
+    require("root")
+    arena = Arena(tmp_path, tmp_path / "run", tmp_path / "cache")
+    trap = arena.called_in / "json.py"
+    assert arena.called_in.stat().st_uid == trap.stat().st_uid == NOBODY
+    run = arena("results")  # of its own, wherever it is called
+    assert run.code == ExitCode.OK
+    assert str(arena.results) in run.out
 
 
 def test_a_place_knows_its_own_commands_and_what_they_start(tmp_path: Path) -> None:

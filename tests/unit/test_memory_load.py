@@ -126,7 +126,20 @@ def test_the_last_whole_line_counts(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("text", [None, "", "{", "[]\n", "no words\n", '{"elapsed_ns": 1}\n'])
+LIES = ("Infinity", "1e300", "-1", str(1 << 61), "true", '"7"', "9" * 4000)
+"""What no counter says; a guest may say it."""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(None, "", "{", "[]\n", "no words\n", '{"elapsed_ns": 1}\n', "[" * 4000 + "\n"),
+        *(
+            f'{{"elapsed_ns": 5, "cpu_ns": {lie}, "read_bytes": 3, "written_bytes": 2}}\n'[:4095]
+            for lie in LIES
+        ),
+    ],
+)
 def test_who_has_said_nothing_has_done_nothing_that_is_known(
     text: str | None, tmp_path: Path
 ) -> None:

@@ -23,14 +23,17 @@ from otg_servers import PATIENCE_S, ask
 from otg_tgen import Echo
 from serving import answering
 
-from vsperf.errors import NotReadyError
+from vsperf.cli.commands.otg import listening_at
+from vsperf.errors import NotReadyError, UsageError
 from vsperf.otg import generator, reading
 from vsperf.otg.config import Config, Place, read_config
 from vsperf.otg.generator import Generator
 from vsperf.otg.password import password_in
-from vsperf.otg.server import MOST_BYTES, MOST_CONNECTIONS, OtgServer
+from vsperf.otg.server import MOST_BYTES, MOST_CONNECTIONS, SMALL_BYTES, OtgServer
 
 PASSWORD = "correct horse battery"
+LARGE = {"options": " " * SMALL_BYTES}
+"""No configuration, and too long to come without room."""
 
 
 class Watched(OtgServer):
@@ -43,11 +46,13 @@ class Watched(OtgServer):
 
 
 @contextmanager
-def serving(folder: Path, password: str | None = None) -> Iterator[OtgServer]:
+def serving(
+    folder: Path, password: str | None = None, address: tuple[str, int] = ("127.0.0.1", 0)
+) -> Iterator[OtgServer]:
     """Have a server answer; what makes it stumble is told at the end."""
     places = {"p1": Place(0, None), "p2": Place(1, None)}
     generator = Generator(cast("Any", Echo()), places, folder)
-    with Watched(("127.0.0.1", 0), generator, password) as server, answering(server):
+    with Watched(address, generator, password) as server, answering(server):
         yield server
     assert server.failures == ()
 
@@ -157,6 +162,8 @@ class TestRequests:
         ("no request", b"what?\r\n\r\n", 400),
         ("a line without end", b"GET /" + b"x" * 70_000 + b" HTTP/1.1\r\n\r\n", 414),
         ("too many headers", post(X="1\r\n" + "X: 1\r\n" * 200), 431),
+        ("too long headers", post(X="1\r\n" + f"X: {'1' * 60_000}\r\n" * 6), 431),
+        ("more objects than there can be", post(b"[" + b"[]," * 70_000 + b"{}]"), 400),
     )
 
     def test_what_is_none_is_refused_in_json(self, tmp_path: Path) -> None:
@@ -220,10 +227,48 @@ class TestLoad:
             (one,) = refused
             assert b" 503 " in heard(one).splitlines()[0]
             assert ask(server.url, "GET", "/config")[0] == 200
-            assert ask(server.url, "POST", "/config", {})[0] == 503
+            assert ask(server.url, "POST", "/config", {})[0] == 200  # a small one takes none of it
+            assert ask(server.url, "POST", "/config", LARGE)[0] == 503
             for connection in waiting:
                 connection.close()
-            self.until(lambda: ask(server.url, "POST", "/config", {})[0] == 200)
+            self.until(lambda: ask(server.url, "POST", "/config", LARGE)[0] == 400)
+
+    def test_what_came_has_its_room_until_it_was_looked_at(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        begun, go_on = threading.Semaphore(0), threading.Event()
+
+        def slow(content: object, places: object) -> Config:
+            begun.release()
+            assert go_on.wait(PATIENCE_S)
+            return read_config({}, {})
+
+        body = json.dumps(LARGE).encode().ljust(MOST_BYTES)
+        with serving(tmp_path) as server, ExitStack() as stack:
+            monkeypatch.setattr(generator, "read_config", slow)
+            waiting = [stack.enter_context(connected(server)) for _ in range(2)]
+            for connection in waiting:
+                connection.sendall(post(body))
+            assert begun.acquire(timeout=PATIENCE_S)
+            try:
+                self.until(lambda: ask(server.url, "POST", "/config", LARGE)[0] == 503)
+                body_of_metrics = {"choice": "port"}
+                with server.parsing:  # a large one is being read
+                    assert ask(server.url, "POST", "/monitor/metrics", body_of_metrics)[0] == 200
+            finally:
+                go_on.set()
+            for connection in waiting:
+                connection.shutdown(socket.SHUT_WR)
+                assert b" 200 " in heard(connection).splitlines()[0]
+
+    def test_a_configuration_is_there_once_however_many_ask_for_it(self, tmp_path: Path) -> None:
+        content = config(flow())
+        with serving(tmp_path) as server:
+            assert ask(server.url, "POST", "/config", content)[0] == 200
+            assert ask(server.url, "GET", "/config") == (200, content)
+            first, second = (server.answer("GET", "/config", None)[1] for _ in range(2))
+        assert isinstance(first, bytes)
+        assert first is second
 
     def test_connections_are_as_many_as_can_be_looked_after(self, tmp_path: Path) -> None:
         with serving(tmp_path) as server, ExitStack() as stack:
@@ -263,6 +308,21 @@ class TestLoad:
         while not holds():
             assert time.monotonic() < deadline
             time.sleep(0.02)
+
+
+@pytest.mark.parametrize(
+    ("text", "local"), [("localhost:0", True), ("127.0.0.1:0", True), ("0.0.0.0:0", False)]
+)
+def test_it_listens_where_it_is_told_to(text: str, local: bool, tmp_path: Path) -> None:
+    with serving(tmp_path, address=listening_at(text)) as server:
+        assert server.local is local
+        assert ask(server.url, "GET", "/config", Host="evil.example")[0] == (421 if local else 200)
+
+
+@pytest.mark.parametrize("text", ["localhost", ":80", "127.0.0.1:²", "127.0.0.1:65536"])
+def test_where_nobody_can_listen_is_an_error(text: str) -> None:
+    with pytest.raises(UsageError, match="is no ADDRESS:PORT"):
+        listening_at(text)
 
 
 class TestVersions:

@@ -205,6 +205,7 @@ def test_a_refusal_of_the_wrong_types_is_an_error(tmp_path: Path, answer: dict[s
     [
         *(5, "x", {"a": 1}, [5], [None]),
         *([{"received": "1", "sent": 1}], [{"received": 1.5, "sent": 1}]),
+        *([{"received": -1, "sent": 1}], [{"received": 1, "sent": (1 << 60) + 1}]),
         *([{"received": 1, "sent": 1, "drops": drops}] for drops in (5, [1], {"a": "b"})),
     ],
     ids=repr,

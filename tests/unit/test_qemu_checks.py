@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -95,12 +96,15 @@ def test_a_qcow2_with_nothing_behind_its_first_bytes_is_refused(
 
 
 @pytest.mark.parametrize(
-    ("content", "reason"), [(None, "No such file"), (b"", "empty"), ("folder", "directory")]
+    ("content", "reason"),
+    [(None, "No such file"), (b"", "empty"), ("folder", "directory"), ("pipe", "no regular file")],
 )
 def test_a_file_that_cannot_be_read_says_why(tmp_path: Path, content: Any, reason: str) -> None:
     path = tmp_path / "file"
     if content == "folder":
         path.mkdir()
+    elif content == "pipe":  # nobody is waited for
+        os.mkfifo(path)
     elif content is not None:
         path.write_bytes(content)
     for look in (check_kernel, check_ram_disk):

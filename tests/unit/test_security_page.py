@@ -27,7 +27,7 @@ def test_every_test_that_is_named_is_there() -> None:
     known = {
         (path.name, name)
         for path in TESTS.rglob("test_*.py")
-        for name in re.findall(r"^def (test_\w+)", path.read_text(), re.MULTILINE)
+        for name in re.findall(r"^(?: {4})?def (test_\w+)", path.read_text(), re.MULTILINE)
     }
     named = {found for row in threats() for found in NAMED.findall(row[2])}
     none_wrong(f"{file}::{name}" for file, name in sorted(named - known))

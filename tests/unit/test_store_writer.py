@@ -114,6 +114,18 @@ def test_after_a_line_that_did_not_fit_no_shorter_one_ends_the_run(tmp_path: Pat
     assert read_run(writer.folder).state is RunState.INTERRUPTED
 
 
+def test_a_number_that_no_reader_takes_is_not_written(tmp_path: Path) -> None:
+    """A part may lie, such as a guest: the whole run could not be read any more."""
+    key = header().cases[0].key
+    with RunWriter.create(tmp_path, TESTCASES, making()) as writer:
+        writer.append(case_start(key))
+        lie = run_end().model_copy(update={"exit_code": 1 << 64})
+        with pytest.raises(RecordingError, match="cannot be written") as caught:
+            writer.append(lie)
+    assert "a part of the run said what cannot be" in str(caught.value.problems[0].why)
+    assert read_run(writer.folder).state is RunState.INTERRUPTED
+
+
 def test_an_end_that_did_not_reach_the_disk_is_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from vsperf.errors import ComponentError
+from vsperf.plain_json import MOST_COUNTED
 
 Message = dict[str, Any]
+Count = Annotated[int, Field(ge=0, le=MOST_COUNTED)]
 
 
 class _Answer(BaseModel):
@@ -49,9 +51,9 @@ class Refused(_Answer):
 class CountedNic(_Answer):
     """Counters of a card; None where the guest does not count."""
 
-    received: int | None = None
-    sent: int | None = None
-    drops: dict[str, int] | None = None
+    received: Count | None = None
+    sent: Count | None = None
+    drops: dict[str, Count] | None = None
 
 
 class Counted(_Answer):
@@ -63,20 +65,20 @@ class Counted(_Answer):
 class SeenProcessor(_Answer):
     """What a processor did since the guest booted, as its kernel counts it."""
 
-    number: int
-    user_ns: int
-    system_ns: int
-    idle_ns: int
-    interrupts_ns: int
-    steal_ns: int
+    number: Count
+    user_ns: Count
+    system_ns: Count
+    idle_ns: Count
+    interrupts_ns: Count
+    steal_ns: Count
 
 
 class SeenSystem(_Answer):
     """What the guest's kernel counts."""
 
     processors: list[SeenProcessor] = Field(default_factory=list)
-    interrupts: int
-    switches: int
+    interrupts: Count
+    switches: Count
 
 
 AnyAnswer = TypeVar("AnyAnswer", bound=_Answer)

@@ -15,6 +15,7 @@ from vsperf.guests.image import GuestImage
 from vsperf.guests.settings import GuestSettings
 from vsperf.record.placeholder import Placeholder
 from vsperf.record.plan import Wire
+from vsperf.trusted import opened_file
 
 CONTROL_PORT = "vsperf.control"
 SHELL_PORT = "vsperf.shell"
@@ -330,7 +331,7 @@ def _device(machine: AnyMachine, number: int) -> Iterator[str]:
 def image_format(path: Path) -> str:
     """Return the format of a disk image by how it begins; a name stands in for a missing file."""
     try:
-        with path.open("rb") as file:
+        with opened_file(path) as file:
             return "qcow2" if file.read(len(QCOW2_MAGIC)) == QCOW2_MAGIC else "raw"
     except OSError:
         return "qcow2" if path.suffix == ".qcow2" else "raw"

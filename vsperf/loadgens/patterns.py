@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Self
@@ -11,6 +10,7 @@ from pydantic import model_validator
 
 from vsperf.byte_units import ByteRate, ByteSize
 from vsperf.host.own_program import OwnProgram
+from vsperf.plain_json import MOST_COUNTED, loads
 from vsperf.record.noise import NoiseActivity
 from vsperf.spec.noise import NoiseSpec
 
@@ -18,6 +18,7 @@ MEMORY_LOAD = OwnProgram("memory-load", "memory-load, the program that loads mem
 REPORT_MS = 100
 WORD = 8
 LEAST_BLOCK = 64
+COUNTED = ("elapsed_ns", "read_bytes", "written_bytes", "cpu_ns")
 TAIL_BYTES = 4096
 """The end of a log that surely holds a whole line."""
 
@@ -95,10 +96,15 @@ def last_report(log: Path, instance: str) -> NoiseActivity:
 
 
 def _report(line: str, instance: str) -> NoiseActivity | None:
-    """Return a line's counts; None for one that was cut off, or written by somebody else."""
+    """Return a line's counts; None for one that was cut off, or written by somebody else.
+
+    It may come out of a guest, which may say anything.
+    """
     try:
-        said = json.loads(line)
-        names = ("elapsed_ns", "read_bytes", "written_bytes", "cpu_ns")
-        return NoiseActivity(instance=instance, **{name: int(said[name]) for name in names})
-    except (ValueError, KeyError, TypeError):
+        said = loads(line)
+        counts = {name: said[name] for name in COUNTED}
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
+    if not all(type(one) is int and 0 <= one <= MOST_COUNTED for one in counts.values()):
+        return None
+    return NoiseActivity(instance=instance, **counts)

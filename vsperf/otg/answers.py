@@ -44,8 +44,8 @@ MOST_COLUMNS = 64
 MOST_PORTS = 16
 """tgen's."""
 Answer = dict[str, Any]
-Handler = Callable[[Generator, object], Answer | BinaryIO]
-"""What is no object of the model is a file, as it is."""
+Handler = Callable[[Generator, object], Answer | bytes | BinaryIO]
+"""An object of the model, or its JSON; or a file, as it is."""
 
 
 def version(generator: Generator, content: object) -> Answer:
@@ -58,9 +58,9 @@ def set_config(generator: Generator, content: object) -> Answer:
     return _warned(generator.configure(content))
 
 
-def get_config(generator: Generator, content: object) -> Answer:
+def get_config(generator: Generator, content: object) -> bytes:
     """Answer `GET /config`: what was taken, as it came."""
-    return dict(generator.config.content)
+    return generator.config.text
 
 
 def update_config(generator: Generator, content: object) -> Answer:

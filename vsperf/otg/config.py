@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vsperf.otg.captures import Capture, read_captures
-from vsperf.otg.document import Document, Node
+from vsperf.otg.document import Document, Node, json_of
 from vsperf.otg.flows import LARGEST_FRAME, Flow, Line, check_files, read_flow
 
 MOST_FLOWS = 32
@@ -15,6 +15,8 @@ MOST_FLOWS = 32
 UPDATED = ("rate", "size")
 UNCHANGED = ("tx_rx", "packet", "duration", "metrics")
 """Of a flow, where it is changed in place."""
+USUAL_MTU = 1500
+"""What the model, and so its clients, say where nobody does."""
 SPEEDS = {
     "speed_10_fd_mbps": 10**7,
     "speed_100_fd_mbps": 10**8,
@@ -48,6 +50,8 @@ class Config:
     warnings: tuple[str, ...] = ()
     captures: Mapping[str, Capture] = field(default_factory=dict)
     """What is wanted of ports that are captured, by their names."""
+    text: bytes = b"{}"
+    """The content in JSON: one for all who ask at the same time, as it may be long."""
 
 
 def read_config(content: object, places: Mapping[str, Place]) -> Config:
@@ -72,7 +76,7 @@ def read_config(content: object, places: Mapping[str, Place]) -> Config:
     _unique(root, "flows", [flow.name for flow in flows])
     document.finish()
     held = dict(content) if isinstance(content, dict) else {}
-    return Config(held, ports, flows, tuple(warnings), captures)
+    return Config(held, ports, flows, tuple(warnings), captures, json_of(held))
 
 
 def merged(config: Config, document: Document) -> dict[str, Any]:
@@ -82,6 +86,8 @@ def merged(config: Config, document: Document) -> dict[str, Any]:
     changes.at_most("property_names", len(UPDATED))
     changes.at_most("flows", len(config.flows))
     names = changes.texts("property_names")
+    if not names:
+        changes.refuse("is needed", "property_names")
     for name in names:
         if name not in UPDATED:
             changes.refuse(f"{name!r} is not supported, only rate, size", "property_names")
@@ -97,8 +103,11 @@ def merged(config: Config, document: Document) -> dict[str, Any]:
             continue
         for key in UPDATED:
             said = change.get(key)
-            if key in names and said is not None:
-                flow[key] = said
+            if key not in names:
+                continue
+            if said is None:
+                change.refuse("is needed, as property_names has it", key)
+            flow[key] = said
     document.finish()
     return {**found, "flows": flows}
 
@@ -141,7 +150,8 @@ def _speeds(root: Node, ports: Mapping[str, str], warnings: list[str]) -> dict[s
             if name not in ports:
                 layer.refuse(f"there is no port {name!r}", "port_names")
         layer.only("promiscuous", True, why="ports take whatever comes")
-        layer.whole("mtu", 1500, 64, LARGEST_FRAME)  # ports take any frame that flows may have
+        if layer.whole("mtu", USUAL_MTU, 64, LARGEST_FRAME) != USUAL_MTU:
+            warnings.append(f"{layer.path}.mtu: no port changes its own, and takes what it can")
         if layer.has("speed"):
             speed = SPEEDS[layer.one_of("speed", tuple(SPEEDS))]
             found |= dict.fromkeys(names, speed)

@@ -6,7 +6,8 @@ adds. All that is wrong is collected, and said at once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from vsperf.errors import VsperfError
@@ -193,6 +194,11 @@ class Node:
             self.refuse("must be a list", key)
             return []
         return found
+
+
+def json_of(content: Mapping[str, Any]) -> bytes:
+    """Return an object as it goes out."""
+    return json.dumps(content, separators=(",", ":")).encode()
 
 
 def shown(word: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import io
 import socket
 import threading
@@ -22,29 +23,42 @@ BUSY = 503
 MOST_DEPTH = 64
 """Of objects in objects; the deepest of the model have a dozen."""
 TOO_DEEP = f"the body has more than {MOST_DEPTH} objects and lists in each other"
+MOST_OBJECTS = 1 << 16
+"""Objects and lists of a body; the largest configuration has some thousands. An empty one is two
+bytes in a body, and in memory dozens."""
 CHUNK = 1 << 16
+MOST_HEAD = 4 * CHUNK
+"""Bytes that are read of a request before its body is; some of the body may be among them."""
 
 
 class Reader(io.RawIOBase):
-    """Reads a connection, with a deadline for each request as a whole.
+    """Reads a connection, with a deadline and a bound for each request as a whole.
 
-    A time-out of the socket would begin anew with each byte.
+    A time-out of the socket would begin anew with each byte, and a hundred headers may have 64 KiB
+    each: both come before anybody was asked for a password.
     """
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
         self._deadline = 0.0
+        self._left = 0
         self.begin()
 
     def begin(self) -> None:
         """Begin to wait for the next request."""
         self._deadline = time.monotonic() + SLOW_S
+        self._left = MOST_HEAD
+
+    def expect(self, size: int) -> None:
+        """Let a body of this size come."""
+        self._left = size
 
     def drain(self) -> None:
         """Hear the client out for a moment, and forget what it says."""
         self._deadline = time.monotonic() + PARTING_S
         buffer = bytearray(CHUNK)
-        for _ in range(PARTING_CHUNKS):
+        self._left = PARTING_CHUNKS * CHUNK
+        while self._left:
             if not self.readinto(buffer):
                 return
 
@@ -59,8 +73,12 @@ class Reader(io.RawIOBase):
         left = self._deadline - time.monotonic()
         if left <= 0:
             raise TimeoutError
+        if self._left <= 0:
+            raise http.client.HTTPException(f"a request has {MOST_HEAD} bytes of headers at most")
         self._connection.settimeout(left)
-        return self._connection.recv_into(buffer)
+        read = self._connection.recv_into(buffer, min(len(buffer), self._left))
+        self._left -= read
+        return read
 
 
 class Room:
@@ -86,6 +104,8 @@ class Room:
 
 def read_json(body: bytes) -> object:
     """Return what a document says; raises `RefusedError` where that is not one thing."""
+    if body.count(b"[") + body.count(b"{") > MOST_OBJECTS:
+        raise RefusedError([f"the body has more than {MOST_OBJECTS} objects and lists"])
     try:
         found: object = plain_json.loads(body, _object)
     except RecursionError as error:
@@ -101,9 +121,9 @@ def read_json(body: bytes) -> object:
 
 
 def _inside(value: object) -> Iterable[Any]:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, list) else ()
+    """Return the objects and lists in one."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return (one for one in inner if isinstance(one, dict | list))
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

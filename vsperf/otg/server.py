@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
@@ -18,7 +17,7 @@ from urllib.parse import urlsplit
 
 from vsperf.errors import ComponentError, NotReadyError, VsperfError
 from vsperf.otg.answers import HANDLERS
-from vsperf.otg.document import RefusedError
+from vsperf.otg.document import RefusedError, json_of
 from vsperf.otg.generator import Generator
 from vsperf.otg.password import knows
 from vsperf.otg.reading import CHUNK, SLOW_S, Reader, Room, read_json
@@ -28,8 +27,12 @@ LOOK_S = 0.5
 """Between two looks at tgen, whose events would fill its socket otherwise."""
 MOST_BYTES = 8 << 20
 """Of a body: a list of values for 65,536 frames in each of several fields."""
+SMALL_BYTES = 64 << 10
+"""Of a body that waits for nobody and takes nothing of the room: so questions are answered whatever
+others send."""
 MOST_CONNECTIONS = 64
 MOST_DIGITS = 12
+LOCALHOST = "localhost"
 JSON = "application/json"
 FILE = "application/octet-stream"
 
@@ -47,12 +50,12 @@ class OtgServer(ThreadingHTTPServer):
     ) -> None:
         self.generator = generator
         self.password = password
-        self.local = ip_address(address[0]).is_loopback
+        self.local = _is_loopback(address[0])
         self.failure: VsperfError | None = None
         self.connections = threading.BoundedSemaphore(MOST_CONNECTIONS)
         self.room = Room(2 * MOST_BYTES)
         self.parsing = threading.Lock()
-        """Who has it makes objects of a body, which take far more memory than the body."""
+        """Who has it makes objects of a large body, which take more memory than the body."""
         super().__init__(address, Handler)
 
     @property
@@ -105,7 +108,7 @@ class OtgServer(ThreadingHTTPServer):
 
     def answer(
         self, method: str, path: str, content: object
-    ) -> tuple[int, dict[str, Any] | BinaryIO]:
+    ) -> tuple[int, dict[str, Any] | bytes | BinaryIO]:
         """Return status and body for a request."""
         handler = HANDLERS.get((method, path))
         if handler is None:
@@ -178,28 +181,33 @@ class Handler(BaseHTTPRequestHandler):
         self._send(*_failed(code, [message or HTTPStatus(code).phrase]))
 
     def _answer(self, method: str) -> None:
-        try:
-            self._known_client()
-            self._known_host()
-            content = None
-            if method == "GET":
-                self._require_nothing()
-            else:
-                content = self._content()
-        except RefusedError as error:
-            self.close_connection = True
-            self._send(*_failed(error.code, error.messages))
-            return
-        try:
-            answer = self.server.answer(method, self._path(), content)
-        except RefusedError as error:
-            answer = _failed(error.code, error.messages)
-        status, body = answer
-        if isinstance(body, dict):
+        status, body = self._answered(method)
+        if isinstance(body, dict | bytes):
             self._send(status, body)
         else:
             with body:
                 self._send_file(body)
+
+    def _answered(self, method: str) -> tuple[int, dict[str, Any] | bytes | BinaryIO]:
+        """Return status and body; what came has its room until it was looked at."""
+        with ExitStack() as room:
+            try:
+                self._known_client()
+                self._known_host()
+                content = None
+                if method == "GET":
+                    self._require_nothing()
+                else:
+                    content = self._content(room)
+            except RefusedError as error:
+                self.close_connection = True
+                return _failed(error.code, error.messages)
+            try:
+                return self.server.answer(method, self._path(), content)
+            except RefusedError as error:
+                return _failed(error.code, error.messages)
+            finally:
+                del content
 
     def _known_client(self) -> None:
         """Refuse who does not bring the password, before anything else is looked at."""
@@ -214,7 +222,7 @@ class Handler(BaseHTTPRequestHandler):
             host = urlsplit(f"//{self.headers.get('Host', '')}").hostname or ""
         except ValueError as error:
             raise RefusedError(["Host is the name of no host"]) from error
-        if self.server.local and host != "localhost" and not _is_address(host):
+        if self.server.local and host != LOCALHOST and not _is_address(host):
             raise RefusedError(
                 [f"this server is not called {host!r}"], HTTPStatus.MISDIRECTED_REQUEST
             )
@@ -233,8 +241,8 @@ class Handler(BaseHTTPRequestHandler):
     def _is_chunked(self) -> bool:
         return self.headers.get("Transfer-Encoding") is not None
 
-    def _content(self) -> object:
-        """Return what came with the request."""
+    def _content(self, room: ExitStack) -> object:
+        """Return what came with the request; a large one takes room."""
         kind = self.headers.get("Content-Type", "").partition(";")[0].strip()
         if kind != JSON:
             # No page that a browser shows can send this type to another host unasked.
@@ -243,12 +251,15 @@ class Handler(BaseHTTPRequestHandler):
                 HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
             )
         length = self._length()
-        with self.server.room.taken(length):
-            body = self.rfile.read(length)
-            if len(body) < length:
-                raise RefusedError(["the body is shorter than Content-Length says"])
-            with self.server.parsing:
-                return read_json(body)
+        large = length > SMALL_BYTES
+        if large:
+            room.enter_context(self.server.room.taken(length))
+        self.reader.expect(length)
+        body = self.rfile.read(length)
+        if len(body) < length:
+            raise RefusedError(["the body is shorter than Content-Length says"])
+        with self.server.parsing if large else nullcontext():
+            return read_json(body)
 
     def _length(self) -> int:
         if self._is_chunked():
@@ -279,8 +290,8 @@ class Handler(BaseHTTPRequestHandler):
             self.connection.sendall(content)
             left -= len(content)
 
-    def _send(self, status: int, body: dict[str, Any]) -> None:
-        content = json.dumps(body, separators=(",", ":")).encode()
+    def _send(self, status: int, body: dict[str, Any] | bytes) -> None:
+        content = body if isinstance(body, bytes) else json_of(body)
         self.connection.settimeout(SLOW_S)  # for all of it
         self.send_response(status)
         self.send_header("Content-Type", JSON)
@@ -322,3 +333,7 @@ def _is_address(host: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _is_loopback(host: str) -> bool:
+    return host == LOCALHOST or (_is_address(host) and ip_address(host).is_loopback)

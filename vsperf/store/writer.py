@@ -23,6 +23,7 @@ from pydantic_core import PydanticSerializationError
 
 from vsperf import trusted
 from vsperf.errors import Location, NotReadyError, RecordingError, StoreError
+from vsperf.plain_json import refuse_wild_numbers
 from vsperf.record.base import SCHEMA_VERSION
 from vsperf.record.run import LINE, CaseRecord, Line, RunEnd, RunHeader, RunResume
 from vsperf.store import lines
@@ -121,6 +122,7 @@ class RunWriter:
         try:
             if self._failed is not None:
                 raise self._failed
+            _require_readable(content)
             status = os.fstat(self._descriptor)
             if status.st_nlink == 0:
                 raise OSError(errno.ENOENT, "the folder was deleted while the run was writing it")
@@ -167,6 +169,14 @@ def _encode(line: Line) -> bytes:
         # Arguments and host facts may hold bytes that are no text; Python keeps those as lone
         # surrogates, which JSON cannot carry.
         return LINE.dump_json(LINE.validate_python(_printable(line.model_dump())))
+
+
+def _require_readable(content: bytes) -> None:
+    """Refuse a line that no reader would take, and the whole file with it: a part has lied."""
+    try:
+        refuse_wild_numbers(content)
+    except ValueError as error:
+        raise OSError(errno.ERANGE, f"a part of the run said what cannot be: {error}") from error
 
 
 def _printable(value: Any) -> Any:

@@ -82,7 +82,7 @@ def serve(
     locations = [Location.of(text) for text in ports]
     up = False
     try:
-        with serving(locations, options, _address(listen), manner) as server:
+        with serving(locations, options, listening_at(listen), manner) as server:
             up = True
             named = ", ".join(one.name for one in locations)
             click.echo(f"listening on {server.url}, with the ports {named}; Ctrl-C ends it")
@@ -94,9 +94,10 @@ def serve(
     return ExitCode.OK
 
 
-def _address(text: str) -> tuple[str, int]:
+def listening_at(text: str) -> tuple[str, int]:
+    """Return the address and the port that somebody names."""
     host, colon, port = text.rpartition(":")
     host = host.strip("[]")
-    if not colon or not port.isdigit() or int(port) > 65535 or not host:
+    if not colon or not (port.isascii() and port.isdigit()) or int(port) > 65535 or not host:
         raise UsageError(f"{text!r} is no ADDRESS:PORT", fix=f"such as --listen {LOCAL}")
     return host, int(port)

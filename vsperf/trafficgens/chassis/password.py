@@ -5,6 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from vsperf.errors import NotReadyError
+from vsperf.trusted import opened_file
+
+LONGEST = 1 << 16
+"""Bytes of such a file."""
 
 
 def password_from(file: str | None, delivered: str) -> str:
@@ -12,7 +16,8 @@ def password_from(file: str | None, delivered: str) -> str:
     if file is None:
         return delivered
     try:
-        lines = Path(file).read_text().splitlines()
+        with opened_file(Path(file)) as opened:
+            lines = opened.read(LONGEST).decode().splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise NotReadyError(
             "the password of the chassis cannot be read",

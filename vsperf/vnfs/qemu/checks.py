@@ -16,6 +16,7 @@ from vsperf.guests.kvm import Probe
 from vsperf.host.binding import require_bindable
 from vsperf.host.files import Roots
 from vsperf.programs import program_path, whole
+from vsperf.trusted import opened_file
 from vsperf.vnfs.qemu.spec import QemuSpec
 from vsperf.waits import run
 
@@ -124,7 +125,7 @@ def _ask_tool(name: str, path: Path) -> None:
 def _beginning(name: str, setting: str, path: Path, size: int) -> bytes:
     """Return how a file begins; refuse one that cannot be read or is empty."""
     try:
-        with path.open("rb") as file:
+        with opened_file(path) as file:
             found = file.read(size)
     except OSError as error:
         raise _refusal(name, setting, path, error.strerror or str(error)) from error
