@@ -32,6 +32,7 @@ from otg_servers import (
 from scapy.utils import RawPcapReader
 
 from vsperf.otg.captures import MOST_FRAMES
+from vsperf.otg.server import OtgServer
 
 pytestmark = pytest.mark.machine
 __all__ = ["fixture_cables"]
@@ -133,6 +134,19 @@ def bridged(enters: str, leaves: str, port: str) -> Iterator[Bridge]:
             thread.join()
 
 
+@contextmanager
+def bridged_server(queues: int = 1) -> Iterator[tuple[Bridge, OtgServer]]:
+    """Serve on the ends of two cables that a bridge joins, with a flow whose end is captured."""
+    ports = [f"p{n + 1}=net_af_packet{n},iface=vscable{n}g,qpairs={queues}" for n in range(2)]
+    headers = packet(ip={"src": increment("10.0.0.1", 7)})
+    with (
+        bridged("vscable0s", "vscable1s", "vscable1g") as bridge,
+        otg_server(ports, queues=queues) as server,
+    ):
+        configured(server.url, config(flow(packet=headers), captures=wanted("b")))
+        yield bridge, server
+
+
 def of_flow(frames: list[bytes]) -> list[bytes]:
     """Return those of the flow: nothing else is as long."""
     return [frame for frame in frames if len(frame) == 128 - 4]
@@ -141,14 +155,8 @@ def of_flow(frames: list[bytes]) -> list[bytes]:
 def test_a_capture_has_what_the_port_got_in_trials_and_between_marked_or_not(
     cables: None, tmp_path: Path
 ) -> None:
-    ports = [f"p{n + 1}=net_af_packet{n},iface=vscable{n}g" for n in range(2)]
-    headers = packet(ip={"src": increment("10.0.0.1", 7)})
-    with (
-        bridged("vscable0s", "vscable1s", "vscable1g") as bridge,
-        otg_server(ports) as server,
-    ):
+    with bridged_server() as (bridge, server):
         url = server.url
-        configured(url, config(flow(packet=headers), captures=wanted("b")))
         before = bridge.add(1)
         capture(url, "start")
         assert port_metrics(url)["b"]["capture"] == "started"
@@ -181,14 +189,8 @@ def test_a_capture_has_what_the_port_got_in_trials_and_between_marked_or_not(
 def test_a_capture_has_the_frames_of_all_queues_each_once_and_in_order(
     cables: None, tmp_path: Path
 ) -> None:
-    ports = [f"p{n + 1}=net_af_packet{n},iface=vscable{n}g,qpairs=2" for n in range(2)]
-    headers = packet(ip={"src": increment("10.0.0.1", 7)})
-    with (
-        bridged("vscable0s", "vscable1s", "vscable1g") as bridge,
-        otg_server(ports, queues=2) as server,
-    ):
+    with bridged_server(queues=2) as (bridge, server):
         url = server.url
-        configured(url, config(flow(packet=headers), captures=wanted("b")))
         capture(url, "start")
         sent(url)
         bridge.until(lambda: len(of_flow(bridge.arrived)) == 100)

@@ -90,18 +90,22 @@ def test_golden_runs_come_to_what_was_printed() -> None:
     none_wrong(f"{case}, {name}: {text}" for case, name, against in read for text in against)
 
 
-def test_a_bound_that_its_trials_refute_is_told_with_how_many_passed() -> None:
-    search = {"kind": "rfc2544", "goals": {"ndr": {"loss_ratio": "0"}}, "duration": "1s"}
-    made = [lossy(1000, 1), lossy(2000, 1), lossy(2000, 1, Fraction(1, 10)), lossy(3000, 1, 1)]
-    printed = GoalResult(
-        goal="ndr",
+def answered(goal: str, lower_fps: int, upper_fps: int) -> GoalResult:
+    return GoalResult(
+        goal=goal,
         loss_ratio="0",
-        lower_fps=2000,
-        upper_fps=3000,
-        throughput_fps=2000,
+        lower_fps=lower_fps,
+        upper_fps=upper_fps,
+        throughput_fps=lower_fps,
         limit=Limit.DUT,
         reason="",
     )
+
+
+def test_a_bound_that_its_trials_refute_is_told_with_how_many_passed() -> None:
+    search = {"kind": "rfc2544", "goals": {"ndr": {"loss_ratio": "0"}}, "duration": "1s"}
+    made = [lossy(1000, 1), lossy(2000, 1), lossy(2000, 1, Fraction(1, 10)), lossy(3000, 1, 1)]
+    printed = answered("ndr", 2000, 3000)
     ((_, against),) = answers(search, made, SearchResult(goals=(printed,)))
     assert against == (
         "lower bound printed 2,000 (1 of 2 passed), by all trials 1,000",
@@ -140,15 +144,7 @@ def test_a_throughput_that_others_refer_to_is_read_from_the_trials_that_looked_f
     made = [lossy(1000, 2), lossy(2000, 2, 1)]
     burst = lossy(1000, 1, 1)
     latency = made[0].model_copy(update={"purpose": Purpose.LATENCY})
-    printed = GoalResult(
-        goal="throughput",
-        loss_ratio="0",
-        lower_fps=1000,
-        upper_fps=2000,
-        throughput_fps=1000,
-        limit=Limit.DUT,
-        reason="",
-    )
+    printed = answered("throughput", 1000, 2000)
     result = SearchResult(goals=(printed,))
     whole = dict(answers(LOOKS, [*made, burst, latency], result))
     assert whole["throughput"] == ()
@@ -160,15 +156,7 @@ def test_a_throughput_that_others_refer_to_is_read_from_the_trials_that_looked_f
 def test_a_throughput_that_trials_at_it_take_back_may_not_stand() -> None:
     made = [lossy(1000, 2), lossy(2000, 2, 1)]
     later = lossy(1000, 2, Fraction(1, 10)).model_copy(update={"purpose": Purpose.LATENCY})
-    printed = GoalResult(
-        goal="throughput",
-        loss_ratio="0",
-        lower_fps=1000,
-        upper_fps=2000,
-        throughput_fps=1000,
-        limit=Limit.DUT,
-        reason="",
-    )
+    printed = answered("throughput", 1000, 2000)
 
     def found(goal: GoalResult) -> dict[str, tuple[str, ...]]:
         return dict(answers(LOOKS, [*made, later], SearchResult(goals=(goal,))))
