@@ -327,7 +327,8 @@ def without_waiting(path: str, flags: int) -> int:
 def opened_file(path: Path) -> BinaryIO:
     """Open a regular file that a user named, whoever owns it; raises OSError for all else.
 
-    A pipe that lies in its place would be waited for, and so would one that nobody fills.
+    A pipe that lies in its place would be waited for, and so would one that nobody fills. What is
+    looked at is what has been opened: a name may mean something else a moment later.
     """
     file = open(path, "rb", opener=without_waiting)  # noqa: SIM115 - the caller closes it
     if stat.S_ISREG(os.fstat(file.fileno()).st_mode):

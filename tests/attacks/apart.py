@@ -28,6 +28,8 @@ SET_UP_S = 300
 """Within which every answer has to come, on a busy machine, too."""
 MOST_BYTES = 4 << 30
 CRASHED = 99
+TAKEN, REFUSED = 0, 1
+"""What an action returns of an input that went through all checks, and of one that did not."""
 NOT_PRELOADED = ("vsperf.__main__", "vsperf.figures.svg")
 """The first runs what it is told; the other brings matplotlib, and is read when figures are."""
 STREAMS = {"stdout": 1, "stderr": 2}

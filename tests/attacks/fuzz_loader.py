@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from attacks.apart import apart
+from attacks.apart import REFUSED, TAKEN, apart
 from attacks.damage import any_text, any_value, damaged_bytes, damaged_tree
 from attacks.worker import Fuzzer
 from vsperf.engine.run import plan_cases
@@ -21,8 +21,7 @@ from vsperf.spec.loader import Request, load
 from vsperf.spec.lookup import Folder, Library
 
 CHECKOUT = Path(__file__).parents[2]
-MOST_PLANNED = 4
-PLANNED, REFUSED = 0, 1
+MOST_TAKEN = 4
 FILES = ("fuzz.yaml", "fuzz.suite.yaml")
 """The same text, as a testcase and as a suite of them."""
 NAMES = ("phy2phy_tput", "pvp_tput", "pvpv_tput", "phy2phy_burst", "pvp_vhost_reconnect")
@@ -45,8 +44,8 @@ class Loading(Fuzzer):
             (self.folder / name).write_bytes(data)
         request = self._request(chance)
         ended = apart(lambda: self._answer(request))
-        self.taken += ended.code == PLANNED
-        return ended.problems({PLANNED, REFUSED})
+        self.taken += ended.code == TAKEN
+        return ended.problems({TAKEN, REFUSED})
 
     def _file(self, chance: random.Random) -> bytes:
         text = chance.choice(self.texts)
@@ -111,11 +110,11 @@ class Loading(Fuzzer):
             return REFUSED
         assert cases
         try:
-            plan_cases(cases[:MOST_PLANNED], self.plugins)
+            plan_cases(cases[:MOST_TAKEN], self.plugins)
         except VsperfError as error:
             sys.stdout.write(repr(error))
             return REFUSED
-        return PLANNED
+        return TAKEN
 
 
 def fuzzer(folder: Path) -> Fuzzer:

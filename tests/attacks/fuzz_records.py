@@ -9,7 +9,7 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
-from attacks.apart import SET_UP_S, apart, vsperf
+from attacks.apart import REFUSED, SET_UP_S, TAKEN, apart, vsperf
 from attacks.damage import damaged_bytes, damaged_lines
 from attacks.worker import Fuzzer
 from vsperf.errors import ExitCode, VsperfError
@@ -20,7 +20,6 @@ from vsperf.store.view import open_run
 from vsperf.store.writer import RunWriter
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "records"
-READ, REFUSED = 0, 1
 DAMAGED = "2026-01-01-damaged-aaaa"
 WHOLE = "2026-01-02-whole-bbbb"
 PLOTS = (
@@ -84,13 +83,13 @@ class Damage(Fuzzer):
                 assert stored is not None, "a file that was cut off cannot be read"
                 read = sum(len(a.trials) for case in stored.cases for a in case.attempts)
                 assert read == trials, f"{read} of {trials} trials were read"
-            return READ if stored is not None else REFUSED
+            return TAKEN if stored is not None else REFUSED
 
         content = path.read_bytes()
         ended = apart(read)
-        self.taken += ended.code == READ
+        self.taken += ended.code == TAKEN
         path.write_bytes(content)  # resuming sets a torn line aside
-        return ended.problems({READ, REFUSED})
+        return ended.problems({TAKEN, REFUSED})
 
     def _names(self) -> dict[str, str]:
         """Return what outputs are asked for; a case only if the header still has it."""

@@ -389,9 +389,8 @@ def answers(
     seconds: Iterable[Second] = (),
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield each answer that is printed, and where it differs from the trials."""
-    goals, known, every = goals_of(search), counted(trials), counted(trials)
-    if looks_for_throughput(search):
-        known = looking(search, known)
+    goals, every = goals_of(search), counted(trials)
+    known = looking(search, every) if looks_for_throughput(search) else every
     silent = silent_too(known)
     raw = [as_it_is(one) for one in known]
     left = (in_clean_time(one, silent=silent) for one in known)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
-import stat
 from pathlib import Path
 
 from vsperf.errors import Location, Problem, SpecError
@@ -12,7 +10,7 @@ from vsperf.spec.scalars import is_plain_text
 from vsperf.spec.suggest import described
 from vsperf.spec.tree import Section, Source, plain
 from vsperf.spec.yaml import parse
-from vsperf.trusted import without_waiting
+from vsperf.trusted import DistrustedError, opened_file
 
 LARGEST_FILE = 1_000_000
 """Bytes; a specification of this size is something else by mistake."""
@@ -37,16 +35,15 @@ def _error(source: Source, what: str, why: str | None = None, fix: str | None = 
 
 def _read(path: Path, source: Source) -> bytes:
     try:
-        # What is looked at is what has been opened: a name may mean something else a moment later.
-        with open(path, "rb", opener=without_waiting) as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise _error(source, "this is a device or a pipe, not a file")
+        with opened_file(path) as file:
             data = file.read(LARGEST_FILE + 1)
     except FileNotFoundError as error:
         raise _error(source, "there is no such file") from error
     except IsADirectoryError as error:
         fix = "name a file inside it"
         raise _error(source, "this is a folder, not a file", fix=fix) from error
+    except DistrustedError as error:
+        raise _error(source, "this is a device or a pipe, not a file") from error
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise _error(source, "the file cannot be read", why=reason) from error
