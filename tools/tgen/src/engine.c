@@ -155,10 +155,14 @@ engine_destroy(struct engine *engine)
 
 	if (engine == NULL)
 		return;
+	/* Before ports are closed: the other side of one has to run for that. */
+	turns_release(engine);
 	for (i = 0; i < engine->workers; i++)
 		worker_command(engine->worker[i], COMMAND_QUIT);
 	for (i = 0; i < engine->workers; i++)
 		rte_eal_wait_lcore(engine->worker[i]->lcore);
+	turns_finish(engine);
+	turns_free(engine);
 	captures_forget(engine);
 	listen_forget(engine);
 	respond_free(engine);

@@ -22,6 +22,7 @@
 #include "slots.h"
 #include "tape.h"
 #include "traffic.h"
+#include "turns.h"
 
 struct engine;
 
@@ -187,6 +188,15 @@ const struct histogram *engine_live_latency(struct engine *engine, unsigned int 
 void engine_stop(struct engine *engine);
 /* After ENGINE_DONE; valid until the next start. */
 const struct trial_result *engine_result(const struct engine *engine);
+
+/*
+ * The same in turns: the trial says how fast each stream is sent, and what is waited for at the end. All
+ * processes go on at the end, whichever it is.
+ */
+int engine_turns(struct engine *engine, const struct trial_request *trial,
+	const struct turns_request *request, struct error *error);
+/* After ENGINE_DONE of turns; valid until the next start. engine_result() has what all of them counted. */
+const struct turns_result *engine_turns_result(const struct engine *engine);
 
 /*
  * Teach switches and neighbours where we are (ARP, neighbour advertisements), `rounds` times:

@@ -68,6 +68,10 @@ struct engine {
 	struct capture_request capture[TGEN_MAX_PORTS];
 	struct listening listening[TGEN_MAX_PORTS];
 	struct learning learning;
+	struct turns *turns; /* of the last that were asked for; NULL: none were */
+	bool takes_turns; /* the trial that runs consists of them, so processes may be held */
+	bool turns_lost; /* its worker did not get on */
+	uint64_t turn_seen, turn_seen_tsc; /* the last that was seen to begin, and when */
 	struct responder responder;
 	struct answers *answers[TGEN_MAX_PORTS]; /* of all ports while it is on */
 };
@@ -109,6 +113,19 @@ void prepare_free_replays(struct engine *engine);
 void engine_dismiss(struct engine *engine);
 bool engine_parked(const struct engine *engine);
 bool engine_park(struct engine *engine);
+
+/* Begin a trial, whose worker does as it is told: COMMAND_SEND, or COMMAND_TURNS. trial.c */
+int trial_start(struct engine *engine, const struct trial_request *request,
+	enum worker_command command, struct error *error);
+
+/*
+ * Turns: nobody is held from now on, whatever the worker does; it has not got on for so long that it is
+ * lost; they are over, and the worker is parked; and give back what they need. turns.c
+ */
+void turns_release(struct engine *engine);
+bool turns_are_lost(struct engine *engine);
+void turns_finish(struct engine *engine);
+void turns_free(struct engine *engine);
 
 /* Refuse what needs parked workers as long as they are not. */
 int engine_check_idle(const struct engine *engine, struct error *error);

@@ -12,10 +12,12 @@
 
 #include "loop.h"
 #include "receive.h"
+#include "round.h"
 #include "slots_worker.h"
 #include "stalls_worker.h"
 #include "transmit.h"
 #include "transmit_steps.h"
+#include "turns_worker.h"
 
 #define PARKED_SLEEP_US 200
 #define WAITING_SLEEP_US 50
@@ -44,8 +46,8 @@ discard_leftovers(struct worker *worker)
 	}
 }
 
-static void
-start_clock(struct worker *worker)
+void
+loop_start_clock(struct worker *worker)
 {
 	unsigned int i;
 
@@ -73,51 +75,10 @@ start_clock(struct worker *worker)
 	slots_begin(worker);
 }
 
-/* What a round of the loop met. */
-struct round {
-	uint64_t begin;
-	bool offered; /* frames to ports */
-	bool received; /* any frame */
-	bool ours; /* of this trial */
-};
-
-static bool
-poll_all(struct worker *worker)
-{
-	bool received = false;
-	unsigned int i;
-
-	for (i = 0; i < worker->receivers; i++)
-		received |= receive_poll(worker, worker->receiver[i]);
-	return received;
-}
-
-static bool
-check_all(struct worker *worker)
-{
-	bool ours = false;
-	unsigned int i;
-
-	for (i = 0; i < worker->receivers; i++)
-		ours |= receive_check(worker, worker->receiver[i]);
-	return ours;
-}
-
-/*
- * Offer what a sender has due. Frames that it sent come back on top of those of the sender before:
- * in between, all that has arrived is taken, or many streams would fill a ring that one does not.
- */
 static void
-offer(struct worker *worker, struct sender *sender, uint64_t now, bool is_last,
-	struct round *round)
+offer(struct worker *worker, struct sender *sender, uint64_t now, bool is_last, struct round *round)
 {
-	if (!transmit_round(worker, sender, now))
-		return;
-	round->offered = true;
-	if (is_last)
-		return;
-	round->ours |= check_all(worker);
-	round->received |= poll_all(worker);
+	round_offer(worker, sender, now, is_last, worker->receiver, worker->receivers, round);
 }
 
 /*
@@ -225,24 +186,6 @@ finish_sending(struct worker *worker)
 	worker_set_state(worker, STATE_SENT);
 }
 
-/*
- * Quiet is when nothing of this trial comes: what others say may never end. A poll that finds nothing
- * says so of the time before it, and not of that for which the CPU may have been away since.
- */
-static void
-note_quiet(struct worker *worker, const struct round *round, uint64_t end, bool draining)
-{
-	int64_t quiet = (int64_t)(round->begin - worker->last_arrival);
-
-	if (round->ours) {
-		worker->last_arrival = end;
-		quiet = 0;
-	}
-	if (draining)
-		rte_atomic_store_explicit(&worker->quiet_cycles, quiet > 0 ? (uint64_t)quiet : 0,
-			rte_memory_order_relaxed);
-}
-
 /* Send until all is sent or the command changes; receive until it is to park. */
 static void
 run(struct worker *worker)
@@ -252,7 +195,7 @@ run(struct worker *worker)
 	uint32_t command;
 	unsigned int i;
 
-	start_clock(worker);
+	loop_start_clock(worker);
 	begun = worker->last_tick;
 	worker_set_state(worker, STATE_BUSY);
 	while ((command = worker_load_command(worker)) == COMMAND_SEND ||
@@ -260,7 +203,7 @@ run(struct worker *worker)
 		struct round round = { .begin = worker_tick(worker) };
 		uint64_t end;
 
-		round.received = poll_all(worker);
+		round.received = round_poll(worker, worker->receiver, worker->receivers);
 		if (unlikely(command == COMMAND_DRAIN && !draining)) {
 			/* Others may have sent until now: quiet begins here. */
 			draining = true;
@@ -271,11 +214,11 @@ run(struct worker *worker)
 			finish_sending(worker);
 		}
 		if (round.received)
-			round.ours |= check_all(worker);
+			round.ours |= round_check(worker, worker->receiver, worker->receivers);
 		if (unlikely(worker->answering != 0))
 			respond_send(worker);
 		end = worker->last_tick;
-		note_quiet(worker, &round, end, draining);
+		round_note_quiet(worker, &round, end, draining);
 		if (round.offered || round.received)
 			worker->busy_cycles += end - round.begin;
 		worker->loops++;
@@ -302,6 +245,8 @@ loop_main(void *argument)
 				worker->state == STATE_READY) {
 			/* Already to drain when it was stopped at once: nothing is sent then. */
 			run(worker);
+		} else if (command == COMMAND_TURNS && worker->state == STATE_READY) {
+			turns_run(worker);
 		} else if (command == COMMAND_STALLS && worker->state == STATE_PARKED) {
 			worker_set_state(worker, STATE_BUSY);
 			stalls_run(worker);

@@ -7,4 +7,9 @@
 /* Entry of an lcore; `argument` is its struct worker. Returns after COMMAND_QUIT. */
 int loop_main(void *argument);
 
+struct worker;
+
+/* A trial begins for a worker: now, or when all that send together do. */
+void loop_start_clock(struct worker *worker);
+
 #endif /* TGEN_LOOP_H */

@@ -111,8 +111,8 @@ streams_json(const struct session *session, const struct trial_result *trial)
 	return list;
 }
 
-static json_t *
-ports_json(const struct trial_result *trial)
+json_t *
+result_ports(const struct trial_result *trial)
 {
 	const struct port_result *port;
 	json_t *list = json_array(), *json;
@@ -200,7 +200,7 @@ result_trial(const struct session *session)
 	message_count(json, "elapsed_ns",
 		hdr_nanoseconds(trial->ended_tsc - trial->started_tsc, trial->tsc_hz));
 	json_object_set_new(json, "streams", streams_json(session, trial));
-	json_object_set_new(json, "ports", ports_json(trial));
+	json_object_set_new(json, "ports", result_ports(trial));
 	for (i = 0; i < trial->workers; i++)
 		json_array_append_new(workers, worker_json(&trial->worker[i], trial));
 	json_object_set_new(json, "workers", workers);
@@ -224,7 +224,7 @@ result_probe(const struct session *session)
 		json_array_append_new(list, json);
 	}
 	json = json_pack("{s:b, s:o, s:o}", "settled", (int)trial->settled, "streams", list,
-		"ports", ports_json(trial));
+		"ports", result_ports(trial));
 	set_capture_failure(json, trial);
 	return json;
 }
@@ -261,4 +261,21 @@ result_learn(const struct session *session, struct problem *problem)
 		return json_pack("{s:i}", "rounds", (int)rounds);
 	problem_set(problem, "", error.code, "%s", error.text);
 	return NULL;
+}
+
+json_t *
+result_finished(const struct session *session, struct problem *problem)
+{
+	switch (session->pending.activity) {
+	case ACTIVITY_TRIAL:
+		return result_trial(session);
+	case ACTIVITY_PROBE:
+		return result_probe(session);
+	case ACTIVITY_STALLS:
+		return result_stalls(session);
+	case ACTIVITY_TURNS:
+		return result_turns(session);
+	default:
+		return result_learn(session, problem);
+	}
 }

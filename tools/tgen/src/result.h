@@ -10,8 +10,13 @@
 
 #include "session.h"
 
+/* Of whatever the engine was busy with; NULL with a problem when it went wrong. */
+json_t *result_finished(const struct session *session, struct problem *problem);
 json_t *result_trial(const struct session *session);
 json_t *result_probe(const struct session *session);
+json_t *result_turns(const struct session *session);
+/* What ports say of themselves, as a part of others. */
+json_t *result_ports(const struct trial_result *trial);
 json_t *result_stalls(const struct session *session);
 /* NULL with a problem when the learning frames were not taken. */
 json_t *result_learn(const struct session *session, struct problem *problem);

@@ -10,6 +10,7 @@
 #include "verbs.h"
 
 #define SECOND_NS UINT64_C(1000000000)
+#define MILLISECOND_NS UINT64_C(1000000)
 #define LINE_ROOM 4096 /* at first */
 #define IDS_END (INT64_C(1) << 53) /* what every JSON library keeps exactly */
 /* Short trials end soon: look often at first. Both leave the CPU to a worker that shares it. */
@@ -17,6 +18,7 @@
 #define PATIENCE_YOUNG_MS 1
 #define PATIENCE_MS 5
 #define PATIENCE_SENDING_MS 20 /* nothing can end by itself yet, and events wake us anyway */
+#define PATIENCE_TURNS_MS 100 /* each look may be in a turn, and takes some of its worker's CPU */
 
 static void
 send_to(session_send send, void *context, json_t *line)
@@ -102,6 +104,7 @@ session_activity(const struct session *session)
 		[ACTIVITY_PROBE] = "probe",
 		[ACTIVITY_LEARN] = "learn",
 		[ACTIVITY_STALLS] = "stalls",
+		[ACTIVITY_TURNS] = "turns",
 	};
 
 	return names[session->pending.activity];
@@ -282,22 +285,6 @@ send_stats(struct session *session)
 	send_event(session, "stats", content);
 }
 
-/* NULL with a problem when it went wrong. */
-static json_t *
-finish(const struct session *session, struct problem *problem)
-{
-	switch (session->pending.activity) {
-	case ACTIVITY_TRIAL:
-		return result_trial(session);
-	case ACTIVITY_PROBE:
-		return result_probe(session);
-	case ACTIVITY_STALLS:
-		return result_stalls(session);
-	default:
-		return result_learn(session, problem);
-	}
-}
-
 void
 session_tick(struct session *session, uint64_t now_ns)
 {
@@ -320,7 +307,7 @@ session_tick(struct session *session, uint64_t now_ns)
 		}
 		return;
 	}
-	result = finish(session, &problem);
+	result = result_finished(session, &problem);
 	if (result == NULL) {
 		send_line(session, refusal(json_integer(pending->id), &problem));
 	} else if (pending->wait) {
@@ -340,19 +327,20 @@ session_patience(const struct session *session)
 {
 	const struct pending *pending = &session->pending;
 	uint64_t age_ns = session->now_ns - pending->started_ns, left_ns;
+	bool turns = pending->activity == ACTIVITY_TURNS;
+	int sending_ms = turns ? PATIENCE_TURNS_MS : PATIENCE_SENDING_MS;
 
 	if (pending->activity == ACTIVITY_NONE)
 		return engine_listens(session->engine) ? PATIENCE_YOUNG_MS :
 			session->responds ? PATIENCE_MS : -1;
 	if (pending->activity == ACTIVITY_LEARN)
 		return 0; /* nobody goes on with it but us */
-	if (age_ns < YOUNG_NS)
+	if (age_ns < YOUNG_NS && !turns)
 		return PATIENCE_YOUNG_MS;
-	if (pending->activity != ACTIVITY_TRIAL || age_ns >= pending->request.duration_ns)
+	if ((pending->activity != ACTIVITY_TRIAL && !turns) || age_ns >= pending->request.duration_ns)
 		return PATIENCE_MS;
 	left_ns = pending->request.duration_ns - age_ns;
-	return left_ns < PATIENCE_SENDING_MS * UINT64_C(1000000) ?
-		PATIENCE_MS : PATIENCE_SENDING_MS;
+	return left_ns < (uint64_t)sending_ms * MILLISECOND_NS ? PATIENCE_MS : sending_ms;
 }
 
 bool

@@ -47,7 +47,14 @@ struct process_facts {
 };
 
 /* What the engine is busy with. */
-enum activity { ACTIVITY_NONE, ACTIVITY_TRIAL, ACTIVITY_PROBE, ACTIVITY_LEARN, ACTIVITY_STALLS };
+enum activity {
+	ACTIVITY_NONE,
+	ACTIVITY_TRIAL,
+	ACTIVITY_PROBE,
+	ACTIVITY_LEARN,
+	ACTIVITY_STALLS,
+	ACTIVITY_TURNS,
+};
 
 /* A request whose answer comes when the engine is done. */
 struct pending {

@@ -172,7 +172,8 @@ agree_on_begin(struct engine *engine)
 }
 
 int
-engine_start(struct engine *engine, const struct trial_request *request, struct error *error)
+trial_start(struct engine *engine, const struct trial_request *request,
+	enum worker_command command, struct error *error)
 {
 	int ret = check_request(engine, request, error);
 	unsigned int i;
@@ -211,8 +212,14 @@ engine_start(struct engine *engine, const struct trial_request *request, struct 
 	engine->state = ENGINE_RUNNING;
 	engine->phase = PHASE_SENDING;
 	for (i = 0; i < engine->workers; i++)
-		worker_command(engine->worker[i], COMMAND_SEND);
+		worker_command(engine->worker[i], command);
 	return 0;
+}
+
+int
+engine_start(struct engine *engine, const struct trial_request *request, struct error *error)
+{
+	return trial_start(engine, request, COMMAND_SEND, error);
 }
 
 static void
@@ -231,6 +238,12 @@ poll_sending(struct engine *engine)
 {
 	unsigned int i;
 
+	if (turns_are_lost(engine)) {
+		engine->turns_lost = true;
+		turns_release(engine);
+		start_drain(engine);
+		return;
+	}
 	for (i = 0; i < engine->workers; i++)
 		if (engine->worker[i]->senders != 0 &&
 				worker_state(engine->worker[i]) != STATE_SENT)
@@ -271,6 +284,7 @@ poll_parking(struct engine *engine)
 	engine->result.started_unix_ns += (engine->result.started_tsc - asked_tsc) * SECOND_NS /
 		engine->tsc_hz;
 	captures_finish(engine);
+	turns_finish(engine);
 	engine->phase = PHASE_NONE;
 	engine->state = ENGINE_DONE;
 }
@@ -320,6 +334,7 @@ engine_stop(struct engine *engine)
 {
 	if (engine->phase == PHASE_SENDING) {
 		engine->result.stopped_early = true;
+		turns_release(engine);
 		start_drain(engine);
 	} else if (engine->phase == PHASE_STALLS) {
 		engine->result.stopped_early = true;

@@ -130,6 +130,7 @@ const struct verb verb_table[] = {
 	{ "trial", false, verb_trial },
 	{ "burst", false, verb_burst },
 	{ "probe", false, verb_probe },
+	{ "turns", false, verb_turns },
 	{ "learn", false, verb_learn },
 	{ "respond", false, verb_respond },
 	{ "capture", false, verb_capture },

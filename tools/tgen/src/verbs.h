@@ -56,6 +56,9 @@ enum verb_outcome verb_trial(struct session *session, struct object *request, js
 enum verb_outcome verb_burst(struct session *session, struct object *request, json_t **result);
 enum verb_outcome verb_probe(struct session *session, struct object *request, json_t **result);
 
+/* verbs_turns.c */
+enum verb_outcome verb_turns(struct session *session, struct object *request, json_t **result);
+
 /* Finish reading a request: false when anything in it was wrong. */
 bool request_end(struct object *request);
 /* Hand an engine's error on. */

@@ -6,6 +6,7 @@
 #include "verbs_each.h"
 #include "wide.h"
 
+#define LONGEST_DRAIN_NS (600 * SECOND_NS)
 #define FASTEST_MFPS UINT64_C(10000000000000) /* ten thousand million frames a second */
 
 /* A value for all streams, or a list with one for each of them. */
@@ -89,4 +90,17 @@ each_frames_of(uint64_t rate_mfps, uint64_t duration_ns)
 	if (rate_mfps == 0 || frames >= TGEN_48_BITS)
 		return TGEN_48_BITS;
 	return (uint64_t)frames;
+}
+
+void
+rest_read(struct session *session, struct object *request, struct trial_request *trial)
+{
+	uint64_t number = session->next_trial;
+
+	object_count(request, "drain_ns", 0, LONGEST_DRAIN_NS, &trial->drain_ns);
+	object_count(request, "quiet_ns", 0, LONGEST_DRAIN_NS, &trial->quiet_ns);
+	trial->linger_ns = trial->quiet_ns;
+	object_count(request, "linger_ns", 0, LONGEST_DRAIN_NS, &trial->linger_ns);
+	object_count(request, "number", 0, UINT8_MAX, &number);
+	trial->number = (uint8_t)number;
 }

@@ -22,4 +22,7 @@ bool each_until(struct session *session, struct object *object,
 /* What is due in a time, never more; TGEN_48_BITS where that has no bound. */
 uint64_t each_frames_of(uint64_t rate_mfps, uint64_t duration_ns);
 
+/* All that trials, bursts, probes and turns can say about the time after sending, and their number. */
+void rest_read(struct session *session, struct object *request, struct trial_request *trial);
+
 #endif /* TGEN_VERBS_EACH_H */

@@ -45,6 +45,8 @@ limits_json(void)
 	message_count(json, "variations", TGEN_MAX_VARIATIONS);
 	message_count(json, "flows", TGEN_MAX_FLOWS);
 	message_count(json, "frame_bytes", TGEN_MAX_FRAME);
+	message_count(json, "sides", TURNS_MAX_SIDES);
+	message_count(json, "turns", TURNS_MAX);
 	return json;
 }
 

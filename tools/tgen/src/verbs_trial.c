@@ -11,7 +11,6 @@
 #include "wide.h"
 
 #define MILLISECOND_NS UINT64_C(1000000)
-#define LONGEST_DRAIN_NS (600 * SECOND_NS)
 #define BURST_MOST 64
 #define BURST_USUAL 32
 #define LONGEST_SLOTTED_NS (4 * 3600 * SECOND_NS)
@@ -22,20 +21,6 @@
 #define PROBE_FRAMES 10
 #define PROBE_MOST 10000
 #define PROBE_MFPS 1000000 /* 1000 frames a second */
-
-/* All that trials, bursts and probes can say about the time after sending, and their number. */
-static void
-read_rest(struct session *session, struct object *request, struct trial_request *trial)
-{
-	uint64_t number = session->next_trial;
-
-	object_count(request, "drain_ns", 0, LONGEST_DRAIN_NS, &trial->drain_ns);
-	object_count(request, "quiet_ns", 0, LONGEST_DRAIN_NS, &trial->quiet_ns);
-	trial->linger_ns = trial->quiet_ns;
-	object_count(request, "linger_ns", 0, LONGEST_DRAIN_NS, &trial->linger_ns);
-	object_count(request, "number", 0, UINT8_MAX, &number);
-	trial->number = (uint8_t)number;
-}
 
 static void
 read_burst(struct object *request, struct trial_request *trial)
@@ -141,7 +126,7 @@ verb_trial(struct session *session, struct object *request, json_t **result)
 		return VERB_FAILED;
 	read_bounds(session, request, &trial);
 	read_burst(request, &trial);
-	read_rest(session, request, &trial);
+	rest_read(session, request, &trial);
 	read_detail(request, &trial);
 	object_flag(request, "wait", &wait);
 	return start(session, request, &trial, ACTIVITY_TRIAL, wait);
@@ -191,7 +176,7 @@ verb_burst(struct session *session, struct object *request, json_t **result)
 	object_count(request, "timeout_ns", 1, TRIAL_LONGEST_NS, &trial.duration_ns);
 	read_bursts(session, request, &trial);
 	read_burst(request, &trial);
-	read_rest(session, request, &trial);
+	rest_read(session, request, &trial);
 	read_detail(request, &trial);
 	object_flag(request, "wait", &wait);
 	return start(session, request, &trial, ACTIVITY_TRIAL, wait);
@@ -210,7 +195,7 @@ verb_probe(struct session *session, struct object *request, json_t **result)
 	if (!is_configured(session, request))
 		return VERB_FAILED;
 	object_count(request, "frames", 1, PROBE_MOST, &frames);
-	read_rest(session, request, &trial);
+	rest_read(session, request, &trial);
 	for (i = 0; i < session->traffic.streams; i++) {
 		trial.frames[i] = frames;
 		trial.rate_mfps[i] = PROBE_MFPS;

@@ -47,8 +47,10 @@ worker_note_gap(struct worker *worker, uint64_t gap)
 {
 	if ((int64_t)gap < 0)
 		return; /* the clock of this CPU is behind that of another: no time passed */
-	if (gap > worker->ten_us)
+	if (gap > worker->ten_us) {
 		worker->gaps_over_10us++;
+		worker->gap_cycles += gap;
+	}
 	if (gap > WORKER_AWAY_TIMES * worker->ten_us) {
 		worker->away_cycles += gap;
 		if (worker->slots != NULL)

@@ -56,6 +56,7 @@ enum worker_command {
 	COMMAND_SEND, /* send and receive, from now on */
 	COMMAND_DRAIN, /* receive only */
 	COMMAND_STALLS, /* spin and look at the clock */
+	COMMAND_TURNS, /* send to one side after the other, while all others are held still */
 	COMMAND_QUIT,
 };
 
@@ -208,6 +209,7 @@ struct __rte_cache_aligned worker {
 	struct answers *answers[TGEN_MAX_PORTS]; /* of ports on whose first queue it sends */
 	unsigned int answering;
 	struct histogram *gaps; /* of stalls */
+	struct turns *turns; /* NULL in any other trial */
 	struct histogram *departure_error;
 	struct worker_slots *ready_slots; /* for the trial to come; NULL in one without slots */
 	/* Written by the worker only. */
@@ -223,6 +225,7 @@ struct __rte_cache_aligned worker {
 	unsigned int first_sender; /* takes its turn before the others in this round */
 	uint64_t loops, busy_cycles, total_cycles;
 	uint64_t longest_gap_cycles, longest_gap_tsc, gaps_over_10us;
+	uint64_t gap_cycles; /* the sum of those over 10 us */
 	uint64_t away_cycles; /* in long gaps that the schedules were not yet moved by */
 	uint64_t paused_cycles; /* by which the end of sending was */
 };

@@ -30,6 +30,9 @@ struct engine {
 	struct histogram histogram;
 	struct slots slots;
 	struct events events;
+	struct turns_request turns;
+	struct turns_result turns_result;
+	struct turn turn[TURNS_MAX];
 };
 
 static void
@@ -295,6 +298,69 @@ engine_result(const struct engine *engine)
 {
 	demand(engine->state == ENGINE_DONE);
 	return &engine->result;
+}
+
+int
+engine_turns(struct engine *engine, const struct trial_request *trial,
+	const struct turns_request *request, struct error *error)
+{
+	uint32_t streams = 0;
+	unsigned int i, j;
+
+	demand(request->sides >= 2 && request->sides <= TURNS_MAX_SIDES);
+	demand(request->turns >= 1 && request->turns <= TURNS_MAX);
+	demand(request->turn_ns > 0);
+	for (i = 0; i < request->turns; i++)
+		demand(request->order[i] < request->sides);
+	for (i = 0; i < request->sides; i++) {
+		demand(request->side[i].streams != 0 && (request->side[i].streams & streams) == 0);
+		streams |= request->side[i].streams;
+		demand(request->side[i].processes <= TURNS_MAX_PROCESSES);
+		for (j = 0; j < request->side[i].processes; j++) {
+			demand(request->side[i].process[j] > 0);
+			if (request->side[i].process[j] == FAKE_REFUSED_PROCESS)
+				return error_set(error, ESRCH, "no-process", "there is none");
+		}
+	}
+	demand(streams >> engine->traffic.streams == 0);
+	for (i = 0; i < engine->traffic.streams; i++)
+		demand(trial->frames[i] == (streams >> i & 1 ? TGEN_48_BITS : 0));
+	engine->turns = *request;
+	return engine_start(engine, trial, error);
+}
+
+/* All but the last of them were whole; the second process of the last side ended. */
+const struct turns_result *
+engine_turns_result(const struct engine *engine)
+{
+	struct engine *whole = (struct engine *)(uintptr_t)engine;
+	const struct turns_request *request = &engine->turns;
+	struct turns_result *result = &whole->turns_result;
+	unsigned int i;
+
+	demand(engine->state == ENGINE_DONE);
+	*result = (struct turns_result){
+		.end = engine->looks < LOOKS ? TURNS_STOPPED : TURNS_PROCESS_ENDED,
+		.ended_side = request->sides - 1, .ended_process = 77, .sides = request->sides,
+		.with_latency = request->latency, .turns = request->turns - 1, .turn = engine->turn,
+	};
+	for (i = 0; i < engine->traffic.streams; i++)
+		result->flat_out |= engine->request.rate_mfps[i] == 0;
+	for (i = 0; i < request->sides; i++) {
+		result->side[i].streams = request->side[i].streams;
+		result->side[i].ports = UINT32_C(1) << i;
+		result->side[i].elsewhere = 10 + i;
+		result->side[i].latency = request->latency ? &whole->histogram : NULL;
+	}
+	for (i = 0; i < result->turns; i++)
+		whole->turn[i] = (struct turn){
+			.side = request->order[i], .began_tsc = 1000 + 2000 * i,
+			.ended_tsc = 3000 + 2000 * i, .measured = 1000, .intended = 5, .sent = 4,
+			.refused = 1, .distinct = 3, .first_tsc = i == 0 ? 0 : 1500 + 2000 * i,
+			.is_drained = true, .turn_sent = 8, .turn_distinct = 7,
+			.latencies = 3, .latency = 600,
+		};
+	return result;
 }
 
 int

@@ -56,6 +56,10 @@ static const char *const requests[] = {
 	"{\"id\":5,\"verb\":\"burst\",\"frames\":100,\"rate_fps\":7,\"timeout_ns\":1000}",
 	"{\"id\":5,\"verb\":\"burst\",\"frames\":[4,281474976710],\"bursts\":9,\"gap_ns\":100}",
 	"{\"id\":6,\"verb\":\"probe\",\"frames\":3}",
+	"{\"id\":6,\"verb\":\"turns\",\"sides\":[{\"streams\":[0],\"processes\":[7,8]},"
+		"{\"streams\":[1]}],\"order\":[0,1,1,0],\"turn_ns\":10000000,\"guard_ns\":2000000,"
+		"\"silent_ns\":50000,\"latency\":true,\"rate_fps\":[1000,0],\"burst\":8,"
+		"\"quiet_ns\":9}",
 	"{\"id\":7,\"verb\":\"learn\",\"rounds\":2}",
 	"{\"id\":7,\"verb\":\"respond\",\"on\":true,\"hosts\":[{\"port\":1,"
 		"\"ip\":\"198.19.0.254\",\"mac\":\"02:00:00:00:00:fe\"},"
@@ -74,7 +78,7 @@ static const char *const words[] = {
 	"hello", "vlan", "vni", "geneve", "gre", "gtpu", "key", "teid", "carries", "ip", "source_mac", "source_ip", "ipv4", "ipv6", "udp", "::", "0.0.0.0",
 	"198.18.0.1", "ff:ff:ff:ff:ff:ff", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
 	"i", "\xc3\xa4\xe2\x82\xac", "%s%n", "shuffled", "/", "/tmp/x",
-	"replay", "rhythm", "file", "even",
+	"replay", "rhythm", "file", "even", "turns", "sides", "processes", "order",
 };
 
 static const json_int_t numbers[] = {

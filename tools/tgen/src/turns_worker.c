@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright(c) 2026 The vsperf authors
+ */
+
+#include <string.h>
+
+#include <rte_cycles.h>
+
+#include "loop.h"
+#include "round.h"
+#include "transmit_steps.h"
+#include "turns_worker.h"
+
+#define CALM_TIMES 10 /* of 10 us without a gap, before what is measured begins */
+#define SWEEP_MOST 256 /* looks at a port that never comes to an end */
+
+/* What a side has counted by now. */
+struct tally {
+	uint64_t sent, distinct;
+};
+
+static struct tally
+tally_of(const struct turns_side *side)
+{
+	struct tally tally = { 0 };
+	unsigned int i;
+
+	for (i = 0; i < side->senders; i++) {
+		tally.sent += side->sender[i]->sent;
+		tally.distinct += side->watch[i]->distinct;
+	}
+	return tally;
+}
+
+static bool
+goes_on(const struct worker *worker)
+{
+	return worker_load_command(worker) == COMMAND_TURNS;
+}
+
+/* Schedules begin anew: what was held up before is not caught up with. */
+static void
+begin_schedules(const struct turns_side *side, uint64_t now)
+{
+	unsigned int i;
+
+	for (i = 0; i < side->senders; i++) {
+		struct sender *sender = side->sender[i];
+
+		steps_drop_held(sender);
+		sender->earliest = now;
+		sender->full_cycles = 0;
+		sender->last_full = 0;
+		sender->last_refusal = 0;
+		sender->pacer.start_tsc = now;
+		if (sender->pacer.flat_out)
+			continue; /* all of its frames are due at any time */
+		sender->pacer.first = sender->sent;
+		sender->pacer.start_tsc += sender->phase;
+	}
+}
+
+/* What came due while this CPU was away would be a burst that no load has. */
+static uint64_t
+pause_schedules(struct worker *worker, const struct turns_side *side, uint64_t most)
+{
+	uint64_t away = RTE_MIN(worker->away_cycles, most);
+	unsigned int i;
+
+	worker->away_cycles = 0;
+	for (i = 0; i < side->senders; i++)
+		transmit_pause(side->sender[i], worker->last_tick, away);
+	return away;
+}
+
+/* Look at the ports of a side; offer what is due at a moment, unless that is 0. */
+static void
+look(struct worker *worker, const struct turns_side *side, uint64_t due_tsc, struct round *round)
+{
+	unsigned int next = worker->first_sender, i;
+
+	round->received = round_poll(worker, side->receiver, side->receivers);
+	/* In turn, or the first one would take all room in a ring that is nearly full. */
+	for (i = 0; i < side->senders && due_tsc != 0; i++) {
+		round_offer(worker, side->sender[next], due_tsc, i + 1 == side->senders,
+			side->receiver, side->receivers, round);
+		next = next + 1 == side->senders ? 0 : next + 1;
+	}
+	worker->first_sender = next + 1 >= side->senders ? 0 : next + 1;
+	if (round->received)
+		round->ours |= round_check(worker, side->receiver, side->receivers);
+	if (unlikely(worker->answering != 0))
+		respond_send(worker);
+}
+
+static void
+note_first(struct turn *turn, const struct round *round)
+{
+	if (unlikely(turn->first_tsc == 0) && round->ours)
+		turn->first_tsc = round->begin;
+}
+
+/*
+ * Send without measuring: caches become warm, and queues as long as they will be. It goes on until this
+ * worker has run for a moment, or what waits at the ports behind a gap would be in what is measured.
+ */
+static bool
+guard(struct worker *worker, const struct turns *turns, const struct turns_side *side,
+	uint64_t begin, struct turn *turn)
+{
+	uint64_t gaps = worker->gaps_over_10us, calm = begin;
+	uint64_t longest = turns->guard_cycles + turns->turn_cycles / 2;
+
+	begin_schedules(side, begin);
+	while (goes_on(worker)) {
+		struct round round = { .begin = worker_tick(worker) };
+
+		if (unlikely(worker->gaps_over_10us != gaps)) {
+			gaps = worker->gaps_over_10us;
+			calm = round.begin + CALM_TIMES * worker->ten_us;
+		}
+		if (round.begin - begin >= turns->guard_cycles &&
+				((int64_t)(round.begin - calm) >= 0 ||
+				round.begin - begin >= longest))
+			return true;
+		if (unlikely(worker->away_cycles != 0))
+			pause_schedules(worker, side, round.begin - begin);
+		look(worker, side, round.begin, &round);
+		note_first(turn, &round);
+	}
+	return false;
+}
+
+static void
+count_latencies(const struct turns *turns, unsigned int side, bool counts)
+{
+	unsigned int i;
+
+	for (i = 0; i < turns->side[side].senders; i++)
+		turns->side[side].watch[i]->latency =
+			counts ? turns->result.side[side].latency : NULL;
+}
+
+/* What was due by the end, and what of that the ports did not take. */
+static void
+note_intended(const struct turns_side *side, uint64_t end, uint64_t now, struct turn *turn)
+{
+	unsigned int i;
+
+	for (i = 0; i < side->senders; i++) {
+		const struct sender *sender = side->sender[i];
+		uint64_t full = sender->full_cycles +
+			(sender->last_refusal != 0 ? now - sender->last_refusal : 0);
+		uint64_t due, sent;
+
+		turn->full += full;
+		if (!sender->paced)
+			continue;
+		due = pacer_due(&sender->pacer, end) - sender->pacer.first;
+		sent = sender->sent - sender->pacer.first;
+		turn->intended += due;
+		if (due > sent)
+			turn->refused += RTE_MIN(due - sent, (uint64_t)(((uint128_t)full << 16) /
+				sender->pacer.pace.distance));
+	}
+}
+
+/* Its end moves by the time for which this CPU was away, by half of it at most. */
+static bool
+measure(struct worker *worker, const struct turns *turns, unsigned int number, struct turn *turn)
+{
+	const struct turns_side *side = &turns->side[number];
+	const struct histogram *latency = turns->result.side[number].latency;
+	const struct tally before = tally_of(side);
+	uint64_t latencies = latency != NULL ? latency->count : 0;
+	uint128_t sum = latency != NULL ? latency->sum : 0;
+	uint64_t begin = worker->last_tick, end = begin + turns->turn_cycles;
+	uint64_t patience = turns->turn_cycles / 2;
+	struct round round = { 0 };
+	struct tally after;
+
+	worker->gap_cycles = 0;
+	worker->longest_gap_cycles = 0;
+	worker->gap_limit = 0;
+	worker->away_cycles = 0;
+	begin_schedules(side, begin);
+	count_latencies(turns, number, true);
+	do {
+		if (unlikely(!goes_on(worker)))
+			break;
+		round = (struct round){ .begin = worker_tick(worker) };
+		if (unlikely(worker->away_cycles != 0)) {
+			uint64_t away = pause_schedules(worker, side, patience);
+
+			patience -= away;
+			end += away;
+		}
+		look(worker, side, RTE_MIN(round.begin, end - 1), &round);
+		note_first(turn, &round);
+	} while ((int64_t)(round.begin - end) < 0);
+	count_latencies(turns, number, false);
+	after = tally_of(side);
+	turn->measured = round.begin - begin;
+	turn->sent = after.sent - before.sent;
+	turn->distinct = after.distinct - before.distinct;
+	turn->gaps = worker->gap_cycles;
+	turn->longest_gap = worker->longest_gap_cycles > worker->ten_us ?
+		worker->longest_gap_cycles : 0;
+	if (latency != NULL) {
+		turn->latencies = latency->count - latencies;
+		turn->latency = (uint64_t)(latency->sum - sum);
+	}
+	note_intended(side, end - 1, worker->last_tick, turn);
+	return goes_on(worker);
+}
+
+/* Let a side forward what it has, as nobody knows how long that would wait otherwise. */
+static void
+drain(struct worker *worker, const struct turns *turns, const struct turns_side *side,
+	struct turn *turn)
+{
+	uint64_t begin, last;
+	unsigned int i;
+
+	for (i = 0; i < side->senders; i++)
+		steps_drop_held(side->sender[i]);
+	begin = last = worker_tick(worker);
+	do {
+		struct round round = { .begin = worker_tick(worker) };
+
+		look(worker, side, 0, &round);
+		note_first(turn, &round);
+		if (round.ours)
+			last = worker->last_tick;
+		turn->is_drained = (int64_t)(round.begin - last) >= (int64_t)turns->silent_cycles;
+	} while (!turn->is_drained && worker->last_tick - begin < turns->drain_cycles);
+	turn->drained = worker->last_tick - begin;
+}
+
+/* Take all that waits at the ports of a side; how many frames that were. */
+static uint64_t
+sweep(struct worker *worker, const struct turns_side *side)
+{
+	uint64_t frames = 0, before;
+	unsigned int i, looks;
+
+	for (i = 0; i < side->receivers; i++) {
+		struct receiver *receiver = side->receiver[i];
+
+		for (looks = 0, before = UINT64_MAX; looks < SWEEP_MOST && frames != before; looks++) {
+			before = frames;
+			receive_poll(worker, receiver);
+			frames += receiver->count;
+			receive_check(worker, receiver);
+		}
+	}
+	return frames;
+}
+
+/* A signal takes its time, which is no gap. */
+static bool
+signal_side(struct worker *worker, bool (*signal)(struct holds *holds, unsigned int side),
+	struct holds *holds, unsigned int side, uint64_t *took)
+{
+	uint64_t begin = rte_rdtsc();
+	bool done = signal(holds, side);
+
+	worker->last_tick = rte_rdtsc();
+	worker->away_cycles = 0;
+	*took = worker->last_tick - begin;
+	return done;
+}
+
+/* A whole turn: the side is held before and behind it. */
+static bool
+take_turn(struct worker *worker, struct turns *turns, struct turn *turn)
+{
+	const struct turns_side *side = &turns->side[turn->side];
+	const struct tally before = tally_of(side);
+	struct tally after;
+	unsigned int i;
+
+	counter_add(&turns->begun, 1);
+	worker->first_sender = 0;
+	turn->began_tsc = rte_rdtsc();
+	if (!signal_side(worker, holds_continue, &turns->holds, turn->side, &turn->continued) ||
+			!guard(worker, turns, side, worker->last_tick, turn) ||
+			!measure(worker, turns, turn->side, turn))
+		return false;
+	drain(worker, turns, side, turn);
+	if (!signal_side(worker, holds_stop, &turns->holds, turn->side, &turn->held))
+		return false;
+	sweep(worker, side);
+	turn->ended_tsc = rte_rdtsc();
+	after = tally_of(side);
+	turn->turn_sent = after.sent - before.sent;
+	turn->turn_distinct = after.distinct - before.distinct;
+	for (i = 0; i < turns->request.sides; i++) {
+		uint64_t frames;
+
+		if (i == turn->side)
+			continue;
+		frames = sweep(worker, &turns->side[i]);
+		turn->elsewhere += frames;
+		turns->result.side[i].elsewhere += frames;
+	}
+	worker->away_cycles = 0;
+	return holds_complete(&turns->holds);
+}
+
+static bool
+hold_all(struct worker *worker, struct turns *turns)
+{
+	uint64_t took;
+	unsigned int i;
+
+	for (i = 0; i < turns->request.sides; i++)
+		if (!signal_side(worker, holds_stop, &turns->holds, i, &took))
+			return false;
+	return true;
+}
+
+static enum turns_end
+take_turns(struct worker *worker, struct turns *turns)
+{
+	struct turns_result *result = &turns->result;
+	bool whole = hold_all(worker, turns);
+
+	for (; whole && result->turns < turns->request.turns; result->turns += whole) {
+		struct turn *turn = &turns->turn[result->turns];
+
+		turn->side = turns->request.order[result->turns];
+		whole = take_turn(worker, turns, turn);
+	}
+	if (whole)
+		return TURNS_COMPLETE;
+	result->ended_side = turns->holds.ended_side;
+	result->ended_process = turns->holds.ended_process;
+	return result->ended_process != 0 ? TURNS_PROCESS_ENDED : TURNS_STOPPED;
+}
+
+/* Nothing more is sent, and all run: whatever one of them still had comes now. */
+static void
+receive_rest(struct worker *worker)
+{
+	bool draining = false;
+	uint32_t command;
+	unsigned int i;
+
+	while ((command = worker_load_command(worker)) == COMMAND_TURNS ||
+			command == COMMAND_DRAIN) {
+		struct round round = { .begin = worker_tick(worker) };
+
+		if (command == COMMAND_DRAIN && !draining) {
+			draining = true;
+			worker->last_arrival = round.begin;
+		}
+		round.received = round_poll(worker, worker->receiver, worker->receivers);
+		round.ours = round_check(worker, worker->receiver, worker->receivers);
+		if (worker->answering != 0)
+			respond_send(worker);
+		round_note_quiet(worker, &round, worker->last_tick, draining);
+	}
+	for (i = 0; i < worker->receivers; i++)
+		receive_end(worker->receiver[i]);
+}
+
+void
+turns_run(struct worker *worker)
+{
+	struct turns *turns = worker->turns;
+	unsigned int i;
+
+	loop_start_clock(worker);
+	worker_set_state(worker, STATE_BUSY);
+	turns->result.end = take_turns(worker, turns);
+	holds_release(&turns->holds);
+	for (i = 0; i < turns->request.sides; i++)
+		count_latencies(turns, i, false);
+	for (i = 0; i < worker->senders; i++)
+		transmit_abandon(worker, worker->sender[i]);
+	worker->ended_tsc = RTE_MAX(rte_rdtsc(), worker->started_tsc);
+	worker_set_state(worker, STATE_SENT);
+	receive_rest(worker);
+}
