@@ -26,6 +26,7 @@ EXAMPLES = [
 ]
 REQUESTS = [example for example in EXAMPLES if "verb" in example]
 ANSWERS = {example["id"]: example for example in EXAMPLES if "ok" in example}
+TWO_STREAMS = [{"transmit_port": port, "receive_port": port, "size": 64} for port in (0, 1)]
 BY_HAND = re.search(r"^\$ (build/tgen .*)\n((?:\{.*\n)+)", PAGE, re.MULTILINE)
 
 
@@ -80,7 +81,8 @@ def test_every_verb_has_its_example(require: Require) -> None:
 
 
 def ring() -> tuple[str, ...]:
-    return ("--vdev=net_ring0", "--lcores=0@0,1@0", PREFIX)
+    """Return two, as turns are between at least two; all other examples use the first."""
+    return ("--vdev=net_ring0", "--vdev=net_ring1", "--lcores=0@0,1@0", PREFIX)
 
 
 def answer_to(tgen: Conversation, request: dict[str, Any]) -> dict[str, Any]:
@@ -101,6 +103,9 @@ def test_every_example_is_answered_as_shown(require: Require) -> None:
                 tgen.say(
                     '{"id":90,"verb":"trial","rate_fps":1,"duration_ns":9000000000,"wait":false}'
                 )
+                assert tgen.hear()["ok"]
+            if request["verb"] == "turns":
+                tgen.say(json.dumps({"id": 91, "verb": "configure", "streams": TWO_STREAMS}))
                 assert tgen.hear()["ok"]
             if request["verb"] in ("capture", "listen"):
                 continue  # they write where the page says

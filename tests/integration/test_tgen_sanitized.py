@@ -25,7 +25,9 @@ PATIENCE_S = 60.0
 PREFIX = "vsperf-sanitized"
 """One for all: what is left of tests that were killed goes when the next one begins."""
 LCORES = ",".join(f"{number}@0" for number in range(5))
-EAL = ("--no-huge", "--no-pci", "-m", "256", f"--lcores={LCORES}", f"--file-prefix={PREFIX}")
+EAL = ("--no-huge", "--no-pci", "-m", "256", f"--file-prefix={PREFIX}", "--vdev=net_ring0")
+SEVERAL_WORKERS = f"--lcores={LCORES}"
+FOR_TURNS = ("--lcores=0@0,1@0", "--vdev=net_ring1")
 STREAM = {
     "sizes": [128, 1518],
     "vxlan": {"vni": 5},
@@ -78,11 +80,11 @@ class Conversation:
 
 
 @contextmanager
-def sanitized(folder: Path) -> Iterator[tuple[subprocess.Popen[str], Conversation]]:
+def sanitized(folder: Path, *more: str) -> Iterator[tuple[subprocess.Popen[str], Conversation]]:
     """Start it; afterwards, no sanitizer has had anything to say."""
     control, log = folder / "control.sock", folder / "log"
     binary = tgen_programs.build_whole()
-    argv = [str(binary), *EAL, "--vdev=net_ring0", "--", "--control", str(control)]
+    argv = [str(binary), *EAL, *(more or (SEVERAL_WORKERS,)), "--", "--control", str(control)]
     argv += ["--queues", "2"]
     shutil.rmtree(dpdk_files(PREFIX), ignore_errors=True)
     with log.open("w") as output, subprocess.Popen(argv, stderr=output, text=True) as process:
@@ -135,6 +137,31 @@ def test_every_verb_and_a_watcher_at_the_same_time(tmp_path: Path) -> None:
             pass
         assert tgen.ask(verb="quit")["ok"]
     assert process.returncode == 0
+
+
+def test_turns_that_end_one_way_or_another(tmp_path: Path) -> None:
+    streams = [{"transmit_port": port, "receive_port": port, "size": 64} for port in (0, 1)]
+    with (
+        subprocess.Popen(["cat"], stdin=subprocess.PIPE) as held,
+        sanitized(tmp_path, *FOR_TURNS) as (process, tgen),
+    ):
+        sides = [{"streams": [0], "processes": [held.pid]}, {"streams": [1]}]
+        turns = {"verb": "turns", "sides": sides, "rate_fps": [50_000, 0], "latency": True}
+        assert tgen.ask(verb="configure", streams=streams)["ok"]
+        assert tgen.ask(**turns, order=[0, 1, 1, 0])["result"]["end"] == "complete"
+        for problem in ({"order": [2]}, {"sides": [{"streams": [0]}, {"streams": [0]}]}):
+            assert not tgen.ask(**turns | {"order": [0]} | problem)["ok"]
+        tgen.say(**turns, order=[0, 1] * 1000)
+        assert tgen.ask(verb="stop")["result"]["stopping"] == "turns"
+        assert tgen.hear()["result"]["end"] == "stopped"
+        tgen.say(**turns, order=[0, 1] * 1000)
+        held.kill()
+        assert tgen.hear()["result"]["end"] == "process-ended"
+        assert tgen.ask(**TRIAL)["ok"]
+        tgen.say(**turns | {"sides": [{"streams": [0]}, {"streams": [1]}]}, order=[0] * 1000)
+        process.send_signal(signal.SIGTERM)
+        process.wait(PATIENCE_S)
+    assert process.returncode == 143
 
 
 def watch(done: threading.Event) -> None:

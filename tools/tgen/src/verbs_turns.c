@@ -17,6 +17,7 @@
 #define SILENT_NS (MILLISECOND_NS / 20)
 #define SILENT_MOST_NS MILLISECOND_NS
 #define QUIET_NS (100 * MILLISECOND_NS)
+#define DRAIN_NS (2 * SECOND_NS)
 #define BURST_MOST 64
 #define BURST_USUAL 32
 
@@ -160,6 +161,7 @@ verb_turns(struct session *session, struct object *request, json_t **result)
 	read_loads(session, request, &turns, &trial);
 	trial.burst = (uint16_t)burst;
 	trial.quiet_ns = QUIET_NS;
+	trial.drain_ns = DRAIN_NS;
 	rest_read(session, request, &trial);
 	if (!request_end(request))
 		return VERB_FAILED;

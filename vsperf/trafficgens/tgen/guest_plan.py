@@ -38,10 +38,10 @@ TGEN_MB = 256
 REST_MB = 192
 """Memory of the guest beside them."""
 ABLE = Capabilities(
-    frozenset(Ability) - {Ability.REPLAY, Ability.HEADERS},
+    frozenset(Ability) - {Ability.REPLAY, Ability.HEADERS, Ability.TURNS},
     clock="the time stamp counter of its guest",
 )
-"""What tgen can do there: all but what takes a file that both it and the host see."""
+"""What tgen can do there: all but what takes a file or process that both it and the host see."""
 LONGEST_RING = 1024
 LEAST_RING = 256
 

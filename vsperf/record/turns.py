@@ -1,0 +1,181 @@
+"""Turns between several switches, of which one runs while the others are held still.
+
+There are thousands of turns, so they are stored as columns, and a turn is made when somebody looks
+at it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from itertools import repeat
+from typing import Literal, Self
+
+from pydantic import model_validator
+
+from vsperf.record.base import Record
+
+Column = tuple[int, ...]
+"""One number for each turn, in their order."""
+End = Literal["complete", "stopped", "process-ended", "worker-lost"]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnsRequest:
+    """Turns as the generator is asked for them."""
+
+    sides: tuple[TurnSide, ...]
+    order: tuple[int, ...]
+    """Whose turn it is: numbers of sides, from 0."""
+    loads_fps: tuple[int | None, ...] = ()
+    """Of each direction; None for flat out, as are all if none is given."""
+    turn_ns: int = 10_000_000
+    """What is measured of a turn."""
+    guard_ns: int = 2_000_000
+    """Sent before that and not measured: caches are cold when a switch goes on."""
+    silent_ns: int = 50_000
+    """A switch has forwarded what it had, when nothing has come for so long."""
+    latency: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TurnSide:
+    """One that takes turns."""
+
+    directions: tuple[int, ...]
+    """Numbers of those whose frames are for it."""
+    processes: tuple[int, ...] = ()
+    """Held still while others have their turn; none where it is enough to send nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn; `TurnColumns` says what its numbers are."""
+
+    side: int
+    began_ns: int
+    ended_ns: int
+    measured_ns: int
+    sent_frames: int
+    received_frames: int
+    intended_frames: int | None
+    refused_frames: int | None
+    full_ns: int
+    gaps_ns: int
+    longest_gap_ns: int
+    latencies: int | None
+    latency_sum_ns: int | None
+    turn_sent_frames: int
+    turn_received_frames: int
+    elsewhere_frames: int
+    continue_ns: int
+    first_ns: int | None
+    drain_ns: int
+    drained: bool
+    hold_ns: int
+
+
+class TurnColumns(Record):
+    """Turns that were whole: columns of the same length."""
+
+    side: Column
+    began_ns: Column
+    """When its processes were told to go on, since the begin of all turns."""
+    ended_ns: Column
+    """When they were held still, and all ports had been looked at."""
+    measured_ns: Column
+    """How long it was measured, gaps of the generator included. Of that time are:"""
+    sent_frames: Column
+    received_frames: Column
+    """Frames that arrived intact, where they should and for the first time, whenever they left."""
+    intended_frames: Column | None
+    """Frames that were due; None where a direction is sent flat out."""
+    refused_frames: Column | None
+    """Of these, those that were not sent and were due while the port was full."""
+    full_ns: Column
+    """Time in which ports took no frames, of all directions together."""
+    gaps_ns: Column
+    """Time in which the generator did not run, in gaps of more than 10 µs."""
+    longest_gap_ns: Column
+    latencies: Column | None
+    """Frames whose latency is in the sum."""
+    latency_sum_ns: Column | None
+    turn_sent_frames: Column
+    """Of the whole turn, with the guard and all that came before the switch was held still."""
+    turn_received_frames: Column
+    elsewhere_frames: Column
+    """Frames of any kind that came in on ports of those that were held still."""
+    continue_ns: Column
+    """How long it took to tell the processes to go on."""
+    first_ns: tuple[int | None, ...]
+    """From there to the first arrival; None where there was none."""
+    drain_ns: Column
+    """For how long what was on its way was received, before the switch was held still."""
+    drained: tuple[bool, ...]
+    """Whether nothing came any more then."""
+    hold_ns: Column
+    """How long it took to tell the processes to stop."""
+
+    @model_validator(mode="after")
+    def _of_one_length(self) -> Self:
+        columns: list[Sequence[object] | None] = [
+            getattr(self, name) for name in type(self).model_fields
+        ]
+        if {len(column) for column in columns if column is not None} != {len(self.side)}:
+            raise ValueError("columns of turns have different lengths")
+        return self
+
+    def rows(self) -> Iterator[Turn]:
+        """Make each turn."""
+        names = (field.name for field in fields(Turn))
+        columns = (getattr(self, name) for name in names)
+        return map(Turn, *(repeat(None) if column is None else column for column in columns))
+
+
+class SideCounts(Record):
+    """All that one side has counted, in all of its turns and what came at the very end."""
+
+    directions: tuple[int, ...]
+    sent_frames: int
+    arrived_frames: int
+    """Every arrival that says it is of one of its frames: all of those below, but for the last
+    four."""
+    received_frames: int
+    """Intact, at the right port and for the first time. What else was sent is lost."""
+    duplicate_frames: int
+    """Copies, and frames so late that nobody can tell whether they are."""
+    corrupted_frames: int
+    misrouted_frames: int
+    reordered_frames: int
+    """Received, but after a later one of their flow."""
+    wrong_size_frames: int
+    foreign_frames: int
+    """At its ports, of somebody else."""
+    stale_frames: int
+    """At its ports, of another trial."""
+    unreadable_frames: int
+    """At its ports, of the generator, and so damaged that nobody can say whose."""
+    elsewhere_frames: int
+    """Of any kind, at its ports while others had their turn."""
+    latency_histogram: str | None = None
+    """Of what is measured of all of its turns."""
+
+
+class Turns(Record):
+    """What turns found."""
+
+    end: End
+    ended_side: int | None = None
+    """The side of which a process has ended, if that is why turns ended; and which it was."""
+    ended_process: int | None = None
+    settled: bool
+    """Whether nothing came any more at the end of all."""
+    started_unix_ns: int
+    elapsed_ns: int
+    columns: TurnColumns
+    sides: tuple[SideCounts, ...]
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """Those that were whole, in order."""
+        return tuple(self.columns.rows())
