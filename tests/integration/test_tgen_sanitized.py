@@ -155,10 +155,12 @@ def test_turns_that_end_one_way_or_another(tmp_path: Path) -> None:
         assert tgen.ask(verb="stop")["result"]["stopping"] == "turns"
         assert tgen.hear()["result"]["end"] == "stopped"
         tgen.say(**turns, order=[0, 1] * 1000)
+        assert tgen.ask(verb="live")["result"]["state"] == "turns"
         held.kill()
         assert tgen.hear()["result"]["end"] == "process-ended"
         assert tgen.ask(**TRIAL)["ok"]
         tgen.say(**turns | {"sides": [{"streams": [0]}, {"streams": [1]}]}, order=[0] * 1000)
+        assert tgen.ask(verb="live")["result"]["state"] == "turns"
         process.send_signal(signal.SIGTERM)
         process.wait(PATIENCE_S)
     assert process.returncode == 143

@@ -18,7 +18,9 @@ TIMES = ("measured_ns", "full_ns", "gaps_ns", "longest_gap_ns", "continue_ns", "
 
 def answered(**changes: Any) -> dict[str, Any]:
     """Return two turns, of which the second saw no frame arrive."""
-    turns = {name: [1, 2] for name in (*TIMES, "hold_ns", "sent", "distinct", "elsewhere")}
+    turns: dict[str, Any] = {
+        name: [1, 2] for name in (*TIMES, "hold_ns", "sent", "distinct", "elsewhere")
+    }
     turns |= {"side": [0, 1], "began_ns": [10, 20], "ended_ns": [19, 30], "first_ns": [4, None]}
     turns |= {"drained": [1, 0], "turn_sent": [8, 9], "turn_distinct": [7, 0], "count": 2}
     counted = ("sent", "received", "distinct", "lost", "corrupted", "misrouted", "reordered")
