@@ -83,6 +83,7 @@ setup(
             "caching = vsperf.methods.caching:AddressCaching",
             "broadcast = vsperf.methods.broadcast:BroadcastForwarding",
             "wake_up = vsperf.methods.wake_up:WakeUp",
+            "paired = vsperf.methods.paired:PairedTurns",
         ],
         "vsperf.collectors": [
             "proc = vsperf.collectors.proc:Proc",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from vsperf.record.run import CaseRecord
 from vsperf.record.trial import Purpose, Trial
+from vsperf.record.turns import Round
 from vsperf.spec.case import Case
 
 
@@ -66,6 +67,23 @@ class TrialFinished:
 
 
 @dataclass(frozen=True, slots=True)
+class RoundStarted:
+    """Switches begin to take turns."""
+
+    case: Case
+    load_fps: int
+    length_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class RoundFinished:
+    """A round is recorded."""
+
+    case: Case
+    round: Round
+
+
+@dataclass(frozen=True, slots=True)
 class DeploymentKept:
     """The deployment of a case stays up."""
 
@@ -89,6 +107,8 @@ Event = (
     | PhaseEntered
     | TrialStarted
     | TrialFinished
+    | RoundStarted
+    | RoundFinished
     | DeploymentKept
     | CaseFinished
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 
-from vsperf.units import Count, Duration, Found, Rate, Ratio
+from vsperf.units import Count, Duration, Factor, Found, Rate, Ratio
 
 
 class Unit(enum.StrEnum):
@@ -15,13 +15,15 @@ class Unit(enum.StrEnum):
     NANOSECONDS = "ns"
     RATIO = "ratio"
     """A share of one, such as a loss ratio."""
+    FACTOR = "factor"
+    """How many times as much, such as the rate of one switch to that of another."""
     COUNT = "count"
     """Anything else that is counted, such as flows, addresses or rules."""
     PER_SECOND = "per_second"
     """Anything else that is done in a second."""
 
     @property
-    def quantity(self) -> type[Rate | Duration | Ratio | Count]:
+    def quantity(self) -> type[Rate | Duration | Ratio | Factor | Count]:
         """What people write for it."""
         match self:
             case Unit.FPS:
@@ -30,5 +32,7 @@ class Unit(enum.StrEnum):
                 return Duration
             case Unit.RATIO:
                 return Ratio
+            case Unit.FACTOR:
+                return Factor
             case _:
                 return Found

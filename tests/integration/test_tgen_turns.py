@@ -25,13 +25,13 @@ from conftest import Require
 from loopbacks import OPTIONS, PATIENCE_S, witness_dut
 from preloads import preload
 
-from vsperf.record.turns import Turns, TurnSide, TurnsRequest
+from vsperf.record.turns import Turns
 from vsperf.trafficgens.tgen.byhand import Stream, at_hand, ways_between
 from vsperf.trafficgens.tgen.client import TgenError
 from vsperf.trafficgens.tgen.loop import loop
 from vsperf.trafficgens.tgen.process import Tgen
 from vsperf.trafficgens.tgen.traffic import Way
-from vsperf.trafficgens.tgen.turns import take_turns, turns_message, turns_of
+from vsperf.trafficgens.tgen.turns import StreamSide, StreamTurns, take_turns, turns_message, turns_of
 
 pytestmark = pytest.mark.machine
 
@@ -90,14 +90,14 @@ def configure(tgen: Tgen, *ways: tuple[int, int]) -> None:
     tgen.ask("configure", streams=[Stream(64).on(way) for way in named])
 
 
-def each_a_side(processes: Sequence[subprocess.Popen[bytes]]) -> tuple[TurnSide, ...]:
-    return tuple(TurnSide((number,), (each.pid,)) for number, each in enumerate(processes))
+def each_a_side(processes: Sequence[subprocess.Popen[bytes]]) -> tuple[StreamSide, ...]:
+    return tuple(StreamSide((number,), (each.pid,)) for number, each in enumerate(processes))
 
 
 def begin(tgen: Tgen, processes: Sequence[subprocess.Popen[bytes]]) -> None:
     """Ask for turns that take long, and see that they are under way."""
     assert tgen.client is not None
-    request = TurnsRequest(each_a_side(processes), FOR_LONG, (LOAD_FPS, LOAD_FPS))
+    request = StreamTurns(each_a_side(processes), FOR_LONG, (LOAD_FPS, LOAD_FPS))
     message = {"id": ASKED, "verb": "turns", **turns_message(request, burst=32)}
     tgen.client.connection.settimeout(PATIENCE_S)
     tgen.client.connection.sendall(json.dumps(message).encode() + b"\n")
@@ -148,10 +148,10 @@ def test_every_frame_is_accounted_for_and_each_switch_has_those_of_its_turns(
             tgen.ports()
             tgen.ask("configure", streams=[Stream(64).on(way) for way in ways_between(4, "both")])
             sides = (
-                TurnSide((0, 1), (first.process.pid,)),
-                TurnSide((2, 3), (second.process.pid,)),
+                StreamSide((0, 1), (first.process.pid,)),
+                StreamSide((2, 3), (second.process.pid,)),
             )
-            request = TurnsRequest(sides, ABBA, (LOAD_FPS,) * 4, silent_ns=1_000_000)
+            request = StreamTurns(sides, ABBA, (LOAD_FPS,) * 4, silent_ns=1_000_000)
             found, _ = take_turns(tgen, request)
             assert nobody_is_held([switch.process for switch in switches])
     assert found.end == "complete"
@@ -169,7 +169,7 @@ def test_turns_begin_and_end_one_after_the_other_and_frames_are_due_by_the_rate(
     idle: list[subprocess.Popen[bytes]],
 ) -> None:
     with two_rings() as tgen:
-        request = TurnsRequest(
+        request = StreamTurns(
             each_a_side(idle), ABBA * 4, (LOAD_FPS, 2 * LOAD_FPS), 5_000_000, latency=True
         )
         found, _ = take_turns(tgen, request)
@@ -199,7 +199,7 @@ def test_a_side_that_is_sent_flat_out_goes_on_where_it_was(
 ) -> None:
     """Numbers of frames, and so what is new, go through all turns."""
     with two_rings() as tgen:
-        request = TurnsRequest(each_a_side(idle), ABBA * 2, turn_ns=1_000_000, guard_ns=0)
+        request = StreamTurns(each_a_side(idle), ABBA * 2, turn_ns=1_000_000, guard_ns=0)
         found, _ = take_turns(tgen, request)
     assert_accounted_for(found)
     assert all(side.sent_frames > 0 for side in found.sides)
@@ -211,8 +211,8 @@ def test_sides_without_processes_take_turns_as_well(
     idle: list[subprocess.Popen[bytes]],
 ) -> None:
     with two_rings() as tgen:
-        sides = (TurnSide((0,)), TurnSide((1,), (idle[0].pid,)))
-        found, _ = take_turns(tgen, TurnsRequest(sides, ABBA, (LOAD_FPS, LOAD_FPS)))
+        sides = (StreamSide((0,)), StreamSide((1,), (idle[0].pid,)))
+        found, _ = take_turns(tgen, StreamTurns(sides, ABBA, (LOAD_FPS, LOAD_FPS)))
     assert found.end == "complete"
     assert_accounted_for(found)
 
@@ -224,7 +224,7 @@ def test_frames_that_come_in_on_ports_of_another_side_are_told(
     with loop("memif", ()) as devices, at_hand(devices, OPTIONS) as tgen:
         tgen.ports()
         configure(tgen, (0, 0), (1, 1))
-        found, _ = take_turns(tgen, TurnsRequest(each_a_side(idle), ABBA, (LOAD_FPS,) * 2))
+        found, _ = take_turns(tgen, StreamTurns(each_a_side(idle), ABBA, (LOAD_FPS,) * 2))
     first, second = found.sides
     assert found.end == "complete"
     for side, other in ((first, second), (second, first)):
@@ -240,7 +240,7 @@ def test_what_an_ordinary_trial_counts_is_the_same_after_turns(
     idle: list[subprocess.Popen[bytes]],
 ) -> None:
     with two_rings() as tgen:
-        take_turns(tgen, TurnsRequest(each_a_side(idle), ABBA, latency=True))
+        take_turns(tgen, StreamTurns(each_a_side(idle), ABBA, latency=True))
         found = tgen.ask("trial", PATIENCE_S, frames=500, linger_ns=1)
     for stream in found["streams"]:
         assert stream["sent"] == stream["distinct"] == stream["latency"]["count"] == 500
@@ -342,9 +342,9 @@ def quiet_and_free(processes: Sequence[subprocess.Popen[bytes]]) -> bool:
     return True
 
 
-def refused(tgen: Tgen, sides: Sequence[TurnSide]) -> str:
+def refused(tgen: Tgen, sides: Sequence[StreamSide]) -> str:
     with pytest.raises(TgenError) as error:
-        take_turns(tgen, TurnsRequest(tuple(sides), (0, 1)))
+        take_turns(tgen, StreamTurns(tuple(sides), (0, 1)))
     return f"{error.value.code}: {error.value}"
 
 
@@ -355,7 +355,7 @@ def test_processes_that_cannot_be_held_are_refused(idle: list[subprocess.Popen[b
         parent = psutil.Process(own).ppid()
 
         def why(process: int) -> str:
-            return refused(tgen, [TurnSide((0,), (first.pid,)), TurnSide((1,), (process,))])
+            return refused(tgen, [StreamSide((0,), (first.pid,)), StreamSide((1,), (process,))])
 
         assert "is this tgen" in why(own)
         assert "is the parent of this tgen" in why(parent)
@@ -366,17 +366,17 @@ def test_processes_that_cannot_be_held_are_refused(idle: list[subprocess.Popen[b
         second.wait()
         assert "no-process" in why(second.pid)
         assert nobody_is_held([first])
-        found, _ = take_turns(tgen, TurnsRequest((TurnSide((0,)), TurnSide((1,))), (0, 1)))
+        found, _ = take_turns(tgen, StreamTurns((StreamSide((0,)), StreamSide((1,))), (0, 1)))
         assert found.end == "complete"
 
 
 def test_sides_that_share_a_port_are_refused() -> None:
     with at_hand(RINGS, OPTIONS) as tgen:
         configure(tgen, (0, 0), (0, 0), (1, 1))
-        assert "port 0 is" in refused(tgen, [TurnSide((0,)), TurnSide((1, 2))])
+        assert "port 0 is" in refused(tgen, [StreamSide((0,)), StreamSide((1, 2))])
 
 
 def test_several_workers_take_no_turns() -> None:
     with at_hand(RINGS, replace(OPTIONS, cpus=(0, 0))) as tgen:
         configure(tgen, (0, 0), (1, 1))
-        assert "one worker" in refused(tgen, [TurnSide((0,)), TurnSide((1,))])
+        assert "one worker" in refused(tgen, [StreamSide((0,)), StreamSide((1,))])

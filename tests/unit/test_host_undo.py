@@ -16,7 +16,8 @@ from vsperf.host.files import Roots
 from vsperf.host.owner import Owner
 from vsperf.host.places import short_name
 from vsperf.host.procfs import start_ticks
-from vsperf.host.undo import UNDO, Reach
+from vsperf.host.undo import UNDO
+from vsperf.host.undo_base import Reach
 
 NAME = "vsperf-1-abcdef"
 POOL = {

@@ -19,7 +19,8 @@ from vsperf.deploy.cache import cache_cpus, cache_steps
 from vsperf.errors import NotReadyError, SpecError
 from vsperf.host.files import Roots
 from vsperf.host.resctrl import MOUNT, abilities, masks_of, partitioned
-from vsperf.host.undo import Reach, RemoveCacheGroup, ReturnCacheWays
+from vsperf.host.undo import RemoveCacheGroup, ReturnCacheWays
+from vsperf.host.undo_base import Reach
 from vsperf.host.workspace import workspace
 from vsperf.record.cache import CacheActivity
 from vsperf.record.plan import Placement

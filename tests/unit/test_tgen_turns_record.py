@@ -8,11 +8,11 @@ import pytest
 from pydantic import ValidationError
 
 from vsperf.errors import ComponentError
-from vsperf.record.turns import TurnColumns, TurnSide, TurnsRequest
-from vsperf.trafficgens.tgen.turns import patience_s, turns_message, turns_of
+from vsperf.record.turns import TurnColumns
+from vsperf.trafficgens.tgen.turns import StreamSide, StreamTurns, patience_s, turns_message, turns_of
 
-SIDES = (TurnSide((0, 1), (70,)), TurnSide((2, 3)))
-ASKED = TurnsRequest(SIDES, (0, 1, 1, 0), loads_fps=(1000, 1000, None, 2000), latency=True)
+SIDES = (StreamSide((0, 1), (70,)), StreamSide((2, 3)))
+ASKED = StreamTurns(SIDES, (0, 1, 1, 0), loads_fps=(1000, 1000, None, 2000), latency=True)
 TIMES = ("measured_ns", "full_ns", "gaps_ns", "longest_gap_ns", "continue_ns", "drain_ns")
 
 
@@ -41,11 +41,11 @@ def test_a_request_says_whose_turn_it_is_and_who_is_held_still() -> None:
     assert message["order"] == [0, 1, 1, 0]
     assert message["rate_fps"] == [1000, 1000, 0, 2000]
     assert (message["latency"], message["burst"]) == (True, 8)
-    assert "rate_fps" not in turns_message(TurnsRequest(SIDES, (0, 1)), burst=8)
+    assert "rate_fps" not in turns_message(StreamTurns(SIDES, (0, 1)), burst=8)
 
 
 def test_the_answer_may_take_as_long_as_a_machine_that_is_mostly_away_needs() -> None:
-    many = TurnsRequest(SIDES, (0, 1) * 500)
+    many = StreamTurns(SIDES, (0, 1) * 500)
     assert patience_s(many) > 3 * 1000 * 0.012
     assert patience_s(ASKED) < patience_s(many)
 

@@ -23,7 +23,8 @@ from vsperf import own_python
 from vsperf.engine.judge import Asked, judge
 from vsperf.errors import ComponentError, NotReadyError, UsageError, VsperfError
 from vsperf.host.dead import DeadDeployment
-from vsperf.host.undo import RELEASE, Reach, ReleaseChassis, owner_name
+from vsperf.host.undo import RELEASE, ReleaseChassis, owner_name
+from vsperf.host.undo_base import Reach
 from vsperf.host.workspace import LeftBehindError
 from vsperf.record.flags import Flag
 from vsperf.record.plan import Endpoint

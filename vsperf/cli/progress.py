@@ -20,13 +20,17 @@ from vsperf.events import (
     DeploymentKept,
     Event,
     PhaseEntered,
+    RoundFinished,
+    RoundStarted,
     RunStarted,
     TrialFinished,
     TrialStarted,
 )
 from vsperf.human import human_expected, human_fps, human_ns, human_seconds
 from vsperf.record.flags import Flag
+from vsperf.record.paired import in_round
 from vsperf.record.trial import Purpose, Trial
+from vsperf.record.turns import Role, Round
 from vsperf.spec.case import Case
 from vsperf.stats.answers import headlines, loss_text
 
@@ -98,6 +102,9 @@ class JsonProgress(Progress):
                 row["disturbance"] = row.pop("event")  # `event` says what kind of line this is
                 for direction in row["directions"]:
                     direction.pop("latency_histogram")  # kilobytes, and in the record anyway
+            case RoundFinished():
+                row = {"case": event.case.key, **event.round.model_dump(mode="json")}
+                row.pop("turns")  # hundreds, and in the record anyway
             case CaseFinished():
                 row = event.record.model_dump(mode="json")
             case PhaseEntered():
@@ -107,6 +114,8 @@ class JsonProgress(Progress):
                 row |= _time_row(event)
             case DeploymentKept():
                 row = {"case": event.case.key, "folder": event.folder, "access": event.access}
+            case RoundStarted():
+                row = {"case": event.case.key, "load_fps": event.load_fps}
             case _:
                 row = {"case": event.case.key, "purpose": event.purpose, "load_fps": event.load_fps}
         row = {"event": type(event).__name__, **row}
@@ -136,8 +145,8 @@ def plain_line(event: Event) -> str:
             )
         case CaseStarted():
             return f"[{event.number}/{event.total}] {event.case.label}, about {_time(event)}"
-        case TrialFinished():
-            return "  " + trial_line(event.trial)
+        case TrialFinished() | RoundFinished():
+            return "  " + made_line(event)
         case DeploymentKept():
             return kept_text(event)
         case CaseFinished():
@@ -166,6 +175,27 @@ def trial_line(trial: Trial) -> str:
     flags = ", ".join(_flag_text(flag, trial) for flag in trial.flags)
     again = f" (repeats #{trial.retry_of})" if trial.retry_of else ""
     return f"{head} {took:>6}  {lost}{again}" + (f"  [{flags}]" if flags else "")
+
+
+def made_line(event: TrialFinished | RoundFinished) -> str:
+    """Return what was made as one line."""
+    if isinstance(event, RoundFinished):
+        return round_line(event.round)
+    return trial_line(event.trial)
+
+
+def round_line(one: Round) -> str:
+    """Return a round as one line: what was asked, and how the sides stand to the first in it."""
+    load, seconds = human_fps(one.load_fps), f"{one.elapsed_ns / 1e9:.1f} s"
+    head = f"#{one.index:<3} {one.role:<10} {load:>12} {seconds:>6}"
+    if one.role is not Role.ANSWER:
+        return head
+    found = [
+        f"{side.letter} {told.ratio - 1:+.1%}"
+        for side in one.sides[1:]
+        if (told := in_round(one, side.letter)) is not None
+    ]
+    return f"{head}  {', '.join(found) or 'the generator was away too often'}"
 
 
 def _flag_text(flag: Flag, trial: Trial) -> str:
@@ -197,6 +227,14 @@ def _lost(trial: Trial) -> str:
     return f"lost {worse.lost_frames} ({loss_text(worse.loss_ratio)}){where}"
 
 
+def _now(event: TrialStarted | RoundStarted) -> str:
+    """Say what is being made."""
+    load = human_fps(event.load_fps)
+    if isinstance(event, RoundStarted):
+        return f"turns at {load} for {event.length_ns / 1e9:.1f} s"
+    return f"{event.purpose} {load} for {event.duration_ns / 1e9:g} s"
+
+
 @dataclass
 class _View:
     """What the live view knows of the case that runs."""
@@ -211,8 +249,20 @@ class _View:
     phase: str = ""
     now: str = ""
     trials: deque[Trial] = field(default_factory=lambda: deque(maxlen=LAST_TRIALS))
+    rounds: deque[Round] = field(default_factory=lambda: deque(maxlen=LAST_TRIALS))
     measured_ns: int = 0
     judged: list[Trial] = field(default_factory=list)
+
+    def take(self, event: TrialFinished | RoundFinished) -> None:
+        """Take in what was made."""
+        if isinstance(event, RoundFinished):
+            self.rounds.append(event.round)
+            self.measured_ns += event.round.elapsed_ns
+            return
+        self.trials.append(event.trial)
+        self.measured_ns += event.trial.elapsed_ns
+        if event.trial.purpose is Purpose.SEARCH and event.trial.valid:
+            self.judged.append(event.trial)
 
 
 class LiveProgress(Progress):
@@ -247,14 +297,10 @@ class LiveProgress(Progress):
                 self.view = _View(event.case, event.number, event.total, event.estimated_s, clock)
             case PhaseEntered() if self.view:
                 self.view.phase, self.view.now = event.phase, ""
-            case TrialStarted() if self.view:
-                load, seconds = human_fps(event.load_fps), event.duration_ns / 1e9
-                self.view.now = f"{event.purpose} {load} for {seconds:g} s"
-            case TrialFinished() if self.view:
-                self.view.trials.append(event.trial)
-                self.view.measured_ns += event.trial.elapsed_ns
-                if event.trial.purpose is Purpose.SEARCH and event.trial.valid:
-                    self.view.judged.append(event.trial)
+            case TrialStarted() | RoundStarted() if self.view:
+                self.view.now = _now(event)
+            case TrialFinished() | RoundFinished() if self.view:
+                self.view.take(event)
             case DeploymentKept():
                 self.console.print(kept_text(event), soft_wrap=True)
             case CaseFinished():
@@ -279,6 +325,7 @@ class LiveProgress(Progress):
             Text("  " + trial_line(trial), style="" if trial.valid else "magenta")
             for trial in view.trials
         ]
+        lines += [Text("  " + round_line(one)) for one in view.rounds]
         lines.append(Text(f"  … {view.now}" if view.now else "", style="dim"))
         return Group(*lines)
 

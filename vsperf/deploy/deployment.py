@@ -69,12 +69,12 @@ def deploy(
         endpoint.model_copy(update={"address": workspace.fill(endpoint.address)})
         for endpoint in plan.plan.endpoints
     )
-    with _blaming("the generator started", switch):
+    with blaming("the generator started", switch):
         generator = stack.enter_context(
             drivers.generator.start(spec, endpoints, plan.plan.directions, placement, workspace)
         )
     if machines is not None:
-        with _blaming("machines were waited for", switch, generator):
+        with blaming("machines were waited for", switch, generator):
             machines.await_forwarding()
     switch.await_ports(awaited(spec, with_generator=with_generator), patience_s(spec))
     return Deployment(switch, generator, machines, entries_of(endpoints, plan.plan.directions))
@@ -87,7 +87,7 @@ class _Part(Protocol):
 
 
 @contextmanager
-def _blaming(when: str, *others: _Part) -> Iterator[None]:
+def blaming(when: str, *others: _Part) -> Iterator[None]:
     """Name another part that has failed, where one waited for it in vain.
 
     A program that ends is noticed at once; one that hangs, only when there is nothing left to wait

@@ -8,6 +8,13 @@ from dataclasses import dataclass, field, replace
 from vsperf.collectors.base import AtPorts, Collector
 from vsperf.deploy.cache import cache_cpus, cache_steps
 from vsperf.deploy.placement import place, shares_cpu, sharing
+from vsperf.deploy.sides import (
+    SidePlan,
+    placement_of,
+    require_comparable,
+    require_no_taps,
+    require_one_generator,
+)
 from vsperf.errors import Problem, SpecError, UsageError
 from vsperf.host.binding import pci_addresses
 from vsperf.host.cpus import CpuNeed, CpuTopology, Needs
@@ -19,7 +26,7 @@ from vsperf.spec.abilities import EVERYTHING, Capabilities
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.demands import refusals
 from vsperf.spec.wiring import directions_of, outer_nics
-from vsperf.trafficgens.base import TrafficGenerator
+from vsperf.trafficgens.base import TakesTurns, TrafficGenerator
 from vsperf.trafficgens.exactness import less_exact
 from vsperf.vnfs.base import Vnf
 from vsperf.vswitches.base import SwitchPlan, VSwitch, wire_of
@@ -40,6 +47,8 @@ class Drivers:
     """By their names in the case."""
     noise: LoadGenerator | None = None
     """None where nothing runs beside the case."""
+    sides: tuple[VSwitch, ...] = ()
+    """Of all switches that take turns, the first included."""
 
     @classmethod
     def of(cls, spec: CaseSpec, plugins: Plugins) -> Drivers:
@@ -50,6 +59,7 @@ class Drivers:
             plugins.driver("vnf", spec.vnf.kind) if spec.vnf and spec.topology.machines else None,
             {name: plugins.driver("collect", one.kind) for name, one in spec.collect.items()},
             noise=plugins.driver("noise", spec.noise.kind) if spec.noise else None,
+            sides=tuple(plugins.driver("vswitch", one.spec.vswitch.kind) for one in spec.sides),
         )
 
     @property
@@ -57,6 +67,10 @@ class Drivers:
         """Every driver of the case."""
         beside = (part for part in (self.vnf, self.noise) if part is not None)
         return (self.vswitch, self.generator, *beside)
+
+    def of_side(self, driver: VSwitch) -> Drivers:
+        """Return the drivers of one side, as if there was no other."""
+        return replace(self, vswitch=driver, sides=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +85,8 @@ class CasePlan:
     """What the generator can do and tell."""
     shared_roles: frozenset[str] = frozenset()
     """Parts that never sleep and have to share a CPU with another one of that kind."""
+    sides: tuple[SidePlan, ...] = ()
+    """Switches that take turns; none where one is measured alone."""
 
     @property
     def busy_cpus(self) -> tuple[int, int] | None:
@@ -99,6 +115,61 @@ def make_plan(spec: CaseSpec, drivers: Drivers, topology: CpuTopology) -> CasePl
     can = drivers.generator.capabilities(spec)
     if lacking := refusals(spec, can, len(directions)):
         raise SpecError(lacking)
+    if spec.sides:
+        return _plan_of_sides(spec, drivers, topology, can)
+    return _plan_of_one(spec, drivers, topology, can)
+
+
+def _plan_of_sides(
+    spec: CaseSpec, drivers: Drivers, topology: CpuTopology, can: Capabilities
+) -> CasePlan:
+    """Return the plan of a comparison: every switch as if it was alone, and one generator."""
+    require_comparable(spec)
+    generator = drivers.generator
+    assert isinstance(generator, TakesTurns)  # it claims to be able to
+    alone = [
+        _plan_of_one(side.spec, drivers.of_side(driver), topology, can)
+        for side, driver in zip(spec.sides, drivers.sides, strict=True)
+    ]
+    sides = tuple(
+        SidePlan(side, driver, plan.switch, plan.plan.placement)
+        for side, driver, plan in zip(spec.sides, drivers.sides, alone, strict=True)
+    )
+    require_no_taps(sides)
+    require_one_generator(sides)
+    placement = placement_of(sides)
+    memory: dict[int, int] = {}
+    for side in sides:  # the generator has ports to each
+        parts = (side.driver.needs(side.side.spec), drivers.generator.needs(spec))
+        for node, size in _hugepages(parts, side.placement).items():
+            memory[node] = memory.get(node, 0) + size
+    endpoints = tuple(side.endpoints for side in sides)
+    notes = dict.fromkeys(note for one in alone for note in one.plan.notes)
+    whole = Plan(
+        steps=(
+            *cache_steps(spec, cache_cpus(spec, placement)),
+            *(step for side in sides for step in side.steps),
+            *generator.plan_turns(spec, endpoints, placement),
+        ),
+        endpoints=tuple(one for each in endpoints for one in each),
+        directions=alone[0].plan.directions,
+        placement=placement,
+        hugepage_bytes=memory,
+        notes=(*notes, "each switch has a folder of its own, and is held still but for its turns"),
+    )
+    return replace(
+        alone[0],
+        plan=whole,
+        shared_cpu=any(one.shared_cpu for one in alone),
+        shared_roles=frozenset(role for one in alone for role in one.shared_roles),
+        sides=sides,
+    )
+
+
+def _plan_of_one(
+    spec: CaseSpec, drivers: Drivers, topology: CpuTopology, can: Capabilities
+) -> CasePlan:
+    directions = directions_of(spec.topology, spec.traffic.direction)
     parts = [driver.needs(spec) for driver in drivers.all]
     needs = [need for part in parts for need in part.cpus]
     if needs:

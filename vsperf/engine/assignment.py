@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 
 from vsperf.deploy.planner import CasePlan, Drivers
 from vsperf.engine.groundwork import Groundwork
-from vsperf.events import Emit, PhaseEntered, TrialFinished, TrialStarted
+from vsperf.events import Emit, PhaseEntered, RoundFinished, TrialFinished, TrialStarted
 from vsperf.host.workspace import Nowhere, Workspace, workspace
-from vsperf.record.run import SecondLine, TrialLine
+from vsperf.record.run import RoundLine, SecondLine, TrialLine
 from vsperf.record.second import Second
 from vsperf.record.trial import Purpose, Trial
+from vsperf.record.turns import Round
 from vsperf.search.base import Budget
 from vsperf.spec.case import Case
 from vsperf.store.writer import RunWriter
@@ -61,6 +62,11 @@ class CaseRun:
         """Write a trial down, then tell of it."""
         self.writer.append(TrialLine(case=self.case.key, trial=trial))
         self.emit(TrialFinished(self.case, trial))
+
+    def record_round(self, one: Round) -> None:
+        """Write a round down, then tell of it."""
+        self.writer.append(RoundLine(case=self.case.key, round=one))
+        self.emit(RoundFinished(self.case, one))
 
     def record_second(self, second: Second) -> None:
         """Write down a second of a trial that still goes on."""

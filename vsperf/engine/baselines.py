@@ -171,6 +171,8 @@ def _as_bound(value: float, unit: Unit, rounded: Callable[[float], int]) -> Boun
             return Bound.parse(f"{rounded(value)}fps")
         case Unit.NANOSECONDS:
             return Bound.parse(f"{rounded(value)}ns")
+        case Unit.FACTOR:
+            return Bound.parse(f"{value:.6f}")
         case Unit.RATIO:
             return Bound.parse(f"{decimal_text(Ratio.parse(f'{value:.12f}').value * 100)}%")
         case _:

@@ -18,6 +18,7 @@ from vsperf.engine.bench import MeasuredBench
 from vsperf.engine.checks import check_path
 from vsperf.engine.closing import close_case, close_failed, close_interrupted
 from vsperf.engine.instruments import disturbed, instruments, looked_back
+from vsperf.engine.paired import measure_together
 from vsperf.engine.surroundings import clipped, outdated, uneven
 from vsperf.engine.warm_up import warm_up
 from vsperf.errors import ComponentError, DiedError, RecordingError, VsperfError
@@ -44,11 +45,12 @@ def run_case(run: CaseRun) -> tuple[CaseRecord, VsperfError | None]:
             f"found while the machine kept it from running ({run.why_again})",
         )
     try:
+        measure = measure_together if run.plan.sides else _measure
         try:
-            return _measure(run, again), None
+            return measure(run, again), None
         except DiedError as error:
             again += (f"measured anew on a fresh deployment: {error.with_why}",)
-            return _measure(run, again), None
+            return measure(run, again), None
     except RecordingError:
         raise  # what cannot be written down does not end the case: a resumed run measures it
     except VsperfError as error:

@@ -19,7 +19,7 @@ from vsperf.record.trial import Purpose, Trial
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.expect import Bound, Expectation
 from vsperf.unit import Unit
-from vsperf.units import Count, Duration, Rate, Ratio
+from vsperf.units import Count, Duration, Factor, Rate, Ratio
 
 NOT_THE_SWITCH = (Limit.GENERATOR, Limit.GUEST, Limit.HOST, Limit.UNCOUNTED)
 """Where these end a result, the switch may do better: that it is too slow does not follow."""
@@ -56,8 +56,8 @@ def _number(bound: Bound, unit: Unit, spec: CaseSpec) -> float:
             return int(rate.frames_per_second(spec.traffic.frame_size, spec.slowest_link))
         case Duration() as duration:
             return duration.ns
-        case Ratio() as ratio:
-            return float(ratio)
+        case Ratio() | Factor() as share:
+            return float(share)
         case Count() as count:
             return count.value
 

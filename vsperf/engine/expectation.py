@@ -20,6 +20,7 @@ from vsperf.methods.estimate import (
     Presumption,
     Rehearsals,
     estimate,
+    estimate_of_rounds,
 )
 from vsperf.methods.follow import followers
 from vsperf.simulation.generator import GeneratorSettings
@@ -37,6 +38,8 @@ TRIAL_NS = 22_000_000
 MODELLED_TRIAL_S = 0.02
 """Of a model, per trial: to count the frames and to store the record. How long the trial is in the
 model makes no difference, so no factor leads from one time to the other."""
+MODELLED_ROUND_S = 0.05
+"""Of a model, per round."""
 NEVER_SLEEPING = ("generator", "pmd")
 
 
@@ -54,6 +57,9 @@ def expected(
     `first`: nothing is known of the machine's stalls. `apart_ns`: lengths of the trials that
     collectors have for themselves.
     """
+    rounds_ns = method_of(spec).rounds_ns(spec)
+    if rounds_ns:
+        return _of_rounds(spec, rounds_ns, calibrated=cap_fps is not None, first=first)
     found = estimate(
         method_of(spec),
         spec.trial,
@@ -67,6 +73,18 @@ def expected(
         return found
     waits = isinstance(spec.generator, GeneratorSettings) and spec.generator.realtime
     return replace(found, here_s=found.trials * MODELLED_TRIAL_S + waits * found.seconds)
+
+
+def _of_rounds(
+    spec: CaseSpec, rounds_ns: Sequence[int], *, calibrated: bool, first: bool
+) -> Estimate:
+    """Return what a case with rounds will take: everything is deployed for each of them."""
+    around = overheads(spec, calibrated=calibrated, first=first)
+    anew_ns = 0 if spec.testbed.simulated else DEPLOYMENT_NS * len(spec.sides)
+    found = estimate_of_rounds(rounds_ns, around, anew_ns)
+    if not spec.testbed.simulated:
+        return found
+    return replace(found, here_s=len(rounds_ns) * MODELLED_ROUND_S)
 
 
 def presumption(spec: CaseSpec, plan: CasePlan, topology: CpuTopology) -> Presumption:

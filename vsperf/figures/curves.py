@@ -17,6 +17,7 @@ UNITS = {
     Unit.FPS: "fps",
     Unit.NANOSECONDS: "ns",
     Unit.RATIO: "%",
+    Unit.FACTOR: "%",
     Unit.FRAMES: "frames",
     Unit.PER_SECOND: "/s",
     Unit.COUNT: "",

@@ -23,7 +23,7 @@ MOST = 4
 MOST_TICKS = 8
 LEAST_RUNS = 3
 """Below, there is nothing that could be called a trend."""
-UNITS = {Unit.FPS: "fps", Unit.NANOSECONDS: "ns", Unit.RATIO: "%"}
+UNITS = {Unit.FPS: "fps", Unit.NANOSECONDS: "ns", Unit.RATIO: "%", Unit.FACTOR: "%"}
 
 Key = tuple[str, str, bool]
 """Label, testbed, and whether it is a model's."""

@@ -13,7 +13,8 @@ from vsperf.host.journal import NAME, Journal, pending
 from vsperf.host.owner import Owner
 from vsperf.host.places import WORKSPACE, workspaces
 from vsperf.host.procfs import is_running, marked_below, start_ticks
-from vsperf.host.undo import KillProcess, Reach
+from vsperf.host.undo import KillProcess
+from vsperf.host.undo_base import Reach
 from vsperf.host.workspace import end_the_rest, forget_all, remove_folder, undo_all
 from vsperf.store.locks import lock
 

@@ -255,6 +255,7 @@ def _signal(program: Managed, number: signal.Signals) -> None:
     if program.poll() is None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(program.pid, number)
+            os.killpg(program.pid, signal.SIGCONT)  # who stands still hears nothing
 
 
 def _detach(program: Managed) -> None:

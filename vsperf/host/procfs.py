@@ -94,13 +94,15 @@ def left_in_session(leader: int, since: int) -> tuple[int, ...]:
 def end_all(find: Callable[[], tuple[int, ...]], patience_s: float, kill_s: float = 1.0) -> None:
     """End all processes that `find` returns: ask with SIGTERM, then SIGKILL.
 
-    Raises OSError when one of them still runs afterwards.
+    Who stands still hears of it only when he goes on. Raises OSError when one of them still runs
+    afterwards.
     """
     for number, wait_s in ((signal.SIGTERM, patience_s), (signal.SIGKILL, kill_s)):
         deadline = time.monotonic() + wait_s
         for pid in (found := find()):
             with suppress(ProcessLookupError):
                 os.kill(pid, number)
+                os.kill(pid, signal.SIGCONT)
         while found and time.monotonic() < deadline:
             for pid in found:
                 ended(pid, deadline - time.monotonic())

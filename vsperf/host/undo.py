@@ -1,8 +1,6 @@
 """Undos: how each kind of change to the machine is taken back.
 
-An undo is written down before the change is made, and may be carried out twice, late, or by another
-process. So each of them does nothing where there is nothing to take back. It is carried out only if
-it names what a deployment can have changed: whatever else stands in a journal is refused.
+What holds for all of them is in `undo_base.py`.
 """
 
 from __future__ import annotations
@@ -10,10 +8,9 @@ from __future__ import annotations
 import glob
 import os
 import re
+import signal
 import subprocess
-from abc import abstractmethod
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
@@ -22,14 +19,13 @@ from pydantic import Field, NonNegativeInt, TypeAdapter
 from vsperf import own_python
 from vsperf.host.claims import release
 from vsperf.host.dpdk_files import DEVICES, sweep_dpdk
-from vsperf.host.files import Roots
 from vsperf.host.netns import remove_namespace
 from vsperf.host.pages import Pool
-from vsperf.host.places import short_name, usual_folders
+from vsperf.host.places import short_name
 from vsperf.host.procfs import end_all, is_running, left_in_session, marked
 from vsperf.host.schemata import is_wider, put_back
 from vsperf.host.tuntap import remove_tap
-from vsperf.record.base import Record
+from vsperf.host.undo_base import Reach, Undo
 from vsperf.waits import run
 
 TERMINATE_S = 1.5
@@ -45,65 +41,6 @@ RELEASE_S = 60.0
 OWNER_LENGTH = 8
 BRIDGE_DEVICES = ("vsperf-br", "ovs-netdev")
 """Taps that every OVS with a bridge of ours makes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reach:
-    """What a deployment can have changed: the rest of the machine is none of its business."""
-
-    workspace: Path
-    """Its folder, by whose name it calls what is outside of it."""
-    roots: Roots = field(default_factory=Roots)
-    since: int | None = None
-    """When its owner started, in clock ticks since boot; None when that is not known."""
-
-    def has_pool(self, pool: Pool) -> bool:
-        """Whether the kernel shows a pool of hugepages there."""
-        name = f"hugepages-{pool.page_bytes // 1024}kB"
-        shown = [self.roots.nodes / f"node{pool.node}" / "hugepages" / name]
-        if pool.node == 0:
-            shown.append(self.roots.sys / "kernel" / "mm" / "hugepages" / name)
-        return pool.folder in shown
-
-    def has_ledger(self, ledger: Path, pool: Pool) -> bool:
-        """Whether runs write down there what they do to a pool."""
-        here = self.roots == Roots()
-        folders = usual_folders() if here else (self.roots.root / "run",)
-        return ledger in [folder / pool.ledger_name for folder in folders]
-
-
-class Undo(Record):
-    """Takes one change back."""
-
-    outlives_boot: ClassVar[bool] = False
-    """Whether the change is still there after the machine was started anew."""
-
-    @property
-    @abstractmethod
-    def text(self) -> str:
-        """What carrying it out does, for people."""
-
-    @abstractmethod
-    def is_within(self, reach: Reach) -> bool:
-        """Whether all that it names can have been changed by the deployment."""
-
-    @abstractmethod
-    def carry_out(self) -> None:
-        """Take the change back; raises OSError where that cannot be done."""
-
-    @property
-    def if_forgotten(self) -> str | None:
-        """What stays as it is elsewhere if nobody ever carries it out, for people.
-
-        None for what is on this machine: that can be undone, and so it is not forgotten.
-        """
-        return None
-
-    def take_back(self, reach: Reach) -> None:
-        """Carry it out, unless no deployment can have promised it; raises OSError then."""
-        if not self.is_within(reach):
-            raise OSError(f"{reach.workspace.name} cannot have changed that, and it is left alone")
-        self.carry_out()
 
 
 class EndMarked(Undo):
@@ -147,6 +84,30 @@ class KillProcess(Undo):
         if is_running(self.pid, self.started):
             return (self.pid,)
         return left_in_session(self.pid, self.started)
+
+
+class ContinueProcess(Undo):
+    """Lets a process go on that was held still, unless its number belongs to another by now.
+
+    Nothing of it ends by that; but what speaks with it would wait for ever.
+    """
+
+    kind: Literal["continue-process"] = "continue-process"
+    pid: int
+    started: int
+    """Clock ticks since boot."""
+
+    @property
+    def text(self) -> str:
+        return f"let process {self.pid} go on"
+
+    def is_within(self, reach: Reach) -> bool:
+        return KillProcess(pid=self.pid, started=self.started).is_within(reach)
+
+    def carry_out(self) -> None:
+        if is_running(self.pid, self.started):
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGCONT)
 
 
 class BindDriver(Undo):
@@ -380,6 +341,7 @@ class ReturnCacheWays(Undo):
 AnyUndo = Annotated[
     EndMarked
     | KillProcess
+    | ContinueProcess
     | BindDriver
     | ReturnHugepages
     | SweepDpdk

@@ -25,7 +25,8 @@ from vsperf.host.owner import Owner
 from vsperf.host.places import NAMESPACE, VARIABLE, make_root, runtime_folder, short_name
 from vsperf.host.procfs import end_all, marked_below
 from vsperf.host.threads import Polling, Thread, threads_of
-from vsperf.host.undo import AnyUndo, Reach, SweepDpdk
+from vsperf.host.undo import AnyUndo, SweepDpdk
+from vsperf.host.undo_base import Reach
 from vsperf.record.placeholder import Placeholder, fill_in
 from vsperf.stop import raise_if_stopped
 

@@ -148,6 +148,13 @@ class Method(MethodSpec):
         """
         return loads.fixed or (loads.minimum, loads.maximum)
 
+    def rounds_ns(self, case: CaseSpec) -> tuple[int, ...]:
+        """Return the lengths of its rounds, where it makes these instead of trials.
+
+        They do not depend on what is found, so nothing needs to be rehearsed.
+        """
+        return ()
+
     @abstractmethod
     def run(self, bench: Bench) -> SearchResult:
         """Ask for trials until there is an answer, or the time is over."""

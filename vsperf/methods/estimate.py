@@ -153,6 +153,15 @@ def estimate(  # noqa: PLR0913, PLR0917 - the parts of a case, and what is presu
     )
 
 
+def estimate_of_rounds(rounds_ns: Sequence[int], overheads: Overheads, anew_ns: int) -> Estimate:
+    """Return the time of a case that has rounds instead of trials.
+
+    Before each round, the first one included, everything is deployed.
+    """
+    total_ns = sum(rounds_ns) + len(rounds_ns) * anew_ns + overheads.case_ns
+    return Estimate(len(rounds_ns), total_ns / NANOSECONDS)
+
+
 def together(estimates: list[Estimate]) -> Estimate:
     """Return the estimate of several cases, whose luck has nothing to do with each other's."""
     here = [one.here_s for one in estimates if one.here_s is not None]

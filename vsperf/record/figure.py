@@ -34,7 +34,7 @@ def amount(value: float, unit: Unit) -> str:
             return human_fps(value)
         case Unit.NANOSECONDS:
             return human_ns(value)
-        case Unit.RATIO:
+        case Unit.RATIO | Unit.FACTOR:
             return human_share(value)
         case Unit.FRAMES:
             return f"{human_count(value)} frames"

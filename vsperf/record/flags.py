@@ -364,6 +364,20 @@ class Flag(enum.StrEnum):
         Severity.SUSPECT,
         "Even the lowest load of the search failed, so there is no lower bound above zero.",
     )
+    CONTROL_DIFFERS = (
+        "control-differs",
+        Severity.INVALID,
+        "The first switch was deployed twice, and the two differ by more than chance should make. "
+        "So something else than the switches decides, or it was one of the twenty times in which "
+        "chance does make that. No other difference of the case is believed. Measure again, with "
+        "more `search.rounds`; a machine with others on it needs more of them.",
+    )
+    NOT_OVERLOADED = (
+        "not-overloaded",
+        Severity.SUSPECT,
+        "The load was meant to be too much for every switch, and this one forwarded all of it: the "
+        "generator could offer no more. It may be faster than it seems beside the others.",
+    )
     AS_NO_LOSS = (
         "asked-as-no-loss",
         Severity.SUSPECT,

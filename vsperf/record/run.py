@@ -22,6 +22,7 @@ from vsperf.record.plan import Plan
 from vsperf.record.result import Compliance, SearchResult
 from vsperf.record.second import Second
 from vsperf.record.trial import Trial
+from vsperf.record.turns import Round
 
 
 class Outcome(enum.StrEnum):
@@ -118,6 +119,14 @@ class SecondLine(Record):
     second: Second
 
 
+class RoundLine(Record):
+    """One round of a case in which switches take turns."""
+
+    type: Literal["round"] = "round"
+    case: str
+    round: Round
+
+
 class Check(Record):
     """One criterion, judged."""
 
@@ -167,7 +176,7 @@ class RunEnd(Record):
 
 
 Line = Annotated[
-    RunHeader | CaseStart | TrialLine | SecondLine | CaseRecord | RunResume | RunEnd,
+    RunHeader | CaseStart | TrialLine | SecondLine | RoundLine | CaseRecord | RunResume | RunEnd,
     Field(discriminator="type"),
 ]
 LINE: TypeAdapter[Line] = TypeAdapter(Line)

@@ -1,51 +1,24 @@
-"""Turns between several switches, of which one runs while the others are held still.
+"""Turns: switches share their CPUs, one of them runs and receives frames, all others stand.
 
-There are thousands of turns, so they are stored as columns, and a turn is made when somebody looks
-at it.
+There are hundreds of turns in a round, so they are stored as columns, and a turn is made when
+somebody looks at it. All that is said of a comparison is computed from them (`record/paired.py`).
 """
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import repeat
 from typing import Literal, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from vsperf.record.base import Record
 
 Column = tuple[int, ...]
 """One number for each turn, in their order."""
 End = Literal["complete", "stopped", "process-ended", "worker-lost"]
-
-
-@dataclass(frozen=True, slots=True)
-class TurnsRequest:
-    """Turns as the generator is asked for them."""
-
-    sides: tuple[TurnSide, ...]
-    order: tuple[int, ...]
-    """Whose turn it is: numbers of sides, from 0."""
-    loads_fps: tuple[int | None, ...] = ()
-    """Of each direction; None for flat out, as are all if none is given."""
-    turn_ns: int = 10_000_000
-    """What is measured of a turn."""
-    guard_ns: int = 2_000_000
-    """Sent before that and not measured: caches are cold when a switch goes on."""
-    silent_ns: int = 50_000
-    """A switch has forwarded what it had, when nothing has come for so long."""
-    latency: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class TurnSide:
-    """One that takes turns."""
-
-    directions: tuple[int, ...]
-    """Numbers of those whose frames are for it."""
-    processes: tuple[int, ...] = ()
-    """Held still while others have their turn; none where it is enough to send nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +46,15 @@ class Turn:
     drain_ns: int
     drained: bool
     hold_ns: int
+
+    @property
+    def fps(self) -> float:
+        """Frames that came through in a second in which the generator ran, of all directions."""
+        return self.received_frames * 1e9 / max(1, self.measured_ns - self.gaps_ns)
+
+
+OPTIONAL = ("intended_frames", "refused_frames", "latencies", "latency_sum_ns")
+"""Columns that are there for all turns or for none."""
 
 
 class TurnColumns(Record):
@@ -115,6 +97,13 @@ class TurnColumns(Record):
     """Whether nothing came any more then."""
     hold_ns: Column
     """How long it took to tell the processes to stop."""
+
+    @classmethod
+    def of(cls, turns: Sequence[Turn]) -> Self:
+        """Return the columns of these turns; what one of them has, all of them have."""
+        columns = {name: tuple(getattr(turn, name) for turn in turns) for name in cls.model_fields}
+        absent = (name for name in OPTIONAL if None in columns[name])
+        return cls(**columns | dict.fromkeys(absent))
 
     @model_validator(mode="after")
     def _of_one_length(self) -> Self:
@@ -179,3 +168,58 @@ class Turns(Record):
     def turns(self) -> tuple[Turn, ...]:
         """Those that were whole, in order."""
         return tuple(self.columns.rows())
+
+
+class Role(enum.StrEnum):
+    """What the turns of a round are for."""
+
+    CHECK = "path-check"
+    """To see that each side forwards at all."""
+    LOAD = "load"
+    """To find out which load is too much for the fastest."""
+    ANSWER = "answer"
+    """To tell how the sides stand to each other."""
+
+
+class Named(Record):
+    """One of those that take turns."""
+
+    letter: str
+    """A is the first, A′ the same once more, B and what follows its rivals."""
+    name: str
+
+
+class Round(Record):
+    """Turns that were made without a pause, all on the same deployments."""
+
+    index: int = Field(ge=1)
+    """Counts the rounds of a case."""
+    role: Role
+    started_at: str
+    deployment: int = Field(ge=1)
+    """Counts how often all switches and the generator were made anew."""
+    sides: tuple[Named, ...]
+    load_fps: int
+    """Offered to the switch whose turn it is, per direction."""
+    directions: int = Field(ge=1)
+    turn_ns: int
+    guard_ns: int
+    """Before the measured part of each turn, so that caches are those of the switch again."""
+    elapsed_ns: int
+    """Of the whole round; of a model, simulated time."""
+    turns: TurnColumns
+    counts: tuple[SideCounts, ...] = ()
+    """What each side counted in all of its turns; nothing of a model."""
+    settled: bool = True
+    """Whether nothing came any more at the end of all."""
+
+    @property
+    def passes(self) -> tuple[tuple[Turn, ...], ...]:
+        """The turns in groups in which each side has one; one that was cut off is left out."""
+        count, every = len(self.sides), tuple(self.turns.rows())
+        whole = len(every) // count * count
+        return tuple(every[begin : begin + count] for begin in range(0, whole, count))
+
+    def place_of(self, letter: str) -> int | None:
+        """Return the place of a side among all; None where it takes no part."""
+        return next((n for n, side in enumerate(self.sides) if side.letter == letter), None)

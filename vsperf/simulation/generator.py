@@ -9,6 +9,7 @@ from pydantic import Field
 
 from vsperf.record.load import intended_frames
 from vsperf.simulation.base import share_of
+from vsperf.simulation.restless import Restless
 from vsperf.spec.base import Spec
 from vsperf.units import NANOSECONDS, FrameSize, LinkSpeed, Rate
 
@@ -48,6 +49,8 @@ class GeneratorSettings(Spec):
     """All chance of a run follows from this number; repetitions of a case count it up."""
     realtime: float = Field(default=0, ge=0, le=1000, allow_inf_nan=False)
     """Seconds to wait for each simulated second of sending; 0 for none."""
+    machine: Restless | None = None
+    """What the machine does to switches that take turns; nothing when not given."""
     sees_duplicates: bool = True
     """Whether it can tell a duplicate from a first arrival."""
 

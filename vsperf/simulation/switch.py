@@ -16,7 +16,7 @@ from vsperf.simulation.truth import Truth
 from vsperf.spec.base import Spec
 from vsperf.spec.modify import Modify
 from vsperf.spec.traffic import Directions
-from vsperf.units import Duration, FrameSize, LinkSpeed, Rate
+from vsperf.units import Duration, FrameSize, LinkSpeed, Rate, Ratio
 
 ENDPOINT_KIND = "sim"
 
@@ -36,6 +36,11 @@ class SwitchSettings(Spec):
     """For how long it forwards nothing when it is killed and started again."""
     upcall_takes: Duration = Duration(0)
     """By how much longer the first frame of each flow takes; only ranges of frames show it."""
+    draw: Ratio = Ratio.parse("0")
+    """Standard deviation of its capacity from one deployment to the next, where it takes turns with
+    others."""
+    warms_in: Duration = Duration(0)
+    """For how long it forwards half as much when it goes on after others had their turn."""
     modify: Modify | None = None
     """What the switch changes in each frame when it sends it on to the end of its way."""
     modifies: bool = True

@@ -81,8 +81,29 @@ def _laid_over(below: Node, above: Node) -> Node:
     known = [item for item in _items(below) if isinstance(item, Section)]
     if not isinstance(above, Listing):
         return _chosen(known, above)
-    items = [one for item in above.items for one in _of_its_kind(known, item)]
+    items = [
+        one
+        for place, item in enumerate(above.items)
+        for one in _of_its_kind(_partners(known, above.items, place), item)
+    ]
     return replace(above, items=tuple(items))
+
+
+def _partners(known: Sequence[Section], above: Sequence[Node], place: int) -> Sequence[Section]:
+    """Return what an item may be laid over: one of its kind each, where there are as many of both.
+
+    A kind may stand several times in a list, and the same list may be laid over itself: an option
+    lies below the testcase, and above it.
+    """
+    item = above[place]
+    if not isinstance(item, Section) or KIND not in item.entries or NAME in item.entries:
+        return known
+    kind = _said(item, KIND)
+    same = [
+        n for n, one in enumerate(above) if isinstance(one, Section) and _said(one, KIND) == kind
+    ]
+    below = [one for one in known if _said(one, KIND) == kind]
+    return [below[same.index(place)]] if 1 < len(below) == len(same) else known
 
 
 def _items(node: Node) -> tuple[Node, ...]:

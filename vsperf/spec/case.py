@@ -15,6 +15,7 @@ from vsperf.spec.cache import CacheRole, CacheShare
 from vsperf.spec.expect import Expectation
 from vsperf.spec.method import MethodSpec
 from vsperf.spec.modify import Modify
+from vsperf.spec.rival import Rival
 from vsperf.spec.testbed import Testbed
 from vsperf.spec.topology import Topology
 from vsperf.spec.traffic import LatencyTrials, TrafficProfile, TrialPolicy
@@ -42,6 +43,10 @@ class CaseSpec(Spec):
     expect: tuple[Expectation, ...] = ()
     testbed: Testbed
     vswitch: SerializeAsAny[DriverSpec]
+    called: str = ""
+    """What the switch is called beside its rivals; empty where it has a kind only."""
+    rivals: tuple[Rival, ...] = ()
+    """Switches that are held against it within the case; none unless the method compares."""
     generator: SerializeAsAny[DriverSpec]
     vnf: SerializeAsAny[DriverSpec] | None = None
     cache: dict[CacheRole, CacheShare] = Field({})
@@ -86,6 +91,27 @@ class CaseSpec(Spec):
         """Rules that forbid other frames; a driver that knows of none has none."""
         count: int = getattr(self.vswitch, "filters", 0)
         return count
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """Everything that takes turns: the switch, once more if it is its own control, and rivals.
+
+        None where the method does not compare.
+        """
+        if not self.search.COMPARES:
+            return ()
+        alone = self.model_copy(update={"rivals": (), "called": ""})
+        first = self.called or self.vswitch.kind
+        control = (
+            (Side("A′", f"{first} once more", alone),)
+            if self.search.controlled(rivals=len(self.rivals))
+            else ()
+        )
+        others = (
+            Side(letter, rival.name, alone.model_copy(update={"vswitch": rival.vswitch}))
+            for letter, rival in zip("BCDEFGH", self.rivals, strict=False)
+        )
+        return (Side("A", first, alone), *control, *others)
 
     @property
     def switched(self) -> bool:
@@ -179,7 +205,20 @@ class CaseSpec(Spec):
         idle = () if self.topology.machines else ("vnf",)
         left_out: dict[str, Any] = dict.fromkeys((*PROSE, *idle), True)
         left_out["generator"] = set(self.generator.BESIDE)
+        left_out["called"] = True
+        left_out["rivals"] = {"__all__": {"name"}}
         return self.model_dump(mode="json", exclude=left_out, exclude_defaults=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of those that take turns in a case."""
+
+    letter: str
+    """A is the first, A′ the same once more, B and what follows its rivals."""
+    name: str
+    spec: CaseSpec
+    """The case as if there was this switch alone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from vsperf.spec.case import CaseSpec, Name
 from vsperf.spec.collect import COLLECT, NONE
 from vsperf.spec.noise import NOISE, QUIET
 from vsperf.spec.preset import PresetHeader
+from vsperf.spec.rival import MADE, RIVALS, Rival
 from vsperf.spec.shape import paths
 
 Drivers = Mapping[str, Mapping[str, type[DriverSpec]]]
@@ -64,6 +65,9 @@ def document_model(drivers: Drivers) -> type[CaseSpec]:
             annotation = Annotated[Union[settings], Field(discriminator="kind")]  # noqa: UP007
         optional = not CaseSpec.model_fields[section].is_required()
         fields[section] = (annotation | None, None) if optional else (annotation, ...)
+    if "vswitch" in fields:
+        rival = create_model("Rival", __base__=Rival, vswitch=fields["vswitch"])
+        fields[RIVALS] = (tuple[rival, ...], ())
     if collectors := tuple(drivers.get(COLLECT, {}).values()):
         settings_of: Any = collectors[0]
         if len(collectors) > 1:
@@ -94,7 +98,8 @@ def settable_paths(drivers: Drivers) -> list[str]:
 
 def paths_of(model: type[CaseSpec]) -> list[str]:
     """Return the paths of a model that `document_model` made."""
-    found = [path for path in paths(model) if not path.startswith("topology")]
+    unwritten = ("topology", *MADE)
+    found = [path for path in paths(model) if not path.startswith(unwritten)]
     chosen = [f"{SELECTION}.{key}" for key in Selection.model_fields]
     topology = ["topology", "topology.name", "topology.vms", "topology.paths"]
     return sorted({*found, *chosen, *topology} - {"name"})
@@ -108,6 +113,8 @@ def document_schema(drivers: Drivers) -> dict[str, Any]:
     model = _file_model(drivers)
     schema = _partial(model.model_json_schema(schema_generator=_QuantitiesAsText))
     properties = schema["properties"]
+    for made in MADE:
+        del properties[made]
     for path in SWEEPABLE:
         section, _, key = path.partition(".")
         if path == COLLECT:

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from vsperf.quantity import Quantity, UnitError, shown
 from vsperf.spec.base import Spec
 from vsperf.unit import Unit
-from vsperf.units import Count, Duration, FrameSize, Rate, Ratio
+from vsperf.units import Count, Duration, Factor, FrameSize, Rate, Ratio
 
 ONE_OF = ("min", "max", "max_loss", "baseline")
 """A criterion has one of these."""
@@ -38,7 +38,7 @@ class Bound(Quantity):
             f"{shown(value)} is no bound; one is written like {', '.join(cls.EXAMPLES)}"
         )
 
-    def read(self, unit: Unit) -> Rate | Duration | Ratio | Count:
+    def read(self, unit: Unit) -> Rate | Duration | Ratio | Factor | Count:
         """Return the quantity that it is of a figure in that unit."""
         return unit.quantity.parse(self.text)
 

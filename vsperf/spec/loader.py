@@ -17,6 +17,8 @@ from vsperf.spec.levels import with_levels
 from vsperf.spec.lookup import Found, Library
 from vsperf.spec.named import named_drivers
 from vsperf.spec.noise import NOISE
+from vsperf.spec.rival import RIVALS, Rival
+from vsperf.spec.rivals import comparing, with_rivals
 from vsperf.spec.rules import (
     case_problems,
     driver_problems,
@@ -236,15 +238,26 @@ class _Loader:
         wrong = (wrong_drivers, wrong_settings, wrong_collectors)
         incomplete = incomplete or any(map(bool, wrong))
         context = Context((), names(layers), incomplete)
+        against: dict[str, str] = {}
+        wrong_rivals: list[Problem] = []
+        if comparing(document, self.drivers.get("search", {})):
+            document, against, wrong_rivals = with_rivals(document)
         found, problems = axes(document)
+        problems += wrong_rivals
         if problems:
             self.problems += problems
             return ()
-        return self._points(document, found, context, layers)
+        return self._points(document, found, context, layers, against)
 
     def _points(
-        self, document: Section, found: Axes, context: Context, layers: Layers
+        self,
+        document: Section,
+        found: Axes,
+        context: Context,
+        layers: Layers,
+        against: dict[str, str],
     ) -> tuple[Case, ...]:
+        """Return the case of each point; `against` names what each of them compares."""
         chosen, specs, problems = points(document, found), [], []
         for one in chosen:
             spec, wrong = self._validated(one.document, context)
@@ -263,7 +276,7 @@ class _Loader:
             return ()
         sizes = tuple(dict.fromkeys(spec.traffic.frame_size.bytes for spec in specs))
         return tuple(
-            _case(spec, one.document, point_of(spec, found, one.named), sizes)
+            _case(spec, one.document, point_of(spec, found, one.named) | against, sizes)
             for spec, one in zip(specs, chosen, strict=True)
         )
 
@@ -295,6 +308,9 @@ def _case(spec: CaseSpec, tree: Section, point: dict[str, str], sizes: tuple[int
     kept = expectations_for(spec)
     values = {name: getattr(spec, name) for name in CaseSpec.model_fields}
     values["expect"] = tuple(spec.expect[index] for index in kept)
+    values[RIVALS] = tuple(
+        Rival.model_construct(name=one.name, vswitch=one.vswitch) for one in spec.rivals
+    )
     # Rebuilt as the plain model, so that cases compare equal whichever drivers are installed.
     concrete = CaseSpec.model_construct(spec.model_fields_set, **values)
     expect = tree.entries.get("expect")

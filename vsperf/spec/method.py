@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
@@ -43,6 +43,10 @@ class Contradiction:
 class MethodSpec(DriverSpec):
     """The settings of a method; `kind` names it."""
 
+    COMPARES: ClassVar[bool] = False
+    """Whether all switches of a list are deployed at the same time and held against each other
+    within one case, rather than measured in a case each."""
+
     def asked(self) -> Mapping[str, Goal]:
         """Return its goals by name, with every value filled in; latency may refer to them."""
         return {}
@@ -64,6 +68,10 @@ class MethodSpec(DriverSpec):
     def done_to_switch(self) -> str | None:
         """What is done to the switch beside sending frames through it, as a participle."""
         return None
+
+    def controlled(self, *, rivals: int) -> bool:
+        """Whether the first of so many rivals and one takes part twice, where it compares."""
+        return False
 
     def contradictions(self, size: FrameSize, link: LinkSpeed) -> Iterator[Contradiction]:
         """Yield what cannot be, for frames of a size on a link."""

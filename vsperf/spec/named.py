@@ -5,7 +5,8 @@ from __future__ import annotations
 from vsperf.spec.alternatives import KIND
 from vsperf.spec.collect import COLLECT
 from vsperf.spec.document import Drivers
-from vsperf.spec.tree import Scalar, Section
+from vsperf.spec.rival import RIVALS, VSWITCH
+from vsperf.spec.tree import Listing, Scalar, Section, find
 
 
 def named_drivers(drivers: Drivers, document: Section) -> Drivers:
@@ -21,5 +22,7 @@ def _kinds(document: Section, section: str) -> list[str]:
     if not isinstance(node, Section):
         return []
     each = [one.node for one in node.entries.values()] if section == COLLECT else [node]
+    if section == VSWITCH and isinstance(rivals := document.get(RIVALS), Listing):
+        each += [one for item in rivals.items if (one := find(item, VSWITCH)) is not None]
     kinds = [one.get(KIND) for one in each if isinstance(one, Section)]
     return list(dict.fromkeys(str(kind.value) for kind in kinds if isinstance(kind, Scalar)))

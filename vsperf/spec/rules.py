@@ -16,6 +16,7 @@ from vsperf.spec.document import (
     Drivers,
 )
 from vsperf.spec.noise import NOISE, QUIET
+from vsperf.spec.rival import MADE
 from vsperf.spec.suggest import described, did_you_mean, listed, quoted
 from vsperf.spec.tree import Listing, Node, Scalar, Section, find, plain
 from vsperf.spec.wiring import forks
@@ -25,8 +26,9 @@ from vsperf.units import Rate
 MISPLACED = {
     EXTENDS: f"a testcase says it at the top of its file, a preset in `{PRESET_HEADER}:`",
     TESTCASES: "a file that holds several testcases is called NAME.suite.yaml",
+    **MADE,
 }
-"""Sections that only some files have, and which."""
+"""Sections that only some files have and which, and what nobody writes."""
 
 
 def misplaced_sections(document: Section) -> dict[str, Problem]:
@@ -80,8 +82,7 @@ def case_problems(spec: CaseSpec, document: Section) -> list[Problem]:
     """Return contradictions that the models cannot see or cannot place."""
     return [
         *_within_the_method(spec, document),
-        *_modifications(spec, document),
-        *_for_everybody(spec, document),
+        *_of_the_switch(spec, document),
         *_latency_goal(spec, document),
         *_beyond_the_link(spec, document),
     ]
@@ -97,6 +98,15 @@ def _within_the_method(spec: CaseSpec, document: Section) -> list[Problem]:
         what = f"`search.{one.path}` {one.what}"
         problems.append(Problem(what, node.mark.location if node else None, one.why, one.fix))
     return problems
+
+
+def _of_the_switch(spec: CaseSpec, document: Section) -> list[Problem]:
+    """Return what does not go with the switch, or with one of those that are compared."""
+    specs = [side.spec for side in spec.sides] or [spec]
+    found = [
+        p for one in specs for p in (*_modifications(one, document), *_for_everybody(one, document))
+    ]
+    return list(dict.fromkeys(found))
 
 
 def _modifications(spec: CaseSpec, document: Section) -> list[Problem]:

@@ -18,6 +18,7 @@ from vsperf.record.run import (
     CaseStart,
     Line,
     PlannedCase,
+    RoundLine,
     RunEnd,
     RunHeader,
     RunResume,
@@ -150,7 +151,7 @@ class _Rows:
 
     def _add(self, line: Line) -> None:
         match line:
-            case TrialLine() | SecondLine():
+            case TrialLine() | SecondLine() | RoundLine():
                 self._attempt(line.case)
             case CaseStart():
                 self._start(line.case)

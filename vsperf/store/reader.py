@@ -21,6 +21,7 @@ from vsperf.record.run import (
     Line,
     Outcome,
     PlannedCase,
+    RoundLine,
     RunEnd,
     RunHeader,
     RunResume,
@@ -28,6 +29,7 @@ from vsperf.record.run import (
     TrialLine,
 )
 from vsperf.record.trial import Trial
+from vsperf.record.turns import Round
 from vsperf.store import lines
 from vsperf.store.folders import RECORDS
 from vsperf.store.locks import is_locked
@@ -55,6 +57,8 @@ class Attempt:
     """None when the attempt was interrupted."""
     seconds: int = 0
     """How many seconds of long trials are recorded; `store.view` reads them."""
+    rounds: tuple[Round, ...] = ()
+    """In which switches took turns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,11 @@ class StoredCase:
     def trials(self) -> tuple[Trial, ...]:
         """Trials of the last attempt."""
         return self.attempts[-1].trials if self.attempts else ()
+
+    @property
+    def rounds(self) -> tuple[Round, ...]:
+        """Rounds of the last attempt."""
+        return self.attempts[-1].rounds if self.attempts else ()
 
     @property
     def attempt(self) -> int:
@@ -248,9 +257,12 @@ class _OpenAttempt:
     trials: list[Trial] = field(default_factory=list)
     record: CaseRecord | None = None
     seconds: int = 0
+    rounds: list[Round] = field(default_factory=list)
 
     def frozen(self) -> Attempt:
-        return Attempt(self.start, tuple(self.trials), self.record, self.seconds)
+        return Attempt(
+            self.start, tuple(self.trials), self.record, self.seconds, tuple(self.rounds)
+        )
 
 
 @dataclass(slots=True)
@@ -309,7 +321,7 @@ class _Collector:
 
     @staticmethod
     def _add_of_case(
-        line: CaseStart | TrialLine | SecondLine | CaseRecord,
+        line: CaseStart | TrialLine | SecondLine | RoundLine | CaseRecord,
         attempts: list[_OpenAttempt],
         running: bool,
     ) -> None:
@@ -320,6 +332,8 @@ class _Collector:
                 attempts[-1].trials.append(line.trial)
             case SecondLine():  # there may be many, and they stay on disk
                 attempts[-1].seconds += 1
+            case RoundLine():
+                attempts[-1].rounds.append(line.round)
             case CaseRecord():
                 if not running:
                     attempts.append(_OpenAttempt(None))

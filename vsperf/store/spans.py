@@ -20,6 +20,7 @@ from vsperf.record.run import (
     CaseRecord,
     CaseStart,
     Line,
+    RoundLine,
     RunEnd,
     RunHeader,
     RunResume,
@@ -28,15 +29,16 @@ from vsperf.record.run import (
 )
 from vsperf.record.second import Second
 from vsperf.record.trial import Trial
+from vsperf.record.turns import Round
 from vsperf.store import lines
 from vsperf.store.folders import RECORDS
 from vsperf.store.reader import Order, contradiction, parse_lines, read_header
 
 BEGIN: Final = re.compile(
-    rb'\s*\{\s*"type"\s*:\s*"(case-start|trial|second|case)"\s*,\s*"case"\s*:\s*("(?:[^"\\]|\\.)*")'
+    rb'\s*\{\s*"type"\s*:\s*"(case-start|trial|second|round|case)"\s*,\s*"case"\s*:\s*("(?:[^"\\]|\\.)*")'
 )
 """How every line of a case begins that vsperf wrote; others are read whole to be told."""
-OF_CASES: Final = frozenset({"case-start", "trial", "second", "case"})
+OF_CASES: Final = frozenset({"case-start", "trial", "second", "round", "case"})
 MOST_TRIAL_BYTES: Final = 160 << 20
 """Of the trials of one case, which are held together: in memory they are about seven times larger.
 
@@ -63,11 +65,12 @@ class Span:
     start: Place | None = None
     record: Place | None = None
     inside: list[Place] = field(default_factory=list)
-    """Where its trials and seconds lie: one stretch, unless lines of other cases lie between."""
+    """Where its trials, seconds and rounds lie: one stretch, unless lines of other cases lie between."""
     trials: int = 0
     trial_bytes: int = 0
     """Of all its trials, as they lie in the file."""
     seconds: int = 0
+    rounds: int = 0
     abandoned: int = 0
     """Trials of the attempts that it replaced."""
     cap: Calibration | None = None
@@ -78,11 +81,11 @@ class Span:
         self.attempts += 1
         self.abandoned += self.trials
         self.start, self.record, self.inside = start, None, []
-        self.trials = self.trial_bytes = self.seconds = 0
+        self.trials = self.trial_bytes = self.seconds = self.rounds = 0
         self.cap = None
 
     def extend(self, place: Place) -> None:
-        """Add a trial or a second; it goes on with the last stretch where it lies behind it."""
+        """Add a trial, a second or a round; it goes on with the last stretch where it lies behind it."""
         last = self.inside.pop() if self.inside and self.inside[-1].end == place.begin else place
         self.inside.append(Place(last.number, last.begin, place.end))
 
@@ -146,6 +149,11 @@ class RecordFile:
         for line in self._inside(key, "second", SecondLine):
             yield line.second
 
+    def rounds_of(self, key: str) -> Iterator[Round]:
+        """Read the rounds of the last attempt at a case, one after the other."""
+        for line in self._inside(key, "round", RoundLine):
+            yield line.round
+
     def _refuse_many(self, key: str) -> None:
         span = self.spans[key]
         if span.trial_bytes > MOST_TRIAL_BYTES:
@@ -195,6 +203,7 @@ class RecordFile:
                 span.extend(place)
                 span.trials += kind == "trial"
                 span.seconds += kind == "second"
+                span.rounds += kind == "round"
                 span.trial_bytes += len(content) if kind == "trial" else 0
 
     def _add_of_run(self, place: Place, content: bytes) -> None:
@@ -259,6 +268,23 @@ class StoredSeconds:
 
     def __iter__(self) -> Iterator[Second]:
         return self._file.seconds_of(self._key) if len(self) else iter(())
+
+    def __contains__(self, one: object) -> bool:
+        return any(one == other for other in self)
+
+
+class StoredRounds:
+    """The rounds of a case: each look reads anew."""
+
+    def __init__(self, file: RecordFile, key: str) -> None:
+        self._file = file
+        self._key = key
+
+    def __len__(self) -> int:
+        return self._file.spans[self._key].rounds
+
+    def __iter__(self) -> Iterator[Round]:
+        return self._file.rounds_of(self._key) if len(self) else iter(())
 
     def __contains__(self, one: object) -> bool:
         return any(one == other for other in self)

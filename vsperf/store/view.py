@@ -24,11 +24,12 @@ from vsperf.record.run import (
 )
 from vsperf.record.second import Second
 from vsperf.record.trial import Trial
+from vsperf.record.turns import Round
 from vsperf.store.folders import RECORDS
 from vsperf.store.locks import is_locked
 from vsperf.store.planned import flows_of, frame_bytes_of, name_of, tags_of
 from vsperf.store.reader import RunState
-from vsperf.store.spans import RecordFile, StoredSeconds, StoredTrials
+from vsperf.store.spans import RecordFile, StoredRounds, StoredSeconds, StoredTrials
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,8 @@ class CaseView:
     another case's and back reads them again."""
     seconds: Collection[Second] = ()
     """Of long trials of the last attempt; of stored ones each look reads anew."""
+    rounds: Collection[Round] = ()
+    """In which switches took turns, of the last attempt; of stored ones each look reads anew."""
     attempt: int = 0
     """How often it was tried; 0 is not yet."""
     abandoned: int = 0
@@ -180,6 +183,7 @@ class RunView:
             record=None if key in file.refuted else file.record_of(key),
             trials=StoredTrials(file, key),
             seconds=StoredSeconds(file, key),
+            rounds=StoredRounds(file, key),
             attempt=file.spans[key].attempts,
             abandoned=file.spans[key].abandoned,
             refuted=file.refuted.get(key, ""),

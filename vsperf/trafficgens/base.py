@@ -15,6 +15,7 @@ from vsperf.record.load import RateStep
 from vsperf.record.plan import Endpoint, Placement, Step
 from vsperf.record.sample import Sample
 from vsperf.record.trial import Event, TrialCounts
+from vsperf.record.turns import Turns
 from vsperf.spec.abilities import Capabilities
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
@@ -110,6 +111,82 @@ class KnowsMoreLater(Protocol):
 
     def late_facts(self) -> dict[str, Any]:
         """Return those of `facts` that trials have changed, without asking anybody."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TurnsRequest:
+    """A round of turns, as the engine asks for it."""
+
+    order: tuple[int, ...]
+    """Whose turn it is, by the place of its side; the one before is held still, and this goes on.
+    """
+    load_fps: int
+    """Offered to the switch whose turn it is, per direction."""
+    turn_ns: int
+    """For how long frames are counted."""
+    guard_ns: int
+    """For how long frames are sent before that."""
+    silent_ns: int = 50_000
+    """A switch that was stopped is through when nothing came from it for so long."""
+
+    @property
+    def length_ns(self) -> int:
+        """How long all turns take."""
+        return len(self.order) * (self.turn_ns + self.guard_ns)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnSide:
+    """A switch that takes turns, as the generator sees it."""
+
+    endpoints: tuple[Endpoint, ...]
+    processes: tuple[int, ...] = ()
+    """By number: what is stopped while others have their turn, and goes on for its own; none of a
+    switch that stands still when nothing is sent to it, such as a model."""
+
+
+class TurnsSession(Protocol):
+    """A generator that is connected to all switches of a comparison."""
+
+    def take_turns(self, request: TurnsRequest) -> Turns:
+        """Have each switch go on in its turn, and hold all others still; raises `ComponentError`.
+
+        All of them go on again when it returns, whatever happened.
+        """
+        ...
+
+    def failure(self) -> str | None:
+        """Return why the generator no longer works, or None while it does."""
+        ...
+
+    def facts(self) -> dict[str, Any]:
+        """Return versions and what was negotiated on its ports, for the record."""
+        ...
+
+
+@runtime_checkable
+class TakesTurns(Protocol):
+    """A driver whose generator can send to several switches in turns (`Ability.TURNS`)."""
+
+    def start_turns(
+        self,
+        case: CaseSpec,
+        sides: tuple[TurnSide, ...],
+        directions: tuple[tuple[str, str], ...],
+        placement: Placement,
+        workspace: Workspace,
+    ) -> AbstractContextManager[TurnsSession]:
+        """Connect to the endpoints of all sides; leaving the context lets go of them."""
+        ...
+
+    def plan_turns(
+        self,
+        case: CaseSpec,
+        sides: tuple[tuple[Endpoint, ...], ...],
+        placement: Placement,
+    ) -> tuple[Step, ...]:
+        """Say what `start_turns` will do; touches nothing."""
         ...
 
 

@@ -12,14 +12,23 @@ from vsperf.host.cpus import Needs
 from vsperf.host.workspace import Workspace
 from vsperf.record.plan import Endpoint, Placement, Step
 from vsperf.record.trial import TrialCounts
+from vsperf.record.turns import TurnColumns, Turns
 from vsperf.simulation.generator import Fault, GeneratorSettings
 from vsperf.simulation.path import Asked, SimulatedPath, Way
+from vsperf.simulation.restless import Machine, Restless
 from vsperf.simulation.switch import ENDPOINT_KIND, SwitchModel
+from vsperf.simulation.turns import SimulatedTurns
 from vsperf.spec.abilities import Ability, Capabilities
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.wiring import load_share
-from vsperf.trafficgens.base import OnSample, TrialRequest, Unmeasured
+from vsperf.trafficgens.base import (
+    OnSample,
+    TrialRequest,
+    TurnSide,
+    TurnsRequest,
+    Unmeasured,
+)
 from vsperf.trafficgens.directions import check_directions
 
 
@@ -68,6 +77,33 @@ class SimulatedSession:
         return {}
 
 
+@dataclass
+class SimulatedTurnsSession:
+    """A generator that is connected to several simulated switches."""
+
+    model: SimulatedTurns
+    closed: bool = False
+
+    def take_turns(self, request: TurnsRequest) -> Turns:
+        if self.closed:
+            raise ComponentError("the simulated generator is no longer connected")
+        turns = self.model.run(request.order, request.load_fps, request.turn_ns, request.guard_ns)
+        return Turns(
+            end="complete",
+            settled=True,
+            started_unix_ns=0,
+            elapsed_ns=request.length_ns,
+            columns=TurnColumns.of(turns),
+            sides=(),
+        )
+
+    def failure(self) -> str | None:
+        return "the simulated generator is no longer connected" if self.closed else None
+
+    def facts(self) -> dict[str, Any]:
+        return {}
+
+
 class SimulatedGenerator(Unmeasured):
     """Sends nothing: it computes what would arrive."""
 
@@ -76,9 +112,7 @@ class SimulatedGenerator(Unmeasured):
     Spec: ClassVar[type[DriverSpec]] = SimulatedGeneratorSpec
 
     def capabilities(self, case: CaseSpec) -> Capabilities:
-        return Capabilities(
-            frozenset(Ability) - {Ability.REPLAY, Ability.TURNS}, clock="virtual time"
-        )
+        return Capabilities(frozenset(Ability) - {Ability.REPLAY}, clock="virtual time")
 
     def needs(self, case: CaseSpec) -> Needs:
         return Needs()
@@ -112,6 +146,42 @@ class SimulatedGenerator(Unmeasured):
             overhead_ns=case.trial.overhead_ns,
         )
         session = SimulatedSession(path)
+        try:
+            yield session
+        finally:
+            session.closed = True
+
+    def plan_turns(
+        self, case: CaseSpec, sides: tuple[tuple[Endpoint, ...], ...], placement: Placement
+    ) -> tuple[Step, ...]:
+        spec = _spec_of(case)
+        for endpoints in sides:
+            _switch_behind(endpoints)
+        action = f"simulate a generator with seed {spec.seed}, for {len(sides)} switches in turns"
+        return (Step(component="generator", action=action),)
+
+    @contextmanager
+    def start_turns(
+        self,
+        case: CaseSpec,
+        sides: tuple[TurnSide, ...],
+        directions: tuple[tuple[str, str], ...],
+        placement: Placement,
+        workspace: Workspace,
+    ) -> Iterator[SimulatedTurnsSession]:
+        spec = _spec_of(case)
+        size, link = case.traffic.frame_size, case.slowest_link
+        line_fps = int(link.frames_per_second(size))
+        most = spec.max_rate.frames_per_second(size, link) if spec.max_rate else line_fps
+        session = SimulatedTurnsSession(
+            SimulatedTurns(
+                switches=[_switch_behind(side.endpoints) for side in sides],
+                traffic=case.traffic,
+                directions=len(directions),
+                most_fps=min(line_fps, int(most)),
+                machine=Machine(spec.machine or Restless(), spec.seed),
+            )
+        )
         try:
             yield session
         finally:

@@ -92,6 +92,15 @@ class RunningSwitch(Protocol):
 
 
 @runtime_checkable
+class HeldStill(Protocol):
+    """A running switch that can be held still, and goes on where it was (`HELD_STILL`)."""
+
+    def processes(self) -> tuple[int, ...]:
+        """Return the numbers of the processes that forward; none where nothing needs to stop."""
+        ...
+
+
+@runtime_checkable
 class ModelledSwitch(Protocol):
     """A running switch that is a model: what is done to it happens in the time of a trial."""
 

@@ -26,6 +26,8 @@ from vsperf.vswitches.base import Filters, Rules, SwitchPlan
 class SimulatedSwitchSpec(SwitchSettings, DriverSpec):
     """Settings of the simulated switch."""
 
+    HELD_STILL: ClassVar[bool] = True
+
     kind: Literal["sim"]
     flows: Rules = "port"
     """Rules, as other switches have them. A model looks each flow up, whatever they are; with
@@ -122,6 +124,9 @@ class RunningModel:
             fix="choose a testbed with a real switch, such as --testbed local",
         )
 
+    def processes(self) -> tuple[int, ...]:
+        return ()
+
     def access(self) -> tuple[str, ...]:
         return ()
 
@@ -149,6 +154,8 @@ class SimulatedSwitch:
             capacity=spec.capacity,
             behaviour=spec.behaviour,
             upcall_takes=spec.upcall_takes,
+            draw=spec.draw,
+            warms_in=spec.warms_in,
             modify=spec.modify,
             modifies=spec.modifies,
             ports=links,

@@ -18,7 +18,6 @@ from vsperf.host.workspace import Workspace
 from vsperf.record.host import Calibration
 from vsperf.record.plan import Endpoint, Placement, Step
 from vsperf.record.trial import TrialCounts
-from vsperf.record.turns import Turns, TurnsRequest
 from vsperf.spec.abilities import Ability, Capabilities
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
@@ -49,7 +48,6 @@ from vsperf.trafficgens.tgen.slots import asked_ns
 from vsperf.trafficgens.tgen.spec import TgenSpec
 from vsperf.trafficgens.tgen.traffic import Way, senders_each, streams
 from vsperf.trafficgens.tgen.tsc import Tsc
-from vsperf.trafficgens.tgen.turns import take_turns
 from vsperf.waits import sleep
 
 NANOSECONDS = 1_000_000_000
@@ -114,25 +112,6 @@ class TgenSession:
         found = counts(result, self.ways, intended, elapsed_ns, self.spec.ring)
         return found if look is None else look.added_to(found)
 
-    def take_turns(self, request: TurnsRequest) -> Turns:
-        """Send to one switch after the other, while all others are held still.
-
-        All go on at the end, whatever it is; whoever ends tgen by force has to see to that.
-        """
-        if self.closed:
-            raise ComponentError("tgen is no longer connected")
-        if self.spec.place != "host":
-            raise ComponentError(
-                "tgen in a guest takes no turns", why="it cannot hold processes of the host still"
-            )
-        if self.policy.learning:
-            self.tgen.ask("learn")
-            _rest(self.policy.settle.ns)
-        found, result = take_turns(self.tgen, request, self.spec.burst)
-        self.tsc.hear(result)
-        _rest(self.policy.pause.ns)
-        return found
-
     def failure(self) -> str | None:
         if self.closed:
             return "tgen is no longer connected"
@@ -167,7 +146,8 @@ class TgenGenerator:
     def capabilities(self, case: CaseSpec) -> Capabilities:
         if _spec_of(case).place == "vm":
             return guest_plan.ABLE
-        return Capabilities(frozenset(Ability), clock="the CPU's time stamp counter")
+        able = frozenset(Ability) - {Ability.TURNS}
+        return Capabilities(able, clock="the CPU's time stamp counter")
 
     def needs(self, case: CaseSpec) -> Needs:
         spec = _spec_of(case)

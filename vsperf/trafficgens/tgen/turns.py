@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from vsperf.errors import ComponentError
-from vsperf.record.turns import SideCounts, TurnColumns, Turns, TurnsRequest
+from vsperf.record.turns import SideCounts, TurnColumns, Turns
 from vsperf.trafficgens.tgen.client import longest_ns
 from vsperf.trafficgens.tgen.process import Tgen
 
@@ -45,7 +46,35 @@ PERHAPS = {
 """Those which are not always there."""
 
 
-def take_turns(tgen: Tgen, request: TurnsRequest, burst: int = 32) -> tuple[Turns, dict[str, Any]]:
+@dataclass(frozen=True, slots=True)
+class StreamSide:
+    """One that takes turns, as tgen knows it."""
+
+    streams: tuple[int, ...]
+    """Numbers of those whose frames are for it."""
+    processes: tuple[int, ...] = ()
+    """Held still while others have their turn; none where it is enough to send nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamTurns:
+    """Turns as tgen is asked for them."""
+
+    sides: tuple[StreamSide, ...]
+    order: tuple[int, ...]
+    """Whose turn it is: numbers of sides, from 0."""
+    loads_fps: tuple[int | None, ...] = ()
+    """Of each stream; None for flat out, as are all if none is given."""
+    turn_ns: int = 10_000_000
+    """What is measured of a turn."""
+    guard_ns: int = 2_000_000
+    """Sent before that and not measured: caches are cold when a switch goes on."""
+    silent_ns: int = 50_000
+    """A switch has forwarded what it had, when nothing has come for so long."""
+    latency: bool = False
+
+
+def take_turns(tgen: Tgen, request: StreamTurns, burst: int = 32) -> tuple[Turns, dict[str, Any]]:
     """Have tgen, whose traffic is configured, take turns; its answer as it is comes second."""
     if VERB not in tgen.hello["verbs"]:
         raise ComponentError(
@@ -55,11 +84,11 @@ def take_turns(tgen: Tgen, request: TurnsRequest, burst: int = 32) -> tuple[Turn
     return turns_of(result), result
 
 
-def turns_message(request: TurnsRequest, burst: int) -> dict[str, Any]:
+def turns_message(request: StreamTurns, burst: int) -> dict[str, Any]:
     """Return the parameters of `turns`."""
     found: dict[str, Any] = {
         "sides": [
-            {"streams": list(side.directions), "processes": list(side.processes)}
+            {"streams": list(side.streams), "processes": list(side.processes)}
             for side in request.sides
         ],
         "order": list(request.order),
@@ -74,7 +103,7 @@ def turns_message(request: TurnsRequest, burst: int) -> dict[str, Any]:
     return found
 
 
-def patience_s(request: TurnsRequest) -> float:
+def patience_s(request: StreamTurns) -> float:
     """Return how long the answer may take."""
     turn_ns = request.turn_ns + request.guard_ns + CHANGE_NS
     return longest_ns(len(request.order) * turn_ns) / NANOSECONDS + AT_THE_END_S

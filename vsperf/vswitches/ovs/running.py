@@ -182,6 +182,9 @@ class RunningOvs:
     def change_rules(self, count: int) -> None:
         self.write_rules(count)
 
+    def processes(self) -> tuple[int, ...]:
+        return (self.daemons[SWITCH].pid,)
+
     def access(self) -> tuple[str, ...]:
         daemon, database = self.controls[SWITCH], self.folder / "db.sock"
         bridge = next(self.folder.glob("*.mgmt"), self.folder / "vsperf-br.mgmt")

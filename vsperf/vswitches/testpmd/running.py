@@ -110,6 +110,9 @@ class RunningSwitch:
             fix="choose a switch with rules: --vswitch ovs-dpdk",
         )
 
+    def processes(self) -> tuple[int, ...]:
+        return (self.testpmd.program.pid,)
+
     def access(self) -> tuple[str, ...]:
         return self.testpmd.access()
 

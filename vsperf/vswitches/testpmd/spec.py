@@ -24,6 +24,8 @@ class TestpmdSpec(RootedSpec):
     CAPPED: ClassVar[bool] = False
     """The generator's cap is measured with a testpmd in the switch's place: it would be its own."""
 
+    HELD_STILL: ClassVar[bool] = True
+
     kind: Literal["testpmd"]
     forward: Forward = "io"
     """What becomes of a frame: nothing, and nobody looks at it (`io`); the addresses of the next

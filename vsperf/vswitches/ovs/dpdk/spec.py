@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -15,6 +15,8 @@ Affinity = Annotated[str, Field(pattern=r"^\d{1,4}:\d{1,4}(,\d{1,4}:\d{1,4})*$")
 
 class OvsDpdkSpec(OvsSettings):
     """Settings of Open vSwitch with DPDK."""
+
+    HELD_STILL: ClassVar[bool] = True
 
     kind: Literal["ovs-dpdk"]
     pmds: Annotated[int, Field(ge=1, le=128)] = 1

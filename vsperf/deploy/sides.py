@@ -1,0 +1,140 @@
+"""The plan of a comparison: all its switches at the same time, on the same CPUs. Pure.
+
+Each switch is planned as if it was alone, and so has the CPUs that it would have had; only one of
+them runs at a time. What they cannot share, such as memory and folders, each has for itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from vsperf.errors import Problem, SpecError
+from vsperf.record.placeholder import Placeholder
+from vsperf.record.plan import Endpoint, Placement, Step
+from vsperf.spec.case import CaseSpec, Side
+from vsperf.vswitches.base import SwitchPlan, VSwitch
+
+WITHOUT = "measure one switch at a time: --set search.kind=mlr"
+
+
+@dataclass(frozen=True, slots=True)
+class SidePlan:
+    """A switch of a comparison, and what its driver needs to carry its plan out."""
+
+    side: Side
+    driver: VSwitch
+    switch: SwitchPlan
+    placement: Placement
+
+    @property
+    def steps(self) -> Iterator[Step]:
+        """What is done for it, under its letter."""
+        for step in self.switch.steps:
+            yield step.model_copy(
+                update={"action": f"{self.side.letter} ({self.side.name}): {step.action}"}
+            )
+
+    @property
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        """Where the generator finds its ports, for people: each switch has a folder of its own."""
+        folder = f"RUN-{self.side.letter}"
+        return tuple(
+            one.model_copy(
+                update={
+                    "link": f"{one.link} of {self.side.letter}",
+                    "address": one.address.replace(str(Placeholder.RUN), folder),
+                }
+            )
+            for one in self.switch.endpoints
+        )
+
+
+def require_comparable(spec: CaseSpec) -> None:
+    """Refuse, all reasons at once, what cannot be compared in turns."""
+    problems = [*_of_kinds(spec), *_of_links(spec), *_beside(spec)]
+    if problems:
+        raise SpecError(problems)
+
+
+def _of_kinds(spec: CaseSpec) -> Iterator[Problem]:
+    kinds = dict.fromkeys(side.spec.vswitch.kind for side in spec.sides)
+    by_kind = {side.spec.vswitch.kind: side.spec.vswitch for side in spec.sides}
+    for kind in kinds:
+        if not getattr(by_kind[kind], "HELD_STILL", False):
+            yield Problem(
+                f"a switch of the kind {kind} cannot take turns with others, so far",
+                why="all but one are held still, and nobody knows how that is done with this one, "
+                "or what it makes of it",
+                fix=WITHOUT,
+            )
+
+
+def _of_links(spec: CaseSpec) -> Iterator[Problem]:
+    named = [name for name in spec.topology.links if spec.testbed.links[name].switch is not None]
+    if named:
+        yield Problem(
+            f"link {', '.join(named)} has a device, and several switches cannot share it",
+            why="in a comparison all of them are deployed at the same time",
+            fix="a testbed without devices for the switch, such as --testbed local",
+        )
+
+
+def _beside(spec: CaseSpec) -> Iterator[Problem]:
+    if spec.collect:
+        yield Problem(
+            f"`collect` asks for {', '.join(spec.collect)}, and a comparison has no trials",
+            why="collectors look before each trial and after it, and turns take milliseconds",
+            fix="--set collect=none",
+        )
+    if spec.noise is not None:
+        yield Problem(
+            f"noise of the kind {spec.noise.kind} cannot run beside a comparison, so far",
+            why="it is looked at around trials, and a comparison has none",
+            fix="--set noise=none",
+        )
+
+
+def placement_of(plans: Sequence[SidePlan]) -> Placement:
+    """Return which CPUs all roles have together, those of the first switch before all others."""
+    cpus: dict[str, tuple[int, ...]] = {}
+    nodes: dict[str, tuple[int, ...]] = {}
+    notes: dict[str, None] = {}
+    for plan in plans:
+        cpus = {**plan.placement.cpus, **cpus}
+        nodes = {**plan.placement.nodes, **nodes}
+        notes |= dict.fromkeys(plan.placement.notes)
+    return Placement(cpus=cpus, nodes=nodes, notes=tuple(notes))
+
+
+def require_one_generator(plans: Sequence[SidePlan]) -> None:
+    """Refuse switches that would have the one generator on different CPUs."""
+    first = plans[0].placement.of("generator")
+    for plan in plans:
+        if plan.placement.of("generator") != first:
+            raise SpecError(
+                [
+                    Problem(
+                        f"{plan.side.name} and {plans[0].side.name} leave different CPUs to the "
+                        "generator",
+                        why="one generator sends to both, and they take so many CPUs as each asks "
+                        "for",
+                        fix="--set generator.cpus=…, and as many CPUs for each switch",
+                    )
+                ]
+            )
+
+
+def require_no_taps(plans: Sequence[SidePlan]) -> None:
+    """Refuse ports that the generator can only reach from within the network of one switch."""
+    tapped = [plan.side.name for plan in plans if any(e.kind == "tap" for e in plan.endpoints)]
+    if tapped:
+        raise SpecError(
+            [
+                Problem(
+                    f"{', '.join(tapped)} is reached by taps, and cannot take turns with others",
+                    why="the generator joins the network that they are in, and can be in one only",
+                    fix=WITHOUT,
+                )
+            ]
+        )

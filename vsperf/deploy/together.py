@@ -1,0 +1,114 @@
+"""Carrying out the plan of a comparison: all switches at the same time, and one generator.
+
+Each switch lives in a workspace of its own, with its own journal, so whatever becomes of one is
+undone as if it was alone. The generator lives in that of the case. There it is promised, after
+everything else and so carried out first, that whoever was stopped goes on: a generator waits for an
+answer of each switch when its ports are closed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
+from functools import partial
+
+from vsperf.deploy.deployment import awaited, blaming, patience_s
+from vsperf.deploy.planner import CasePlan, Drivers
+from vsperf.deploy.sides import SidePlan
+from vsperf.errors import UsageError
+from vsperf.host.procfs import start_ticks
+from vsperf.host.undo import ContinueProcess
+from vsperf.host.workspace import Workspace
+from vsperf.spec.case import CaseSpec
+from vsperf.trafficgens.base import TakesTurns, TurnSide, TurnsSession
+from vsperf.vswitches.base import HeldStill, RunningSwitch
+
+
+@dataclass(frozen=True, slots=True)
+class StandingSide:
+    """A switch of a comparison that runs."""
+
+    plan: SidePlan
+    switch: RunningSwitch
+    place: Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """All switches of a comparison and the generator; they end with the stack."""
+
+    sides: tuple[StandingSide, ...]
+    generator: TurnsSession
+
+    @property
+    def access(self) -> tuple[str, ...]:
+        """The commands by which a person looks at what runs."""
+        return tuple(one for side in self.sides for one in side.switch.access())
+
+    def failure(self) -> str | None:
+        """Return which part no longer works, and why; None while all do."""
+        for side in self.sides:
+            if (why := side.switch.failure()) is not None:
+                return f"{side.plan.side.letter} ({side.plan.side.name}): {why}"
+        return self.generator.failure()
+
+
+def deploy_together(
+    spec: CaseSpec,
+    plan: CasePlan,
+    drivers: Drivers,
+    place: Workspace,
+    own_place: Callable[[], AbstractContextManager[Workspace]],
+    stack: ExitStack,
+) -> Together:
+    """Start every switch of a comparison in a place of its own, and the generator in the case's."""
+    sides = tuple(_start(one, own_place, stack) for one in plan.sides)
+    for side in sides:  # who waits for the generator does what the switches have to do meanwhile
+        when = "while the generator started"
+        stack.enter_context(place.errand(partial(side.place.attend, when)))
+    generator = drivers.generator
+    assert isinstance(generator, TakesTurns)  # by the plan
+    seen = tuple(map(_as_seen, sides))
+    directions = plan.plan.directions
+    with blaming("the generator started", *(side.switch for side in sides)):
+        session = stack.enter_context(
+            generator.start_turns(spec, seen, directions, plan.plan.placement, place)
+        )
+    _promise_to_go_on(seen, place, stack)
+    for side in sides:
+        alone = side.plan.side.spec
+        side.switch.await_ports(awaited(alone, with_generator=True), patience_s(alone))
+    return Together(sides, session)
+
+
+def _start(
+    one: SidePlan,
+    own_place: Callable[[], AbstractContextManager[Workspace]],
+    stack: ExitStack,
+) -> StandingSide:
+    place = stack.enter_context(own_place())
+    starting = one.driver.start(one.side.spec, one.switch, one.placement, place)
+    return StandingSide(one, stack.enter_context(starting), place)
+
+
+def _as_seen(one: StandingSide) -> TurnSide:
+    """Return a switch as the generator has to know it."""
+    if not isinstance(one.switch, HeldStill):
+        raise UsageError(
+            f"{one.plan.side.name} says that it can be held still, and not how",
+            fix="its driver needs `processes`",
+        )
+    fill = one.place.fill
+    endpoints = (
+        endpoint.model_copy(update={"address": fill(endpoint.address)})
+        for endpoint in one.plan.switch.endpoints
+    )
+    return TurnSide(tuple(endpoints), one.switch.processes())
+
+
+def _promise_to_go_on(seen: Sequence[TurnSide], place: Workspace, stack: ExitStack) -> None:
+    """Promise that each process that will be stopped goes on, whatever becomes of this one."""
+    for pid in (pid for side in seen for pid in side.processes):
+        if (started := start_ticks(pid)) is not None:
+            stack.enter_context(place.undoing(ContinueProcess(pid=pid, started=started)))

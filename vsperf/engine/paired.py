@@ -1,0 +1,226 @@
+"""A comparison from its plan to its record: rounds of turns on switches that all stand at once.
+
+What decides how rounds are made is the method's; here everything is made anew between them, looked
+at, and written down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from vsperf.deploy.deployment import prepare
+from vsperf.deploy.planner import OWN_ROLE
+from vsperf.deploy.together import Together, deploy_together
+from vsperf.engine.assignment import CaseRun
+from vsperf.engine.closing import close_case
+from vsperf.engine.surroundings import clipped, uneven
+from vsperf.errors import ComponentError, DiedError, PathError
+from vsperf.events import DeploymentKept, RoundStarted
+from vsperf.host.affinity import running_on
+from vsperf.host.workspace import Workspace
+from vsperf.methods.base import loads_of, method_of
+from vsperf.methods.turns import Compares, TurnsAsked
+from vsperf.record.host import Surroundings
+from vsperf.record.run import CaseRecord
+from vsperf.record.turns import Named, Role, Round
+from vsperf.search.base import Budget, Loads
+from vsperf.spec.case import CaseSpec
+from vsperf.trafficgens.base import TurnsRequest
+
+CHECK_FPS = 1_000
+CHECK_TURN_NS = 50_000_000
+CHECK_GUARD_NS = 2_000_000
+PATIENT = 10
+"""Times that the path is checked, where the machine may have kept a switch from running."""
+SEED_STEP = 1_000
+"""Between the seeds of a model's deployments, so that those of repetitions are others."""
+
+
+def measure_together(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
+    """Deploy all switches, have the method compare them, and return what it found."""
+    spec, plan = run.case.seeded_spec, run.plan
+    method = method_of(spec)
+    assert isinstance(method, Compares)  # its cases have sides
+    with ExitStack() as stack:
+        stack.enter_context(running_on(plan.plan.placement.of(OWN_ROLE)))
+        place = stack.enter_context(run.workspace())
+        prepare(spec, plan, place, stack)
+        run.enter("calibrate")
+        noise = run.groundwork.noise(spec, plan, run.drivers, place)
+        calibration = run.groundwork.calibration(spec, plan, run.drivers, place)
+        loads = loads_of(spec, calibration.cap_fps if calibration else None)
+        warnings += clipped(spec, loads) + uneven(spec) + run.groundwork.told()
+        bench = stack.enter_context(_bench(run, place, loads))
+        result = method.play(bench)
+        found = bench.found.model_copy(
+            update={
+                "calibration": calibration,
+                "stalls": noise.stalls,
+                "round_trip_ns": noise.round_trip_ns,
+            }
+        )
+        if run.keep:
+            bench.keep()
+        run.enter("tear down")
+    place.require_nothing_left()
+    record = close_case(run.case, plan, result, (), found, warnings)
+    return record.model_copy(update={"measured_ns": bench.measured_ns})
+
+
+@contextmanager
+def _bench(run: CaseRun, place: Workspace, loads: Loads) -> Iterator[RoundsBench]:
+    bench = RoundsBench(run, place, loads)
+    try:
+        yield bench
+    finally:
+        bench.standing.close()
+
+
+@dataclass
+class RoundsBench:
+    """Rounds on what is deployed; everything is made anew when the method asks for that."""
+
+    run: CaseRun
+    place: Workspace
+    """Of the case: the generator's."""
+    loads: Loads
+    standing: ExitStack = field(default_factory=ExitStack)
+    """Takes down what stands."""
+    together: Together | None = None
+    deployments: int = 0
+    rounds: int = 0
+    measured_ns: int = 0
+    found: Surroundings = field(default_factory=Surroundings)
+    """What the first deployment found around itself."""
+
+    @property
+    def budget(self) -> Budget:
+        """The time of the case."""
+        return self.run.budget
+
+    @property
+    def sides(self) -> tuple[Named, ...]:
+        """Who takes turns."""
+        return tuple(
+            Named(letter=one.side.letter, name=one.side.name) for one in self.run.plan.sides
+        )
+
+    def round(self, asked: TurnsAsked) -> Round:
+        """Have all sides take their turns, on what stands or on what is made anew."""
+        if asked.anew:
+            self._take_down()
+        together = self._deployed()
+        return self._made(together, asked)
+
+    def keep(self) -> None:
+        """Leave everything up."""
+        together = self._deployed()
+        for place in (*(side.place for side in together.sides), self.place):
+            place.keep()
+        folder = str(self.place.folder)
+        self.run.emit(DeploymentKept(self.run.case, folder, together.access))
+
+    def _take_down(self) -> None:
+        if self.together is None:
+            return
+        self.run.enter("tear down")
+        places = [side.place for side in self.together.sides]
+        self.together = None
+        self.standing.close()
+        for place in places:
+            place.require_nothing_left()
+
+    def _deployed(self) -> Together:
+        """Return what stands, made and checked if nothing does."""
+        if self.together is not None:
+            return self.together
+        self.run.enter("deploy")
+        self.deployments += 1
+        run, plan = self.run, self.run.plan
+        spec = drawn_anew(run.case.seeded_spec, self.deployments)
+        self.together = together = deploy_together(
+            spec, plan, run.drivers, self.place, run.workspace, self.standing
+        )
+        if self.deployments == 1:
+            self.found = _surroundings(together)
+        run.enter("check the path")
+        self._check(together)
+        run.enter("search")
+        return together
+
+    def _check(self, together: Together) -> None:
+        """See that each side forwards: rules may have run out, and a search on silence is none."""
+        order = tuple(range(len(together.sides)))
+        asked = TurnsAsked(Role.CHECK, CHECK_FPS, order, CHECK_TURN_NS, CHECK_GUARD_NS)
+        dead: list[str] = []
+        for _ in range(PATIENT):
+            turns = list(self._made(together, asked).turns.rows())
+            came = {turn.side for turn in turns if turn.turn_received_frames}
+            dead = [
+                f"{side.letter} ({side.name})"
+                for place, side in enumerate(self.sides)
+                if place not in came
+            ]
+            if not dead:
+                return
+        raise PathError(
+            f"no frame came through {', '.join(dead)}",
+            why="a switch that forwards nothing is no slow switch",
+            fix="`vsperf plan` shows the path; check the ports and flow rules along it",
+        )
+
+    def _made(self, together: Together, asked: TurnsAsked) -> Round:
+        run = self.run
+        started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        run.emit(RoundStarted(run.case, asked.load_fps, asked.length_ns))
+        request = TurnsRequest(asked.order, asked.load_fps, asked.turn_ns, asked.guard_ns)
+        try:
+            found = together.generator.take_turns(request)
+        except ComponentError as error:
+            if (why := together.failure()) is not None:
+                raise DiedError("a part failed while switches took turns", why=why) from error
+            raise
+        if (why := together.failure()) is not None:
+            raise DiedError("a part failed while switches took turns", why=why)
+        self.rounds += 1
+        one = Round(
+            index=self.rounds,
+            role=asked.role,
+            started_at=started_at,
+            deployment=self.deployments,
+            sides=self.sides,
+            load_fps=asked.load_fps,
+            directions=len(run.plan.plan.directions),
+            turn_ns=asked.turn_ns,
+            guard_ns=asked.guard_ns,
+            elapsed_ns=found.elapsed_ns,
+            turns=found.columns,
+            counts=found.sides,
+            settled=found.settled,
+        )
+        self.measured_ns += one.elapsed_ns
+        run.record_round(one)
+        run.budget.spend(one.elapsed_ns)
+        return one
+
+
+def drawn_anew(spec: CaseSpec, deployment: int) -> CaseSpec:
+    """Return the case as another deployment has it: of a model, with another seed."""
+    seed = getattr(spec.generator, "seed", None)
+    if seed is None:
+        return spec
+    moved = spec.generator.model_copy(update={"seed": seed + SEED_STEP * (deployment - 1)})
+    return spec.model_copy(update={"generator": moved})
+
+
+def _surroundings(together: Together) -> Surroundings:
+    """Return what the parts say of themselves: the first switch, and the others by letter."""
+    first, *others = together.sides
+    rivals: dict[str, Any] = {one.plan.side.letter: one.switch.facts() for one in others}
+    return Surroundings(
+        switch={**first.switch.facts(), "rivals": rivals}, generator=together.generator.facts()
+    )

@@ -1,0 +1,378 @@
+"""Switches held against each other in turns: all stand at the same time, and one forwards.
+
+What the machine does to everybody falls out of the ratio of two turns that follow each other. What
+a deployment makes by itself (where its buffers came to lie) does not; so everything is made anew
+between rounds, and the answer is one over rounds.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from vsperf.human import human_fps, human_share
+from vsperf.methods.base import Bench, Method, one_rhythm, refused
+from vsperf.methods.spread import spread_of
+from vsperf.methods.turns import TurnsAsked, TurnsBench, balanced
+from vsperf.record.figure import Figure
+from vsperf.record.flags import Flag
+from vsperf.record.limit import Limit
+from vsperf.record.paired import (
+    CONTROL,
+    FIRST,
+    Compared,
+    answering,
+    carried,
+    compared,
+    letters_of,
+    lost_share,
+    rates_of,
+)
+from vsperf.record.result import Compliance, SearchResult
+from vsperf.record.signed_ranks import LEAST
+from vsperf.record.turns import Named, Role, Round
+from vsperf.search.base import BudgetExhausted, Loads
+from vsperf.spec.abilities import Ability
+from vsperf.spec.case import CaseSpec
+from vsperf.spec.method import Contradiction
+from vsperf.spec.topology import Topology
+from vsperf.unit import Unit
+from vsperf.units import Duration, Factor, Rate
+
+LETTERS = "BCDEFGH"
+"""Of rivals."""
+MANY_FLOWS, VERY_MANY_FLOWS = 1_000, 10_000
+GUARDS_NS = (2_000_000, 4_000_000, 10_000_000)
+"""For few flows, for many and for very many: so long a switch needs until its caches are its own
+again."""
+LOOKS = 2
+"""Rounds in which the load is looked for."""
+LOAD_PASSES = 8
+"""Of each of these."""
+SHORTEST_TURN_NS, LONGEST_TURN_NS = 1_000_000, 1_000_000_000
+
+
+def _a_turn(duration: Duration) -> Duration:
+    if not SHORTEST_TURN_NS <= duration.ns <= LONGEST_TURN_NS:
+        raise ValueError("a turn lasts between 1ms and 1s")
+    return duration
+
+
+def _more_than_all(factor: Factor) -> Factor:
+    if not 1 < factor.value <= 10:
+        raise ValueError("an overload lies above 100%, and is at most 1000%")
+    return factor
+
+
+class PairedTurns(Method):
+    """Which of several switches forwards more, and by how much."""
+
+    COMPARES: ClassVar[bool] = True
+    summary: ClassVar[str] = "switches that take turns of milliseconds, held against each other"
+
+    kind: Literal["paired"]
+    rounds: Annotated[int, Field(ge=LEAST, le=1000)] = 8
+    """How often everything is made anew: the answer is one over rounds."""
+    pairs: Annotated[int, Field(ge=20, le=1000)] = 100
+    """Turns of each switch in a round, or a few more until the order is balanced."""
+    turn: Annotated[Duration, AfterValidator(_a_turn)] = Duration(10_000_000)
+    """For how long frames are counted in a turn."""
+    guard: Duration | None = None
+    """For how long frames are sent before they are counted; by the number of flows when not given:
+    2ms, 4ms for a thousand of them, 10ms for ten thousand."""
+    overload: Annotated[Factor, AfterValidator(_more_than_all)] = Factor.parse("130%")
+    """What is offered, as a multiple of what the fastest switch forwards."""
+    load: Rate | None = None
+    """What is offered instead, such as a load below the throughput of all."""
+    control: bool = True
+    """Whether the first switch is deployed twice and held against itself: where that is different,
+    nothing else is believed. A switch that has no rival is held against itself anyway."""
+
+    @model_validator(mode="after")
+    def _load_is_one(self) -> Self:
+        if self.load is not None and "overload" in self.model_fields_set:
+            raise ValueError("either a `load` is given, or an `overload`")
+        return self
+
+    def controlled(self, *, rivals: int) -> bool:
+        """Return what was asked; without rivals there is nothing else."""
+        return self.control or not rivals
+
+    @property
+    def asks_generator(self) -> frozenset[Ability]:
+        """Return that it sends to several switches in turns."""
+        return frozenset({Ability.TURNS})
+
+    def misfits(self, topology: Topology) -> Iterator[Contradiction]:
+        """Yield that machines cannot be held still."""
+        if topology.machines:
+            yield Contradiction(
+                "kind",
+                f"is {self.kind}, and topology {topology.name} has {', '.join(topology.machines)}",
+                "switches are held still in turns, and machines cannot be, so far",
+                "--set topology=p2p",
+            )
+
+    def metrics(self) -> Mapping[str, Unit]:
+        """Return what can be judged, for as many rivals as there may be."""
+        sides = ("a", *LETTERS.lower())
+        return {
+            **{f"ratio_{side}": Unit.FACTOR for side in sides[1:]},
+            "control": Unit.FACTOR,
+            **{f"rate_{side}": Unit.FPS for side in sides},
+            **{f"lost_{side}": Unit.RATIO for side in sides},
+            **{f"draw_{side}": Unit.RATIO for side in sides},
+        }
+
+    def offers(self, case: CaseSpec, generator_cap: int | None) -> Loads:
+        """Return the highest load, or the one that was given."""
+        one_rhythm(case)
+        link, size = case.slowest_link, case.traffic.frame_size
+        line_rate = math.floor(link.frames_per_second(size))
+        most = line_rate if generator_cap is None else min(line_rate, generator_cap)
+        fixed: tuple[int, ...] = ()
+        if self.load is not None:
+            load = math.floor(self.load.frames_per_second(size, link))
+            if not 1 <= load <= line_rate:
+                raise refused(
+                    f"the load {self.load} cannot be offered",
+                    f"at {size} a load lies between 1 frame per second and the line rate of "
+                    f"{link}, {line_rate} frames per second",
+                    "change search.load; 100% is the line rate",
+                )
+            fixed = (min(load, most),)
+        return Loads(
+            min(fixed, default=1),
+            max(fixed, default=most),
+            line_rate,
+            fixed=fixed,
+            generator_cap=generator_cap,
+            flows=int(case.traffic.flows),
+            virtual=case.virtual_links,
+        )
+
+    def rounds_ns(self, case: CaseSpec) -> tuple[int, ...]:
+        """Return the length of each round: none of them depends on what was found before."""
+        flows, sides = int(case.traffic.flows), len(case.sides)
+        look, one = (
+            self.round_of(role, 1, flows, sides).length_ns for role in (Role.LOAD, Role.ANSWER)
+        )
+        return (look,) * (0 if self.load is not None else LOOKS) + (one,) * self.rounds
+
+    def guard_ns(self, flows: int) -> int:
+        """Return the guard for so many flows per direction."""
+        if self.guard is not None:
+            return self.guard.ns
+        return GUARDS_NS[(flows >= MANY_FLOWS) + (flows >= VERY_MANY_FLOWS)]
+
+    def round_of(
+        self, role: Role, load_fps: int, flows: int, sides: int, *, anew: bool = False
+    ) -> TurnsAsked:
+        """Return a round."""
+        passes = self.pairs if role is Role.ANSWER else LOAD_PASSES
+        order = balanced(sides, passes)
+        return TurnsAsked(role, load_fps, order, self.turn.ns, self.guard_ns(flows), anew)
+
+    def run(self, bench: Bench) -> SearchResult:
+        """Compare, on a bench that can have switches take turns."""
+        assert isinstance(bench, TurnsBench)  # whoever deploys for a method that compares
+        return self.play(bench)
+
+    def play(self, bench: TurnsBench) -> SearchResult:
+        """Look for the load, make the rounds, and say how the sides stand to each other."""
+        rounds: list[Round] = []
+        complete = True
+        flows, sides = bench.loads.flows, len(bench.sides)
+        try:
+            load = self._load(bench)
+            for number in range(self.rounds):
+                asked = self.round_of(Role.ANSWER, load, flows, sides, anew=number > 0)
+                rounds.append(_round(bench, asked))
+                while (more := self._more(bench, rounds[-1])) is not None:
+                    load = more
+                    rounds.append(_round(bench, replace(asked, load_fps=load, anew=False)))
+        except BudgetExhausted:
+            complete = False
+        return self.answered(rounds, complete=complete)
+
+    def _load(self, bench: TurnsBench) -> int:
+        """Return the load: the one given, or an overload of the fastest, as it forwards under it.
+
+        What it forwards at the highest load may be less than at one that is just too much.
+        """
+        if bench.loads.fixed:
+            return bench.loads.fixed[0]
+        load, fastest = bench.loads.maximum, 0.0
+        for _ in range(LOOKS):
+            asked = self.round_of(Role.LOAD, load, bench.loads.flows, len(bench.sides))
+            fastest = max(fastest, *_rates(_round(bench, asked)))
+            load = max(1, min(bench.loads.maximum, math.ceil(fastest * self.overload.value)))
+        return load
+
+    def _more(self, bench: TurnsBench, one: Round) -> int | None:
+        """Return a higher load where that of a round was not too much for every side.
+
+        The machine may have become faster since it was looked for. A side that is not overloaded
+        shows the load and not itself, so such a round says nothing of how sides stand.
+        """
+        weak = any(carried(one, side.letter) for side in one.sides)
+        if bench.loads.fixed or not weak or one.load_fps >= bench.loads.maximum:
+            return None
+        return min(bench.loads.maximum, math.ceil(one.load_fps * self.overload.value))
+
+    def answered(self, rounds: Sequence[Round], *, complete: bool = True) -> SearchResult:
+        """Return what rounds say, whether they were just made or come from a record."""
+        rounds = answering(rounds)
+        if not rounds:
+            return SearchResult(complete=False)
+        letters = letters_of(rounds)
+        found = {letter: compared(rounds, letter) for letter in letters if letter != FIRST}
+        at = f"{'an overload of ' if self.load is None else ''}{human_fps(rounds[-1].load_fps)}"
+        doubt = _doubt(rounds[0].sides, found.get(CONTROL))
+        figures = [
+            _ratio(name_of(side), side, rounds[0].sides[0], found[side.letter], at, doubt)
+            for side in rounds[0].sides
+            if side.letter not in (FIRST, CONTROL)
+        ]
+        if CONTROL in found:
+            control = rounds[0].sides[letters.index(CONTROL)]
+            figures.append(
+                _ratio("control", control, rounds[0].sides[0], found[CONTROL], at, doubt)
+            )
+        for side in rounds[0].sides:
+            if side.letter == CONTROL:
+                continue
+            figures += self._of_side(rounds, side, at)
+        figures += [_draw(side, one) for side in rounds[0].sides if (one := found.get(side.letter))]
+        return SearchResult(figures=tuple(figures), complete=complete)
+
+    def _of_side(self, rounds: Sequence[Round], side: Named, at: str) -> Iterator[Figure]:
+        """Yield what a side forwarded, and what it lost where that is asked."""
+        word = side.letter.lower()
+        rates = rates_of(rounds, side.letter)
+        if not rates:
+            return
+        rate = statistics.median(rates)
+        weak = self.load is None and any(carried(one, side.letter) for one in rounds)
+        yield Figure(
+            name=f"rate_{word}",
+            unit=Unit.FPS,
+            value=rate,
+            spread=spread_of(rates),
+            at=f"{side.name}, {at}",
+            limit=Limit.GENERATOR if weak else None,
+            flags=(Flag.NOT_OVERLOADED,) if weak else (),
+            reason="it forwarded all that was offered, so it may do more"
+            if weak
+            else "the middle of its turns, over all rounds",
+        )
+        lost = lost_share(rounds, side.letter)
+        if self.load is not None and lost is not None:
+            yield Figure(
+                name=f"lost_{word}",
+                unit=Unit.RATIO,
+                value=lost,
+                at=f"{side.name}, {at}",
+                reason="of all that was due in its turns, what was refused included",
+            )
+
+    def compliance(
+        self, case: CaseSpec, sister_sizes: Sequence[int], result: SearchResult
+    ) -> tuple[Compliance, ...]:
+        """No standard knows of switches that take turns."""
+        return ()
+
+
+def _round(bench: TurnsBench, asked: TurnsAsked) -> Round:
+    bench.budget.require(asked.length_ns)
+    return bench.round(asked)
+
+
+def name_of(side: Named) -> str:
+    """Return what the figure of a rival is called."""
+    return f"ratio_{side.letter.lower()}"
+
+
+def _rates(one: Round) -> list[float]:
+    """Return the rate of each side in a round, per direction."""
+    return [
+        statistics.median(turn.fps for turn in one.turns.rows() if turn.side == place)
+        / one.directions
+        for place in range(len(one.sides))
+    ]
+
+
+def _doubt(sides: Sequence[Named], control: Compared | None) -> str:
+    """Say why nothing is believed, if the first side differs from itself."""
+    if control is None or not control.different:
+        return ""
+    return (
+        f"{sides[0].name} held against itself came out as {interval_text(control)}, so what is "
+        "found of others may be no more than that; more rounds tell"
+    )
+
+
+def interval_text(one: Compared) -> str:
+    """Write a comparison for people, as a change: −7.5% [−9.5, −6.5]."""
+    if one.lower is None or one.upper is None:
+        return f"{one.ratio - 1:+.1%}"
+    return f"{one.ratio - 1:+.1%} [{one.lower - 1:+.1%}, {one.upper - 1:+.1%}]"
+
+
+def _ratio(
+    name: str, side: Named, first: Named, one: Compared | None, at: str, doubt: str
+) -> Figure:
+    """Return how a side stands to the first."""
+    where = f"{side.name} to {first.name}, {at}"
+    if one is None or not one.decided:
+        told = 0 if one is None else len(one.rounds)
+        return Figure(
+            name=name,
+            unit=Unit.FACTOR,
+            value=None,
+            at=where,
+            limit=Limit.UNKNOWN,
+            reason=f"{told} rounds say something, and {LEAST} are needed to know how sure it is",
+        )
+    own = f"{side.name} is {_words(one)} {first.name}, as far as {len(one.rounds)} rounds tell"
+    return Figure(
+        name=name,
+        unit=Unit.FACTOR,
+        value=one.ratio,
+        lower=one.lower,
+        upper=one.upper,
+        spread=spread_of([each.ratio for each in one.rounds]),
+        at=where,
+        flags=(Flag.CONTROL_DIFFERS,) if doubt else (),
+        reason=doubt or own,
+    )
+
+
+def _words(one: Compared) -> str:
+    if not one.different:
+        return "not to be told from"
+    if one.ratio < 1:
+        return f"{human_share(1 - one.ratio)} slower than"
+    return f"{human_share(one.ratio - 1)} faster than"
+
+
+def _draw(side: Named, one: Compared) -> Figure:
+    """Return how far rounds lie apart."""
+    word = "a" if side.letter == CONTROL else side.letter.lower()
+    within = (
+        "" if one.within is None else f"; one round alone is known to {human_share(one.within)}"
+    )
+    return Figure(
+        name=f"draw_{word}",
+        unit=Unit.RATIO,
+        value=one.draw,
+        at=side.name,
+        reason=f"standard deviation between rounds: what deployments make{within}"
+        if one.draw is not None
+        else "a single round says nothing of others",
+    )

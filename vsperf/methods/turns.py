@@ -1,0 +1,83 @@
+"""What a method asks that has switches take turns, and in which order they do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from vsperf.record.result import SearchResult
+from vsperf.record.turns import Named, Role, Round
+from vsperf.search.base import Budget, Loads
+
+
+@dataclass(frozen=True, slots=True)
+class TurnsAsked:
+    """One round, as a method asks for it."""
+
+    role: Role
+    load_fps: int
+    """Per direction."""
+    order: tuple[int, ...]
+    """Whose turn it is, by its place among the sides."""
+    turn_ns: int
+    guard_ns: int
+    anew: bool = False
+    """Whether everything is made anew before it, so that what a deployment alone makes is drawn
+    again."""
+
+    @property
+    def length_ns(self) -> int:
+        """How long all turns take."""
+        return len(self.order) * (self.turn_ns + self.guard_ns)
+
+
+@runtime_checkable
+class TurnsBench(Protocol):
+    """What a method may do that compares: a round of turns, on all switches of a case."""
+
+    @property
+    def loads(self) -> Loads:
+        """What may be offered."""
+
+    @property
+    def budget(self) -> Budget:
+        """The time there is."""
+
+    @property
+    def sides(self) -> tuple[Named, ...]:
+        """Who takes turns."""
+
+    def round(self, asked: TurnsAsked) -> Round:
+        """Have all sides take their turns."""
+
+
+@runtime_checkable
+class Compares(Protocol):
+    """A method that has switches take turns; its cases have sides."""
+
+    def play(self, bench: TurnsBench) -> SearchResult:
+        """Ask for rounds until there is an answer, or the time is over."""
+
+
+def balanced(sides: int, passes: int) -> tuple[int, ...]:
+    """Return the order of turns in which nobody is favoured, in so many passes or a few more.
+
+    In each pass every side has one turn. In a square of passes each is in every place equally
+    often, and follows each of the others equally often (Williams), so neither a machine that
+    changes steadily nor who was there before makes a difference. Of two: the first, the second, the
+    second, the first.
+    """
+    square = _square(sides)
+    times = -(-passes // len(square))
+    return tuple(side for _ in range(times) for row in square for side in row)
+
+
+def _square(sides: int) -> Sequence[tuple[int, ...]]:
+    first = [0]
+    for step in range(1, sides):
+        first.append((step + 1) // 2 if step % 2 else sides - step // 2)
+    rows = [tuple((side + shift) % sides for side in first) for shift in range(sides)]
+    if sides % 2:  # one square alone has each neighbour on one side only
+        rows += [row[::-1] for row in rows]
+    return rows

@@ -1,0 +1,100 @@
+"""Turns on simulated switches, in virtual time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from vsperf.record.turns import Turn
+from vsperf.simulation.chance import Chance
+from vsperf.simulation.restless import Machine
+from vsperf.simulation.switch import SwitchModel
+from vsperf.spec.traffic import TrafficProfile
+from vsperf.units import NANOSECONDS
+
+COLD = 0.5
+"""Share of its rate that a switch has until its caches are its own again."""
+AWAY = 3
+"""One part in so many of a turn the generator is kept from running, where it is."""
+
+
+@dataclass
+class SimulatedTurns:
+    """Switches that take turns, as one deployment made them."""
+
+    switches: Sequence[SwitchModel]
+    traffic: TrafficProfile
+    directions: int
+    most_fps: int
+    """That the generator can send, per direction."""
+    machine: Machine
+    deployment: int = 0
+    """Which it is: the same gives the same draw."""
+    capacities: tuple[float, ...] = field(init=False)
+    """Of each switch, per direction."""
+
+    def __post_init__(self) -> None:
+        size, flows = self.traffic.frame_size, int(self.traffic.flows)
+        self.capacities = tuple(
+            switch.capacity_fps(size, flows, self.directions)
+            * math.exp(float(switch.draw) * self._luck(place).wobble())
+            for place, switch in enumerate(self.switches)
+        )
+
+    def _luck(self, place: int) -> Chance:
+        return Chance.of(self.machine.seed, "deployment", self.deployment, place)
+
+    def run(self, order: Sequence[int], load_fps: int, turn_ns: int, guard_ns: int) -> list[Turn]:
+        """Make the turns."""
+        turns: list[Turn] = []
+        before: int | None = None
+        for number, side in enumerate(order):
+            began_ns = number * (guard_ns + turn_ns)
+            rested = side != before
+            turns.append(self._turn(side, began_ns, load_fps, turn_ns, guard_ns, rested=rested))
+            before = side
+        return turns
+
+    def _turn(
+        self, side: int, began_ns: int, load_fps: int, turn_ns: int, guard_ns: int, *, rested: bool
+    ) -> Turn:
+        pace = self.machine.pace(guard_ns + turn_ns)
+        away_ns = turn_ns // AWAY if self.machine.is_away() else 0
+        cold_ns = self.switches[side].warms_in.ns if rested else 0
+        sending_fps = min(load_fps, self.most_fps)
+        rate = self.capacities[side] * pace
+        guarded = self._frames(min(sending_fps, rate * COLD), min(cold_ns, guard_ns))
+        guarded += self._frames(min(sending_fps, rate), guard_ns - min(cold_ns, guard_ns))
+        left_ns = max(0, min(cold_ns - guard_ns, turn_ns))
+        ran_ns = turn_ns - away_ns
+        received = self._frames(min(sending_fps, rate * COLD), min(left_ns, ran_ns))
+        received += self._frames(min(sending_fps, rate), max(0, ran_ns - left_ns))
+        intended = self._frames(load_fps, turn_ns)
+        sent = self._frames(sending_fps, ran_ns)
+        return Turn(
+            side=side,
+            began_ns=began_ns,
+            ended_ns=began_ns + guard_ns + turn_ns,
+            measured_ns=turn_ns,
+            sent_frames=sent,
+            received_frames=received,
+            intended_frames=intended,
+            refused_frames=0,
+            full_ns=0,
+            gaps_ns=away_ns,
+            longest_gap_ns=away_ns,
+            latencies=None,
+            latency_sum_ns=None,
+            turn_sent_frames=sent + self._frames(sending_fps, guard_ns),
+            turn_received_frames=received + guarded,
+            elsewhere_frames=0,
+            continue_ns=0,
+            first_ns=0 if received + guarded else None,
+            drain_ns=0,
+            drained=True,
+            hold_ns=0,
+        )
+
+    def _frames(self, fps: float, time_ns: int) -> int:
+        return self.directions * round(fps * time_ns / NANOSECONDS)
