@@ -17,6 +17,7 @@ from vsperf.methods.latency import LatencyByTag
 from vsperf.methods.learning import AddressLearning
 from vsperf.methods.loss import FrameLossRate
 from vsperf.methods.mlr import MlrSearch
+from vsperf.methods.paired import PairedTurns
 from vsperf.methods.recovery import SystemRecovery
 from vsperf.methods.reset import ResetTime
 from vsperf.methods.rfc2544 import Rfc2544Search
@@ -25,6 +26,7 @@ from vsperf.methods.tst009 import Tst009Search
 from vsperf.methods.wake_up import WakeUp
 
 METHODS: dict[str, type[Method]] = {
+    "paired": PairedTurns,
     "mlr": MlrSearch,
     "rfc2544": Rfc2544Search,
     "tst009": Tst009Search,

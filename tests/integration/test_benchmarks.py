@@ -21,8 +21,17 @@ pytestmark = pytest.mark.scaffolding("tools/bench", "tests/integration/test_benc
 FOLDER = REPOSITORY / "tools" / "bench"
 NONE = ("0.0", "–")
 SHARED = (
-    *("common", "coverage_models", "coverage_world", "needs", "reread_figures", "reread_soak"),
-    *("reread_trials", "testpmd"),
+SHARED = (
+    "common",
+    "coverage_models",
+    "coverage_world",
+    "needs",
+    "paired_models",
+    "reread_figures",
+    "reread_soak",
+    "reread_trials",
+    "testpmd",
+)
 )
 PROGRAMS = sorted({path.stem for path in FOLDER.glob("*.py")} - {*SHARED})
 LAST_LINE = re.compile(r"ratio \S.* median [\d.e-]+ from [\d.e-]+ to [\d.e-]+ rounds \d+")

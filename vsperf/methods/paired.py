@@ -32,6 +32,7 @@ from vsperf.record.paired import (
     letters_of,
     lost_share,
     rates_of,
+    ratio_name,
 )
 from vsperf.record.result import Compliance, SearchResult
 from vsperf.record.signed_ranks import LEAST
@@ -122,7 +123,7 @@ class PairedTurns(Method):
         """Return what can be judged, for as many rivals as there may be."""
         sides = ("a", *LETTERS.lower())
         return {
-            **{f"ratio_{side}": Unit.FACTOR for side in sides[1:]},
+            **{ratio_name(letter): Unit.FACTOR for letter in LETTERS},
             "control": Unit.FACTOR,
             **{f"rate_{side}": Unit.FPS for side in sides},
             **{f"lost_{side}": Unit.RATIO for side in sides},
@@ -235,7 +236,7 @@ class PairedTurns(Method):
         at = f"{'an overload of ' if self.load is None else ''}{human_fps(rounds[-1].load_fps)}"
         doubt = _doubt(rounds[0].sides, found.get(CONTROL))
         figures = [
-            _ratio(name_of(side), side, rounds[0].sides[0], found[side.letter], at, doubt)
+            _ratio(ratio_name(side.letter), side, rounds[0].sides[0], found[side.letter], at, doubt)
             for side in rounds[0].sides
             if side.letter not in (FIRST, CONTROL)
         ]
@@ -291,11 +292,6 @@ class PairedTurns(Method):
 def _round(bench: TurnsBench, asked: TurnsAsked) -> Round:
     bench.budget.require(asked.length_ns)
     return bench.round(asked)
-
-
-def name_of(side: Named) -> str:
-    """Return what the figure of a rival is called."""
-    return f"ratio_{side.letter.lower()}"
 
 
 def _rates(one: Round) -> list[float]:

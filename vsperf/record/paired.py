@@ -70,6 +70,11 @@ class Compared:
         return not self.lower <= 1 <= self.upper
 
 
+def ratio_name(letter: str) -> str:
+    """Return what the figure of a rival is called, such as ratio_b."""
+    return f"ratio_{letter.lower()}"
+
+
 def letters_of(rounds: Sequence[Round]) -> tuple[str, ...]:
     """Return the letters of all sides, in their order."""
     return tuple(side.letter for side in rounds[0].sides) if rounds else ()

@@ -239,11 +239,12 @@ class _Loader:
         incomplete = incomplete or any(map(bool, wrong))
         context = Context((), names(layers), incomplete)
         against: dict[str, str] = {}
-        wrong_rivals: list[Problem] = []
         if comparing(document, self.drivers.get("search", {})):
             document, against, wrong_rivals = with_rivals(document)
+            if wrong_rivals:
+                self.problems += wrong_rivals
+                return ()
         found, problems = axes(document)
-        problems += wrong_rivals
         if problems:
             self.problems += problems
             return ()

@@ -24,6 +24,7 @@ from vsperf.engine.baselines import with_baselines
 from vsperf.engine.quiet import Patience, require_quiet
 from vsperf.engine.run import Manner, plan_cases
 from vsperf.engine.session import Session, begin, take_up
+from vsperf.engine.slower import not_slower
 from vsperf.errors import ExitCode, UsageError, VsperfError
 from vsperf.events import Event
 from vsperf.human import human_seconds
@@ -34,7 +35,7 @@ from vsperf.stop import forget_stop, raise_if_stopped
 from vsperf.store.folders import RECORDS, resolve
 from vsperf.store.refused import note
 from vsperf.store.view import open_run
-from vsperf.units import Duration
+from vsperf.units import Duration, Ratio
 
 BEGUN = "vsperf.run.begun"
 
@@ -93,6 +94,7 @@ def _note(ctx: click.Context, error: BaseException) -> None:
     "  vsperf run 'phy2phy_*' --preset standard --budget 2h\n"
     "  vsperf run phy2phy_tput --testbed sim\n"
     "  vsperf run phy2phy_tput --vswitch ovs-dpdk,vpp --repeat 5   # two switches, in turns\n"
+    "  vsperf run phy2phy_paired --vswitch ovs-dpdk,testpmd --fail-above 3%   # at the same time\n"
     "  vsperf run pvp_tput --vnf process            # no guest: a process forwards\n"
     "  vsperf run phy2phy_tput --mode trafficgen    # through a device that others deployed\n"
     "  vsperf run --resume latest\n"
@@ -134,6 +136,12 @@ def _note(ctx: click.Context, error: BaseException) -> None:
     help="Write a report at the end: FILE.html, .md or .pdf; without FILE, report.html beside the "
     "records.",
 )
+@click.option(
+    "--fail-above",
+    type=QuantityType(Ratio),
+    metavar="SHARE",
+    help="Of a comparison in turns: FAIL where a switch is slower than the first by more.",
+)
 @click.option("--dry-run", is_flag=True, help="Print the plan and stop, as `vsperf plan` does.")
 @click.option(
     "--resume", metavar="RUN", shell_complete=complete_run, help="Go on with an interrupted run."
@@ -156,6 +164,7 @@ def command(
     wait: Duration | None,
     anyway: bool,
     report: str | None,
+    fail_above: Ratio | None,
     dry_run: bool,
     resume: str | None,
     progress: str,
@@ -174,7 +183,7 @@ def command(
     admit = partial(require_quiet, patience=patience, say=_say)
     form = wanted_form(report)
     if resume is not None:
-        _refuse_selection(request, labels)
+        _refuse_selection(request, labels, fail_above)
         folder = resolve(results, resume)
         refuse_foreign(folder / RECORDS, foreign=request.foreign)
         session = take_up(folder, plugins, argv, admit)
@@ -182,7 +191,8 @@ def command(
         named = parse_labels(labels)
         loaded = load(request, plugins)
         _refuse_keep(keep, loaded)
-        loaded = replace(loaded, cases=with_baselines(loaded.cases, results))
+        cases = not_slower(with_baselines(loaded.cases, results), fail_above)
+        loaded = replace(loaded, cases=cases)
         planned = plan_cases(loaded.cases, plugins)
         if dry_run:
             print_plans(planned, as_json)
@@ -236,10 +246,11 @@ class _Quietly:
             self.display = None
 
 
-def _refuse_selection(request: Request, labels: tuple[str, ...]) -> None:
-    if labels or replace(request, foreign=False) != Request(()):
+def _refuse_selection(request: Request, labels: tuple[str, ...], fail_above: Ratio | None) -> None:
+    if labels or fail_above is not None or replace(request, foreign=False) != Request(()):
         raise UsageError(
-            "--resume goes on with a run as it was planned, and takes no other selection or label",
+            "--resume goes on with a run as it was planned, and takes no other selection, label or "
+            "criterion",
             fix="give --resume RUN alone, or start a new run",
         )
 

@@ -19,7 +19,8 @@ from vsperf.cli.account import account_table
 from vsperf.cli.chain_view import MEANING, chain_tables
 from vsperf.cli.collected_view import print_collected
 from vsperf.cli.noise_view import cost_data, print_cost
-from vsperf.cli.progress import trial_line
+from vsperf.cli.paired_view import compared_data, print_compared
+from vsperf.cli.progress import round_line, trial_line
 from vsperf.cli.seconds_view import write_seconds
 from vsperf.cli.selection import complete_testcase, library, load, overrides_cases
 from vsperf.cli.stages_view import MEANING as STAGES_MEANING
@@ -34,6 +35,7 @@ from vsperf.human import human_count, human_fps, human_ns
 from vsperf.plugins import Plugins
 from vsperf.record.labels import labels_text
 from vsperf.record.trial import Trial
+from vsperf.record.turns import Round
 from vsperf.spec.document import COMPARABLE
 from vsperf.spec.loader import Request
 from vsperf.spec.topology import Topology
@@ -252,7 +254,10 @@ def _understanding(case: CaseView) -> Iterator[None]:
 
 def run_as_json(run: RunView) -> dict[str, Any]:
     """Return a stored run as plain data."""
-    rows = [_row(case) for case in run.cases()]
+    rows, cases = list[CaseRow](), list[dict[str, Any]]()
+    for case in run.cases():
+        rows.append(_row(case))
+        cases.append(_as_json(rows[-1], tuple(case.rounds)))
     header = run.header.model_dump(mode="json", exclude={"cases", "type"})
     return {
         **header,
@@ -260,9 +265,14 @@ def run_as_json(run: RunView) -> dict[str, Any]:
         "folder": str(run.folder),
         "exit_code": run.end.exit_code if run.end else None,
         "verdict": too_busy(row.record for row in rows if row.record),
-        "cases": [row.as_json() for row in rows],
+        "cases": cases,
         "noise_costs": cost_data(run),
     }
+
+
+def _as_json(row: CaseRow, rounds: Sequence[Round]) -> dict[str, Any]:
+    compared = compared_data(rounds)
+    return {**row.as_json(), **({"compared": compared} if compared else {})}
 
 
 def print_run(run: RunView) -> None:
@@ -284,6 +294,7 @@ def print_run(run: RunView) -> None:
         out.print(busy, style="bold red", soft_wrap=True)
     print_summary(out, rows, header.simulated)
     print_cost(out, run)
+    print_compared(out, run)
     for section in COMPARABLE:
         if len({case.point.get(section) for case in header.cases}) > 1:
             line = f"to compare: vsperf compare {run.run} --by {section}"
@@ -319,7 +330,9 @@ def _show_case(run: RunView, case: CaseView, as_json: bool) -> None:
     if as_json:
         trials = [trial.model_dump(mode="json") for trial in case.trials]
         planned = case.planned.model_dump(mode="json")
-        document = {**row.as_json(), "planned": planned, "all_trials": trials}
+        rounds = tuple(case.rounds)
+        document = {**_as_json(row, rounds), "planned": planned, "all_trials": trials}
+        document |= {"all_rounds": [one.model_dump(mode="json") for one in rounds]} if rounds else {}
         click.echo(json.dumps(document, indent=2))
         return
     out = console()
@@ -334,9 +347,9 @@ def _show_case(run: RunView, case: CaseView, as_json: bool) -> None:
     said = (
         f": {len(shown):,} of {len(case.trials):,} shown" if len(shown) < len(case.trials) else ""
     )
-    out.print(f"trials{said}", style="bold")
-    for trial in shown:
-        out.print(trial_line(trial), soft_wrap=True)
+    out.print("rounds" if case.rounds else f"trials{said}", style="bold")
+    for line in (*map(trial_line, shown), *map(round_line, case.rounds)):
+        out.print(line, soft_wrap=True)
     if said:
         out.print("--json has all of them, and so has `vsperf export`", style="dim")
     for line in noise_lines(case.record, case.trials):

@@ -1,0 +1,204 @@
+"""Runs in which switches take turns: from the command line to the record, and what is shown."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from vsperf.cli.main import run_cli
+from vsperf.errors import ComponentError
+from vsperf.record.paired import answering
+from vsperf.record.run import LINE, RoundLine
+from vsperf.record.turns import Role
+from vsperf.simulation.turns import SimulatedTurns
+from vsperf.store.reader import StoredCase, read_run
+from vsperf.store.view import open_run
+
+SHORT = ("--set", "search.rounds=6", "--set", "search.pairs=20")
+OLD = "{kind: sim, name: old, capacity: 5Mpps}"
+SLOWER = "{kind: sim, name: new, capacity: 4.5Mpps}"
+
+
+def vsperf(*argv: str) -> Result:
+    return CliRunner().invoke(_ends, list(argv), catch_exceptions=False)
+
+
+@click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.argument("words", nargs=-1, type=click.UNPROCESSED)
+def _ends(words: tuple[str, ...]) -> None:
+    """Exit with the code that vsperf has."""
+    raise SystemExit(run_cli(list(words)))
+
+
+def run(results: Path, *more: str, switches: str = f"{OLD}, {SLOWER}") -> Result:
+    given = ("--set", f"vswitch=[{switches}]") if switches else ()
+    where = ("--testbed", "sim", "--results", str(results), "--progress", "plain")
+    return vsperf("run", "phy2phy_paired", *where, *SHORT, *given, *more)
+
+
+def stored(results: Path) -> StoredCase:
+    (folder,) = (one for one in results.iterdir() if (one / "records.jsonl").exists())
+    (case,) = read_run(folder).cases
+    return case
+
+
+def shown(results: Path, *more: str) -> str:
+    return vsperf("show", "latest", "--results", str(results), *more).output
+
+
+class TestRun:
+    def test_a_comparison_is_one_case_with_an_answer(self, tmp_path: Path) -> None:
+        done = run(tmp_path)
+        assert done.exit_code == 0, done.output
+        record = stored(tmp_path).record
+        assert record is not None
+        assert record.result is not None
+        found = {one.name: one for one in record.result.figures}
+        assert found["ratio_b"].value == pytest.approx(0.9, abs=1e-3)
+        assert found["control"].value == pytest.approx(1)
+
+    def test_each_round_is_recorded_with_all_its_turns(self, tmp_path: Path) -> None:
+        run(tmp_path)
+        rounds = stored(tmp_path).rounds
+        assert [one.index for one in rounds] == list(range(1, len(rounds) + 1))
+        assert [side.name for side in rounds[0].sides] == ["old", "old once more", "new"]
+        roles = [one.role for one in rounds]
+        assert roles[:3] == [Role.CHECK, Role.LOAD, Role.LOAD]
+        assert roles.count(Role.ANSWER) == 6
+        assert [one.deployment for one in answering(rounds)] == [1, 2, 3, 4, 5, 6]
+        assert all(len(one.passes) == 24 for one in answering(rounds))
+
+    def test_everything_is_made_anew_so_that_the_draw_is_another_one(self, tmp_path: Path) -> None:
+        run(tmp_path, switches="{kind: sim, name: a, draw: 3%}, {kind: sim, name: b, draw: 3%}")
+        record = stored(tmp_path).record
+        assert record is not None
+        assert record.result is not None
+        draw = next(one for one in record.result.figures if one.name == "draw_b")
+        assert draw.value is not None
+        assert 0.01 < draw.value < 0.15
+
+    def test_a_run_can_be_repeated_to_the_bit(self, tmp_path: Path) -> None:
+        found = []
+        for name in ("one", "other"):
+            run(tmp_path / name, "--set", "generator.machine={noise: 1%}")
+            found.append([round_.turns for round_ in stored(tmp_path / name).rounds])
+        assert found[0] == found[1]
+
+    def test_a_switch_alone_is_held_against_itself(self, tmp_path: Path) -> None:
+        done = run(tmp_path, switches="")
+        assert done.exit_code == 0, done.output
+        assert "the same, as it has to be" in shown(tmp_path)
+
+
+class TestCriteria:
+    def test_a_rival_that_is_slower_by_more_fails_the_run(self, tmp_path: Path) -> None:
+        done = run(tmp_path, "--fail-above", "3%")
+        assert done.exit_code == 1
+        assert "ratio_b ≥ 97%: found 90%" in done.output
+
+    def test_one_that_is_slower_by_less_passes(self, tmp_path: Path) -> None:
+        assert run(tmp_path, "--fail-above", "15%").exit_code == 0
+
+    def test_what_cannot_be_told_is_no_verdict(self, tmp_path: Path) -> None:
+        draws = "{kind: sim, name: a, draw: 9%}, {kind: sim, name: b, draw: 9%}"
+        done = run(tmp_path, "--fail-above", "1%", switches=draws)
+        assert done.exit_code == 3
+        assert "the interval is too wide to tell" in done.output
+
+    def test_the_criterion_is_part_of_the_record(self, tmp_path: Path) -> None:
+        run(tmp_path, "--fail-above", "3%")
+        assert stored(tmp_path).planned.spec["expect"][0]["metric"] == "ratio_b"
+
+    def test_a_testcase_can_ask_for_it_itself(self, tmp_path: Path) -> None:
+        done = run(tmp_path, "--set", "expect=[{metric: ratio_b, min: 97%}]")
+        assert done.exit_code == 1
+
+    def test_without_rivals_there_is_nothing_to_be_slower(self, tmp_path: Path) -> None:
+        done = run(tmp_path, "--fail-above", "3%", switches="")
+        assert done.exit_code == 2
+        assert "no case has one" in done.output
+
+
+class TestShown:
+    def test_a_run_says_who_is_slower_by_how_much_and_how_sure_that_is(
+        self, tmp_path: Path
+    ) -> None:
+        run(tmp_path)
+        text = shown(tmp_path)
+        assert "switches in turns" in text
+        row = next(line.split() for line in text.splitlines() if line.startswith("B "))
+        assert row[1] == "new"
+        assert "-10.00%" in row
+        assert "slower" in row
+
+    def test_a_case_shows_its_rounds(self, tmp_path: Path) -> None:
+        run(tmp_path)
+        text = shown(tmp_path, "old")
+        assert text.count(" answer ") == 6
+        assert "A′ +0.0%, B -10.0%" in text
+
+    def test_as_data_each_round_says_what_it_says(self, tmp_path: Path) -> None:
+        run(tmp_path)
+        document: dict[str, Any] = json.loads(shown(tmp_path, "--json"))
+        (case,) = document["cases"]
+        first, control, rival = case["compared"]
+        assert (first["side"], control["side"], rival["side"]) == ("A", "A′", "B")
+        assert rival["ratio"] == pytest.approx(0.9, abs=1e-3)
+        assert [one["pairs"] for one in rival["by_round"]] == [24] * 6
+        one: dict[str, Any] = json.loads(shown(tmp_path, "old", "--json"))
+        assert len(one["all_rounds"][3]["turns"]["side"]) == 72
+
+    def test_the_progress_tells_of_each_round(self, tmp_path: Path) -> None:
+        assert run(tmp_path).output.count("A′ +0.0%, B -10.0%") == 6
+
+
+class TestStored:
+    def test_rounds_are_read_one_by_one(self, tmp_path: Path) -> None:
+        run(tmp_path)
+        (folder,) = (one for one in tmp_path.iterdir() if (one / "records.jsonl").exists())
+        (view,) = open_run(folder).cases()
+        assert tuple(view.rounds) == stored(tmp_path).rounds
+        assert len(view.rounds) == len(stored(tmp_path).rounds)
+
+    def test_a_line_of_a_round_is_what_was_written(self, tmp_path: Path) -> None:
+        run(tmp_path)
+        (folder,) = (one for one in tmp_path.iterdir() if (one / "records.jsonl").exists())
+        lines = [LINE.validate_json(line) for line in (folder / "records.jsonl").open()]
+        assert sum(isinstance(line, RoundLine) for line in lines) == len(stored(tmp_path).rounds)
+
+
+class TestFailures:
+    def test_a_switch_that_forwards_nothing_is_no_slow_switch(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        made = SimulatedTurns.run
+
+        def silent(self: SimulatedTurns, *asked: Any) -> list[Any]:
+            return [
+                replace(turn, received_frames=0, turn_received_frames=0)
+                if turn.side == 2
+                else turn
+                for turn in made(self, *asked)
+            ]
+
+        monkeypatch.setattr(SimulatedTurns, "run", silent)
+        done = run(tmp_path)
+        assert done.exit_code == 4
+        assert "no frame came through B (new)" in done.output
+
+    def test_a_generator_that_fails_ends_the_case(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def fails(self: SimulatedTurns, *asked: Any) -> list[Any]:
+            raise ComponentError("the generator lost a port")
+
+        monkeypatch.setattr(SimulatedTurns, "run", fails)
+        done = run(tmp_path)
+        assert done.exit_code == 4
+        assert "the generator lost a port" in done.output

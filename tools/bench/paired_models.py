@@ -1,0 +1,120 @@
+"""Machines and switches whose truth is known, and a bench on which they take turns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from vsperf.methods.paired import PairedTurns
+from vsperf.methods.turns import TurnsAsked
+from vsperf.record.turns import Named, Round, TurnColumns
+from vsperf.search.base import Budget, Loads
+from vsperf.simulation.restless import Machine, Restless
+from vsperf.simulation.switch import SwitchModel
+from vsperf.simulation.turns import SimulatedTurns
+from vsperf.spec.traffic import TrafficProfile
+
+LINE_FPS = 14_880_952
+FASTEST_FPS = 4_000_000
+TRAFFIC = TrafficProfile.model_validate({"frame_size": 64, "flows": 1, "direction": "both"})
+NOISE = {"noise": "1.5%"}
+
+
+@dataclass(frozen=True, slots=True)
+class PairedModel:
+    """A machine and a first switch; the others have a share of its rate."""
+
+    name: str
+    machine: Mapping[str, Any] = field(default_factory=dict)
+    switch: Mapping[str, Any] = field(default_factory=dict)
+
+
+MODELS = (
+    PairedModel("noise", NOISE),
+    PairedModel("draws", NOISE, {"draw": "3%"}),
+    PairedModel("large-draws", NOISE, {"draw": "4.5%"}),
+    PairedModel("telegraph", {**NOISE, "far": "60%"}, {"draw": "3%"}),
+    PairedModel(
+        "fast-telegraph",
+        {**NOISE, "far": "60%", "near_lasts": "200ms", "far_lasts": "500ms"},
+        {"draw": "1%"},
+    ),
+    PairedModel("drift", {**NOISE, "drift": "30%"}, {"draw": "1%"}),
+    PairedModel("wave", {**NOISE, "wave": "10%", "wave_lasts": "700ms"}, {"draw": "1%"}),
+    PairedModel("away", {**NOISE, "away": "20%"}, {"draw": "3%"}),
+    PairedModel("slow-after-a-rest", NOISE, {"draw": "1%", "warms_in": "1500us"}),
+)
+"""What a session has to see through; in the last one within the guard."""
+
+
+@dataclass
+class ModelTurns:
+    """Switches in turns on a machine whose clock goes on from deployment to deployment."""
+
+    model: PairedModel
+    shares: tuple[float, ...]
+    """The rate of each side, as a share of that of the first."""
+    letters: tuple[str, ...]
+    seed: int
+    budget: Budget = field(default_factory=Budget)
+    loads: Loads = field(default_factory=lambda: Loads(1, LINE_FPS, LINE_FPS))
+    rounds: list[Round] = field(default_factory=list)
+    deployment: int = 1
+    machine: Machine = field(init=False)
+    turns: SimulatedTurns = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.machine = Machine(Restless.model_validate(self.model.machine), self.seed)
+        self.turns = self._deployed()
+
+    @property
+    def sides(self) -> tuple[Named, ...]:
+        """Who takes turns."""
+        return tuple(Named(letter=letter, name=letter) for letter in self.letters)
+
+    def round(self, asked: TurnsAsked) -> Round:
+        """Have them take their turns."""
+        if asked.anew:
+            self.deployment += 1
+            self.turns = self._deployed()
+        turns = self.turns.run(asked.order, asked.load_fps, asked.turn_ns, asked.guard_ns)
+        made = Round(
+            index=len(self.rounds) + 1,
+            role=asked.role,
+            started_at="",
+            deployment=self.deployment,
+            sides=self.sides,
+            load_fps=asked.load_fps,
+            directions=2,
+            turn_ns=asked.turn_ns,
+            guard_ns=asked.guard_ns,
+            elapsed_ns=asked.length_ns,
+            turns=TurnColumns.of(turns),
+        )
+        self.budget.require(asked.length_ns)
+        self.budget.spend(asked.length_ns)
+        self.rounds.append(made)
+        return made
+
+    def _deployed(self) -> SimulatedTurns:
+        switches = [self._switch(share) for share in self.shares]
+        return SimulatedTurns(switches, TRAFFIC, 2, LINE_FPS, self.machine, self.deployment)
+
+    def _switch(self, share: float) -> SwitchModel:
+        capacity = f"{math.floor(FASTEST_FPS * share)}fps"
+        settings = {**self.model.switch, "capacity": capacity, "ports": ["phy0", "phy1"]}
+        return SwitchModel.model_validate(settings)
+
+
+def method(**settings: Any) -> PairedTurns:
+    """Return the method with these settings."""
+    return PairedTurns.model_validate({"kind": "paired", **settings})
+
+
+def session(model: PairedModel, seed: int, *shares: float, control: bool = True) -> ModelTurns:
+    """Return a bench with a first switch, its control, and rivals with shares of its rate."""
+    letters = ("A", *(("A′",) if control else ()), *"BCDEFGH"[: len(shares)])
+    own = (1.0, 1.0) if control else (1.0,)
+    return ModelTurns(model, (*own, *shares), letters, seed)

@@ -1,0 +1,122 @@
+"""How switches stand to each other that took turns, for people and as data."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+
+from vsperf.cli.grids import grid_table
+from vsperf.human import human_fps, human_share
+from vsperf.record.flags import Flag
+from vsperf.record.paired import CONTROL, FIRST, Compared, compared, rates_of
+from vsperf.record.run import CaseRecord
+from vsperf.record.turns import Named, Round
+from vsperf.results.grid import Grid
+from vsperf.store.view import RunView
+
+COLUMNS = ("", "switch", "forwards", "to A", "95 %", "so it is", "draw", "one round", "rounds")
+NUMBERS = frozenset({2, 3, 4, 6, 7, 8})
+MEANING = (
+    "to A: the rate beside that of the first switch, by turns that follow each other; 95 %: where "
+    "it lies, over rounds; draw: how far rounds lie apart, each with everything made anew; one "
+    "round: to how much it alone is known"
+)
+NOT_BELIEVED = "not to be believed: A′ is A once more, and differs"
+NOTHING = "–"
+
+
+def print_compared(out: Console, run: RunView) -> None:
+    """Print a table for each case in which switches took turns."""
+    for case in run.cases():
+        if rounds := tuple(case.rounds):
+            out.print(f"{case.planned.label}: switches in turns", style="bold", soft_wrap=True)
+            out.print(grid_table(compared_grid(rounds, case.record)))
+            out.print(MEANING, style="dim", soft_wrap=True)
+
+
+def compared_grid(rounds: Sequence[Round], record: CaseRecord | None) -> Grid:
+    """Return how the sides of a case stand to each other, one in a row."""
+    doubted = record is not None and Flag.CONTROL_DIFFERS in record.flags
+    rows, marks = [], []
+    for side in rounds[0].sides:
+        found = None if side.letter == FIRST else compared(rounds, side.letter)
+        word = _word(side, found, doubted=doubted)
+        rows.append((side.letter, side.name, _rate(rounds, side), *_cells(found, word)))
+        marks.append({"slower": "worse", "faster": "better"}.get(word, ""))
+    return Grid("switches in turns", COLUMNS, tuple(rows), NUMBERS, tuple(marks))
+
+
+def _rate(rounds: Sequence[Round], side: Named) -> str:
+    rates = rates_of(rounds, side.letter)
+    return human_fps(statistics.median(rates)) if rates else NOTHING
+
+
+def _cells(found: Compared | None, word: str) -> tuple[str, ...]:
+    if found is None:
+        return (NOTHING, NOTHING, word, NOTHING, NOTHING, NOTHING)
+    interval = NOTHING
+    if found.lower is not None and found.upper is not None:
+        interval = f"{found.lower - 1:+.2%} … {found.upper - 1:+.2%}"
+    return (
+        f"{found.ratio - 1:+.2%}",
+        interval,
+        word,
+        NOTHING if found.draw is None else human_share(round(found.draw, 4)),
+        NOTHING if found.within is None else f"± {human_share(round(found.within, 4))}",
+        str(len(found.rounds)),
+    )
+
+
+def _word(side: Named, found: Compared | None, *, doubted: bool) -> str:
+    """Say what is known of a side."""
+    if side.letter == FIRST:
+        return "the first"
+    if found is None or not found.decided:
+        return "unknown"
+    if side.letter == CONTROL:
+        return "not the same" if found.different else "the same, as it has to be"
+    if doubted:
+        return NOT_BELIEVED
+    if not found.different:
+        return "not to be told apart"
+    return "slower" if found.ratio < 1 else "faster"
+
+
+def compared_data(rounds: Sequence[Round]) -> list[dict[str, Any]]:
+    """Return the same as plain data; nothing of a case without rounds."""
+    if not rounds:
+        return []
+    return [_as_data(rounds, side) for side in rounds[0].sides]
+
+
+def _as_data(rounds: Sequence[Round], side: Named) -> dict[str, Any]:
+    found = None if side.letter == FIRST else compared(rounds, side.letter)
+    data: dict[str, Any] = {
+        "side": side.letter,
+        "switch": side.name,
+        "rates_fps": list(rates_of(rounds, side.letter)),
+    }
+    if found is None:
+        return data
+    return data | {
+        "ratio": found.ratio,
+        "lower": found.lower,
+        "upper": found.upper,
+        "different": found.different,
+        "draw": found.draw,
+        "within_a_round": found.within,
+        "by_round": [
+            {
+                "round": one.index,
+                "ratio": one.ratio,
+                "lower": one.lower,
+                "upper": one.upper,
+                "pairs": one.pairs,
+                "left_out": one.left_out,
+            }
+            for one in found.rounds
+        ],
+    }
