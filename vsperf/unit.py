@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import enum
 
-from vsperf.units import Count, Duration, Factor, Found, Rate, Ratio
+from vsperf.factor import Factor
+from vsperf.units import Count, Duration, Found, Rate, Ratio
 
 
 class Unit(enum.StrEnum):

@@ -17,6 +17,7 @@ from vsperf.record.paired import answering
 from vsperf.record.run import LINE, RoundLine
 from vsperf.record.turns import Role
 from vsperf.simulation.turns import SimulatedTurns
+from vsperf.store.folders import resolve
 from vsperf.store.reader import StoredCase, read_run
 from vsperf.store.view import open_run
 
@@ -43,8 +44,7 @@ def run(results: Path, *more: str, switches: str = f"{OLD}, {SLOWER}") -> Result
 
 
 def stored(results: Path) -> StoredCase:
-    (folder,) = (one for one in results.iterdir() if (one / "records.jsonl").exists())
-    (case,) = read_run(folder).cases
+    (case,) = read_run(resolve(results, "latest")).cases
     return case
 
 
@@ -161,14 +161,14 @@ class TestShown:
 class TestStored:
     def test_rounds_are_read_one_by_one(self, tmp_path: Path) -> None:
         run(tmp_path)
-        (folder,) = (one for one in tmp_path.iterdir() if (one / "records.jsonl").exists())
+        folder = resolve(tmp_path, "latest")
         (view,) = open_run(folder).cases()
         assert tuple(view.rounds) == stored(tmp_path).rounds
         assert len(view.rounds) == len(stored(tmp_path).rounds)
 
     def test_a_line_of_a_round_is_what_was_written(self, tmp_path: Path) -> None:
         run(tmp_path)
-        (folder,) = (one for one in tmp_path.iterdir() if (one / "records.jsonl").exists())
+        folder = resolve(tmp_path, "latest")
         lines = [LINE.validate_json(line) for line in (folder / "records.jsonl").open()]
         assert sum(isinstance(line, RoundLine) for line in lines) == len(stored(tmp_path).rounds)
 

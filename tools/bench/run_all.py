@@ -30,7 +30,7 @@ HERE = Path(__file__).resolve().parent
 FOLDER = HERE.parents[1] / "build" / "bench"
 PROGRAMS = (
     *("tgen_rate", "tgen_cycles", "tgen_pacing", "tgen_veth", "tgen_truth"),
-    *("real_run", "estimate", "index_rebuild", "report_page", "coverage", "reread"),
+    *("real_run", "estimate", "index_rebuild", "report_page", "coverage", "paired", "reread"),
 )
 EXAMPLE = "tools/bench/run_all.py --short tgen_rate tgen_cycles"
 PACKAGES = {"DPDK": ("dpdk", "libdpdk-dev"), "OVS": ("openvswitch-switch-dpdk", "openvswitch")}

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from fractions import Fraction
 
+from vsperf.factor import Factor
 from vsperf.human import human_fps, human_ns
 from vsperf.methods.base import method_of
 from vsperf.record.figure import Figure
@@ -19,7 +20,7 @@ from vsperf.record.trial import Purpose, Trial
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.expect import Bound, Expectation
 from vsperf.unit import Unit
-from vsperf.units import Count, Duration, Factor, Rate, Ratio
+from vsperf.units import Count, Duration, Rate, Ratio
 
 NOT_THE_SWITCH = (Limit.GENERATOR, Limit.GUEST, Limit.HOST, Limit.UNCOUNTED)
 """Where these end a result, the switch may do better: that it is too slow does not follow."""

@@ -15,6 +15,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
+from vsperf.factor import Factor
 from vsperf.human import human_fps, human_share
 from vsperf.methods.base import Bench, Method, one_rhythm, refused
 from vsperf.methods.spread import spread_of
@@ -43,7 +44,7 @@ from vsperf.spec.case import CaseSpec
 from vsperf.spec.method import Contradiction
 from vsperf.spec.topology import Topology
 from vsperf.unit import Unit
-from vsperf.units import Duration, Factor, Rate
+from vsperf.units import Duration, Rate
 
 LETTERS = "BCDEFGH"
 """Of rivals."""

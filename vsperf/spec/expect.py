@@ -9,10 +9,11 @@ from typing import ClassVar, Self
 
 from pydantic import Field, model_validator
 
+from vsperf.factor import Factor
 from vsperf.quantity import Quantity, UnitError, shown
 from vsperf.spec.base import Spec
 from vsperf.unit import Unit
-from vsperf.units import Count, Duration, Factor, FrameSize, Rate, Ratio
+from vsperf.units import Count, Duration, FrameSize, Rate, Ratio
 
 ONE_OF = ("min", "max", "max_loss", "baseline")
 """A criterion has one of these."""
