@@ -31,7 +31,13 @@ from vsperf.trafficgens.tgen.client import TgenError
 from vsperf.trafficgens.tgen.loop import loop
 from vsperf.trafficgens.tgen.process import Tgen
 from vsperf.trafficgens.tgen.traffic import Way
-from vsperf.trafficgens.tgen.turns import StreamSide, StreamTurns, take_turns, turns_message, turns_of
+from vsperf.trafficgens.tgen.turns import (
+    StreamSide,
+    StreamTurns,
+    take_turns,
+    turns_message,
+    turns_of,
+)
 
 pytestmark = pytest.mark.machine
 

@@ -183,9 +183,7 @@ class TestFailures:
 
         def silent(self: SimulatedTurns, *asked: Any) -> list[Any]:
             return [
-                replace(turn, received_frames=0, turn_received_frames=0)
-                if turn.side == 2
-                else turn
+                replace(turn, received_frames=0, turn_received_frames=0) if turn.side == 2 else turn
                 for turn in made(self, *asked)
             ]
 

@@ -9,7 +9,13 @@ from pydantic import ValidationError
 
 from vsperf.errors import ComponentError
 from vsperf.record.turns import TurnColumns
-from vsperf.trafficgens.tgen.turns import StreamSide, StreamTurns, patience_s, turns_message, turns_of
+from vsperf.trafficgens.tgen.turns import (
+    StreamSide,
+    StreamTurns,
+    patience_s,
+    turns_message,
+    turns_of,
+)
 
 SIDES = (StreamSide((0, 1), (70,)), StreamSide((2, 3)))
 ASKED = StreamTurns(SIDES, (0, 1, 1, 0), loads_fps=(1000, 1000, None, 2000), latency=True)

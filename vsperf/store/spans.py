@@ -65,7 +65,8 @@ class Span:
     start: Place | None = None
     record: Place | None = None
     inside: list[Place] = field(default_factory=list)
-    """Where its trials, seconds and rounds lie: one stretch, unless lines of other cases lie between."""
+    """Where its trials, seconds and rounds lie: one stretch, unless lines of other cases lie
+    between."""
     trials: int = 0
     trial_bytes: int = 0
     """Of all its trials, as they lie in the file."""
@@ -85,7 +86,7 @@ class Span:
         self.cap = None
 
     def extend(self, place: Place) -> None:
-        """Add a trial, a second or a round; it goes on with the last stretch where it lies behind it."""
+        """Add a trial, second or round; it goes on with the last stretch if that ends there."""
         last = self.inside.pop() if self.inside and self.inside[-1].end == place.begin else place
         self.inside.append(Place(last.number, last.begin, place.end))
 

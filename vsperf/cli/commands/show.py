@@ -332,7 +332,9 @@ def _show_case(run: RunView, case: CaseView, as_json: bool) -> None:
         planned = case.planned.model_dump(mode="json")
         rounds = tuple(case.rounds)
         document = {**_as_json(row, rounds), "planned": planned, "all_trials": trials}
-        document |= {"all_rounds": [one.model_dump(mode="json") for one in rounds]} if rounds else {}
+        document |= (
+            {"all_rounds": [one.model_dump(mode="json") for one in rounds]} if rounds else {}
+        )
         click.echo(json.dumps(document, indent=2))
         return
     out = console()

@@ -23,7 +23,7 @@ from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.traffic import Bursts, TrafficProfile, TrialPolicy
 from vsperf.spec.wiring import directions_of, load_share, outer_nics
-from vsperf.trafficgens.base import Noise, OnSample, TrialRequest
+from vsperf.trafficgens.base import Noise, OnSample, TrialRequest, TurnSide
 from vsperf.trafficgens.directions import check_directions
 from vsperf.trafficgens.dpdk_ports import Port
 from vsperf.trafficgens.tgen import guest_plan
@@ -48,6 +48,12 @@ from vsperf.trafficgens.tgen.slots import asked_ns
 from vsperf.trafficgens.tgen.spec import TgenSpec
 from vsperf.trafficgens.tgen.traffic import Way, senders_each, streams
 from vsperf.trafficgens.tgen.tsc import Tsc
+from vsperf.trafficgens.tgen.turns_session import (
+    TgenTurnsSession,
+    check_turns,
+    planned_for,
+    turns_by,
+)
 from vsperf.waits import sleep
 
 NANOSECONDS = 1_000_000_000
@@ -146,8 +152,7 @@ class TgenGenerator:
     def capabilities(self, case: CaseSpec) -> Capabilities:
         if _spec_of(case).place == "vm":
             return guest_plan.ABLE
-        able = frozenset(Ability) - {Ability.TURNS}
-        return Capabilities(able, clock="the CPU's time stamp counter")
+        return Capabilities(frozenset(Ability), clock="the CPU's time stamp counter")
 
     def needs(self, case: CaseSpec) -> Needs:
         spec = _spec_of(case)
@@ -258,6 +263,35 @@ class TgenGenerator:
                 yield session
             finally:
                 session.closed = True
+
+    def plan_turns(
+        self, case: CaseSpec, sides: tuple[tuple[Endpoint, ...], ...], placement: Placement
+    ) -> tuple[Step, ...]:
+        spec = _spec_of(case)
+        options = _options(case, spec, placement)
+        check_turns(case, options, sides)
+        check_hosts(case, spec)
+        argv = planned_for(sides, options)
+        action = f"start tgen on CPU {options.cpus[0]} with ports to {len(sides)} switches"
+        shown = f"configure {_shown(case.traffic)} for each of them, to be sent in turns"
+        return (
+            Step(component="generator", action=action, argv=argv),
+            Step(component="generator", action=shown),
+        )
+
+    @contextmanager
+    def start_turns(
+        self,
+        case: CaseSpec,
+        sides: tuple[TurnSide, ...],
+        directions: tuple[tuple[str, str], ...],
+        placement: Placement,
+        workspace: Workspace,
+    ) -> Iterator[TgenTurnsSession]:
+        spec = _spec_of(case)
+        options = _options(case, spec, placement)
+        with turns_by(case, spec, options, sides, directions, workspace) as session:
+            yield session
 
 
 @contextmanager
