@@ -80,7 +80,7 @@ class PairedTurns(Method):
     kind: Literal["paired"]
     rounds: Annotated[int, Field(ge=LEAST, le=1000)] = 8
     """How often everything is made anew: the answer is one over rounds."""
-    pairs: Annotated[int, Field(ge=20, le=1000)] = 100
+    pairs: Annotated[int, Field(ge=20, le=500)] = 100
     """Turns of each switch in a round, or a few more until the order is balanced."""
     turn: Annotated[Duration, AfterValidator(_a_turn)] = Duration(10_000_000)
     """For how long frames are counted in a turn."""
