@@ -1,4 +1,4 @@
-"""Real switches in turns: each forwards in its own, and none stands still after the end of a run."""
+"""Real switches in turns: each forwards in its own, and none stands still when a run is over."""
 
 from __future__ import annotations
 

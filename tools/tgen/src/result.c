@@ -262,20 +262,3 @@ result_learn(const struct session *session, struct problem *problem)
 	problem_set(problem, "", error.code, "%s", error.text);
 	return NULL;
 }
-
-json_t *
-result_finished(const struct session *session, struct problem *problem)
-{
-	switch (session->pending.activity) {
-	case ACTIVITY_TRIAL:
-		return result_trial(session);
-	case ACTIVITY_PROBE:
-		return result_probe(session);
-	case ACTIVITY_STALLS:
-		return result_stalls(session);
-	case ACTIVITY_TURNS:
-		return result_turns(session);
-	default:
-		return result_learn(session, problem);
-	}
-}
