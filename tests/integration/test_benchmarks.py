@@ -21,7 +21,6 @@ pytestmark = pytest.mark.scaffolding("tools/bench", "tests/integration/test_benc
 FOLDER = REPOSITORY / "tools" / "bench"
 NONE = ("0.0", "–")
 SHARED = (
-SHARED = (
     "common",
     "coverage_models",
     "coverage_world",
@@ -31,7 +30,6 @@ SHARED = (
     "reread_soak",
     "reread_trials",
     "testpmd",
-)
 )
 PROGRAMS = sorted({path.stem for path in FOLDER.glob("*.py")} - {*SHARED})
 LAST_LINE = re.compile(r"ratio \S.* median [\d.e-]+ from [\d.e-]+ to [\d.e-]+ rounds \d+")
