@@ -22,6 +22,7 @@ static const struct column {
 	{ "full_ns", offsetof(struct turn, full), true },
 	{ "gaps_ns", offsetof(struct turn, gaps), true },
 	{ "longest_gap_ns", offsetof(struct turn, longest_gap), true },
+	{ "silence_ns", offsetof(struct turn, silence), true },
 	{ "turn_sent", offsetof(struct turn, turn_sent), false },
 	{ "turn_distinct", offsetof(struct turn, turn_distinct), false },
 	{ "elsewhere", offsetof(struct turn, elsewhere), false },

@@ -42,6 +42,7 @@ struct turn {
 	uint64_t full; /* for which the ports took no frames; of all streams */
 	uint64_t distinct; /* frames that arrived */
 	uint64_t gaps, longest_gap; /* of the worker, above 10 us */
+	uint64_t silence; /* nothing arrived for more than 500 us on end, the gaps left out */
 	uint64_t latencies, latency; /* how many, and their sum */
 	/* Of the whole turn: */
 	uint64_t turn_sent, turn_distinct;

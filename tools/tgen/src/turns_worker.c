@@ -13,6 +13,8 @@
 
 #define CALM_TIMES 10 /* of 10 us without a gap, before what is measured begins */
 #define SWEEP_MOST 256 /* looks at a port that never comes to an end */
+/* Of 10 us without an arrival are silence: longer than from one burst of a slow device to the next. */
+#define SILENCE_TIMES 50
 
 /* What a side has counted by now. */
 struct tally {
@@ -165,6 +167,25 @@ note_intended(const struct turns_side *side, uint64_t end, uint64_t now, struct 
 	}
 }
 
+/* When something arrived last, and how long all gaps had been until then. */
+struct arrival {
+	uint64_t tsc, gaps;
+};
+
+/* Between two arrivals nothing came; nobody knows that of a gap, behind which frames may have waited. */
+static void
+note_silence(const struct worker *worker, struct arrival *last, struct turn *turn)
+{
+	uint64_t silence = worker->last_tick - last->tsc;
+	uint64_t gaps = worker->gap_cycles - last->gaps;
+
+	silence -= RTE_MIN(silence, gaps);
+	if (unlikely(silence > SILENCE_TIMES * worker->ten_us))
+		turn->silence += silence;
+	last->tsc = worker->last_tick;
+	last->gaps = worker->gap_cycles;
+}
+
 /* Its end moves by the time for which this CPU was away, by half of it at most. */
 static bool
 measure(struct worker *worker, const struct turns *turns, unsigned int number, struct turn *turn)
@@ -176,6 +197,7 @@ measure(struct worker *worker, const struct turns *turns, unsigned int number, s
 	uint128_t sum = latency != NULL ? latency->sum : 0;
 	uint64_t begin = worker->last_tick, end = begin + turns->turn_cycles;
 	uint64_t patience = turns->turn_cycles / 2;
+	struct arrival last = { .tsc = begin };
 	struct round round = { 0 };
 	struct tally after;
 
@@ -197,7 +219,10 @@ measure(struct worker *worker, const struct turns *turns, unsigned int number, s
 		}
 		look(worker, side, RTE_MIN(round.begin, end - 1), &round);
 		note_first(turn, &round);
+		if (round.ours)
+			note_silence(worker, &last, turn);
 	} while ((int64_t)(round.begin - end) < 0);
+	note_silence(worker, &last, turn);
 	count_latencies(turns, number, false);
 	after = tally_of(side);
 	turn->measured = round.begin - begin;

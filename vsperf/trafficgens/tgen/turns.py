@@ -27,6 +27,7 @@ COLUMNS = {
     "full_ns": "full_ns",
     "gaps_ns": "gaps_ns",
     "longest_gap_ns": "longest_gap_ns",
+    "silence_ns": "silence_ns",
     "turn_sent_frames": "turn_sent",
     "turn_received_frames": "turn_distinct",
     "elsewhere_frames": "elsewhere",
