@@ -21,6 +21,7 @@ from vsperf.record.flags import Flag
 from vsperf.record.limit import Limit
 from vsperf.record.paired import CONTROL, answering, clean_passes, compared, in_round
 from vsperf.record.result import SearchResult
+from vsperf.record.signed_ranks import outermost
 from vsperf.record.turns import Role, Round, TurnColumns
 from vsperf.search.base import Budget
 from vsperf.units import Duration
@@ -190,6 +191,160 @@ class TestDoubt:
         result = asked.play(bench)
         assert not result.complete
         assert figures(result)["ratio_b"].limit is Limit.UNKNOWN
+
+
+def changed(one: Round, **columns: int) -> Round:
+    """Return a round with the same number in a column of all turns."""
+    count = len(one.turns.side)
+    update = {name: (value,) * count for name, value in columns.items()}
+    return one.model_copy(update={"turns": one.turns.model_copy(update=update)})
+
+
+class TestTimeThatCounts:
+    """A rate is per time, and that for which the path was silent for the generator's sake is none."""
+
+    @pytest.mark.parametrize(("ring", "gap_us"), [(1024, 200), (1024, 500), (64, 500), (0, 300)])
+    def test_frames_that_waited_behind_a_gap_make_no_rate_higher(
+        self, ring: int, gap_us: int
+    ) -> None:
+        """A switch of 4 Mfps per direction goes on in a gap until its ring is empty."""
+        bench = session(QUIET, 1, 1.0)
+        played(bench)
+        one = answering(bench.rounds)[0].model_copy(update={"ring_frames": ring})
+        waited = min(ring, 4 * gap_us)
+        came = 2 * (4 * (10_000 - gap_us) + waited)
+        turn = next(
+            changed(one, received_frames=came, gaps_ns=gap_us * 1000, silence_ns=0).turns.rows()
+        )
+        assert one.fps(turn) == pytest.approx(8e6, rel=1e-3)
+
+    def test_where_nobody_knows_how_many_wait_a_gap_counts(self) -> None:
+        bench = session(QUIET, 1, 1.0)
+        played(bench)
+        one = answering(bench.rounds)[0].model_copy(update={"ring_frames": None})
+        turn = next(changed(one, received_frames=80_000, gaps_ns=500_000).turns.rows())
+        assert one.fps(turn) == pytest.approx(8e6)
+
+    def test_gaps_of_the_generator_show_no_rate_beyond_that_of_the_switch(self) -> None:
+        found = played(session(PairedModel("gaps", {"gaps": "2.5%"}), 1, 0.5))
+        assert found["rate_a"].value == pytest.approx(4e6, rel=2e-3)
+        assert found["rate_b"].value == pytest.approx(2e6, rel=2e-3)
+        assert found["ratio_b"].value == pytest.approx(0.5, rel=2e-3)
+
+    def test_a_load_that_gaps_let_through_whole_is_no_overload(self) -> None:
+        bench = session(PairedModel("gaps", {"gaps": "2.5%"}), 1, 1.0)
+        bench.loads = replace(bench.loads, maximum=3_000_000)
+        assert played(bench)["rate_a"].flags == (Flag.NOT_OVERLOADED,)
+
+    def test_a_load_is_too_much_for_what_a_switch_does_while_others_let_it_run(self) -> None:
+        """With half of its CPU, half of its rate would be seen as all that it can do."""
+        bench = session(PairedModel("taken", {"taken": "50%"}), 1, 0.9)
+        found = played(bench, rounds=8, pairs=100)
+        assert bench.rounds[-1].load_fps >= 1.2 * 4e6
+        assert found["rate_a"].flags == ()
+        assert found["ratio_b"].value == pytest.approx(0.9, abs=0.02)
+
+    def test_a_load_that_a_switch_brings_through_whenever_it_runs_is_no_overload(self) -> None:
+        bench = session(PairedModel("taken", {"taken": "50%"}), 1, 0.9)
+        bench.loads = replace(bench.loads, maximum=3_000_000)
+        found = played(bench)
+        assert found["rate_a"].flags == (Flag.NOT_OVERLOADED,)
+        assert found["rate_b"].flags == (Flag.NOT_OVERLOADED,)
+
+    def test_what_a_slow_generator_offers_is_brought_through_though_more_was_asked(self) -> None:
+        bench = session(QUIET, 1, 1.0)
+        bench.most_fps = 3_000_000
+        found = played(bench)
+        assert found["rate_a"].flags == (Flag.NOT_OVERLOADED,)
+        assert sum(one.role is Role.ANSWER for one in bench.rounds) == SHORT["rounds"]
+
+
+class TestNotOverloaded:
+    """Who brings all of a load through may be faster: so much of an answer is not known."""
+
+    def found(self, maximum_fps: int, share: float) -> Figure:
+        bench = session(QUIET, 1, share, control=False)
+        bench.loads = replace(bench.loads, maximum=maximum_fps)
+        return played(bench)["ratio_b"]
+
+    def test_of_both_nothing_is_known(self) -> None:
+        found = self.found(3_000_000, 0.9)
+        assert found.value is None
+        assert found.limit is Limit.UNKNOWN
+        assert found.flags == (Flag.NOT_OVERLOADED,)
+        assert found.reason.startswith("both brought all of the load through")
+
+    def test_a_first_switch_that_does_may_be_faster_by_more(self) -> None:
+        found = self.found(3_500_000, 0.7)
+        assert (found.lower, found.limit) == (0, Limit.GENERATOR)
+        assert found.upper == pytest.approx(0.8, abs=0.01)
+        assert "20% or more slower than A" in found.reason
+
+    def test_a_rival_that_does_may_be_faster_by_more(self) -> None:
+        found = self.found(5_000_000, 1.3)
+        assert found.lower == pytest.approx(1.25, abs=0.01)
+        assert found.upper is None
+        assert "25% or more faster than A" in found.reason
+
+    def test_a_load_that_was_given_is_meant_to_be_brought_through(self) -> None:
+        bench = session(QUIET, 1, 1.0, control=False)
+        bench.loads = replace(bench.loads, fixed=(3_000_000,))
+        found = played(bench, load="3Mpps")["ratio_b"]
+        assert (found.value, found.flags) == (1, ())
+
+
+class TestElsewhere:
+    def test_a_pass_is_left_out_where_frames_came_in_on_ports_of_who_stood(self) -> None:
+        bench = session(QUIET, 1, 0.97)
+        played(bench, pairs=40)
+        one = answering(bench.rounds)[0]
+        stray = [0] * len(one.turns.side)
+        stray[4], stray[32] = 1, 7
+        turns = one.turns.model_copy(update={"elsewhere_frames": tuple(stray)})
+        kept = clean_passes(one.model_copy(update={"turns": turns}))
+        assert len(kept) == len(one.passes) - 2
+        assert {group[0].began_ns for group in one.passes} - {g[0].began_ns for g in kept} == {
+            one.passes[1][0].began_ns,
+            one.passes[10][0].began_ns,
+        }
+
+    def test_where_all_are_left_out_it_is_said_why(self) -> None:
+        bench = session(QUIET, 1, 0.97)
+        played(bench)
+        rounds = [changed(one, elsewhere_frames=1) for one in bench.rounds]
+        found = figures(method(**SHORT).answered(rounds))["ratio_b"]
+        assert found.value is None
+        assert found.reason == (
+            "0 rounds say something, and 6 are needed to know how sure it is; of 144 passes the "
+            "generator was away in 0, and in 144 frames came in on ports of a switch that stood"
+        )
+
+
+class TestFewRounds:
+    def test_five_rounds_claim_no_interval(self) -> None:
+        bench = session(BY_NAME["draws"], 1, 0.9)
+        played(bench, rounds=8)
+        rounds = [
+            one if one.deployment <= 5 else changed(one, elsewhere_frames=1)
+            for one in answering(bench.rounds)
+        ]
+        found = figures(method(rounds=8, pairs=20).answered(rounds))["ratio_b"]
+        assert (found.value, found.lower, found.upper) == (None, None, None)
+        assert found.reason.startswith("5 rounds say something, and 6 are needed")
+
+    def test_an_interval_leaves_the_truth_out_in_as_many_cases_as_it_says_or_fewer(self) -> None:
+        """All signs that ranks can have are as likely: those are counted that it leaves out."""
+        for count, level in itertools.product(range(1, 13), (0.05, 0.025, 0.0125)):
+            outer = outermost(count, level)
+            if outer is None:
+                assert 2 / 2**count > level
+                continue
+            sums = [
+                sum(rank for rank, sign in zip(range(1, count + 1), signs, strict=True) if sign)
+                for signs in itertools.product((0, 1), repeat=count)
+            ]
+            assert 2 * sum(one <= outer for one in sums) <= level * len(sums)
+            assert 2 * sum(one <= outer + 1 for one in sums) > level * len(sums)
 
 
 class TestRecomputed:

@@ -13,7 +13,7 @@ from vsperf.record.turns import Named, Round, TurnColumns
 from vsperf.search.base import Budget, Loads
 from vsperf.simulation.restless import Machine, Restless
 from vsperf.simulation.switch import SwitchModel
-from vsperf.simulation.turns import SimulatedTurns
+from vsperf.simulation.turns import RING_FRAMES, SimulatedTurns
 from vsperf.spec.traffic import TrafficProfile
 
 LINE_FPS = 14_880_952
@@ -44,6 +44,8 @@ MODELS = (
     PairedModel("drift", {**NOISE, "drift": "30%"}, {"draw": "1%"}),
     PairedModel("wave", {**NOISE, "wave": "10%", "wave_lasts": "700ms"}, {"draw": "1%"}),
     PairedModel("away", {**NOISE, "away": "20%"}, {"draw": "3%"}),
+    PairedModel("gaps", {**NOISE, "gaps": "2%"}, {"draw": "1%"}),
+    PairedModel("taken", {**NOISE, "taken": "50%"}, {"draw": "1%"}),
     PairedModel("slow-after-a-rest", NOISE, {"draw": "1%", "warms_in": "1500us"}),
 )
 """What a session has to see through; in the last one within the guard."""
@@ -61,6 +63,8 @@ class ModelTurns:
     budget: Budget = field(default_factory=Budget)
     loads: Loads = field(default_factory=lambda: Loads(1, LINE_FPS, LINE_FPS))
     rounds: list[Round] = field(default_factory=list)
+    most_fps: int = LINE_FPS
+    """That the generator can send, per direction."""
     deployment: int = 1
     machine: Machine = field(init=False)
     turns: SimulatedTurns = field(init=False)
@@ -92,6 +96,7 @@ class ModelTurns:
             guard_ns=asked.guard_ns,
             elapsed_ns=asked.length_ns,
             turns=TurnColumns.of(turns),
+            ring_frames=RING_FRAMES,
         )
         self.budget.require(asked.length_ns)
         self.budget.spend(asked.length_ns)
@@ -100,7 +105,9 @@ class ModelTurns:
 
     def _deployed(self) -> SimulatedTurns:
         switches = [self._switch(share) for share in self.shares]
-        return SimulatedTurns(switches, TRAFFIC, 2, LINE_FPS, self.machine, self.deployment)
+        return SimulatedTurns(
+            switches, TRAFFIC, 2, self.most_fps, self.machine, self.deployment
+        )
 
     def _switch(self, share: float) -> SwitchModel:
         capacity = f"{math.floor(FASTEST_FPS * share)}fps"

@@ -11,7 +11,7 @@ from rich.console import Console
 from vsperf.cli.grids import grid_table
 from vsperf.human import human_fps, human_share
 from vsperf.record.flags import Flag
-from vsperf.record.paired import CONTROL, FIRST, Compared, compared, rates_of
+from vsperf.record.paired import CONTROL, FIRST, Compared, Terms, compared, rates_of
 from vsperf.record.run import CaseRecord
 from vsperf.record.turns import Named, Round
 from vsperf.results.grid import Grid
@@ -21,7 +21,7 @@ COLUMNS = ("", "switch", "forwards", "to A", "95 %", "so it is", "draw", "one ro
 NUMBERS = frozenset({2, 3, 4, 6, 7, 8})
 MEANING = (
     "to A: the rate beside that of the first switch, by turns that follow each other; 95 %: where "
-    "it lies, over rounds; draw: how far rounds lie apart, each with everything made anew; one "
+    "it lies, over rounds, all looks together; draw: how far rounds lie apart, each with everything made anew; one "
     "round: to how much it alone is known"
 )
 NOT_BELIEVED = "not to be believed: A′ is A once more, and differs"
@@ -33,16 +33,17 @@ def print_compared(out: Console, run: RunView) -> None:
     for case in run.cases():
         if rounds := tuple(case.rounds):
             out.print(f"{case.planned.label}: switches in turns", style="bold", soft_wrap=True)
-            out.print(grid_table(compared_grid(rounds, case.record)))
+            terms = Terms.of(case.planned.spec["search"])
+            out.print(grid_table(compared_grid(rounds, case.record, terms)))
             out.print(MEANING, style="dim", soft_wrap=True)
 
 
-def compared_grid(rounds: Sequence[Round], record: CaseRecord | None) -> Grid:
+def compared_grid(rounds: Sequence[Round], record: CaseRecord | None, terms: Terms) -> Grid:
     """Return how the sides of a case stand to each other, one in a row."""
     doubted = record is not None and Flag.CONTROL_DIFFERS in record.flags
     rows, marks = [], []
     for side in rounds[0].sides:
-        found = None if side.letter == FIRST else compared(rounds, side.letter)
+        found = None if side.letter == FIRST else compared(rounds, side.letter, terms=terms)
         word = _word(side, found, doubted=doubted)
         rows.append((side.letter, side.name, _rate(rounds, side), *_cells(found, word)))
         marks.append({"slower": "worse", "faster": "better"}.get(word, ""))
@@ -65,7 +66,7 @@ def _cells(found: Compared | None, word: str) -> tuple[str, ...]:
         interval,
         word,
         NOTHING if found.draw is None else human_share(round(found.draw, 4)),
-        NOTHING if found.within is None else f"± {human_share(round(found.within, 4))}",
+        NOTHING if found.one_round is None else f"± {human_share(round(found.one_round, 4))}",
         str(len(found.rounds)),
     )
 
@@ -80,20 +81,20 @@ def _word(side: Named, found: Compared | None, *, doubted: bool) -> str:
         return "not the same" if found.different else "the same, as it has to be"
     if doubted:
         return NOT_BELIEVED
-    if not found.different:
-        return "not to be told apart"
-    return "slower" if found.ratio < 1 else "faster"
+    if found.slower or found.faster:
+        return "slower" if found.slower else "faster"
+    return "not to be told apart"
 
 
-def compared_data(rounds: Sequence[Round]) -> list[dict[str, Any]]:
+def compared_data(rounds: Sequence[Round], terms: Terms) -> list[dict[str, Any]]:
     """Return the same as plain data; nothing of a case without rounds."""
     if not rounds:
         return []
-    return [_as_data(rounds, side) for side in rounds[0].sides]
+    return [_as_data(rounds, side, terms) for side in rounds[0].sides]
 
 
-def _as_data(rounds: Sequence[Round], side: Named) -> dict[str, Any]:
-    found = None if side.letter == FIRST else compared(rounds, side.letter)
+def _as_data(rounds: Sequence[Round], side: Named, terms: Terms) -> dict[str, Any]:
+    found = None if side.letter == FIRST else compared(rounds, side.letter, terms=terms)
     data: dict[str, Any] = {
         "side": side.letter,
         "switch": side.name,
@@ -105,9 +106,11 @@ def _as_data(rounds: Sequence[Round], side: Named) -> dict[str, Any]:
         "ratio": found.ratio,
         "lower": found.lower,
         "upper": found.upper,
+        "level": 1 - terms.level,
         "different": found.different,
+        "brought_all": found.carried,
         "draw": found.draw,
-        "within_a_round": found.within,
+        "within_a_round": found.one_round,
         "by_round": [
             {
                 "round": one.index,

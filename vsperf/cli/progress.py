@@ -195,7 +195,7 @@ def round_line(one: Round) -> str:
         for side in one.sides[1:]
         if (told := in_round(one, side.letter)) is not None
     ]
-    return f"{head}  {', '.join(found) or 'the generator was away too often'}"
+    return f"{head}  {', '.join(found) or 'too few passes can be used'}"
 
 
 def _flag_text(flag: Flag, trial: Trial) -> str:

@@ -201,6 +201,7 @@ class RoundsBench:
             turns=found.columns,
             counts=found.sides,
             settled=found.settled,
+            ring_frames=found.ring_frames,
         )
         self.measured_ns += one.elapsed_ns
         run.record_round(one)

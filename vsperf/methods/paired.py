@@ -25,15 +25,20 @@ from vsperf.record.flags import Flag
 from vsperf.record.limit import Limit
 from vsperf.record.paired import (
     CONTROL,
+    DECIDED,
     FIRST,
     Compared,
+    Terms,
     answering,
     carried,
     compared,
     letters_of,
+    looks_of,
     lost_share,
     rates_of,
     ratio_name,
+    was_away,
+    was_short,
 )
 from vsperf.record.result import Compliance, SearchResult
 from vsperf.record.signed_ranks import LEAST
@@ -44,7 +49,7 @@ from vsperf.spec.case import CaseSpec
 from vsperf.spec.method import Contradiction
 from vsperf.spec.topology import Topology
 from vsperf.unit import Unit
-from vsperf.units import Duration, Rate
+from vsperf.units import Duration, Rate, Ratio
 
 LETTERS = "BCDEFGH"
 """Of rivals."""
@@ -56,6 +61,10 @@ LOOKS = 2
 """Rounds in which the load is looked for."""
 LOAD_PASSES = 8
 """Of each of these."""
+NOBODY_KNOWS = (
+    "both brought all of the load through, so they show the load and not themselves: the generator "
+    "could not offer more"
+)
 SHORTEST_TURN_NS, LONGEST_TURN_NS = 1_000_000, 1_000_000_000
 
 
@@ -80,6 +89,12 @@ class PairedTurns(Method):
     kind: Literal["paired"]
     rounds: Annotated[int, Field(ge=LEAST, le=1000)] = 8
     """How often everything is made anew: the answer is one over rounds."""
+    until: Literal["rounds", "decided"] = "rounds"
+    """When it ends: after all `rounds`, or at one of up to four looks at what they have said, as
+    soon as each rival is faster, slower or `alike` for sure; `rounds` is the most then. Intervals
+    are the wider for it, so that all looks together are wrong in 5 % of cases."""
+    alike: Ratio = Ratio.parse("1%")
+    """A rival that differs by less for sure is decided as well, where looks end it."""
     pairs: Annotated[int, Field(ge=20, le=500)] = 100
     """Turns of each switch in a round, or a few more until the order is balanced."""
     turn: Annotated[Duration, AfterValidator(_a_turn)] = Duration(10_000_000)
@@ -96,10 +111,21 @@ class PairedTurns(Method):
     nothing else is believed. A switch that has no rival is held against itself anyway."""
 
     @model_validator(mode="after")
+    def _alike_is_for_looks(self) -> Self:
+        if "alike" in self.model_fields_set and self.until != DECIDED:
+            raise ValueError("`alike` is what looks ask for: set `until: decided`")
+        return self
+
+    @model_validator(mode="after")
     def _load_is_one(self) -> Self:
         if self.load is not None and "overload" in self.model_fields_set:
             raise ValueError("either a `load` is given, or an `overload`")
         return self
+
+    @property
+    def terms(self) -> Terms:
+        """What rounds are asked for."""
+        return Terms(self.load is None, looks_of(self.rounds) if self.until == DECIDED else ())
 
     def controlled(self, *, rivals: int) -> bool:
         """Return what was asked; without rivals there is nothing else."""
@@ -198,6 +224,8 @@ class PairedTurns(Method):
                 while (more := self._more(bench, rounds[-1])) is not None:
                     load = more
                     rounds.append(_round(bench, replace(asked, load_fps=load, anew=False)))
+                if number + 1 in self.terms.looks and self._decided(rounds):
+                    break
         except BudgetExhausted:
             complete = False
         return self.answered(rounds, complete=complete)
@@ -222,36 +250,90 @@ class PairedTurns(Method):
         The machine may have become faster since it was looked for. A side that is not overloaded
         shows the load and not itself, so such a round says nothing of how sides stand.
         """
-        weak = any(carried(one, side.letter) for side in one.sides)
+        weak = [side.letter for side in one.sides if carried(one, side.letter)]
         if bench.loads.fixed or not weak or one.load_fps >= bench.loads.maximum:
             return None
+        if any(was_short(one, letter) for letter in weak):
+            return None  # of a higher load the generator would not offer more either
         return min(bench.loads.maximum, math.ceil(one.load_fps * self.overload.value))
+
+    def _found(self, rounds: Sequence[Round]) -> dict[str, Compared | None]:
+        """Return how each side stands to the first."""
+        letters = (letter for letter in letters_of(rounds) if letter != FIRST)
+        return {letter: compared(rounds, letter, terms=self.terms) for letter in letters}
+
+    def _decided(self, rounds: Sequence[Round]) -> bool:
+        """Whether more rounds would tell nothing that is asked for."""
+        found = self._found(rounds)
+        control = found.pop(CONTROL, None)
+        if control is not None and control.different:
+            return False
+        asked = list(found.values()) or [control]
+        alike = float(self.alike)
+        return all(one is not None and (one.different or one.within(alike)) for one in asked)
 
     def answered(self, rounds: Sequence[Round], *, complete: bool = True) -> SearchResult:
         """Return what rounds say, whether they were just made or come from a record."""
         rounds = answering(rounds)
         if not rounds:
             return SearchResult(complete=False)
-        letters = letters_of(rounds)
-        found = {letter: compared(rounds, letter) for letter in letters if letter != FIRST}
+        found = self._found(rounds)
         at = f"{'an overload of ' if self.load is None else ''}{human_fps(rounds[-1].load_fps)}"
         doubt = _doubt(rounds[0].sides, found.get(CONTROL))
+        first, *others = rounds[0].sides
         figures = [
-            _ratio(ratio_name(side.letter), side, rounds[0].sides[0], found[side.letter], at, doubt)
-            for side in rounds[0].sides
-            if side.letter not in (FIRST, CONTROL)
+            self._ratio(rounds, side, first, found[side.letter], at, doubt)
+            for side in sorted(others, key=lambda side: side.letter == CONTROL)
         ]
-        if CONTROL in found:
-            control = rounds[0].sides[letters.index(CONTROL)]
-            figures.append(
-                _ratio("control", control, rounds[0].sides[0], found[CONTROL], at, doubt)
-            )
         for side in rounds[0].sides:
             if side.letter == CONTROL:
                 continue
             figures += self._of_side(rounds, side, at)
         figures += [_draw(side, one) for side in rounds[0].sides if (one := found.get(side.letter))]
         return SearchResult(figures=tuple(figures), complete=complete)
+
+    def _ratio(  # noqa: PLR0913, PLR0917 - all that is known of two sides
+        self,
+        rounds: Sequence[Round],
+        side: Named,
+        first: Named,
+        one: Compared | None,
+        at: str,
+        doubt: str,
+    ) -> Figure:
+        """Return how a side stands to the first."""
+        figure = Figure(
+            name="control" if side.letter == CONTROL else ratio_name(side.letter),
+            unit=Unit.FACTOR,
+            value=None,
+            at=f"{side.name} to {first.name}, {at}",
+            limit=Limit.UNKNOWN,
+            reason=NOBODY_KNOWS,
+        )
+        if one is None or not one.bounded:
+            told = 0 if one is None else len(one.rounds)
+            needed = f"{told} rounds say something, and {self.terms.least} are needed to know how "
+            why = f"{needed}sure it is{_left_out(rounds)}"
+            return figure.model_copy(update={"reason": why})
+        weak = (Flag.NOT_OVERLOADED,) if one.carried or one.base_carried else ()
+        if not one.decided:
+            return figure.model_copy(update={"flags": weak})
+        told = f"{side.name} is {_words(one)} {first.name}, as far as {len(one.rounds)} rounds tell"
+        if not one.different and not weak:
+            assert one.lower is not None  # it is bounded
+            assert one.upper is not None
+            told += f": {human_share(max(1 - one.lower, one.upper - 1))} at most lie between them"
+        found = {
+            "value": one.ratio,
+            # Who brought all through may be faster, so on that side there is no bound.
+            "lower": 0.0 if one.base_carried else one.lower,
+            "upper": None if one.carried else one.upper,
+            "spread": spread_of([each.ratio for each in one.rounds]),
+            "limit": Limit.GENERATOR if weak else None,
+            "flags": (*weak, *((Flag.CONTROL_DIFFERS,) if doubt else ())),
+            "reason": doubt or told,
+        }
+        return figure.model_copy(update=found)
 
     def _of_side(self, rounds: Sequence[Round], side: Named, at: str) -> Iterator[Figure]:
         """Yield what a side forwarded, and what it lost where that is asked."""
@@ -296,9 +378,13 @@ def _round(bench: TurnsBench, asked: TurnsAsked) -> Round:
 
 
 def _rates(one: Round) -> list[float]:
-    """Return the rate of each side in a round, per direction."""
+    """Return what each side forwards while it runs, per direction.
+
+    Of time in which others keep it from running, a load that is too much for it knows nothing.
+    """
+    turns = list(one.turns.rows())
     return [
-        statistics.median(turn.fps for turn in one.turns.rows() if turn.side == place)
+        statistics.median(one.busy_fps(turn) for turn in turns if turn.side == place)
         / one.directions
         for place in range(len(one.sides))
     ]
@@ -321,48 +407,34 @@ def interval_text(one: Compared) -> str:
     return f"{one.ratio - 1:+.1%} [{one.lower - 1:+.1%}, {one.upper - 1:+.1%}]"
 
 
-def _ratio(
-    name: str, side: Named, first: Named, one: Compared | None, at: str, doubt: str
-) -> Figure:
-    """Return how a side stands to the first."""
-    where = f"{side.name} to {first.name}, {at}"
-    if one is None or not one.decided:
-        told = 0 if one is None else len(one.rounds)
-        return Figure(
-            name=name,
-            unit=Unit.FACTOR,
-            value=None,
-            at=where,
-            limit=Limit.UNKNOWN,
-            reason=f"{told} rounds say something, and {LEAST} are needed to know how sure it is",
-        )
-    own = f"{side.name} is {_words(one)} {first.name}, as far as {len(one.rounds)} rounds tell"
-    return Figure(
-        name=name,
-        unit=Unit.FACTOR,
-        value=one.ratio,
-        lower=one.lower,
-        upper=one.upper,
-        spread=spread_of([each.ratio for each in one.rounds]),
-        at=where,
-        flags=(Flag.CONTROL_DIFFERS,) if doubt else (),
-        reason=doubt or own,
-    )
-
-
 def _words(one: Compared) -> str:
-    if not one.different:
-        return "not to be told from"
-    if one.ratio < 1:
-        return f"{human_share(1 - one.ratio)} slower than"
-    return f"{human_share(one.ratio - 1)} faster than"
+    more = " or more" if one.carried or one.base_carried else ""
+    if one.slower:
+        return f"{human_share(1 - one.ratio)}{more} slower than"
+    if one.faster:
+        return f"{human_share(one.ratio - 1)}{more} faster than"
+    return "not to be told from"
+
+
+def _left_out(rounds: Sequence[Round]) -> str:
+    """Say why rounds say nothing, if passes were left out."""
+    passes = [group for one in rounds for group in one.passes]
+    away = sum(any(map(was_away, group)) for group in passes)
+    stray = sum(any(turn.elsewhere_frames for turn in group) for group in passes)
+    if not away and not stray:
+        return ""
+    return (
+        f"; of {len(passes)} passes the generator was away in {away}, and in {stray} frames came in "
+        "on ports of a switch that stood"
+    )
 
 
 def _draw(side: Named, one: Compared) -> Figure:
     """Return how far rounds lie apart."""
     word = "a" if side.letter == CONTROL else side.letter.lower()
     within = (
-        "" if one.within is None else f"; one round alone is known to {human_share(one.within)}"
+        "" if one.one_round is None
+        else f"; one round alone is known to {human_share(one.one_round)}"
     )
     return Figure(
         name=f"draw_{word}",

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Self
 
-from vsperf.record.signed_ranks import Middle, middle_of
-from vsperf.record.turns import Role, Round, Turn
+from vsperf.record.signed_ranks import LEVEL, Middle, least_of, middle_of
+from vsperf.record.turns import NANOSECONDS, Role, Round, Turn
 
 FIRST, CONTROL = "A", "A′"
 AWAY = 20
@@ -22,11 +23,57 @@ which it was so for longer is left out, whatever came through in it."""
 LEAST_PASSES = 10
 """With fewer that are left, a round says nothing."""
 CARRIED = 0.98
-"""A switch that brings so much of a load through in a turn was not overloaded in it."""
+"""A switch that brings so much through of what it is offered was not overloaded in that turn."""
 SEVERAL = 20
 """One part in so many of the turns of a side are several."""
 HALF_A_FRAME = 0.5
 """Stands for none, of which there is no logarithm."""
+
+
+UNTIL, DECIDED = "until", "decided"
+MOST_LOOKS = 4
+"""At most so often is it looked whether a comparison is decided."""
+BETWEEN_LOOKS = 8
+"""Fewer rounds than these are not waited for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What rounds were asked for, as far as it decides what they say."""
+
+    overload: bool = True
+    """Whether the load was meant to be too much for every side; else it was given."""
+    looks: tuple[int, ...] = ()
+    """After how many rounds it was looked whether all is decided; once, at the end, if empty."""
+
+    @classmethod
+    def of(cls, search: Mapping[str, Any]) -> Self:
+        """Return what the settings of a method say, as they are stored."""
+        looks = looks_of(int(search["rounds"])) if search.get(UNTIL) == DECIDED else ()
+        return cls(search.get("load") is None, looks)
+
+    @property
+    def level(self) -> float:
+        """Of the interval at each look: they are wrong in 5 % of cases together, and not in more.
+
+        Whoever looks several times, and stops when he likes what he sees, is wrong more often than
+        at each look. Levels that sum up to 5 % hold whatever the looks have to do with each other.
+        """
+        return LEVEL / max(1, len(self.looks))
+
+    @property
+    def least(self) -> int:
+        """Of how many rounds there is an interval."""
+        return least_of(self.level)
+
+
+def looks_of(rounds: int) -> tuple[int, ...]:
+    """Return after how many rounds it is looked, if there may be so many: four times at most."""
+    apart = max(BETWEEN_LOOKS, -(-rounds // MOST_LOOKS))
+    return (*range(apart, rounds, apart), rounds)
+
+
+PLAIN = Terms()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +87,7 @@ class InRound:
     pairs: int
     """What it was computed from."""
     left_out: int
-    """Passes in which the generator was away for too long."""
+    """Passes in which the generator was away for too long, or frames came in elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,21 +100,44 @@ class Compared:
     upper: float | None
     draw: float | None
     """Standard deviation between rounds, as a share: what a deployment alone makes."""
-    within: float | None
+    one_round: float | None
     """Half the width of the interval of one round alone, in the middle of all."""
     rounds: tuple[InRound, ...]
+    carried: bool = False
+    """Whether it brought all through of what was meant to be too much, so it may be faster."""
+    base_carried: bool = False
+    """Whether the other did."""
 
     @property
-    def decided(self) -> bool:
-        """Whether it is known."""
+    def bounded(self) -> bool:
+        """Whether there is an interval."""
         return self.lower is not None and self.upper is not None
 
     @property
+    def decided(self) -> bool:
+        """Whether something is known."""
+        return self.bounded and not (self.carried and self.base_carried)
+
+    @property
+    def slower(self) -> bool:
+        """Whether it is slower for sure, other than chance makes it once in twenty times."""
+        return self.upper is not None and self.upper < 1 and not self.carried
+
+    @property
+    def faster(self) -> bool:
+        """Whether it is faster for sure, likewise."""
+        return self.lower is not None and self.lower > 1 and not self.base_carried
+
+    @property
     def different(self) -> bool:
-        """Whether there is a difference, other than chance makes it once in twenty times."""
-        if self.lower is None or self.upper is None:
+        """Whether there is a difference."""
+        return self.slower or self.faster
+
+    def within(self, share: float) -> bool:
+        """Whether a difference is less than this share for sure."""
+        if self.lower is None or self.upper is None or self.carried or self.base_carried:
             return False
-        return not self.lower <= 1 <= self.upper
+        return self.lower > 1 - share and self.upper < 1 + share
 
 
 def ratio_name(letter: str) -> str:
@@ -90,10 +160,30 @@ def answering(rounds: Iterable[Round]) -> tuple[Round, ...]:
 
 
 def carried(one: Round, letter: str) -> bool:
-    """Whether a load was no overload: in several of its turns a side brought all of it through."""
-    place, all_fps = one.place_of(letter), one.load_fps * one.directions * CARRIED
-    turns = [turn for group in clean_passes(one) for turn in group if turn.side == place]
-    return sum(turn.fps >= all_fps for turn in turns) * SEVERAL > len(turns)
+    """Whether a load was no overload: in several of its turns a side brought all of it through.
+
+    Looked at is what it did while it ran. A switch that others keep from running for half of a turn
+    brings half of a load through, and may be one that could do more than the whole of it.
+    """
+    turns = turns_of(one, letter)
+    return sum(_carried(one, turn) for turn in turns) * SEVERAL > len(turns)
+
+
+def _carried(one: Round, turn: Turn) -> bool:
+    return one.busy_fps(turn) >= CARRIED * one.offered_fps(turn)
+
+
+def was_short(one: Round, letter: str) -> bool:
+    """Whether the generator itself offered less than the load, where a side brought it through."""
+    asked_fps = CARRIED * one.load_fps * one.directions
+    turns = [turn for turn in turns_of(one, letter) if _carried(one, turn)]
+    return sum(one.offered_fps(turn) < asked_fps for turn in turns) * 2 > len(turns)
+
+
+def turns_of(one: Round, letter: str) -> tuple[Turn, ...]:
+    """Return the turns of a side in passes that can be used."""
+    place = one.place_of(letter)
+    return tuple(turn for group in clean_passes(one) for turn in group if turn.side == place)
 
 
 def clean_passes(one: Round) -> tuple[tuple[Turn, ...], ...]:
@@ -102,7 +192,12 @@ def clean_passes(one: Round) -> tuple[tuple[Turn, ...], ...]:
 
 
 def _disturbed(turn: Turn) -> bool:
-    return turn.elsewhere_frames > 0 or turn.gaps_ns * AWAY > turn.measured_ns
+    return turn.elsewhere_frames > 0 or was_away(turn)
+
+
+def was_away(turn: Turn) -> bool:
+    """Whether the generator did not run for too much of a turn."""
+    return turn.gaps_ns * AWAY > turn.measured_ns
 
 
 def in_round(one: Round, letter: str, base: str = FIRST) -> InRound | None:
@@ -114,7 +209,7 @@ def in_round(one: Round, letter: str, base: str = FIRST) -> InRound | None:
     logarithms = []
     for group in kept:
         by_side = {turn.side: turn for turn in group}
-        logarithms.append(_log_rate(by_side[place]) - _log_rate(by_side[other]))
+        logarithms.append(_log_rate(one, by_side[place]) - _log_rate(one, by_side[other]))
     middle = middle_of(logarithms)
     return InRound(
         one.index,
@@ -126,27 +221,32 @@ def in_round(one: Round, letter: str, base: str = FIRST) -> InRound | None:
     )
 
 
-def _log_rate(turn: Turn) -> float:
-    return math.log(
-        max(turn.received_frames, HALF_A_FRAME) / max(1, turn.measured_ns - turn.gaps_ns)
-    )
+def _log_rate(one: Round, turn: Turn) -> float:
+    if not turn.received_frames:
+        return math.log(HALF_A_FRAME * NANOSECONDS / max(1, turn.measured_ns))
+    return math.log(one.fps(turn))
 
 
-def compared(rounds: Sequence[Round], letter: str, base: str = FIRST) -> Compared | None:
+def compared(
+    rounds: Sequence[Round], letter: str, base: str = FIRST, terms: Terms = PLAIN
+) -> Compared | None:
     """Return how a side stands to another; None where no round says anything."""
-    found = [one for each in answering(rounds) if (one := in_round(each, letter, base)) is not None]
+    rounds = answering(rounds)
+    found = [one for each in rounds if (one := in_round(each, letter, base)) is not None]
     if not found:
         return None
     logarithms = [math.log(one.ratio) for one in found]
-    middle: Middle = middle_of(logarithms)
+    middle: Middle = middle_of(logarithms, terms.level)
     widths = [(one.upper / one.lower) ** 0.5 - 1 for one in found if one.lower and one.upper]
     return Compared(
         ratio=math.exp(middle.value),
         lower=None if middle.lower is None else math.exp(middle.lower),
         upper=None if middle.upper is None else math.exp(middle.upper),
         draw=statistics.stdev(logarithms) if len(logarithms) > 1 else None,
-        within=statistics.median(widths) if widths else None,
+        one_round=statistics.median(widths) if widths else None,
         rounds=tuple(found),
+        carried=terms.overload and any(carried(one, letter) for one in rounds),
+        base_carried=terms.overload and any(carried(one, base) for one in rounds),
     )
 
 
@@ -154,10 +254,9 @@ def rates_of(rounds: Sequence[Round], letter: str) -> tuple[float, ...]:
     """Return the rate of a side in each round [fps per direction]: the middle of its turns."""
     found = []
     for one in answering(rounds):
-        place = one.place_of(letter)
-        turns = [turn for group in clean_passes(one) for turn in group if turn.side == place]
+        turns = turns_of(one, letter)
         if len(turns) >= LEAST_PASSES:
-            found.append(statistics.median(turn.fps for turn in turns) / one.directions)
+            found.append(statistics.median(map(one.fps, turns)) / one.directions)
     return tuple(found)
 
 
@@ -168,10 +267,7 @@ def lost_share(rounds: Sequence[Round], letter: str) -> float | None:
     """
     due = came = 0
     for one in answering(rounds):
-        place = one.place_of(letter)
-        for group in clean_passes(one):
-            for turn in group:
-                if turn.side == place:
-                    due += turn.turn_sent_frames + (turn.refused_frames or 0)
-                    came += turn.turn_received_frames
+        for turn in turns_of(one, letter):
+            due += turn.turn_sent_frames + (turn.refused_frames or 0)
+            came += turn.turn_received_frames
     return max(0.0, 1 - came / due) if due else None

@@ -17,7 +17,6 @@ LEAST = 6
 """With fewer differences no interval of that level is bounded."""
 MOST_COUNTED = 60
 """Of more differences, the ranks are as good as normal."""
-NORMAL_95 = 1.959964
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +29,10 @@ class Middle:
     upper: float | None
 
 
-def middle_of(differences: Sequence[float]) -> Middle:
-    """Return the median of all means of two differences, and its interval at 95 %."""
+def middle_of(differences: Sequence[float], level: float = LEVEL) -> Middle:
+    """Return the median of all means of two differences, and its interval, at 95 % unless told."""
     means = _walsh(differences)
-    value, outer = statistics.median(means), outermost(len(differences))
+    value, outer = statistics.median(means), outermost(len(differences), level)
     if outer is None:
         return Middle(value, None, None)
     return Middle(value, means[outer], means[-1 - outer])
@@ -46,20 +45,23 @@ def _walsh(differences: Sequence[float]) -> list[float]:
 
 
 @cache
-def outermost(count: int) -> int | None:
+def outermost(count: int, level: float = LEVEL) -> int | None:
     """Return how many means at either end lie outside of the interval; None where all do."""
-    if count < LEAST:
-        return None
     if count > MOST_COUNTED:
         deviation = math.sqrt(count * (count + 1) * (2 * count + 1) / 24)
-        return max(0, math.floor(count * (count + 1) / 4 - NORMAL_95 * deviation - 0.5))
-    ways = _ways(count)
+        deviations = statistics.NormalDist().inv_cdf(1 - level / 2)
+        return max(0, math.floor(count * (count + 1) / 4 - deviations * deviation - 0.5))
     total, seen = 2**count, 0
-    for place, found in enumerate(ways):
+    for place, found in enumerate(_ways(count)):
         seen += found
-        if 2 * seen > LEVEL * total:
-            return place - 1
+        if 2 * seen > level * total:
+            return place - 1 if place else None
     raise AssertionError("half of all ways is always reached")
+
+
+def least_of(level: float) -> int:
+    """Return of how many differences an interval is bounded that is wrong in so many cases."""
+    return next(count for count in range(1, MOST_COUNTED) if 2 ** (1 - count) <= level)
 
 
 def _ways(count: int) -> list[int]:

@@ -16,6 +16,7 @@ from pydantic import Field, model_validator
 
 from vsperf.record.base import Record
 
+NANOSECONDS = 1_000_000_000
 Column = tuple[int, ...]
 """One number for each turn, in their order."""
 End = Literal["complete", "stopped", "process-ended", "worker-lost"]
@@ -36,6 +37,7 @@ class Turn:
     full_ns: int
     gaps_ns: int
     longest_gap_ns: int
+    silence_ns: int
     latencies: int | None
     latency_sum_ns: int | None
     turn_sent_frames: int
@@ -46,11 +48,6 @@ class Turn:
     drain_ns: int
     drained: bool
     hold_ns: int
-
-    @property
-    def fps(self) -> float:
-        """Frames that came through in a second in which the generator ran, of all directions."""
-        return self.received_frames * 1e9 / max(1, self.measured_ns - self.gaps_ns)
 
 
 OPTIONAL = ("intended_frames", "refused_frames", "latencies", "latency_sum_ns")
@@ -79,6 +76,8 @@ class TurnColumns(Record):
     gaps_ns: Column
     """Time in which the generator did not run, in gaps of more than 10 µs."""
     longest_gap_ns: Column
+    silence_ns: Column
+    """In which nothing arrived for more than 500 µs on end; the gaps are left out."""
     latencies: Column | None
     """Frames whose latency is in the sum."""
     latency_sum_ns: Column | None
@@ -121,6 +120,10 @@ class TurnColumns(Record):
         return map(Turn, *(repeat(None) if column is None else column for column in columns))
 
 
+def _per_second(frames: int, time_ns: int) -> float:
+    return frames * NANOSECONDS / max(1, time_ns)
+
+
 class SideCounts(Record):
     """All that one side has counted, in all of its turns and what came at the very end."""
 
@@ -159,6 +162,9 @@ class Turns(Record):
     ended_process: int | None = None
     settled: bool
     """Whether nothing came any more at the end of all."""
+    ring_frames: int | None = None
+    """Of each direction so many can wait for the generator while it does not run; None where nobody
+    knows."""
     started_unix_ns: int
     elapsed_ns: int
     columns: TurnColumns
@@ -212,6 +218,39 @@ class Round(Record):
     """What each side counted in all of its turns; nothing of a model."""
     settled: bool = True
     """Whether nothing came any more at the end of all."""
+    ring_frames: int | None = None
+    """Of each direction so many can wait for the generator while it does not run; None where nobody
+    knows."""
+
+    def fps(self, turn: Turn) -> float:
+        """Return what came through in a second of a turn, of all directions.
+
+        The time in which the path was silent for the generator's sake does not count. In a gap a
+        switch goes on until it has forwarded what its ring had, and filled that to the generator:
+        up to a ring of frames is of the gap, and of longer ones the rest was silent. Time in which
+        the switch itself brought nothing counts: nobody knows from a turn whose fault that was.
+        """
+        return self._fps(turn, turn.measured_ns)
+
+    def busy_fps(self, turn: Turn) -> float:
+        """Return the same, with no time in which nothing came: what a switch does while it runs."""
+        return self._fps(turn, turn.measured_ns - turn.silence_ns)
+
+    def offered_fps(self, turn: Turn) -> float:
+        """Return what was offered in a second of a turn, of all directions: taken, or refused."""
+        offered = turn.sent_frames + (turn.refused_frames or 0)
+        return _per_second(offered, turn.measured_ns - turn.gaps_ns)
+
+    def _fps(self, turn: Turn, time_ns: int) -> float:
+        waited = (self.ring_frames or 0) * self.directions
+        if self.ring_frames is None or waited >= turn.received_frames:
+            return _per_second(turn.received_frames, time_ns)
+        # Where the ring outlasts the gap, the first is what was so, and otherwise the second; each
+        # is too low where the other is so.
+        return max(
+            _per_second(turn.received_frames, time_ns),
+            _per_second(turn.received_frames - waited, time_ns - turn.gaps_ns),
+        )
 
     @property
     def passes(self) -> tuple[tuple[Turn, ...], ...]:

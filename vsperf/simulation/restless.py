@@ -31,6 +31,11 @@ class Restless(Spec):
     """From one crest to the next."""
     away: Ratio = Ratio.parse("0")
     """Share of the turns in which the generator is kept from running for a third of the time."""
+    gaps: Ratio = Ratio.parse("0")
+    """Share of a turn in which the generator does not run, up to twice that by chance."""
+    taken: Ratio = Ratio.parse("0")
+    """Share of a turn that others take from the CPU of the switches, a third more or less by chance,
+    in one piece."""
 
 
 @dataclass
@@ -69,6 +74,16 @@ class Machine:
         """Return whether the generator is kept from running in a turn."""
         share = float(self.settings.away)
         return share > 0 and self.chance.share() < share
+
+    def gap(self) -> float:
+        """Return the share of a turn in which the generator is in a gap."""
+        share = float(self.settings.gaps)
+        return 2 * share * self.chance.share() if share else 0
+
+    def taken(self) -> float:
+        """Return the share of a turn that others take from switches."""
+        share = float(self.settings.taken)
+        return min(0.9, share * (2 + 2 * self.chance.share()) / 3) if share else 0
 
     def _lasts(self) -> int:
         mean = (self.settings.near_lasts if self.near else self.settings.far_lasts).ns

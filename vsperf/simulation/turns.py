@@ -17,6 +17,10 @@ COLD = 0.5
 """Share of its rate that a switch has until its caches are its own again."""
 AWAY = 3
 """One part in so many of a turn the generator is kept from running, where it is."""
+RING_FRAMES = 1024
+"""Of each direction may wait on either side of a switch."""
+SILENCE_NS = 500_000
+"""Nothing that comes for no longer is none."""
 
 
 @dataclass
@@ -60,7 +64,8 @@ class SimulatedTurns:
         self, side: int, began_ns: int, load_fps: int, turn_ns: int, guard_ns: int, *, rested: bool
     ) -> Turn:
         pace = self.machine.pace(guard_ns + turn_ns)
-        away_ns = turn_ns // AWAY if self.machine.is_away() else 0
+        away_ns = turn_ns // AWAY if self.machine.is_away() else round(self.machine.gap() * turn_ns)
+        taken_ns = round(self.machine.taken() * turn_ns)
         cold_ns = self.switches[side].warms_in.ns if rested else 0
         sending_fps = min(load_fps, self.most_fps)
         rate = self.capacities[side] * pace
@@ -68,8 +73,10 @@ class SimulatedTurns:
         guarded += self._frames(min(sending_fps, rate), guard_ns - min(cold_ns, guard_ns))
         left_ns = max(0, min(cold_ns - guard_ns, turn_ns))
         ran_ns = turn_ns - away_ns
-        received = self._frames(min(sending_fps, rate * COLD), min(left_ns, ran_ns))
-        received += self._frames(min(sending_fps, rate), max(0, ran_ns - left_ns))
+        busy_ns = max(0, ran_ns - taken_ns)
+        received = self._frames(min(sending_fps, rate * COLD), min(left_ns, busy_ns))
+        received += self._frames(min(sending_fps, rate), max(0, busy_ns - left_ns))
+        received += self._from_rings(sending_fps, rate, away_ns, taken_ns, busy_ns)
         intended = self._frames(load_fps, turn_ns)
         sent = self._frames(sending_fps, ran_ns)
         return Turn(
@@ -84,6 +91,7 @@ class SimulatedTurns:
             full_ns=0,
             gaps_ns=away_ns,
             longest_gap_ns=away_ns,
+            silence_ns=taken_ns if taken_ns > SILENCE_NS else 0,
             latencies=None,
             latency_sum_ns=None,
             turn_sent_frames=sent + self._frames(sending_fps, guard_ns),
@@ -95,6 +103,19 @@ class SimulatedTurns:
             drained=True,
             hold_ns=0,
         )
+
+    def _from_rings(
+        self, sending_fps: float, rate: float, away_ns: int, taken_ns: int, busy_ns: int
+    ) -> int:
+        """Return what rings had for the time in which one of both did not run.
+
+        Where they are full, a switch goes on while the generator is away; where they are not, it
+        catches up with what came while it was kept from running itself.
+        """
+        if sending_fps >= rate:
+            return min(self.directions * RING_FRAMES, self._frames(rate, away_ns))
+        waits = min(self.directions * RING_FRAMES, self._frames(sending_fps, taken_ns))
+        return min(waits, self._frames(rate - sending_fps, busy_ns))
 
     def _frames(self, fps: float, time_ns: int) -> int:
         return self.directions * round(fps * time_ns / NANOSECONDS)

@@ -17,7 +17,7 @@ from vsperf.simulation.generator import Fault, GeneratorSettings
 from vsperf.simulation.path import Asked, SimulatedPath, Way
 from vsperf.simulation.restless import Machine, Restless
 from vsperf.simulation.switch import ENDPOINT_KIND, SwitchModel
-from vsperf.simulation.turns import SimulatedTurns
+from vsperf.simulation.turns import RING_FRAMES, SimulatedTurns
 from vsperf.spec.abilities import Ability, Capabilities
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
@@ -91,6 +91,7 @@ class SimulatedTurnsSession:
         return Turns(
             end="complete",
             settled=True,
+            ring_frames=RING_FRAMES,
             started_unix_ns=0,
             elapsed_ns=request.length_ns,
             columns=TurnColumns.of(turns),

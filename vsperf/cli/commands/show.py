@@ -34,6 +34,7 @@ from vsperf.errors import ExitCode, Location, StoreError, UsageError, VsperfErro
 from vsperf.human import human_count, human_fps, human_ns
 from vsperf.plugins import Plugins
 from vsperf.record.labels import labels_text
+from vsperf.record.paired import Terms
 from vsperf.record.trial import Trial
 from vsperf.record.turns import Round
 from vsperf.spec.document import COMPARABLE
@@ -271,8 +272,10 @@ def run_as_json(run: RunView) -> dict[str, Any]:
 
 
 def _as_json(row: CaseRow, rounds: Sequence[Round]) -> dict[str, Any]:
-    compared = compared_data(rounds)
-    return {**row.as_json(), **({"compared": compared} if compared else {})}
+    if not rounds:
+        return row.as_json()
+    compared = compared_data(rounds, Terms.of(row.planned.spec["search"]))
+    return {**row.as_json(), "compared": compared}
 
 
 def print_run(run: RunView) -> None:

@@ -24,6 +24,8 @@ MEMORY_BYTES = 256 << 20
 BURST = 64
 PAGE_BYTES = 2 << 20
 
+ONE_RING = ("vhost-user", "vhost-user-client")
+"""Ports from whose ring a switch takes frames, with nothing between that could hold any."""
 
 @dataclass(frozen=True, slots=True)
 class Options:

@@ -35,7 +35,7 @@ from vsperf.trafficgens.tgen.checks import (
     check_queues,
 )
 from vsperf.trafficgens.tgen.client import longest_ns
-from vsperf.trafficgens.tgen.command import Options, command_line, memory_bytes, port_of
+from vsperf.trafficgens.tgen.command import ONE_RING, Options, command_line, memory_bytes, port_of
 from vsperf.trafficgens.tgen.doctor import CHECKS
 from vsperf.trafficgens.tgen.guest import check as check_place
 from vsperf.trafficgens.tgen.guest import running_in_guest
@@ -63,8 +63,6 @@ SWITCH_ROLE = "pmd"
 """CPUs of the switch that take part in every frame's way."""
 SLACK_S = 5.0
 """Patience with a trial beyond its own time."""
-ONE_RING = ("vhost-user", "vhost-user-client")
-"""Ports from whose ring a switch takes frames, with nothing between that could hold any."""
 BURST_MOST = 64
 
 

@@ -18,7 +18,7 @@ from vsperf.trafficgens.base import TurnSide, TurnsRequest
 from vsperf.trafficgens.directions import check_directions
 from vsperf.trafficgens.dpdk_ports import Port
 from vsperf.trafficgens.tgen.binary import TGEN
-from vsperf.trafficgens.tgen.command import Options, command_line, port_of
+from vsperf.trafficgens.tgen.command import ONE_RING, Options, command_line, port_of
 from vsperf.trafficgens.tgen.process import CONTROL, PREFIX, Tgen, running
 from vsperf.trafficgens.tgen.spec import TgenSpec
 from vsperf.trafficgens.tgen.traffic import Way, streams
@@ -41,6 +41,8 @@ class TgenTurnsSession:
     sides: tuple[StreamSide, ...]
     shares: tuple[float, ...]
     """What each stream is offered of the load."""
+    ring_frames: int | None = None
+    """In which frames wait for this tgen; None where it knows none of that size."""
     closed: bool = False
     tsc: Tsc = field(init=False)
 
@@ -69,7 +71,7 @@ class TgenTurnsSession:
                 f"turns ended after {len(found.columns.side)} of {len(request.order)}",
                 why=_why(found),
             )
-        return found
+        return found.model_copy(update={"ring_frames": self.ring_frames})
 
     def failure(self) -> str | None:
         if self.closed:
@@ -144,7 +146,9 @@ def turns_by(
         found, shares = _configured(tgen, case, sides, ports, directions)
         if spec.respond:
             tgen.ask("respond")
-        session = TgenTurnsSession(tgen, spec, case, found, shares)
+        kinds = {one.kind for side in sides for one in side.endpoints}
+        ring = options.ring if kinds <= ONE_RING else None
+        session = TgenTurnsSession(tgen, spec, case, found, shares, ring)
         try:
             yield session
         finally:
