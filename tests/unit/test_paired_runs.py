@@ -111,6 +111,28 @@ class TestCriteria:
         assert done.exit_code == 5
         assert "the interval is too wide to tell" in done.output
 
+    @pytest.mark.parametrize(("share", "code"), [("3%", 1), ("9.9%", 5), ("10.1%", 5), ("16%", 0)])
+    def test_a_criterion_is_decided_where_the_whole_interval_lies_on_one_side_of_it(
+        self, share: str, code: int, tmp_path: Path
+    ) -> None:
+        """A rival at 90 % of the first, known to some percent."""
+        done = run(tmp_path, "--fail-above", share, "--set", "generator.machine={noise: 8%}")
+        assert done.exit_code == code, done.output
+        if code == 5:
+            assert "and more `search.rounds` narrow that): the interval is too wide" in done.output
+
+    def test_a_first_switch_that_was_not_overloaded_lets_no_rival_pass(
+        self, tmp_path: Path
+    ) -> None:
+        """It may be faster by more than was seen, so a rival may be slower by more than that."""
+        switches = "{kind: sim, name: a, capacity: 5Mpps}, {kind: sim, name: b, capacity: 3.9Mpps}"
+        short = ("--set", "generator.max_rate=4Mpps", "--set", "search.control=false")
+        done = run(tmp_path / "one", "--fail-above", "5%", *short, switches=switches)
+        assert done.exit_code == 5, done.output
+        assert "97.5% (0 … 97.5%" in done.output
+        done = run(tmp_path / "other", "--fail-above", "2%", *short, switches=switches)
+        assert done.exit_code == 1, done.output
+
     def test_the_criterion_is_part_of_the_record(self, tmp_path: Path) -> None:
         run(tmp_path, "--fail-above", "3%")
         assert stored(tmp_path).planned.spec["expect"][0]["metric"] == "ratio_b"

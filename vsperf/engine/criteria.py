@@ -9,7 +9,7 @@ from fractions import Fraction
 from vsperf.factor import Factor
 from vsperf.human import human_fps, human_ns
 from vsperf.methods.base import method_of
-from vsperf.record.figure import Figure
+from vsperf.record.figure import Figure, amount
 from vsperf.record.flags import Flag, Severity, worst
 from vsperf.record.histogram import percentiles_ns
 from vsperf.record.limit import Limit
@@ -87,11 +87,19 @@ def _check_figure(expected: Expectation, spec: CaseSpec, figure: Figure | None) 
     else:
         high = math.inf if others else high
         met = True if low >= asked else False if high <= asked else None
-    if met is None and (others or high == math.inf):
+    if met is None and figure.limit is not None and (others or high == math.inf):
         found = f"{found}, limited by {figure.limit}: what the switch can do nobody can tell"
     elif met is None:
-        found = f"{found}: the interval is too wide to tell"
+        found = f"{found}{_interval(figure)}: the interval is too wide to tell"
     return Check(criterion=criterion, met=met, found=found)
+
+
+def _interval(figure: Figure) -> str:
+    """Return the interval of a comparison: it has the criterion in it, and more rounds tell."""
+    if figure.unit is not Unit.FACTOR or figure.lower is None or figure.upper is None:
+        return ""
+    low, high = (amount(end, figure.unit) for end in (figure.lower, figure.upper))
+    return f" ({low} … {high}, and more `search.rounds` narrow that)"
 
 
 def _check_goal(expected: Expectation, spec: CaseSpec, goal: GoalResult | None) -> Check:

@@ -63,7 +63,7 @@ def measure_together(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord
                 "round_trip_ns": noise.round_trip_ns,
             }
         )
-        if run.keep:
+        if run.keep():
             bench.keep()
         run.enter("tear down")
     place.require_nothing_left()

@@ -311,9 +311,8 @@ class PairedTurns(Method):
             reason=NOBODY_KNOWS,
         )
         if one is None or not one.bounded:
-            told = 0 if one is None else len(one.rounds)
-            needed = f"{told} rounds say something, and {self.terms.least} are needed to know how "
-            why = f"{needed}sure it is{_left_out(rounds)}"
+            needed = f"{self.terms.least} are needed to know how sure it is{_left_out(rounds)}"
+            why = f"{0 if one is None else len(one.rounds)} rounds say something, and {needed}"
             return figure.model_copy(update={"reason": why})
         weak = (Flag.NOT_OVERLOADED,) if one.carried or one.base_carried else ()
         if not one.decided:
@@ -329,7 +328,7 @@ class PairedTurns(Method):
             "lower": 0.0 if one.base_carried else one.lower,
             "upper": None if one.carried else one.upper,
             "spread": spread_of([each.ratio for each in one.rounds]),
-            "limit": Limit.GENERATOR if weak else None,
+            "limit": None,
             "flags": (*weak, *((Flag.CONTROL_DIFFERS,) if doubt else ())),
             "reason": doubt or told,
         }

@@ -147,7 +147,7 @@ def turns_by(
         if spec.respond:
             tgen.ask("respond")
         kinds = {one.kind for side in sides for one in side.endpoints}
-        ring = options.ring if kinds <= ONE_RING else None
+        ring = options.ring if kinds <= set(ONE_RING) else None
         session = TgenTurnsSession(tgen, spec, case, found, shares, ring)
         try:
             yield session
