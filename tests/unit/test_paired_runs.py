@@ -69,7 +69,9 @@ class TestRun:
         assert [one.index for one in rounds] == list(range(1, len(rounds) + 1))
         assert [side.name for side in rounds[0].sides] == ["old", "old once more", "new"]
         roles = [one.role for one in rounds]
-        assert roles[:3] == [Role.CHECK, Role.LOAD, Role.LOAD]
+        check = Role.CHECK
+        assert roles[:6] == [check, Role.LOAD, check, Role.LOAD, check, Role.ANSWER]
+        assert roles[6:] == [check, Role.ANSWER] * 5
         assert roles.count(Role.ANSWER) == 6
         assert [one.deployment for one in answering(rounds)] == [1, 2, 3, 4, 5, 6]
         assert all(len(one.passes) == 24 for one in answering(rounds))
@@ -174,7 +176,7 @@ class TestShown:
         assert rival["ratio"] == pytest.approx(0.9, abs=1e-3)
         assert [one["pairs"] for one in rival["by_round"]] == [24] * 6
         one: dict[str, Any] = json.loads(shown(tmp_path, "old", "--json"))
-        assert len(one["all_rounds"][3]["turns"]["side"]) == 72
+        assert len(one["all_rounds"][5]["turns"]["side"]) == 72
 
     def test_the_progress_tells_of_each_round(self, tmp_path: Path) -> None:
         assert run(tmp_path).output.count("A′ +0.0%, B -10.0%") == 6
@@ -213,6 +215,56 @@ class TestFailures:
         done = run(tmp_path)
         assert done.exit_code == 4
         assert "no frame came through B (new)" in done.output
+
+    @pytest.mark.parametrize(
+        ("until", "said"),
+        [
+            (1, "B (new) forwarded frames at first, and does so no more before a round"),
+            (40, "B (new) forwarded frames at first, and does so no more in round 2"),
+        ],
+    )
+    def test_a_switch_whose_rules_run_out_while_it_stands_has_no_rate(
+        self, until: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """It forwards nothing ever after so many turns of the first deployment."""
+        made = SimulatedTurns.run
+        passed = 0
+
+        def runs_out(self: SimulatedTurns, *asked: Any) -> list[Any]:
+            nonlocal passed
+            found = []
+            for turn in made(self, *asked):
+                passed += turn.side == 0
+                dead = turn.side == 2 and passed > until
+                none = {"received_frames": 0, "turn_received_frames": 0, "first_ns": None}
+                found.append(replace(turn, **none) if dead else turn)
+            if until == 1 and len(found) > 3 and passed > until:  # it ended between two rounds
+                found = [*made(self, *asked)]
+            return found
+
+        monkeypatch.setattr(SimulatedTurns, "run", runs_out)
+        more = () if until == 1 else ("--set", "search.load=1Mpps", "--set", "search.pairs=100")
+        done = run(tmp_path, *more)
+        assert done.exit_code == 4, done.output
+        assert said in done.output
+        assert "rules that have a time-out run out" in done.output
+
+    def test_a_switch_that_the_machine_kept_from_running_in_its_last_turn_goes_on(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        made = SimulatedTurns.run
+
+        def late(self: SimulatedTurns, order: Any, *asked: Any) -> list[Any]:
+            found = made(self, order, *asked)
+            if len(order) > 3:
+                found[-1] = replace(found[-1], received_frames=0, turn_received_frames=0)
+            return found
+
+        monkeypatch.setattr(SimulatedTurns, "run", late)
+        done = run(tmp_path)
+        assert done.exit_code == 0, done.output
+        roles = [one.role for one in stored(tmp_path).rounds]
+        assert roles[:4] == [Role.CHECK, Role.LOAD, Role.CHECK, Role.CHECK]
 
     def test_a_generator_that_fails_ends_the_case(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -113,8 +113,14 @@ class RoundsBench:
         """Have all sides take their turns, on what stands or on what is made anew."""
         if asked.anew:
             self._take_down()
+        stood = self.together is not None
         together = self._deployed()
-        return self._made(together, asked)
+        if stood:  # while it stood, rules may have run out
+            self._check(together, asked.role)
+        one = self._made(together, asked)
+        if silent_at_the_end(one):
+            self._check(together, asked.role, after=one)
+        return one
 
     def keep(self) -> None:
         """Leave everything up."""
@@ -152,8 +158,13 @@ class RoundsBench:
         run.enter("search")
         return together
 
-    def _check(self, together: Together) -> None:
-        """See that each side forwards: rules may have run out, and a search on silence is none."""
+    def _check(
+        self, together: Together, role: Role = Role.CHECK, after: Round | None = None
+    ) -> None:
+        """See that each side forwards: rules may have run out, and a search on silence is none.
+
+        Where it is no longer so behind a round or before one, each of them did so before.
+        """
         order = tuple(range(len(together.sides)))
         asked = TurnsAsked(Role.CHECK, CHECK_FPS, order, CHECK_TURN_NS, CHECK_GUARD_NS)
         dead: list[str] = []
@@ -167,6 +178,15 @@ class RoundsBench:
             ]
             if not dead:
                 return
+        if role is not Role.CHECK:
+            when = "before a round" if after is None else f"in round {after.index}"
+            raise PathError(
+                f"{', '.join(dead)} forwarded frames at first, and does so no more {when}",
+                why="rules that have a time-out run out while their switch is held still, and what "
+                "it forwards from then on is not its rate",
+                fix="give rules no time-out (idle_timeout, hard_timeout), and a switch that ages "
+                "addresses fixed ones; or ask for shorter rounds: --set search.pairs=…",
+            )
         raise PathError(
             f"no frame came through {', '.join(dead)}",
             why="a switch that forwards nothing is no slow switch",
@@ -207,6 +227,14 @@ class RoundsBench:
         run.record_round(one)
         run.budget.spend(one.elapsed_ns)
         return one
+
+
+def silent_at_the_end(one: Round) -> bool:
+    """Whether nothing came through a side in its last turn: that may be the machine, or no path."""
+    last = {turn.side: turn for turn in one.turns.rows()}
+    return any(
+        turn.turn_sent_frames > 0 and turn.turn_received_frames == 0 for turn in last.values()
+    )
 
 
 def drawn_anew(spec: CaseSpec, deployment: int) -> CaseSpec:
