@@ -27,6 +27,7 @@ SHARED = (
     "needs",
     "paired_models",
     "reread_figures",
+    "reread_rounds",
     "reread_soak",
     "reread_trials",
     "testpmd",

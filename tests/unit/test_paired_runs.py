@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,11 @@ from typing import Any
 import click
 import pytest
 from click.testing import CliRunner, Result
+from conftest import REPOSITORY
+
+sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
+
+from reread import of_runs
 
 from vsperf.cli.main import run_cli
 from vsperf.errors import ComponentError
@@ -197,6 +203,41 @@ class TestStored:
             LINE.validate_json(line) for line in (folder / "records.jsonl").read_text().splitlines()
         ]
         assert sum(isinstance(line, RoundLine) for line in lines) == len(stored(tmp_path).rounds)
+
+
+    def test_all_that_is_printed_follows_from_stored_turns(self, tmp_path: Path) -> None:
+        run(tmp_path, "--set", "generator.machine={noise: 2%, gaps: 2%}")
+        told = list(of_runs([resolve(tmp_path, "latest")]))
+        assert [name for _, name, _ in told][:3] == ["rounds", "ratio_b", "control"]
+        assert not any(against for *_, against in told)
+
+    def test_what_was_made_before_a_case_began_anew_counts_no_more(self, tmp_path: Path) -> None:
+        run(tmp_path)
+        rounds = stored(tmp_path).rounds
+        broken_off = [one.model_copy(update={"deployment": 9}) for one in rounds[:7]]
+        assert answering([*broken_off, *rounds]) == answering(rounds)
+
+
+class TestDecided:
+    def test_the_plan_tells_when_it_may_end(self, tmp_path: Path) -> None:
+        switches = ("--set", f"vswitch=[{OLD}, {SLOWER}]", "--testbed", "sim")
+        asked = ("--set", "search.until=decided", "--set", "search.rounds=32")
+        text = vsperf("plan", "phy2phy_paired", *switches, *asked).output
+        assert "after 8, 16, 24 or 32 rounds, as soon as all is decided" in text
+
+    def test_a_run_that_ended_early_shows_the_interval_of_its_look(self, tmp_path: Path) -> None:
+        asked = ("--set", "search.until=decided", "--set", "search.rounds=32")
+        done = run(tmp_path, *asked, "--set", "generator.machine={noise: 4%}")
+        assert done.exit_code == 0, done.output
+        assert len(answering(stored(tmp_path).rounds)) == 8
+        (case,) = json.loads(shown(tmp_path, "--json"))["cases"]
+        record = stored(tmp_path).record
+        assert record is not None
+        assert record.result is not None
+        ratio = record.result.figures[0]
+        rival = case["compared"][2]
+        assert rival["level"] == pytest.approx(0.9875)
+        assert (rival["lower"], rival["upper"]) == (ratio.lower, ratio.upper)
 
 
 class TestFailures:

@@ -30,6 +30,7 @@ from reread_figures import (
     own_figures,
     sweep_differs,
 )
+from reread_rounds import answers_of_rounds
 from reread_trials import Measured, away_ns, believed, looking, since_check, through
 
 from vsperf.errors import ComponentError, InvalidTrialError
@@ -561,6 +562,10 @@ def of_runs(
         for case in views(folder):
             search = asked_of(case.planned.spec)
             if case.record is None or case.record.result is None or search is None:
+                continue
+            if search["kind"] == "paired":
+                for name, against in answers_of_rounds(search, case.rounds, case.record.result):
+                    yield f"{folder.name} {case.planned.label}", name, against
                 continue
             if left is not None:
                 left[str(search["kind"])] += unread(search, case.record.result)

@@ -14,6 +14,7 @@ from vsperf.deploy.sides import (
     require_comparable,
     require_no_taps,
     require_one_generator,
+    together_notes,
 )
 from vsperf.errors import Problem, SpecError, UsageError
 from vsperf.host.binding import pci_addresses
@@ -155,7 +156,7 @@ def _plan_of_sides(
         directions=alone[0].plan.directions,
         placement=placement,
         hugepage_bytes=memory,
-        notes=(*notes, "each switch has a folder of its own, and is held still but for its turns"),
+        notes=(*notes, *together_notes(spec)),
     )
     return replace(
         alone[0],

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from vsperf.errors import Problem, SpecError
+from vsperf.record.paired import Terms
 from vsperf.record.placeholder import Placeholder
 from vsperf.record.plan import Endpoint, Placement, Step
 from vsperf.spec.case import CaseSpec, Side
@@ -92,6 +93,18 @@ def _beside(spec: CaseSpec) -> Iterator[Problem]:
             f"noise of the kind {spec.noise.kind} cannot run beside a comparison, so far",
             why="it is looked at around trials, and a comparison has none",
             fix="--set noise=none",
+        )
+
+
+def together_notes(spec: CaseSpec) -> Iterator[str]:
+    """Yield what is to be known of a comparison beforehand."""
+    yield "each switch has a folder of its own, and is held still but for its turns"
+    *looks, last = Terms.of(spec.search.model_dump()).looks or (0,)
+    if looks:
+        numbers = ", ".join(map(str, looks))
+        yield (
+            f"it ends after {numbers} or {last} rounds, as soon as all is decided; the time that is "
+            f"expected is that of {last}"
         )
 
 

@@ -153,9 +153,17 @@ def letters_of(rounds: Sequence[Round]) -> tuple[str, ...]:
 def answering(rounds: Iterable[Round]) -> tuple[Round, ...]:
     """Return the rounds that an answer is made of: the last one on each deployment.
 
-    One that comes before another of its deployment was made at a load that was not too much.
+    One that comes before another of its deployment was made at a load that was not too much. Where
+    a case was begun anew, rounds count from the first again, and those before count no more.
     """
-    last = {one.deployment: one for one in rounds if one.role is Role.ANSWER}
+    last: dict[int, Round] = {}
+    before = 0
+    for one in rounds:
+        if one.index <= before:
+            last.clear()
+        before = one.index
+        if one.role is Role.ANSWER:
+            last[one.deployment] = one
     return tuple(last.values())
 
 

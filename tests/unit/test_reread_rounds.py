@@ -1,0 +1,61 @@
+"""Rounds of turns, read again by code that shares nothing with the method: it finds the same."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from all_wrong import none_wrong
+from conftest import REPOSITORY
+
+sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
+
+from paired_models import MODELS, ModelTurns, PairedModel, method, session
+from reread_rounds import answers_of_rounds
+
+from vsperf.methods.paired import PairedTurns
+from vsperf.record.result import SearchResult
+
+SHORT: dict[str, Any] = {"rounds": 6, "pairs": 20}
+
+
+def against(asked: PairedTurns, bench: ModelTurns, result: SearchResult) -> Iterator[str]:
+    """Yield where what is printed is not what its rounds come to."""
+    for name, told in answers_of_rounds(asked.model_dump(mode="json"), bench.rounds, result):
+        yield from (f"{bench.model.name}, {name}: {text}" for text in told)
+
+
+def compare(bench: ModelTurns, **settings: Any) -> Iterator[str]:
+    asked = method(**{**SHORT, **settings})
+    return against(asked, bench, asked.play(bench))
+
+
+@pytest.mark.parametrize("model", MODELS, ids=[model.name for model in MODELS])
+def test_rounds_of_every_model_come_to_what_was_printed(model: PairedModel) -> None:
+    none_wrong(compare(session(model, 1, 0.95, 1.0)))
+
+
+def test_so_they_do_where_it_ends_when_all_is_decided() -> None:
+    none_wrong(compare(session(MODELS[1], 1, 0.5), rounds=32, until="decided"))
+
+
+def test_so_they_do_where_a_load_is_given_or_is_no_overload() -> None:
+    given, weak = session(PairedModel("quiet"), 1, 0.5), session(PairedModel("quiet"), 1, 0.5)
+    given.loads = replace(given.loads, fixed=(3_000_000,))
+    weak.loads = replace(weak.loads, maximum=3_000_000)
+    none_wrong([*compare(given, load="3Mpps"), *compare(weak)])
+
+
+def test_what_was_printed_otherwise_is_told() -> None:
+    bench, asked = session(PairedModel("quiet"), 1, 0.9), method(**SHORT)
+    result = asked.play(bench)
+    ratio, *others = result.figures
+    for update in ({"value": 0.91}, {"lower": 0.8}, {"upper": 0.95}):
+        other = result.model_copy(update={"figures": (ratio.model_copy(update=update), *others)})
+        (text,) = against(asked, bench, other)
+        assert text.startswith("quiet, ratio_b: printed (0.")
+    (text,) = against(asked, bench, result.model_copy(update={"figures": tuple(others)}))
+    assert text.startswith("quiet, ratio_b: not printed, by all turns (0.")

@@ -1,0 +1,221 @@
+"""What rounds of turns come to, from what a paired comparison is said to be.
+
+It shares no code with the method: passes, rates, the middle of ratios and its interval are made here
+once more, from the columns of turns, and held against what is printed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from vsperf.record.result import SearchResult
+from vsperf.record.turns import Round
+
+NEAR = 1e-9
+AWAY = 0.05
+LEAST_PASSES = 10
+THROUGH = 0.98
+SOME = 0.05
+LEVEL = 0.05
+EXACT = 60
+FIRST = "A"
+
+
+@dataclass(frozen=True, slots=True)
+class Half:
+    """A turn, as far as it counts."""
+
+    fps: float
+    """Per direction."""
+    through: bool
+    """Whether all that was offered came through while the switch ran."""
+    due: int
+    came: int
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """The middle of some ratios, and where it lies."""
+
+    ratio: float
+    lower: float | None
+    upper: float | None
+    deviation: float | None
+    ratios: tuple[float, ...]
+
+
+def answers_of_rounds(
+    search: Mapping[str, Any], rounds: Iterable[Round], result: SearchResult
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield each figure that is printed, and where it differs from the rounds."""
+    last = _last_of_each(rounds)
+    if not last:
+        yield "figures", ("printed without a round",) if result.figures else ()
+        return
+    yield "rounds", tuple(_ended(search, len(last), whole=result.complete))
+    own = dict(_figures(search, last))
+    for figure in result.figures:
+        shown = (figure.value, figure.lower, figure.upper)
+        is_so = own.pop(figure.name, None)
+        same = is_so is not None and all(map(_alike, shown, is_so))
+        yield figure.name, () if same else (f"printed {shown}, by all turns {is_so}",)
+    for name, is_so in own.items():
+        yield name, () if is_so == (None, None, None) else (f"not printed, by all turns {is_so}",)
+
+
+def _last_of_each(rounds: Iterable[Round]) -> list[Round]:
+    """Return the last answer on each deployment, of those since everything began anew."""
+    every = list(rounds)
+    begins = max((n for n, one in enumerate(every) if one.index == 1), default=0)
+    return list({o.deployment: o for o in every[begins:] if str(o.role) == "answer"}.values())
+
+
+def _looks(search: Mapping[str, Any]) -> list[int]:
+    most = int(search["rounds"])
+    if search.get("until") != "decided":
+        return [most]
+    apart = max(8, math.ceil(most / 4))
+    return sorted({most, *range(apart, most, apart)})
+
+
+def _ended(search: Mapping[str, Any], made: int, *, whole: bool) -> Iterator[str]:
+    if whole and made not in _looks(search):
+        yield f"ended after {made} rounds, and not at one of {_looks(search)}"
+
+
+def _halves(one: Round) -> list[dict[str, Half]]:
+    """Return the passes that count: each side's turn by its letter."""
+    told, letters = one.turns, [side.letter for side in one.sides]
+    found: list[dict[str, Half]] = []
+    for begin in range(0, len(told.side) - len(letters) + 1, len(letters)):
+        turns = range(begin, begin + len(letters))
+        if any(told.elsewhere_frames[n] for n in turns):
+            continue
+        if any(told.gaps_ns[n] > AWAY * told.measured_ns[n] for n in turns):
+            continue
+        found.append({letters[told.side[n]]: _half(one, n) for n in turns})
+    return found
+
+
+def _half(one: Round, n: int) -> Half:
+    told = one.turns
+    frames, gaps_ns = told.received_frames[n], told.gaps_ns[n]
+    refused = told.refused_frames[n] if told.refused_frames is not None else 0
+    waiting = None if one.ring_frames is None else one.ring_frames * one.directions
+
+    def rate(time_ns: int) -> float:
+        plain = frames / time_ns
+        if waiting is None or frames <= waiting:
+            return plain
+        return max(plain, (frames - waiting) / (time_ns - gaps_ns))
+
+    counted = max(frames, 0.5) / told.measured_ns[n] if not frames else rate(told.measured_ns[n])
+    running = rate(max(1, told.measured_ns[n] - told.silence_ns[n]))
+    offered = (told.sent_frames[n] + refused) / (told.measured_ns[n] - gaps_ns)
+    return Half(
+        counted * 10**9 / one.directions,
+        running >= THROUGH * offered,
+        told.turn_sent_frames[n] + refused,
+        told.turn_received_frames[n],
+    )
+
+
+def _figures(
+    search: Mapping[str, Any], rounds: Sequence[Round]
+) -> Iterator[tuple[str, tuple[float | None, float | None, float | None]]]:
+    passes = [_halves(one) for one in rounds]
+    letters = [side.letter for side in rounds[0].sides]
+    overload = search.get("load") is None
+    through = {
+        letter: overload
+        and any(
+            sum(one[letter].through for one in group) > SOME * len(group)
+            for group in passes
+            if group
+        )
+        for letter in letters
+    }
+    level = LEVEL / len(_looks(search))
+    for letter in letters:
+        name = letter.lower()
+        told = [[one[letter] for one in group] for group in passes if len(group) >= LEAST_PASSES]
+        if letter != "A′":
+            rates = [statistics.median(half.fps for half in group) for group in told]
+            yield f"rate_{name}", (statistics.median(rates) if rates else None, None, None)
+            due = sum(half.due for group in passes for half in (one[letter] for one in group))
+            came = sum(half.came for group in passes for half in (one[letter] for one in group))
+            if not overload and rates and due:
+                yield f"lost_{name}", (max(0.0, 1 - came / due), None, None)
+        if letter == FIRST:
+            continue
+        found = _interval(passes, letter, level)
+        shown = "control" if letter == "A′" else f"ratio_{name}"
+        yield shown, _printed(found, through[letter], through[FIRST])
+        if found is not None:
+            yield f"draw_{'a' if letter == 'A′' else name}", (found.deviation, None, None)
+
+
+def _printed(
+    found: Interval | None, through: bool, first_through: bool
+) -> tuple[float | None, float | None, float | None]:
+    """Return what may be said where a side brought all through, and may be faster."""
+    if found is None or found.lower is None or (through and first_through):
+        return None, None, None
+    return found.ratio, 0.0 if first_through else found.lower, None if through else found.upper
+
+
+def _interval(
+    passes: Sequence[Sequence[Mapping[str, Half]]], letter: str, level: float
+) -> Interval | None:
+    """Return the middle over rounds, each the middle of its pairs."""
+    middles = [
+        _middle([math.log(one[letter].fps / one[FIRST].fps) for one in group])
+        for group in passes
+        if len(group) >= LEAST_PASSES
+    ]
+    if not middles:
+        return None
+    means = _means(middles)
+    cut = _cut(len(middles), level)
+    return Interval(
+        math.exp(_middle(middles)),
+        None if cut is None else math.exp(means[cut]),
+        None if cut is None else math.exp(means[len(means) - 1 - cut]),
+        statistics.stdev(middles) if len(middles) > 1 else None,
+        tuple(map(math.exp, middles)),
+    )
+
+
+def _means(values: Sequence[float]) -> list[float]:
+    pairs = itertools.combinations_with_replacement(values, 2)
+    return sorted(0.5 * (one + other) for one, other in pairs)
+
+
+def _middle(values: Sequence[float]) -> float:
+    return statistics.median(_means(values))
+
+
+def _cut(count: int, level: float) -> int | None:
+    """Return how many means an interval leaves out at each end, by all ways in which ranks sum."""
+    if count > EXACT:
+        deviation = math.sqrt(count * (count + 1) * (2 * count + 1) / 24)
+        z = statistics.NormalDist().inv_cdf(1 - level / 2)
+        return math.floor(count * (count + 1) / 4 - z * deviation - 0.5)
+    ways: Counter[int] = Counter({0: 1})
+    for rank in range(1, count + 1):
+        ways = Counter({s: ways[s] + ways[s - rank] for s in range(max(ways) + rank + 1)})
+    likely = itertools.accumulate(ways[total] for total in range(max(ways) + 1))
+    few = [total for total, so_far in enumerate(likely) if 2 * so_far <= level * 2**count]
+    return few[-1] if few else None
+
+
+def _alike(one: float | None, other: float | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return math.isclose(one, other, rel_tol=NEAR, abs_tol=NEAR)
