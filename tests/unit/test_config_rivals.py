@@ -122,6 +122,24 @@ class TestRefused:
         assert len(found) == 1
         assert "cpuz" in found[0]
 
+    def test_only_switches_differ_and_all_else_is_the_same_for_all(self, tmp_path: Path) -> None:
+        for section in ("topology: p2p", "traffic: {frame_size: 64}", "generator: sim"):
+            for switches in (f"{{kind: sim, {section}}}, sim", f"sim, {{kind: sim, {section}}}"):
+                write(tmp_path, {"testcases/mine.yaml": f"{START}vswitch: [{switches}]\n"})
+                request = Request(("mine",), testbed="sim")
+                (found,) = problems(library(tmp_path, tmp_path), request)
+                key = section.partition(":")[0]
+                assert found.what.startswith(f"'{key}' is not known in `vswitch")
+                assert found.where is not None
+                assert "mine.yaml:6" in str(found.where)
+                assert found.why is not None
+                assert f"`{key}` is the same for all" in found.why
+                assert found.fix == f"give `{key}` once, beside `vswitch`"
+
+    def test_a_rival_is_named_by_its_place_in_the_list(self, tmp_path: Path) -> None:
+        found = wrong(tmp_path, f"{START}vswitch: [sim, {{kind: other, cpus: '2', more: 3}}]\n")
+        assert found == ["'more' is not known in `vswitch.1`"]
+
     def test_machines_cannot_be_held_still(self, tmp_path: Path) -> None:
         text = START.replace("p2p", "pvp")
         (found,) = wrong(

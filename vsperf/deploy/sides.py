@@ -10,13 +10,26 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from vsperf.errors import Problem, SpecError
-from vsperf.record.paired import Terms
+from vsperf.record.paired import CONTROL, FIRST, Terms
 from vsperf.record.placeholder import Placeholder
 from vsperf.record.plan import Endpoint, Placement, Step
 from vsperf.spec.case import CaseSpec, Side
+from vsperf.spec.demands import ONE_AT_A_TIME
 from vsperf.vswitches.base import SwitchPlan, VSwitch
 
-WITHOUT = "measure one switch at a time: --set search.kind=mlr"
+
+OF_THE_KERNEL = ("tap", "vdev")
+"""Kinds of ports by which a generator reaches devices of the kernel."""
+NOBODY_KNOWS = (
+    "all but one are held still, and nobody knows how that is done with this one, or what it makes "
+    "of it"
+)
+NOT_HELD = {
+    "vpp": "all but one are held still, and what a VPP makes of that was not tried",
+    "external": "all but one are held still, and this one is somewhere else",
+    "none": "there is no switch, and so nothing that could have a turn",
+}
+"""Why kinds of switches cannot take part, where there is more to say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +78,8 @@ def _of_kinds(spec: CaseSpec) -> Iterator[Problem]:
         if not getattr(by_kind[kind], "HELD_STILL", False):
             yield Problem(
                 f"a switch of the kind {kind} cannot take turns with others, so far",
-                why="all but one are held still, and nobody knows how that is done with this one, "
-                "or what it makes of it",
-                fix=WITHOUT,
+                why=NOT_HELD.get(kind, NOBODY_KNOWS),
+                fix=ONE_AT_A_TIME,
             )
 
 
@@ -99,6 +111,8 @@ def _beside(spec: CaseSpec) -> Iterator[Problem]:
 def together_notes(spec: CaseSpec) -> Iterator[str]:
     """Yield what is to be known of a comparison beforehand."""
     yield "each switch has a folder of its own, and is held still but for its turns"
+    if not spec.rivals:
+        yield "a single switch is held against itself, deployed twice; name rivals by --vswitch A,B"
     *looks, last = Terms.of(spec.search.model_dump()).looks or (0,)
     if looks:
         numbers = ", ".join(map(str, looks))
@@ -138,16 +152,25 @@ def require_one_generator(plans: Sequence[SidePlan]) -> None:
             )
 
 
-def require_no_taps(plans: Sequence[SidePlan]) -> None:
-    """Refuse ports that the generator can only reach from within the network of one switch."""
-    tapped = [plan.side.name for plan in plans if any(e.kind == "tap" for e in plan.endpoints)]
-    if tapped:
-        raise SpecError(
-            [
-                Problem(
-                    f"{', '.join(tapped)} is reached by taps, and cannot take turns with others",
-                    why="the generator joins the network that they are in, and can be in one only",
-                    fix=WITHOUT,
-                )
-            ]
-        )
+def require_one_on_the_kernel(plans: Sequence[SidePlan]) -> None:
+    """Refuse several switches whose ports are devices of the kernel: each has them somewhere else."""
+    found = [
+        plan.side for plan in plans if any(one.kind in OF_THE_KERNEL for one in plan.endpoints)
+    ]
+    if len(found) < 2:
+        return
+    again = CONTROL in {side.letter for side in found}
+    raise SpecError(
+        [
+            Problem(
+                f"{', '.join(f'{side.letter} ({side.name})' for side in found)} are reached by "
+                "devices of the kernel, and only one can be in a comparison",
+                why="the generator is in one network at a time, and each has its devices in its own"
+                + (f"; {CONTROL} is {FIRST} once more" if again else ""),
+                fix="not as the first switch, which takes part twice: --vswitch testpmd,"
+                f"{found[-1].spec.vswitch.kind}; or --set search.control=false"
+                if again
+                else ONE_AT_A_TIME,
+            )
+        ]
+    )

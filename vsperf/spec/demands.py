@@ -19,8 +19,11 @@ class Demand:
     """The setting that it follows from."""
     fix: str
     """How to do without."""
+    why: str = ""
+    """What it does with it, where that does not go without saying."""
 
 
+ONE_AT_A_TIME = "measure one switch at a time: --set search.kind=mlr"
 TUNNELS = {
     "vxlan": Ability.VXLAN,
     "geneve": Ability.GENEVE,
@@ -37,7 +40,7 @@ def refusals(case: CaseSpec, can: Capabilities, ways: int) -> list[Problem]:
     found = [
         Problem(
             f"{name} cannot {demand.ability.words}",
-            why=f"{demand.asked_by} asks for it",
+            why=f"{demand.asked_by} asks for it{demand.why}",
             fix=demand.fix,
         )
         for demand in demands(case, ways)
@@ -119,9 +122,27 @@ def _tags(count: int) -> tuple[Ability, ...]:
     return (Ability.VLAN, Ability.QINQ)[max(0, count - 1) : count]
 
 
+def _of_turns(case: CaseSpec) -> Demand:
+    """Return what it takes to hold switches still; the words are for who lacks it."""
+    guest = getattr(case.generator, "place", "host") != "host"
+    return Demand(
+        Ability.TURNS,
+        f"search.kind={case.search.kind}",
+        "--set generator.place=host"
+        if guest
+        else f"--generator tgen, which can; or {ONE_AT_A_TIME}",
+        ", and from a guest nobody holds processes of the host still"
+        if guest
+        else ": it holds all switches but one still",
+    )
+
+
 def _of_trials(case: CaseSpec) -> Iterator[Demand]:
     method = case.search
     for ability in sorted(method.asks_generator, key=list(Ability).index):
+        if ability is Ability.TURNS:
+            yield _of_turns(case)
+            continue
         yield Demand(
             ability,
             f"search.kind={method.kind}",

@@ -14,6 +14,13 @@ MADE = {
 """What a case has by a list of switches, and nobody writes."""
 
 
+def as_written(path: tuple[str, ...]) -> tuple[str, ...]:
+    """Return where a value stands in what people write: a rival is an item below `vswitch`."""
+    if path[:1] != (RIVALS,) or len(path) < 3:
+        return path
+    return (VSWITCH, str(int(path[1]) + 1), *path[3:])
+
+
 class Rival(Spec):
     """A switch that is held against the case's own."""
 

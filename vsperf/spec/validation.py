@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 from vsperf.errors import Problem
 from vsperf.spec.document import BY_KIND, EXTENDS, SELECTION
 from vsperf.spec.messages import refusal
+from vsperf.spec.rival import RIVALS, VSWITCH, as_written
 from vsperf.spec.shape import ANY_NAME, Shape, kinds, shape
 from vsperf.spec.suggest import did_you_mean, listed, nearest, quoted
 from vsperf.spec.tree import Entry, Listing, Mark, Node, Scalar, Section, plain
@@ -163,7 +164,7 @@ def _problem(
     detail: Any, place: Place, tree: Section, context: Context, prefix: str
 ) -> tuple[Problem, Mark]:
     kind, ctx = detail["type"], detail.get("ctx", {})
-    dotted = ".".join(filter(None, (prefix, place.dotted)))
+    dotted = ".".join(filter(None, (prefix, *as_written(place.path))))
     mark = place.node.mark
     if place.missing is not None or kind == "union_tag_not_found":
         missing = ".".join(filter(None, (dotted, place.missing or "kind")))
@@ -201,14 +202,18 @@ def _missing(missing: str, place: Place, mark: Mark, context: Context) -> Proble
 
 def _unknown(place: Place, mark: Mark, context: Context, prefix: str) -> Problem:
     key = place.path[-1]
-    inside = ".".join(filter(None, (prefix, *place.path[:-1])))
+    inside = ".".join(filter(None, (prefix, *as_written(place.path)[:-1])))
     where = f"in `{inside}`" if inside else "as a section"
     known = [*place.parent.keys(), *(() if inside or not context.paths else ABOUT_LAYERS)]
     others = [model for model in place.union.models if key in model.model_fields]
     why = None
     exact = [path for path in context.paths if path.endswith(f".{key}") and ANY_NAME not in path]
     fix = f"did you mean `{exact[0]}`?" if exact and not inside else None
-    if others:
+    beside = any(path == key or path.startswith(f"{key}.") for path in context.paths)
+    if beside and place.path[0] in {VSWITCH, RIVALS}:
+        why = f"of a list of switches only these differ, and `{key}` is the same for all"
+        fix = f"give `{key}` once, beside `{VSWITCH}`"
+    elif others:
         owners = listed(kind for model in others for kind in kinds(model))
         why = f"it belongs to kind {owners}; this is another one"
     else:

@@ -118,9 +118,14 @@ def check_turns(case: CaseSpec, options: Options, sides: Sequence[tuple[Endpoint
             fix="no traffic.replay and no traffic.bursts",
         )
     if (ports := sum(map(len, sides))) > MOST_PORTS:
+        again = len(sides) - 1 - len(case.rivals)
+        once_more = ", the first of them once more," if again else ""
+        without = ", or --set search.control=false" if again else ""
         raise UsageError(
-            f"{len(sides)} switches have {ports} ports, and tgen has at most {MOST_PORTS}",
-            fix="compare fewer at a time, or --set search.control=false",
+            f"`vswitch` has {1 + len(case.rivals)} switches{once_more} with {ports} ports in all, "
+            f"and tgen has at most {MOST_PORTS}",
+            why="one generator has ports to all of them at the same time",
+            fix=f"name at most {MOST_PORTS // len(sides[0]) - again} under `vswitch`{without}",
         )
 
 
