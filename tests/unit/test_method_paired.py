@@ -211,7 +211,7 @@ def changed(one: Round, **columns: int) -> Round:
 
 
 class TestTimeThatCounts:
-    """A rate is per time, and that for which the path was silent for the generator's sake is none."""
+    """A rate is per time, and silence for the generator's sake is none."""
 
     @pytest.mark.parametrize(("ring", "gap_us"), [(1024, 200), (1024, 500), (64, 500), (0, 300)])
     def test_frames_that_waited_behind_a_gap_make_no_rate_higher(
@@ -411,7 +411,7 @@ class TestDecided:
     def test_the_same_is_called_different_in_5_of_100_cases_whenever_it_ends(
         self, shape: str
     ) -> None:
-        """As drawn: 1,500 sessions of one switch against itself, each ended when it seems decided."""
+        """1,500 sessions of one switch against itself, each ended where it seems decided."""
         chance = Random(7)
 
         def drawn() -> float:

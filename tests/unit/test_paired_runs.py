@@ -204,7 +204,6 @@ class TestStored:
         ]
         assert sum(isinstance(line, RoundLine) for line in lines) == len(stored(tmp_path).rounds)
 
-
     def test_all_that_is_printed_follows_from_stored_turns(self, tmp_path: Path) -> None:
         run(tmp_path, "--set", "generator.machine={noise: 2%, gaps: 2%}")
         told = list(of_runs([resolve(tmp_path, "latest")]))
@@ -277,8 +276,9 @@ class TestFailures:
             for turn in made(self, *asked):
                 passed += turn.side == 0
                 dead = turn.side == 2 and passed > until
-                none = {"received_frames": 0, "turn_received_frames": 0, "first_ns": None}
-                found.append(replace(turn, **none) if dead else turn)
+                came = 0 if dead else turn.received_frames
+                whole = 0 if dead else turn.turn_received_frames
+                found.append(replace(turn, received_frames=came, turn_received_frames=whole))
             if until == 1 and len(found) > 3 and passed > until:  # it ended between two rounds
                 found = [*made(self, *asked)]
             return found

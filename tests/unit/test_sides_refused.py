@@ -110,5 +110,3 @@ def test_a_single_switch_is_held_against_itself_and_the_plan_says_so(
     code, said = planned(capfd, "--vswitch", "testpmd")
     assert code == 0, said
     assert "a single switch is held against itself, deployed twice" in said
-
-

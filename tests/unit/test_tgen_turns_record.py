@@ -19,7 +19,15 @@ from vsperf.trafficgens.tgen.turns import (
 
 SIDES = (StreamSide((0, 1), (70,)), StreamSide((2, 3)))
 ASKED = StreamTurns(SIDES, (0, 1, 1, 0), loads_fps=(1000, 1000, None, 2000), latency=True)
-TIMES = ("measured_ns", "full_ns", "gaps_ns", "longest_gap_ns", "silence_ns", "continue_ns", "drain_ns")
+TIMES = (
+    "measured_ns",
+    "full_ns",
+    "gaps_ns",
+    "longest_gap_ns",
+    "silence_ns",
+    "continue_ns",
+    "drain_ns",
+)
 
 
 def answered(**changes: Any) -> dict[str, Any]:

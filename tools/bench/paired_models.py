@@ -105,9 +105,7 @@ class ModelTurns:
 
     def _deployed(self) -> SimulatedTurns:
         switches = [self._switch(share) for share in self.shares]
-        return SimulatedTurns(
-            switches, TRAFFIC, 2, self.most_fps, self.machine, self.deployment
-        )
+        return SimulatedTurns(switches, TRAFFIC, 2, self.most_fps, self.machine, self.deployment)
 
     def _switch(self, share: float) -> SwitchModel:
         capacity = f"{math.floor(FASTEST_FPS * share)}fps"

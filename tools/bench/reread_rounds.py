@@ -1,7 +1,7 @@
 """What rounds of turns come to, from what a paired comparison is said to be.
 
-It shares no code with the method: passes, rates, the middle of ratios and its interval are made here
-once more, from the columns of turns, and held against what is printed.
+It shares no code with the method: passes, rates, the middle of ratios and its interval are made
+here once more, from the columns of turns, and held against what is printed.
 """
 
 from __future__ import annotations

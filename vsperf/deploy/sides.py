@@ -17,7 +17,6 @@ from vsperf.spec.case import CaseSpec, Side
 from vsperf.spec.demands import ONE_AT_A_TIME
 from vsperf.vswitches.base import SwitchPlan, VSwitch
 
-
 OF_THE_KERNEL = ("tap", "vdev")
 """Kinds of ports by which a generator reaches devices of the kernel."""
 NOBODY_KNOWS = (
@@ -117,8 +116,8 @@ def together_notes(spec: CaseSpec) -> Iterator[str]:
     if looks:
         numbers = ", ".join(map(str, looks))
         yield (
-            f"it ends after {numbers} or {last} rounds, as soon as all is decided; the time that is "
-            f"expected is that of {last}"
+            f"it ends after {numbers} or {last} rounds, as soon as all is decided; the time that "
+            f"is expected is that of {last}"
         )
 
 
@@ -153,7 +152,7 @@ def require_one_generator(plans: Sequence[SidePlan]) -> None:
 
 
 def require_one_on_the_kernel(plans: Sequence[SidePlan]) -> None:
-    """Refuse several switches whose ports are devices of the kernel: each has them somewhere else."""
+    """Refuse several switches whose ports are devices of the kernel, each in its own network."""
     found = [
         plan.side for plan in plans if any(one.kind in OF_THE_KERNEL for one in plan.endpoints)
     ]

@@ -34,8 +34,8 @@ class Restless(Spec):
     gaps: Ratio = Ratio.parse("0")
     """Share of a turn in which the generator does not run, up to twice that by chance."""
     taken: Ratio = Ratio.parse("0")
-    """Share of a turn that others take from the CPU of the switches, a third more or less by chance,
-    in one piece."""
+    """Share of a turn that others take from the CPU of the switches in one piece, a third more or
+    less by chance."""
 
 
 @dataclass

@@ -27,6 +27,7 @@ PAGE_BYTES = 2 << 20
 ONE_RING = ("vhost-user", "vhost-user-client")
 """Ports from whose ring a switch takes frames, with nothing between that could hold any."""
 
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """What is chosen about a tgen process beside its ports."""

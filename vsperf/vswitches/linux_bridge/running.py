@@ -120,7 +120,7 @@ class RunningBridge:
         self.idle += count
 
     def processes(self) -> tuple[int, ...]:
-        return ()  # the kernel forwards what comes in, and nothing does while others have their turn
+        return ()  # where nothing comes in, the kernel has nothing to forward
 
     def access(self) -> tuple[str, ...]:
         return (

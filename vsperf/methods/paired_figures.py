@@ -1,0 +1,186 @@
+"""The figures of a comparison in turns: how each switch stands to the first, and why."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+
+from vsperf.human import human_fps, human_share
+from vsperf.methods.spread import spread_of
+from vsperf.record.figure import Figure
+from vsperf.record.flags import Flag
+from vsperf.record.limit import Limit
+from vsperf.record.paired import (
+    CONTROL,
+    FIRST,
+    Compared,
+    Terms,
+    carried,
+    compared,
+    letters_of,
+    lost_share,
+    rates_of,
+    ratio_name,
+    was_away,
+)
+from vsperf.record.turns import Named, Round
+from vsperf.unit import Unit
+
+NOBODY_KNOWS = (
+    "both brought all of the load through, so they show the load and not themselves: the generator "
+    "could not offer more"
+)
+
+
+def stand(rounds: Sequence[Round], terms: Terms) -> dict[str, Compared | None]:
+    """Return how each side stands to the first."""
+    letters = (letter for letter in letters_of(rounds) if letter != FIRST)
+    return {letter: compared(rounds, letter, terms=terms) for letter in letters}
+
+
+def figures_of(rounds: Sequence[Round], terms: Terms) -> tuple[Figure, ...]:
+    """Return all figures of the rounds that an answer is made of, ratios before all others."""
+    found, sides = stand(rounds, terms), rounds[0].sides
+    others = sorted(sides[1:], key=lambda side: side.letter == CONTROL)
+    ratios = [_ratio(rounds, side, found, terms) for side in others]
+    rates = [
+        figure
+        for side in sides
+        if side.letter != CONTROL
+        for figure in _of_side(rounds, side, terms)
+    ]
+    draws = [_draw(side, one) for side in sides if (one := found.get(side.letter))]
+    return (*ratios, *rates, *draws)
+
+
+def _load(rounds: Sequence[Round], terms: Terms) -> str:
+    return f"{'an overload of ' if terms.overload else ''}{human_fps(rounds[-1].load_fps)}"
+
+
+def _ratio(
+    rounds: Sequence[Round], side: Named, found: Mapping[str, Compared | None], terms: Terms
+) -> Figure:
+    """Return how a side stands to the first."""
+    first, one = rounds[0].sides[0], found[side.letter]
+    figure = Figure(
+        name="control" if side.letter == CONTROL else ratio_name(side.letter),
+        unit=Unit.FACTOR,
+        value=None,
+        at=f"{side.name} to {first.name}, {_load(rounds, terms)}",
+        limit=Limit.UNKNOWN,
+        reason=NOBODY_KNOWS,
+    )
+    if one is None or not one.bounded:
+        needed = f"{terms.least} are needed to know how sure it is{_left_out(rounds)}"
+        why = f"{0 if one is None else len(one.rounds)} rounds say something, and {needed}"
+        return figure.model_copy(update={"reason": why})
+    weak = (Flag.NOT_OVERLOADED,) if one.carried or one.base_carried else ()
+    if not one.decided:
+        return figure.model_copy(update={"flags": weak})
+    told = f"{side.name} is {_words(one)} {first.name}, as far as {len(one.rounds)} rounds tell"
+    if not one.different and not weak:
+        assert one.lower is not None  # it is bounded
+        assert one.upper is not None
+        told += f": {human_share(max(1 - one.lower, one.upper - 1))} at most lie between them"
+    doubt = _doubt(rounds[0].sides, found.get(CONTROL))
+    told_of_it = {
+        "value": one.ratio,
+        # Who brought all through may be faster, so on that side there is no bound.
+        "lower": 0.0 if one.base_carried else one.lower,
+        "upper": None if one.carried else one.upper,
+        "spread": spread_of([each.ratio for each in one.rounds]),
+        "limit": None,
+        "flags": (*weak, *((Flag.CONTROL_DIFFERS,) if doubt else ())),
+        "reason": doubt or told,
+    }
+    return figure.model_copy(update=told_of_it)
+
+
+def _of_side(rounds: Sequence[Round], side: Named, terms: Terms) -> Iterator[Figure]:
+    """Yield what a side forwarded, and what it lost where that is asked."""
+    at = _load(rounds, terms)
+    word = side.letter.lower()
+    rates = rates_of(rounds, side.letter)
+    if not rates:
+        return
+    rate = statistics.median(rates)
+    weak = terms.overload and any(carried(one, side.letter) for one in rounds)
+    yield Figure(
+        name=f"rate_{word}",
+        unit=Unit.FPS,
+        value=rate,
+        spread=spread_of(rates),
+        at=f"{side.name}, {at}",
+        limit=Limit.GENERATOR if weak else None,
+        flags=(Flag.NOT_OVERLOADED,) if weak else (),
+        reason="it forwarded all that was offered, so it may do more"
+        if weak
+        else "the middle of its turns, over all rounds",
+    )
+    lost = lost_share(rounds, side.letter)
+    if not terms.overload and lost is not None:
+        yield Figure(
+            name=f"lost_{word}",
+            unit=Unit.RATIO,
+            value=lost,
+            at=f"{side.name}, {at}",
+            reason="of all that was due in its turns, what was refused included",
+        )
+
+
+def _doubt(sides: Sequence[Named], control: Compared | None) -> str:
+    """Say why nothing is believed, if the first side differs from itself."""
+    if control is None or not control.different:
+        return ""
+    return (
+        f"{sides[0].name} held against itself came out as {interval_text(control)}, so what is "
+        "found of others may be no more than that; more rounds tell"
+    )
+
+
+def interval_text(one: Compared) -> str:
+    """Write a comparison for people, as a change: −7.5% [−9.5, −6.5]."""
+    if one.lower is None or one.upper is None:
+        return f"{one.ratio - 1:+.1%}"
+    return f"{one.ratio - 1:+.1%} [{one.lower - 1:+.1%}, {one.upper - 1:+.1%}]"
+
+
+def _words(one: Compared) -> str:
+    more = " or more" if one.carried or one.base_carried else ""
+    if one.slower:
+        return f"{human_share(1 - one.ratio)}{more} slower than"
+    if one.faster:
+        return f"{human_share(one.ratio - 1)}{more} faster than"
+    return "not to be told from"
+
+
+def _left_out(rounds: Sequence[Round]) -> str:
+    """Say why rounds say nothing, if passes were left out."""
+    passes = [group for one in rounds for group in one.passes]
+    away = sum(any(map(was_away, group)) for group in passes)
+    stray = sum(any(turn.elsewhere_frames for turn in group) for group in passes)
+    if not away and not stray:
+        return ""
+    return (
+        f"; of {len(passes)} passes the generator was away in {away}, and in {stray} frames came "
+        "in on ports of a switch that stood"
+    )
+
+
+def _draw(side: Named, one: Compared) -> Figure:
+    """Return how far rounds lie apart."""
+    word = "a" if side.letter == CONTROL else side.letter.lower()
+    within = (
+        ""
+        if one.one_round is None
+        else f"; one round alone is known to {human_share(one.one_round)}"
+    )
+    return Figure(
+        name=f"draw_{word}",
+        unit=Unit.RATIO,
+        value=one.draw,
+        at=side.name,
+        reason=f"standard deviation between rounds: what deployments make{within}"
+        if one.draw is not None
+        else "a single round says nothing of others",
+    )
