@@ -3,6 +3,7 @@
 An interval is to hold the truth in 95 of 100 sessions, whatever machine and deployments do, and the
 first switch is to differ from itself in no more than 5 of them. The ratio is that of intervals that
 hold the truth to all, by model; beside it stand how wide they are and how often a change was seen.
+With `--until decided`, sessions end at the look at which all is known, of at most `--rounds`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from dataclasses import dataclass, field
 from common import Option, Ratio, carry_out, options, say, wanted
 from paired_models import MODELS, PairedModel, method, session
 
-from vsperf.record.paired import CONTROL, compared
+from vsperf.methods.paired import PairedTurns
+from vsperf.record.paired import CONTROL, DECIDED, compared
 
 EXAMPLE = "tools/bench/paired.py --sessions 40 --model draws"
 CHANGE = 0.97
@@ -42,6 +44,8 @@ def main() -> None:
         rounds=Option(8, 6, "of each session"),
         pairs=Option(100, 20, "of turns in each round"),
     )
+    about = "whether looks end a session"
+    parser.add_argument("--until", choices=["rounds", DECIDED], default="rounds", help=about)
     parser.add_argument("--model", action="append", choices=[model.name for model in MODELS])
     found = wanted(parser)
     carry_out(lambda: measure(found))
@@ -54,7 +58,8 @@ def measure(found: argparse.Namespace) -> Ratio:
     for model in MODELS:
         if found.model and model.name not in found.model:
             continue
-        held = hold(model, found.sessions, found.rounds, found.pairs)
+        asked = method(rounds=found.rounds, pairs=found.pairs, until=found.until)
+        held = hold(model, found.sessions, asked)
         shares.append(statistics.mean(held.holds))
         cells = (statistics.mean(one) for one in (held.holds, held.control, held.seen))
         first, second, third = (f"{100 * one:.1f}" for one in cells)
@@ -63,14 +68,13 @@ def measure(found: argparse.Namespace) -> Ratio:
     return Ratio.of("intervals that hold the truth to all", shares)
 
 
-def hold(model: PairedModel, sessions: int, rounds: int, pairs: int) -> Held:
+def hold(model: PairedModel, sessions: int, asked: PairedTurns) -> Held:
     """Have sessions on a model, each with other chance."""
-    held = Held()
-    asked = method(rounds=rounds, pairs=pairs)
+    held, terms = Held(), asked.terms
     for seed in range(1, sessions + 1):
         bench = session(model, seed, CHANGE)
         asked.play(bench)
-        rival, control = compared(bench.rounds, "B"), compared(bench.rounds, CONTROL)
+        rival, control = (compared(bench.rounds, one, terms=terms) for one in ("B", CONTROL))
         if rival is None or control is None or rival.lower is None or rival.upper is None:
             held.holds.append(False)
             continue
