@@ -242,6 +242,25 @@ def test_frames_that_come_in_on_ports_of_another_side_are_told(
         assert turn.first_ns is None
 
 
+def test_time_in_which_nothing_arrives_is_silence_and_a_gap_of_the_worker_is_none(
+    idle: list[subprocess.Popen[bytes]],
+) -> None:
+    """Ports that lead to each other bring no side its frames; rings bring each all of its own."""
+    with loop("memif", ()) as devices, at_hand(devices, OPTIONS) as tgen:
+        tgen.ports()
+        configure(tgen, (0, 0), (1, 1))
+        lost, _ = take_turns(tgen, StreamTurns(each_a_side(idle), ABBA, (LOAD_FPS,) * 2))
+    for turn in lost.turns:
+        ran_ns = turn.measured_ns - turn.gaps_ns
+        if ran_ns > 600_000:
+            assert turn.silence_ns == pytest.approx(ran_ns, abs=20_000)  # of the last look
+    with two_rings() as tgen:
+        request = StreamTurns(each_a_side(idle), ABBA * 4, (LOAD_FPS, LOAD_FPS))
+        found, _ = take_turns(tgen, request)
+    for turn in found.turns:  # a frame every 100 us, and all of them come back at once
+        assert turn.silence_ns == 0 or turn.gaps_ns > 0
+
+
 def test_what_an_ordinary_trial_counts_is_the_same_after_turns(
     idle: list[subprocess.Popen[bytes]],
 ) -> None:

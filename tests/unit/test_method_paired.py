@@ -39,6 +39,7 @@ from vsperf.units import Duration
 
 QUIET = PairedModel("quiet")
 BY_NAME = {model.name: model for model in MODELS}
+EVERYDAY = ("draws", "telegraph")
 SHORT: dict[str, Any] = {"rounds": 6, "pairs": 20}
 
 
@@ -149,9 +150,12 @@ class TestCoverage:
     @pytest.mark.parametrize(
         "name",
         [
-            "draws",
-            "telegraph",
-            *(pytest.param(name, marks=pytest.mark.thorough) for name in BY_NAME),
+            *EVERYDAY,
+            *(
+                pytest.param(one, marks=pytest.mark.thorough)
+                for one in BY_NAME
+                if one not in EVERYDAY
+            ),
         ],
     )
     def test_intervals_hold_the_truth_as_often_as_they_say_on_every_model(self, name: str) -> None:
@@ -235,10 +239,18 @@ class TestTimeThatCounts:
         one = answering(bench.rounds)[0].model_copy(update={"ring_frames": ring})
         waited = min(ring, 4 * gap_us)
         came = 2 * (4 * (10_000 - gap_us) + waited)
-        turn = next(
-            changed(one, received_frames=came, gaps_ns=gap_us * 1000, silence_ns=0).turns.rows()
-        )
+        gap = dict.fromkeys(("gaps_ns", "longest_gap_ns"), gap_us * 1000)
+        turn = next(changed(one, received_frames=came, **gap).turns.rows())
         assert one.fps(turn) == pytest.approx(8e6, rel=1e-3)
+
+    def test_a_ring_bridges_each_of_several_gaps(self) -> None:
+        """Five of them, of 100 us each: in none of them is the ring empty, so all of it counts."""
+        bench = session(QUIET, 1, 1.0)
+        played(bench)
+        one = answering(bench.rounds)[0].model_copy(update={"ring_frames": 1024})
+        gaps = {"gaps_ns": 500_000, "longest_gap_ns": 100_000}
+        turn = next(changed(one, received_frames=80_000, **gaps).turns.rows())
+        assert one.fps(turn) == pytest.approx(8e6)
 
     def test_where_nobody_knows_how_many_wait_a_gap_counts(self) -> None:
         bench = session(QUIET, 1, 1.0)

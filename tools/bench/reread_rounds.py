@@ -113,7 +113,7 @@ def _half(one: Round, n: int) -> Half:
         plain = frames / time_ns
         if waiting is None or frames <= waiting:
             return plain
-        return max(plain, (frames - waiting) / (time_ns - gaps_ns))
+        return max(plain, (frames - waiting) / (time_ns - told.longest_gap_ns[n]))
 
     counted = max(frames, 0.5) / told.measured_ns[n] if not frames else rate(told.measured_ns[n])
     running = rate(max(1, told.measured_ns[n] - told.silence_ns[n]))

@@ -227,8 +227,9 @@ class Round(Record):
 
         The time in which the path was silent for the generator's sake does not count. In a gap a
         switch goes on until it has forwarded what its ring had, and filled that to the generator:
-        up to a ring of frames is of the gap, and of longer ones the rest was silent. Time in which
-        the switch itself brought nothing counts: nobody knows from a turn whose fault that was.
+        up to a ring of frames is of the gap, and of a longer one the rest was silent. Of several
+        only the longest is known, and the others count. So does time in which the switch itself
+        brought nothing: nobody knows from a turn whose fault that was.
         """
         return self._fps(turn, turn.measured_ns)
 
@@ -245,11 +246,11 @@ class Round(Record):
         waited = (self.ring_frames or 0) * self.directions
         if self.ring_frames is None or waited >= turn.received_frames:
             return _per_second(turn.received_frames, time_ns)
-        # Where the ring outlasts the gap, the first is what was so, and otherwise the second; each
-        # is too low where the other is so.
+        # Where the ring outlasts the longest gap, and so all, the first is what was so, otherwise
+        # the second; each is too low where the other is so.
         return max(
             _per_second(turn.received_frames, time_ns),
-            _per_second(turn.received_frames - waited, time_ns - turn.gaps_ns),
+            _per_second(turn.received_frames - waited, time_ns - turn.longest_gap_ns),
         )
 
     @property
