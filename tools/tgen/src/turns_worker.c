@@ -222,10 +222,11 @@ measure(struct worker *worker, const struct turns *turns, unsigned int number, s
 		if (round.ours)
 			note_silence(worker, &last, turn);
 	} while ((int64_t)(round.begin - end) < 0);
+	worker_tick(worker); /* a gap in the last look is in what it found, and in the time as well */
 	note_silence(worker, &last, turn);
 	count_latencies(turns, number, false);
 	after = tally_of(side);
-	turn->measured = round.begin - begin;
+	turn->measured = worker->last_tick - begin;
 	turn->sent = after.sent - before.sent;
 	turn->distinct = after.distinct - before.distinct;
 	turn->gaps = worker->gap_cycles;
