@@ -107,20 +107,21 @@ def _half(one: Round, n: int) -> Half:
     told = one.turns
     frames, gaps_ns = told.received_frames[n], told.gaps_ns[n]
     refused = told.refused_frames[n] if told.refused_frames is not None else 0
+    counted = max(frames, 0.5 if not frames else 0) / told.measured_ns[n]
     waiting = None if one.ring_frames is None else one.ring_frames * one.directions
-
-    def rate(time_ns: int) -> float:
-        plain = frames / time_ns
-        if waiting is None or frames <= waiting:
-            return plain
-        return max(plain, (frames - waiting) / (time_ns - told.longest_gap_ns[n]))
-
-    counted = max(frames, 0.5) / told.measured_ns[n] if not frames else rate(told.measured_ns[n])
-    running = rate(max(1, told.measured_ns[n] - told.silence_ns[n]))
-    offered = (told.sent_frames[n] + refused) / (told.measured_ns[n] - gaps_ns)
+    if waiting is not None and frames > waiting:
+        ran = told.measured_ns[n] - told.longest_gap_ns[n]
+        counted = max(counted, (frames - waiting) / ran)
+    running = frames * 10**9 / max(1, told.measured_ns[n] - gaps_ns - told.silence_ns[n])
+    offered = told.sent_frames[n] + refused
+    if told.intended_frames is None:
+        offered_fps = offered * 10**9 / told.measured_ns[n]
+    else:
+        share = min(1, offered / max(1, told.intended_frames[n]))
+        offered_fps = one.load_fps * one.directions * share
     return Half(
         counted * 10**9 / one.directions,
-        running >= THROUGH * offered,
+        running >= THROUGH * offered_fps,
         told.turn_sent_frames[n] + refused,
         told.turn_received_frames[n],
     )

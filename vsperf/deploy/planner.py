@@ -12,8 +12,8 @@ from vsperf.deploy.sides import (
     SidePlan,
     placement_of,
     require_comparable,
+    require_no_kernel_devices,
     require_one_generator,
-    require_one_on_the_kernel,
     together_notes,
 )
 from vsperf.errors import Problem, SpecError, UsageError
@@ -136,7 +136,7 @@ def _plan_of_sides(
         SidePlan(side, driver, plan.switch, plan.plan.placement)
         for side, driver, plan in zip(spec.sides, drivers.sides, alone, strict=True)
     )
-    require_one_on_the_kernel(sides)
+    require_no_kernel_devices(sides)
     require_one_generator(sides)
     placement = placement_of(sides)
     memory: dict[int, int] = {}

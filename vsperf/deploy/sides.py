@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from vsperf.errors import Problem, SpecError
-from vsperf.record.paired import CONTROL, FIRST, Terms
+from vsperf.record.paired import Terms
 from vsperf.record.placeholder import Placeholder
 from vsperf.record.plan import Endpoint, Placement, Step
 from vsperf.spec.case import CaseSpec, Side
@@ -23,7 +23,13 @@ NOBODY_KNOWS = (
     "all but one are held still, and nobody knows how that is done with this one, or what it makes "
     "of it"
 )
+KERNEL_DEVICES = (
+    "a burst to a device of the kernel takes the generator over 10 µs, so it cannot tell its "
+    "own work from not being let run, and no turn could be used"
+)
 NOT_HELD = {
+    "linux-bridge": KERNEL_DEVICES,
+    "ovs": KERNEL_DEVICES,
     "vpp": "all but one are held still, and what a VPP makes of that was not tried",
     "external": "all but one are held still, and this one is somewhere else",
     "none": "there is no switch, and so nothing that could have a turn",
@@ -151,25 +157,13 @@ def require_one_generator(plans: Sequence[SidePlan]) -> None:
             )
 
 
-def require_one_on_the_kernel(plans: Sequence[SidePlan]) -> None:
-    """Refuse several switches whose ports are devices of the kernel, each in its own network."""
+def require_no_kernel_devices(plans: Sequence[SidePlan]) -> None:
+    """Refuse ports to which a burst takes so long that no gap can be told from it."""
     found = [
-        plan.side for plan in plans if any(one.kind in OF_THE_KERNEL for one in plan.endpoints)
+        f"{plan.side.letter} ({plan.side.name})"
+        for plan in plans
+        if any(one.kind in OF_THE_KERNEL for one in plan.endpoints)
     ]
-    if len(found) < 2:
-        return
-    again = CONTROL in {side.letter for side in found}
-    raise SpecError(
-        [
-            Problem(
-                f"{', '.join(f'{side.letter} ({side.name})' for side in found)} are reached by "
-                "devices of the kernel, and only one can be in a comparison",
-                why="the generator is in one network at a time, and each has its devices in its own"
-                + (f"; {CONTROL} is {FIRST} once more" if again else ""),
-                fix="not as the first switch, which takes part twice: --vswitch testpmd,"
-                f"{found[-1].spec.vswitch.kind}; or --set search.control=false"
-                if again
-                else ONE_AT_A_TIME,
-            )
-        ]
-    )
+    if found:
+        what = f"{', '.join(found)} cannot take turns, reached by devices of the kernel"
+        raise SpecError([Problem(what, why=KERNEL_DEVICES, fix=ONE_AT_A_TIME)])

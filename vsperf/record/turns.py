@@ -231,27 +231,27 @@ class Round(Record):
         only the longest is known, and the others count. So does time in which the switch itself
         brought nothing: nobody knows from a turn whose fault that was.
         """
-        return self._fps(turn, turn.measured_ns)
-
-    def busy_fps(self, turn: Turn) -> float:
-        """Return the same, with no time in which nothing came: what a switch does while it runs."""
-        return self._fps(turn, turn.measured_ns - turn.silence_ns)
-
-    def offered_fps(self, turn: Turn) -> float:
-        """Return what was offered in a second of a turn, of all directions: taken, or refused."""
-        offered = turn.sent_frames + (turn.refused_frames or 0)
-        return _per_second(offered, turn.measured_ns - turn.gaps_ns)
-
-    def _fps(self, turn: Turn, time_ns: int) -> float:
+        counted = _per_second(turn.received_frames, turn.measured_ns)
         waited = (self.ring_frames or 0) * self.directions
         if self.ring_frames is None or waited >= turn.received_frames:
-            return _per_second(turn.received_frames, time_ns)
+            return counted
         # Where the ring outlasts the longest gap, and so all, the first is what was so, otherwise
         # the second; each is too low where the other is so.
-        return max(
-            _per_second(turn.received_frames, time_ns),
-            _per_second(turn.received_frames - waited, time_ns - turn.longest_gap_ns),
-        )
+        ran_ns = turn.measured_ns - turn.longest_gap_ns
+        return max(counted, _per_second(turn.received_frames - waited, ran_ns))
+
+    def busy_fps(self, turn: Turn) -> float:
+        """Return the most that it can have been while both ran: neither gap nor silence counts."""
+        ran_ns = turn.measured_ns - turn.gaps_ns - turn.silence_ns
+        return _per_second(turn.received_frames, ran_ns)
+
+    def offered_fps(self, turn: Turn) -> float:
+        """Return what was offered of the load, of all directions: what was taken, or refused."""
+        offered = turn.sent_frames + (turn.refused_frames or 0)
+        if turn.intended_frames is None:
+            return _per_second(offered, turn.measured_ns)
+        share = min(1.0, offered / max(1, turn.intended_frames))
+        return self.load_fps * self.directions * share
 
     @property
     def passes(self) -> tuple[tuple[Turn, ...], ...]:

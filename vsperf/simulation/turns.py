@@ -77,7 +77,7 @@ class SimulatedTurns:
         received = self._frames(min(sending_fps, rate * COLD), min(left_ns, busy_ns))
         received += self._frames(min(sending_fps, rate), max(0, busy_ns - left_ns))
         received += self._from_rings(sending_fps, rate, away_ns, taken_ns, busy_ns)
-        intended = self._frames(load_fps, turn_ns)
+        intended = self._frames(load_fps, ran_ns)
         sent = self._frames(sending_fps, ran_ns)
         return Turn(
             side=side,

@@ -119,9 +119,6 @@ class RunningBridge:
         self.netlink.know(device, _idle_macs(self.idle, count))
         self.idle += count
 
-    def processes(self) -> tuple[int, ...]:
-        return ()  # where nothing comes in, the kernel has nothing to forward
-
     def access(self) -> tuple[str, ...]:
         return (
             f"ip -netns {self.network} -statistics link",

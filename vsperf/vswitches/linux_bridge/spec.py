@@ -16,8 +16,6 @@ class LinuxBridgeSpec(DriverSpec):
     CAPPED: ClassVar[bool] = False
     """The generator's cap is one of vhost-user ports, and these are taps."""
 
-    HELD_STILL: ClassVar[bool] = True
-
     kind: Literal["linux-bridge"]
     flows: Literal["learn", "l2"] = "learn"
     """How it knows where frames go: it learns from them behind which port each address is

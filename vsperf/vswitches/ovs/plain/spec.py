@@ -16,8 +16,6 @@ class OvsSpec(OvsSettings):
     CAPPED: ClassVar[bool] = False
     """The generator's cap is one of vhost-user ports, and these are devices of the kernel."""
 
-    HELD_STILL: ClassVar[bool] = True
-
     kind: Literal["ovs"]
     datapath: Literal["userspace", "kernel"] = "userspace"
     """Who forwards: the daemon, which needs nothing of the kernel but its devices; or the kernel's
