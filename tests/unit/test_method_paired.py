@@ -202,6 +202,25 @@ class TestDoubt:
         assert 0.3 * len(one.passes) < len(kept) < 0.7 * len(one.passes)
         assert not any(turn.gaps_ns for group in kept for turn in group)
 
+    @pytest.mark.parametrize(
+        ("ring", "longest_us", "all_us", "used"),
+        [
+            (1024, 100, 1500, True),  # at 5.2 Mfps a ring lasts for 197 us
+            (1024, 300, 1500, False),
+            (1024, 100, 2500, False),
+            (None, 100, 1500, False),
+            (None, 400, 400, True),
+        ],
+    )
+    def test_gaps_that_a_ring_bridges_may_be_many(
+        self, ring: int | None, longest_us: int, all_us: int, used: bool
+    ) -> None:
+        bench = session(QUIET, 1, 1.0)
+        played(bench)
+        one = answering(bench.rounds)[0].model_copy(update={"ring_frames": ring})
+        gaps = {"gaps_ns": all_us * 1000, "longest_gap_ns": longest_us * 1000}
+        assert bool(clean_passes(changed(one, **gaps))) == used
+
     def test_rounds_with_too_few_pairs_say_nothing(self) -> None:
         model = PairedModel("gone", {"away": "90%"})
         found = played(session(model, 1, 0.97))["ratio_b"]

@@ -18,7 +18,7 @@ from vsperf.record.result import SearchResult
 from vsperf.record.turns import Round
 
 NEAR = 1e-9
-AWAY = 0.05
+AWAY, AWAY_BRIDGED = 0.05, 0.2
 LEAST_PASSES = 10
 THROUGH = 0.98
 SOME = 0.05
@@ -97,10 +97,17 @@ def _halves(one: Round) -> list[dict[str, Half]]:
         turns = range(begin, begin + len(letters))
         if any(told.elsewhere_frames[n] for n in turns):
             continue
-        if any(told.gaps_ns[n] > AWAY * told.measured_ns[n] for n in turns):
+        if any(_away(one, n) for n in turns):
             continue
         found.append({letters[told.side[n]]: _half(one, n) for n in turns})
     return found
+
+
+def _away(one: Round, n: int) -> bool:
+    """Whether the generator was away in a turn, but for gaps in each of which a ring lasts."""
+    share = one.turns.gaps_ns[n] / one.turns.measured_ns[n]
+    ring_ns = (one.ring_frames or 0) / one.load_fps * 10**9
+    return share > (AWAY_BRIDGED if one.turns.longest_gap_ns[n] <= ring_ns else AWAY)
 
 
 def _half(one: Round, n: int) -> Half:

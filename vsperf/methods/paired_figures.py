@@ -157,7 +157,7 @@ def _words(one: Compared) -> str:
 def _left_out(rounds: Sequence[Round]) -> str:
     """Say why rounds say nothing, if passes were left out."""
     passes = [group for one in rounds for group in one.passes]
-    away = sum(any(map(was_away, group)) for group in passes)
+    away = sum(any(was_away(one, turn) for turn in group) for one in rounds for group in one.passes)
     stray = sum(any(turn.elsewhere_frames for turn in group) for group in passes)
     if not away and not stray:
         return ""

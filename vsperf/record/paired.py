@@ -20,6 +20,8 @@ FIRST, CONTROL = "A", "A′"
 AWAY = 20
 """One part in so many of a turn the generator may have been away, in sum; a pass with a turn in
 which it was so for longer is left out, whatever came through in it."""
+BRIDGED = 5
+"""One part in so many of a turn it may have been away, where a ring bridged each gap."""
 LEAST_PASSES = 10
 """With fewer that are left, a round says nothing."""
 CARRIED = 0.98
@@ -196,16 +198,23 @@ def turns_of(one: Round, letter: str) -> tuple[Turn, ...]:
 
 def clean_passes(one: Round) -> tuple[tuple[Turn, ...], ...]:
     """Return the passes in which the generator ran; what came through in them is not looked at."""
-    return tuple(group for group in one.passes if not any(map(_disturbed, group)))
+    return tuple(group for group in one.passes if not any(_disturbed(one, turn) for turn in group))
 
 
-def _disturbed(turn: Turn) -> bool:
-    return turn.elsewhere_frames > 0 or was_away(turn)
+def _disturbed(one: Round, turn: Turn) -> bool:
+    return turn.elsewhere_frames > 0 or was_away(one, turn)
 
 
-def was_away(turn: Turn) -> bool:
-    """Whether the generator did not run for too much of a turn."""
-    return turn.gaps_ns * AWAY > turn.measured_ns
+def was_away(one: Round, turn: Turn) -> bool:
+    """Whether the generator did not run for too much of a turn.
+
+    A gap in which a ring lasts, at the load that was offered, makes no difference to who forwards.
+    It has to be filled again: an overload that is away for long is none.
+    """
+    if turn.gaps_ns * AWAY <= turn.measured_ns:
+        return False
+    lasts = (one.ring_frames or 0) * NANOSECONDS >= turn.longest_gap_ns * one.load_fps
+    return not lasts or turn.gaps_ns * BRIDGED > turn.measured_ns
 
 
 def in_round(one: Round, letter: str, base: str = FIRST) -> InRound | None:
