@@ -15,7 +15,7 @@ from vsperf.record.paired import CONTROL, FIRST, Compared, Terms, compared, rate
 from vsperf.record.run import CaseRecord
 from vsperf.record.turns import Named, Round
 from vsperf.results.grid import Grid
-from vsperf.store.view import RunView
+from vsperf.store.view import CaseView, RunView
 
 COLUMNS = ("", "switch", "forwards", "to A", "95 %", "so it is", "draw", "one round", "rounds")
 NUMBERS = frozenset({2, 3, 4, 6, 7, 8})
@@ -86,11 +86,18 @@ def _word(side: Named, found: Compared | None, *, doubted: bool) -> str:
     return "not to be told apart"
 
 
-def compared_data(rounds: Sequence[Round], terms: Terms) -> list[dict[str, Any]]:
+def compared_data(case: CaseView) -> dict[str, Any]:
     """Return the same as plain data; nothing of a case without rounds."""
-    if not rounds:
-        return []
-    return [_as_data(rounds, side, terms) for side in rounds[0].sides]
+    if not (rounds := tuple(case.rounds)):
+        return {}
+    terms = Terms.of(case.planned.spec["search"])
+    return {"compared": [_as_data(rounds, side, terms) for side in rounds[0].sides]}
+
+
+def rounds_data(case: CaseView) -> dict[str, Any]:
+    """Return the rounds themselves; nothing of a case without any."""
+    found = [one.model_dump(mode="json") for one in case.rounds]
+    return {"all_rounds": found} if found else {}
 
 
 def _as_data(rounds: Sequence[Round], side: Named, terms: Terms) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from vsperf.cli.account import account_table
 from vsperf.cli.chain_view import MEANING, chain_tables
 from vsperf.cli.collected_view import print_collected
 from vsperf.cli.noise_view import cost_data, print_cost
-from vsperf.cli.paired_view import compared_data, print_compared
+from vsperf.cli.paired_view import compared_data, print_compared, rounds_data
 from vsperf.cli.progress import round_line, trial_line
 from vsperf.cli.seconds_view import write_seconds
 from vsperf.cli.selection import complete_testcase, library, load, overrides_cases
@@ -34,9 +34,7 @@ from vsperf.errors import ExitCode, Location, StoreError, UsageError, VsperfErro
 from vsperf.human import human_count, human_fps, human_ns
 from vsperf.plugins import Plugins
 from vsperf.record.labels import labels_text
-from vsperf.record.paired import Terms
 from vsperf.record.trial import Trial
-from vsperf.record.turns import Round
 from vsperf.spec.document import COMPARABLE
 from vsperf.spec.loader import Request
 from vsperf.spec.topology import Topology
@@ -258,7 +256,7 @@ def run_as_json(run: RunView) -> dict[str, Any]:
     rows, cases = list[CaseRow](), list[dict[str, Any]]()
     for case in run.cases():
         rows.append(_row(case))
-        cases.append(_as_json(rows[-1], tuple(case.rounds)))
+        cases.append({**rows[-1].as_json(), **compared_data(case)})
     header = run.header.model_dump(mode="json", exclude={"cases", "type"})
     return {
         **header,
@@ -269,13 +267,6 @@ def run_as_json(run: RunView) -> dict[str, Any]:
         "cases": cases,
         "noise_costs": cost_data(run),
     }
-
-
-def _as_json(row: CaseRow, rounds: Sequence[Round]) -> dict[str, Any]:
-    if not rounds:
-        return row.as_json()
-    compared = compared_data(rounds, Terms.of(row.planned.spec["search"]))
-    return {**row.as_json(), "compared": compared}
 
 
 def print_run(run: RunView) -> None:
@@ -333,11 +324,8 @@ def _show_case(run: RunView, case: CaseView, as_json: bool) -> None:
     if as_json:
         trials = [trial.model_dump(mode="json") for trial in case.trials]
         planned = case.planned.model_dump(mode="json")
-        rounds = tuple(case.rounds)
-        document = {**_as_json(row, rounds), "planned": planned, "all_trials": trials}
-        document |= (
-            {"all_rounds": [one.model_dump(mode="json") for one in rounds]} if rounds else {}
-        )
+        document = {**row.as_json(), **compared_data(case)}
+        document |= {"planned": planned, "all_trials": trials, **rounds_data(case)}
         click.echo(json.dumps(document, indent=2))
         return
     out = console()
