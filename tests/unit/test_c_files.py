@@ -17,7 +17,16 @@ BUILD = REPOSITORY / "build" / "tgen"
 MEMORY_LOAD = REPOSITORY / "tools" / "memory-load"
 AGENT = REPOSITORY / "vnfs" / "agent"
 PARTS = ("tgen.p", "libtgen-engine.a.p", "libtgen-pure.a.p", "libtgen-session.a.p")
-SOME_OF_EACH = ("main", "control", "loop", "worker", "transmit", "receive", "flow", "session")
+SOME_OF_EACH = (
+    "main",
+    "control_control",
+    "control_session",
+    "engine_loop",
+    "engine_receive",
+    "engine_transmit",
+    "engine_worker",
+    "frames_flow",
+)
 """A part that is called otherwise one day must not go unseen."""
 
 
