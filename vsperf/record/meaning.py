@@ -47,15 +47,6 @@ OUTCOMES = {
     Outcome.SKIP: "It was not run, for the reason given.",
     Outcome.ABORTED: "It was interrupted; `vsperf run --resume RUN` runs it again.",
 }
-TIMES = {
-    "clean": "Time in which nothing kept the generator or the switch from running. A trial is "
-    "counted in slots of about 3 ms. Left out are those in which the generator did not run for "
-    "100 µs or more, those in which no frame came for as long if the kernel says that polling "
-    "threads behind it did not run for all of such time in the search, and one slot on each side, "
-    "whatever they lost. What is left is searched like any other time, until it fills what the "
-    "goal asks for; where less than half is left, there is no such answer. Standards are held "
-    "against the answer from all time.",
-}
 STANDARDS = {
     Standard.RFC2544: "Benchmarking methodology: constant loads, 60 s trials, no loss at all.",
     Standard.RFC2889: "Benchmarking of LAN switches: forwarding rate, addresses, broadcast.",

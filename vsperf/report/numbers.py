@@ -9,10 +9,11 @@ from fractions import Fraction
 from vsperf.human import human_count, human_fps, human_ns, human_seconds
 from vsperf.record.figure import Curve, Figure, amount, heading
 from vsperf.record.limit import Limit
-from vsperf.record.meaning import LIMITED_BY, LIMITS, TIMES
+from vsperf.record.meaning import LIMITED_BY, LIMITS
 from vsperf.record.referring import COUNTED, of_a_load
 from vsperf.record.result import GoalResult, LoadResult
 from vsperf.record.trial import Trial
+from vsperf.record.words import meaning
 from vsperf.report.page import Fact, Number, Table
 from vsperf.report.telling import ending_of
 from vsperf.report.told import told
@@ -59,7 +60,7 @@ def _goal(row: CaseRow, goal: GoalResult, trials: Sequence[Trial]) -> Number:
     if goal.clean is not None:
         share = share_text(Fraction(goal.clean.share))
         facts += _clean(goal, share)
-        how.append(f"Clean time ({share} of it all): {TIMES['clean']}")
+        how.append(f"Clean time ({share} of it all): {meaning('clean')}")
     ending = ending_of(goal, trials) if goal.limit in TELLING else None
     return Number(
         goal.goal.upper(),

@@ -9,7 +9,8 @@ import click
 
 from vsperf.errors import ExitCode, UsageError
 from vsperf.record.flags import Flag
-from vsperf.record.meaning import LEVELS, LIMITS, OUTCOMES, SEVERITIES, STANDARDS, TIMES
+from vsperf.record.meaning import LEVELS, LIMITS, OUTCOMES, SEVERITIES, STANDARDS
+from vsperf.record.words import ALSO, SUBJECTS
 
 
 def topics() -> dict[str, dict[str, str]]:
@@ -17,7 +18,6 @@ def topics() -> dict[str, dict[str, str]]:
     return {
         "exit-codes": {str(int(code)): code.meaning for code in ExitCode},
         "outcomes": {outcome.value: text for outcome, text in OUTCOMES.items()},
-        "time": TIMES,
         "limits": {limit.value: text for limit, text in LIMITS.items()},
         "flags": {
             flag.value: f"[{flag.severity}: {SEVERITIES[flag.severity]}] {flag.meaning}"
@@ -25,23 +25,25 @@ def topics() -> dict[str, dict[str, str]]:
         },
         "standards": {standard.value: text for standard, text in STANDARDS.items()},
         "compliance": {level.value: text for level, text in LEVELS.items()},
+        **{subject: dict(words) for subject, words in SUBJECTS.items()},
     }
 
 
 def complete_topic(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Complete subjects and terms."""
-    names = [name for subject, terms in topics().items() for name in (subject, *terms)]
+    names = [name for subject, terms in topics().items() for name in (subject, *terms)] + list(ALSO)
     return [name for name in names if name.startswith(incomplete)]
 
 
 @click.command(
     epilog="Examples:\n\n\b\n  vsperf explain                 # all subjects\n"
     "  vsperf explain exit-codes\n  vsperf explain 5\n  vsperf explain rx-exceeds-tx\n"
+    "  vsperf explain NDR\n  vsperf explain cycles/frame\n"
 )
 @click.argument("topic", required=False, shell_complete=complete_topic)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(topic: str | None, as_json: bool) -> None:
-    """Explain TOPIC: a subject, or one exit code, flag, limit, outcome or standard."""
+    """Explain TOPIC: a subject, or one word: a column, an exit code, a flag, a standard."""
     found = _find(topic)
     if as_json:
         click.echo(json.dumps(found, indent=2))
@@ -59,11 +61,18 @@ def _find(topic: str | None) -> dict[str, dict[str, str]]:
         return everything
     if topic in everything:
         return {topic: everything[topic]}
-    for subject, terms in everything.items():
-        for term, text in terms.items():
-            if term.lower() == topic.lower():
-                return {subject: {term: text}}
+    topic = ALSO.get(topic.lower(), topic)
+    found = {
+        subject: {term: text for term, text in terms.items() if _plain(term) == _plain(topic)}
+        for subject, terms in everything.items()
+    }
+    if any(found.values()):
+        return {subject: terms for subject, terms in found.items() if terms}
     names = [name for subject, terms in everything.items() for name in (subject, *terms)]
     close = difflib.get_close_matches(topic, names, n=3, cutoff=0.5)
     fix = f"did you mean {' or '.join(close)}?" if close else f"subjects: {', '.join(everything)}"
     raise UsageError(f"there is nothing to explain under {topic!r}", fix=fix)
+
+
+def _plain(word: str) -> str:
+    return word.lower().replace("-", " ")

@@ -95,7 +95,6 @@ def _note(ctx: click.Context, error: BaseException) -> None:
     "  vsperf run phy2phy_tput --testbed sim\n"
     "  vsperf run phy2phy_tput --vswitch ovs-dpdk,vpp --repeat 5   # two switches, in turns\n"
     "  vsperf run phy2phy_paired --vswitch ovs-dpdk,testpmd --fail-above 3%   # at the same time\n"
-    "  vsperf run pvp_tput --vnf process            # no guest: a process forwards\n"
     "  vsperf run phy2phy_tput --mode trafficgen    # through a device that others deployed\n"
     "  vsperf run --resume latest\n"
     "  vsperf run phy2phy_tput --report tput.html   # and a page that can be sent\n",
@@ -133,16 +132,15 @@ def _note(ctx: click.Context, error: BaseException) -> None:
     metavar="[FILE]",
     is_flag=False,
     flag_value=BESIDE_THE_RECORDS,
-    help="Write a report at the end: FILE.html, .md or .pdf; without FILE, report.html beside the "
-    "records.",
+    help="Write a report: FILE.html, .md or .pdf; by itself, report.html beside the records.",
 )
 @click.option(
     "--fail-above",
     type=QuantityType(Ratio),
     metavar="SHARE",
-    help="Of a comparison in turns: FAIL where a switch is slower than the first by more.",
+    help="In turns: FAIL where a switch is slower by more.",
 )
-@click.option("--dry-run", is_flag=True, help="Print the plan and stop, as `vsperf plan` does.")
+@click.option("--dry-run", is_flag=True, help="Print the plan and stop.")
 @click.option(
     "--resume", metavar="RUN", shell_complete=complete_run, help="Go on with an interrupted run."
 )
