@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from itertools import groupby
 
 import click
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from vsperf.cli.problems import print_problems
 from vsperf.cli.selection import hidden_text, library
 from vsperf.cli.stored import json_option
-from vsperf.cli.tables import console
+from vsperf.cli.tables import WIDE, console
 from vsperf.errors import ExitCode
+from vsperf.spec.lookup import Entry, Library
 
 KINDS = ("testcases", "testbeds", "presets", "topologies")
 
 
 @click.command(
-    epilog="Examples:\n\n\b\n  vsperf list\n  vsperf list testbeds\n"
+    epilog="Examples:\n\n\b\n  vsperf list\n  vsperf list --names\n  vsperf list testbeds\n"
     "  vsperf list --tag rfc2544 --json\n"
 )
 @click.argument("kind", type=click.Choice(KINDS), default="testcases")
 @click.option("--tag", "tags", multiple=True, help="Only testcases with this tag.")
+@click.option("--names", is_flag=True, help="Print names alone, one a line.")
 @json_option
-def command(kind: str, tags: tuple[str, ...], as_json: bool) -> int:
+def command(kind: str, tags: tuple[str, ...], names: bool, as_json: bool) -> int:
     """List testcases (or testbeds, presets, topologies) and the folders they come from.
 
     Folders are searched in this order, and the first that has a name wins: those of $VSPERF_PATH,
@@ -52,20 +57,56 @@ def command(kind: str, tags: tuple[str, ...], as_json: bool) -> int:
         folders = [{"path": str(f.path), "role": f.role} for f in places.folders]
         click.echo(json.dumps({"folders": folders, kind: rows}, indent=2))
         return ExitCode.OK
+    if names:
+        click.echo("".join(f"{entry.name}\n" for entry in entries), nl=False)
+        return ExitCode.OK
     out = console()
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for column in ("name", "title", "tags", "from"):
-        table.add_column(column, overflow="fold")
-    for entry in entries:
-        title = Text("broken, see below", "red") if entry.problems else Text(entry.title)
-        origin = places.shown(entry.path) + "".join(
-            f", hides {path}" for path in map(places.shown, entry.found.shadowed)
-        )
-        table.add_row(Text(entry.name, "cyan"), title, " ".join(entry.tags), Text(origin, "dim"))
-    out.print(table)
+    print_entries(out, places, entries)
     if (line := hidden_text(places.hidden(kind))) is not None:
         out.print(line, style="yellow", markup=False, soft_wrap=True)
     for folder in places.folders:
         out.print(f"searched: {folder.path} ({folder.role})", style="dim", soft_wrap=True)
     print_problems(problem for entry in entries for problem in entry.problems)
     return ExitCode.OK
+
+
+def print_entries(out: Console, places: Library, entries: Sequence[Entry]) -> None:
+    """Print everything where it fits, and names and titles by folder where it does not."""
+    if out.width >= WIDE:
+        table = _table("name", "title", "tags", "from")
+        for entry in entries:
+            origin = Text(_origin(places, entry), "dim")
+            table.add_row(*_cells(entry), " ".join(entry.tags), origin)
+        out.print(table)
+        return
+    width = max((len(entry.name) for entry in entries), default=0)
+    for folder, some in groupby(sorted(entries, key=_folder), key=_folder):
+        out.print(Text(folder, "bold"))
+        table = _table("", "", min_width=width)
+        for entry in some:
+            table.add_row(*_cells(entry))
+        out.print(table)
+        out.print()
+
+
+def _table(*names: str, min_width: int | None = None) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", show_header=any(names))
+    for name in names:
+        table.add_column(name, overflow="fold")
+    table.columns[0].no_wrap = True
+    table.columns[0].min_width = min_width
+    return table
+
+
+def _cells(entry: Entry) -> tuple[Text, Text]:
+    title = Text("broken, see below", "red") if entry.problems else Text(entry.title)
+    return Text(entry.name, "cyan"), title
+
+
+def _folder(entry: Entry) -> str:
+    return entry.path.parent.name
+
+
+def _origin(places: Library, entry: Entry) -> str:
+    hidden = (f", hides {path}" for path in map(places.shown, entry.found.shadowed))
+    return places.shown(entry.path) + "".join(hidden)
