@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 from record_samples import case_record, goal_result, header
+from rich.text import Text
 from search_models import case_of
 
 from vsperf.cli.tables import print_summary
-from vsperf.cli.terminal import PlainConsole
+from vsperf.cli.terminal import PlainConsole, between_words
 from vsperf.record.flags import Flag
 from vsperf.record.limit import Limit
 from vsperf.record.result import CleanResult, SearchResult
@@ -85,9 +86,26 @@ def test_where_nobody_knows_of_slots_there_is_no_word_of_clean_time() -> None:
 def test_a_doubt_is_one_line_and_says_where_there_is_more() -> None:
     text = shown(None, 120, Flag.SPORADIC_LOSS, Flag.UNSTABLE)
     doubts = [line for line in text.splitlines() if line.startswith("! ")]
-    assert [line.split(":")[0] for line in doubts] == ["! sporadic-loss", "! unstable"]
-    assert doubts[1] == "! unstable: Equal trials at one load disagreed: some passed, some failed"
+    assert [line.split(":")[0] for line in doubts] == ["! unstable", "! sporadic-loss"]
+    assert doubts[0] == "! unstable: Equal trials at one load disagreed: some passed, some failed"
     assert "more on a flag: vsperf explain FLAG" in text
+
+
+def test_no_figure_is_cut_on_80_columns() -> None:
+    wide, narrow = shown(CLEAN, 220), shown(CLEAN, 80)
+    assert "…" not in narrow.replace(" … ", "")
+    for text in ("RFC 2544", "8.000 … 8.040 Mfps", "94.0%"):
+        assert text in wide
+        assert text in narrow
+
+
+def test_a_terminal_breaks_lines_between_words_and_no_path() -> None:
+    path = "/srv/" + "x" * 100
+    broken = between_words(Text(f"{'word ' * 30}at {path} it ends"), 80).plain.splitlines()
+    assert "".join(broken).replace("  ", " ").split() == f"{'word ' * 30}at {path} it ends".split()
+    assert path in (line.strip() for line in broken)
+    assert all(len(line) <= 80 for line in broken if path not in line)
+    assert [line.startswith("  ") for line in broken] == [False] + [True] * (len(broken) - 1)
 
 
 def test_both_answers_have_a_reason() -> None:

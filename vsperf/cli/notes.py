@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 
 from rich.text import Text
 
-from vsperf.record.result import Compliance
+from vsperf.record.flags import Flag, Severity
+from vsperf.record.result import Level, Standard
 from vsperf.record.run import Outcome
+from vsperf.stats.columns import column_case
 from vsperf.stats.remarks import compliances, legend, unclean
 from vsperf.stats.summary import CaseRow
 
 MOST_WARNINGS = 100
 """Different ones that people are shown of a run; somebody's record may hold any number."""
+NUMBERS = re.compile(r"\d[\d.,]*(?: [µmn]?s\b)?")
+GOAL = re.compile(r"^no \w+ ")
+FLAGGED = re.compile("|".join(f"{re.escape(flag.value)}: " for flag in Flag))
+"""How a deviation begins that is a flag."""
 OUTCOME_STYLES = {
     Outcome.PASS: "green",
     Outcome.FAIL: "red",
@@ -46,39 +55,88 @@ def notes(rows: Sequence[CaseRow], simulated: bool) -> list[Text]:
             style = OUTCOME_STYLES[row.record.outcome]
             said.append(Text(f"{row.planned.label}: {row.record.reason}", style=style))
     said += [Text(f"{one.planned.label}: {one.refuted}", "magenta") for one in rows if one.refuted]
+    name = column_case(rows)[1]
+    labels = {row.planned.label: name(row) for row in measured}
     warned = _warnings(measured)
-    for text, labels in islice(warned.items(), MOST_WARNINGS):
-        said.append(Text(f"! {text}{_concerning(labels, measured)}", style="yellow"))
+    for doubt in islice(warned, MOST_WARNINGS):
+        said.append(Text(f"! {doubt.text}{doubt.where(labels)}", "yellow"))
     if (more := len(warned) - MOST_WARNINGS) > 0:
         said.append(Text(f"! and {more:,} more: `vsperf show … --json` has all", style="yellow"))
     if any(row.record and row.record.flags for row in measured):
         said.append(Text("  more on a flag: vsperf explain FLAG", style="dim"))
-    for item, labels in compliances(measured).items():
-        said.append(Text(_compliance_line(item) + _concerning(labels, measured)))
-    return said
+    return said + [Text(line) for line in _standing(measured)]
 
 
-def _warnings(rows: Sequence[CaseRow]) -> dict[str, list[str]]:
-    """Return flags and warnings, each once with the cases that it concerns."""
-    found: dict[str, list[str]] = {}
+@dataclass
+class Doubt:
+    """What speaks against numbers of some cases, in the words of the first."""
+
+    text: str
+    severity: Severity | None = None
+    """None of a warning."""
+    cases: dict[str, None] = field(default_factory=dict)
+    likewise: dict[str, None] = field(default_factory=dict)
+    """Cases that say the same with other numbers."""
+
+    def where(self, names: Mapping[str, str]) -> str:
+        """Name the cases that it is for, unless it is for all of them."""
+        others = [case for case in self.likewise if case not in self.cases]
+        if len(self.cases) == len(names):
+            return ""
+        told = _several([names[case] for case in self.cases])
+        more = f"; likewise {_several([names[case] for case in others])}" if others else ""
+        return f" ({told}{more})"
+
+
+def _warnings(rows: Sequence[CaseRow]) -> list[Doubt]:
+    """Return each flag and warning once, the gravest flags first."""
+    found: dict[tuple[str, int], Doubt] = {}
     for row in rows:
         if row.record is None:
             continue
-        texts = [f"{flag.value}: {flag.gist}" for flag in row.record.flags]
-        for text in (*texts, *row.record.warnings, *unclean(row)):
-            found.setdefault(text, []).append(row.planned.label)
-    return found
+        texts = [(f"{flag.value}: {flag.gist}", flag.severity) for flag in row.record.flags]
+        said = [*row.record.warnings, *unclean(row)]
+        met: Counter[str] = Counter()
+        for text, severity in _of_one_goal((*texts, *((one, None) for one in said))):
+            alike = NUMBERS.sub("#", GOAL.sub("#", text))
+            met[alike] += 1  # of one case, two with other numbers are two
+            doubt = found.setdefault((alike, met[alike]), Doubt(text, severity))
+            (doubt.cases if doubt.text == text else doubt.likewise)[row.planned.label] = None
+    order = (Severity.INVALID, Severity.SUSPECT, None, Severity.NOTE)
+    return sorted(found.values(), key=lambda doubt: order.index(doubt.severity))
 
 
-def _compliance_line(item: Compliance) -> str:
-    why = f": {'; '.join(item.deviations)}" if item.deviations else ""
-    return f"{item.standard.value}: {item.level.value}{why}"
+def _of_one_goal(
+    texts: Iterable[tuple[str, Severity | None]],
+) -> Iterator[tuple[str, Severity | None]]:
+    """Leave out what was said of another goal in the same words."""
+    seen: set[str] = set()
+    for text, severity in texts:
+        if (plain := GOAL.sub("#", text)) not in seen:
+            seen.add(plain)
+            yield text, severity
 
 
-def _concerning(labels: Sequence[str], rows: Sequence[CaseRow]) -> str:
-    """Name the cases that a note is for, unless it is for all of them."""
-    unique = list(dict.fromkeys(labels))
-    if len(unique) == len({row.planned.label for row in rows}):
-        return ""
-    shown = ", ".join(unique) if len(unique) <= 3 else f"{unique[0]} and {len(unique) - 1} others"
-    return f" ({shown})"
+def _standing(rows: Sequence[CaseRow]) -> Iterator[str]:
+    """Say how the cases stand to each standard.
+
+    Of one case that is all that is known. Several have a line for each level, with what deviates in
+    all of them; that a doubt above is a deviation, too, is not said once more.
+    """
+    found: dict[tuple[Standard, Level], list[tuple[str, ...]]] = {}
+    for item, labels in compliances(rows).items():
+        found.setdefault((item.standard, item.level), []).extend([item.deviations] * len(labels))
+    for (standard, level), told in found.items():
+        head = f"{standard.value}: {level.value}" + (
+            "" if len(told) == len(rows) else f" in {len(told)} of {len(rows)} cases"
+        )
+        alone = len(rows) == 1
+        common = [one for one in told[0] if all(one in each for each in told)]
+        shown = [one for one in common if alone or not FLAGGED.match(one)]
+        more = any(len(each) > len(shown) for each in told)
+        why = [*shown, *(["what else deviates: vsperf show RUN CASE"] if more else [])]
+        yield f"{head}: {'; '.join(why)}" if why else head
+
+
+def _several(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= 4 else f"{names[0]} and {len(names) - 1} others"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
+from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -36,6 +37,9 @@ WIDE = 170
 """Columns from which everything fits into one table; below, latency gets a table of its own."""
 PLAIN_WIDTH = 220
 """Columns when the output is a file or a pipe: nothing is cut there."""
+
+GAP = 2
+"""Places between two columns."""
 
 Shown = tuple[str, Callable[[CaseRow], RenderableType]]
 GOAL_COLUMNS: tuple[tuple[str, Literal["left", "right"]], ...] = (
@@ -97,16 +101,40 @@ def _blocks(rows: Sequence[CaseRow], width: int) -> list[list[Shown]]:
     if width >= WIDE:
         effort = [*latency_columns(), *effort_columns(rows)]
         return [[case, *switch, *bounds, *hits, *rates, limit_column(), *effort, _outcome()]]
-    return [
-        [case, *switch, *bounds, limit_column(), _outcome()],
-        *([[case, *rates]] if rates else []),
-        [case, *latency_columns(), *effort_columns(rows)],
-        *([[case, *hits]] if hits else []),
-    ]
+    subjects: Sequence[Sequence[Shown]] = (
+        [*switch, *bounds, limit_column(), _outcome()],
+        rates,
+        [*latency_columns(), *effort_columns(rows)],
+        hits,
+    )
+    return [part for subject in subjects for part in _fitting(rows, case, subject, width)]
+
+
+def _fitting(
+    rows: Sequence[CaseRow], case: Shown, columns: Sequence[Shown], width: int
+) -> Iterator[list[Shown]]:
+    """Yield columns in as many tables as it takes: a figure that is cut is another figure."""
+    part, room = [case], width - _width(rows, case)
+    for column in columns:
+        needed = _width(rows, column)
+        if needed > room and len(part) > 1:
+            yield part
+            part, room = [case], width - _width(rows, case)
+        part.append(column)
+        room -= needed
+    if len(part) > 1:
+        yield part
+
+
+def _width(rows: Sequence[CaseRow], column: Shown) -> int:
+    """Return how many places a column takes, with the gap behind it."""
+    name, cell = column
+    lines = [name, *(line for row in rows for line in str(cell(row)).splitlines())]
+    return max(map(cell_len, lines)) + GAP
 
 
 def _table(rows: Sequence[CaseRow], columns: Sequence[Shown]) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
     for name, _ in columns:
         table.add_column(name, justify="left" if name in LEFT else "right", no_wrap=True)
     for row in rows:

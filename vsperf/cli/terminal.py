@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from typing import Any
 
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
+from rich.text import Text
 
 from vsperf.printable import printable
+
+WORD = re.compile(r"\s*\S+\s?")
+INDENT = "  "
 
 
 class PlainConsole(Console):
@@ -15,6 +22,17 @@ class PlainConsole(Console):
 
     def __init__(self, *, stderr: bool, width: int | None = None) -> None:
         super().__init__(stderr=stderr, width=width, highlight=False, markup=False, emoji=False)
+
+    def print(self, *objects: Any, soft_wrap: bool | None = None, **options: Any) -> None:
+        """Print as `Console` does; on a terminal, lines are broken between words."""
+        if soft_wrap and self.is_terminal:
+            objects = tuple(
+                between_words(one if isinstance(one, Text) else Text(one), self.width)
+                if isinstance(one, str | Text)
+                else one
+                for one in objects
+            )
+        super().print(*objects, soft_wrap=soft_wrap, **options)
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
@@ -24,3 +42,25 @@ class PlainConsole(Console):
                 yield segment
             else:
                 yield segment._replace(text=printable(segment.text))
+
+
+def between_words(text: Text, width: int) -> Text:
+    """Break long lines between words, and indent what goes on.
+
+    A word that is longer than a line, such as a path, stays whole, so that it can be copied.
+    """
+    found = Text()
+    for number, line in enumerate(text.split(allow_blank=True)):
+        breaks, used = [], 0
+        for word in WORD.finditer(line.plain):
+            length = cell_len(word[0])
+            if used + cell_len(word[0].rstrip()) > width and used > len(INDENT):
+                breaks.append(word.start())
+                used = len(INDENT)
+            used += length
+        parts = line.divide(breaks)
+        for part in parts:
+            part.rstrip()
+        found.append_text(Text("\n" if number else ""))
+        found.append_text(Text("\n" + INDENT).join(parts))
+    return found
