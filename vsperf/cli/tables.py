@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from rich.cells import cell_len
@@ -83,6 +84,41 @@ def print_summary(out: Console, rows: Sequence[CaseRow], simulated: bool) -> Non
         out.print("no case has a result yet", style="dim")
     for line in notes(rows, simulated):
         out.print(line, soft_wrap=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """Cells below a heading. Of columns that do not fit, those of the highest rank are left out."""
+
+    name: str
+    cells: Sequence[str | Text]
+    rank: int = 0
+    """0: it is never left out."""
+    breaks: bool = False
+    """Whether its cells may be broken, between words; a number is not."""
+
+    @property
+    def width(self) -> int:
+        """How many places it takes, with the gap behind it."""
+        lines = [self.name, *(line for cell in self.cells for line in str(cell).splitlines())]
+        parts = [word for line in lines for word in line.split()] if self.breaks else lines
+        return max(map(cell_len, parts), default=0) + GAP
+
+
+def fitted(columns: Sequence[Column], width: int) -> Table:
+    """Return a table of as many columns as fit."""
+    left = list(columns)
+    while sum(column.width for column in left) - GAP > width:
+        last = max(left, key=lambda column: column.rank)
+        if last.rank == 0:
+            break
+        left.remove(last)
+    table = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style="bold")
+    for column in left:
+        table.add_column(column.name, no_wrap=not column.breaks, overflow="fold")
+    for cells in zip(*(column.cells for column in left), strict=True):
+        table.add_row(*cells)
+    return table
 
 
 def simulated_banner() -> Text:

@@ -14,13 +14,14 @@ from vsperf.cli.notes import OUTCOME_STYLES
 from vsperf.cli.output import say
 from vsperf.cli.selection import complete_testcase
 from vsperf.cli.stored import json_option, results_option
-from vsperf.cli.tables import console
+from vsperf.cli.tables import Column, console, fitted
 from vsperf.errors import ExitCode
 from vsperf.record.labels import labels_text, parse_labels
 from vsperf.record.meaning import how_far
 from vsperf.record.run import Outcome
 from vsperf.stats.answers import headlines
 from vsperf.store.index import CaseEntry, Filter, Index, RunEntry
+from vsperf.store.reader import RunState
 
 LIMIT = 50
 """Rows of a table when nobody asks for more."""
@@ -86,15 +87,22 @@ def command(
         )
         found_cases = index.cases(wanted) if wants_cases else ()
         found_runs = () if wants_cases else index.runs(wanted)
-    more = shown is not None and max(len(found_cases), len(found_runs)) > shown
-    found_cases, found_runs = found_cases[:shown], found_runs[:shown]
-    if as_json:
-        rows = [case.as_json() for case in found_cases] + [entry.as_json() for entry in found_runs]
-        click.echo(json.dumps(rows, indent=2))
-    elif found_cases or found_runs:
-        console().print(_cases(found_cases) if wants_cases else _runs(found_runs))
-    else:
-        click.echo(f"nothing stored in {results} fits")
+        more = shown is not None and max(len(found_cases), len(found_runs)) > shown
+        found_cases, found_runs = found_cases[:shown], found_runs[:shown]
+        if as_json:
+            rows = [one.as_json() for one in found_cases] + [one.as_json() for one in found_runs]
+            click.echo(json.dumps(rows, indent=2))
+        elif found_cases or found_runs:
+            out = console()
+            if len({entry.run for entry in found_cases}) == 1:
+                first = found_cases[0]
+                out.print(Text(first.run, "cyan").append(f": testbed {_testbed(first)}", "default"))
+            if wants_cases:
+                out.print(_cases(found_cases, out.width))
+            else:
+                out.print(_runs(found_runs, index, out.width))
+        else:
+            click.echo(f"nothing stored in {results} fits")
     if more and not as_json:
         click.echo(f"and more; --limit shows more than {shown}")
     for problem in broken:
@@ -102,48 +110,57 @@ def command(
     return ExitCode.OK
 
 
-def _runs(entries: Sequence[RunEntry]) -> Table:
-    named = any(entry.labels for entry in entries)
-    more = ("labels",) if named else ()
-    table = _table("run", "testbed", "preset", "cases", "outcomes", "state", *more)
-    for entry in entries:
-        outcomes = ", ".join(f"{count} {name}" for name, count in entry.outcomes.items())
-        table.add_row(
-            Text(entry.run, "cyan"),
-            _testbed(entry),
-            entry.preset,
-            str(entry.cases),
-            outcomes or "–",
-            entry.state,
-            *([labels_text(entry.labels)] if named else []),
-        )
-    return table
+def _runs(entries: Sequence[RunEntry], index: Index, width: int) -> Table:
+    """Show when runs were, what their first case came to, and how all of them ended."""
+    first = {entry.run: index.cases(Filter(run=entry.run, limit=1)) for entry in entries}
+    columns = [
+        Column("run", [Text(entry.run, "cyan") for entry in entries]),
+        Column("started", [entry.started_at[11:16] for entry in entries]),
+        Column("testbed", [_testbed(entry) for entry in entries], rank=2),
+        Column("preset", [entry.preset for entry in entries], rank=3),
+        Column("cases", [str(entry.cases) for entry in entries], rank=4),
+        Column("first result", ["".join(map(_headline, first[one.run])) or "–" for one in entries]),
+        Column("outcome", [_ended(entry) for entry in entries], breaks=True),
+    ]
+    if any(entry.labels for entry in entries):
+        texts = [labels_text(entry.labels) for entry in entries]
+        columns.append(Column("labels", texts, rank=1, breaks=True))
+    return fitted(columns, width)
 
 
-def _cases(entries: Sequence[CaseEntry]) -> Table:
-    table = _table("run", "case", "result, per direction", "limit", "testbed", "outcome")
-    for entry in entries:
-        result = entry.record.result if entry.record else None
-        found = headlines(result) if result else []
-        outcome = entry.outcome
-        table.add_row(
-            Text(entry.run, "cyan"),
-            entry.label,
-            "\n".join(found) or "–",
-            entry.limit or "–",
-            _testbed(entry),
-            Text(outcome.value, OUTCOME_STYLES[outcome])
-            if outcome
-            else Text(how_far(begun=entry.attempt > 0, refuted=entry.refuted), "dim"),
-        )
-    return table
+def _headline(case: CaseEntry) -> str:
+    found = headlines(case.record.result) if case.record and case.record.result else []
+    return f"{case.label.removeprefix(f'{case.testcase}-')}: {found[0]}" if found else ""
 
 
-def _table(*columns: str) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for column in columns:
-        table.add_column(column, overflow="fold", no_wrap=column == "run")
-    return table
+def _ended(entry: RunEntry) -> str:
+    outcomes = ", ".join(f"{count} {name}" for name, count in entry.outcomes.items())
+    if entry.state is RunState.FINISHED:
+        return outcomes or "–"
+    return f"{outcomes}, {entry.state}" if outcomes else entry.state
+
+
+def _cases(entries: Sequence[CaseEntry], width: int) -> Table:
+    results = [
+        "\n".join(headlines(entry.record.result)) if entry.record and entry.record.result else ""
+        for entry in entries
+    ]
+    columns = [
+        Column("case", [entry.label for entry in entries]),
+        Column("result, per direction", [text or "–" for text in results]),
+        Column("limit", [str(entry.limit or "–") for entry in entries]),
+        Column("outcome", [_outcome(entry) for entry in entries]),
+    ]
+    if len({entry.run for entry in entries}) > 1:
+        columns.insert(0, Column("run", [Text(entry.run, "cyan") for entry in entries]))
+        columns.insert(4, Column("testbed", [_testbed(entry) for entry in entries], rank=1))
+    return fitted(columns, width)
+
+
+def _outcome(entry: CaseEntry) -> Text:
+    if entry.outcome:
+        return Text(entry.outcome.value, OUTCOME_STYLES[entry.outcome])
+    return Text(how_far(begun=entry.attempt > 0, refuted=entry.refuted), "dim")
 
 
 def _testbed(entry: RunEntry | CaseEntry) -> str:
