@@ -14,7 +14,7 @@ from vsperf.errors import ExitCode
 from vsperf.record.flags import Flag
 from vsperf.record.run import Outcome
 from vsperf.record.trial import Purpose, Trial
-from vsperf.store.planned import part_of
+from vsperf.asked import part_of
 
 pytestmark = pytest.mark.machine
 __all__ = ["fixture_calibrations", "fixture_place"]

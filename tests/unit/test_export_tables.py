@@ -232,7 +232,7 @@ def test_columns_of_vsperf_are_there_in_its_words_and_unknown_ones_empty(
     assert float(row["frame_loss_percent"]) == pytest.approx(
         100 * last.lost_frames / last.intended_frames
     )
-    assert row["packet_size"] == str(case.frame_bytes)
+    assert row["packet_size"] == str(case.asked.frame_bytes)
     assert (row["status"], row["simulated"]) == ("OK", "true")
     assert (row["capture_tx"], row["match_type"], row["b2b_frames"]) == ("", "", "")
     assert int(row["min_latency_ns"]) < float(row["avg_latency_ns"]) < int(row["max_latency_ns"])

@@ -211,13 +211,13 @@ def test_runs_are_found_by_all_that_names_them_and_each_once(tmp_path: Path) -> 
 def test_a_view_of_a_test_needs_no_file(tmp_path: Path) -> None:
     head = header(RUN)
     case = CaseView(tmp_path, head, head.cases[0], trials=(trial(),))
-    assert (case.run, case.testcase, case.frame_bytes, case.flows) == (
+    assert (case.run, case.testcase, case.asked.frame_bytes, case.asked.flows) == (
         RUN,
         "phy2phy_tput",
         64,
         4096,
     )
-    assert (case.tags, case.simulated) == (("throughput", "smoke"), True)
+    assert (case.asked.tags, case.simulated) == (("throughput", "smoke"), True)
 
 
 @pytest.mark.parametrize("kind", [["trial"], {"a": 1}, None, 7])

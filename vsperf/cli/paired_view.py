@@ -33,7 +33,7 @@ def print_compared(out: Console, run: RunView) -> None:
     for case in run.cases():
         if rounds := tuple(case.rounds):
             out.print(f"{case.planned.label}: switches in turns", style="bold", soft_wrap=True)
-            terms = Terms.of(case.planned.spec["search"])
+            terms = Terms.of(case.asked.section("search"))
             out.print(grid_table(compared_grid(rounds, case.record, terms)))
             out.print(MEANING, style="dim", soft_wrap=True)
 
@@ -90,7 +90,7 @@ def compared_data(case: CaseView) -> dict[str, Any]:
     """Return the same as plain data; nothing of a case without rounds."""
     if not (rounds := tuple(case.rounds)):
         return {}
-    terms = Terms.of(case.planned.spec["search"])
+    terms = Terms.of(case.asked.section("search"))
     return {"compared": [_as_data(rounds, side, terms) for side in rounds[0].sides]}
 
 

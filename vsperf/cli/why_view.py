@@ -9,12 +9,12 @@ from operator import itemgetter
 import click
 from rich.text import Text
 
+from vsperf.asked import Asked
 from vsperf.cli.tables import console, simulated_banner
 from vsperf.errors import UsageError
 from vsperf.stats.growth import digest
 from vsperf.stats.known import Measured, Sentence, Verdict
 from vsperf.stats.why import explain, headline
-from vsperf.store.planned import name_of
 from vsperf.store.series import series_of
 from vsperf.store.view import CaseView, RunView
 
@@ -79,7 +79,8 @@ def sister_of(run: RunView, case: CaseView) -> CaseView | None:
 
 def _differing(one: CaseView, other: CaseView) -> str | None:
     """Return the one word of what is beside the switch in which two cases differ, if it is one."""
-    if name_of(one.planned) != name_of(other.planned) or one.planned.repeat != other.planned.repeat:
+    names = {Asked(row.planned).name for row in (one, other)}
+    if len(names) > 1 or one.planned.repeat != other.planned.repeat:
         return None
     mine, others = one.planned.point, other.planned.point
     differing = [key for key in mine.keys() | others.keys() if mine.get(key) != others.get(key)]

@@ -104,16 +104,16 @@ def _about_the_case() -> Iterator[CaseColumn]:
     yield _seen("case", str, lambda case: case.key)
     yield _seen("label", str, lambda case: case.label)
     yield _seen("testcase", str, lambda case: case.testcase)
-    yield _seen("tags", str, lambda case: joined(case.tags))
+    yield _seen("tags", str, lambda case: joined(case.asked.tags))
     yield _seen("repeat", int, lambda case: case.planned.repeat)
     yield _seen("attempt", int, lambda case: case.attempt or None)
     yield _seen("topology", str, lambda case: _set(case, "topology", "name"))
     yield _seen("vswitch", str, lambda case: _set(case, "vswitch", "kind"))
     yield _seen("generator", str, lambda case: _set(case, "generator", "kind"))
     yield _seen("method", str, lambda case: _set(case, "search", "kind"))
-    yield _seen("frame_size_bytes", int, lambda case: case.frame_bytes)
+    yield _seen("frame_size_bytes", int, lambda case: case.asked.frame_bytes)
     yield Column("mean_frame_size_bytes", float, as_specified(_mean_frame_size))
-    yield _seen("flows", int, lambda case: case.flows)
+    yield _seen("flows", int, lambda case: case.asked.flows)
     yield _seen("directions", int, _directions)
     yield _seen("started_at", str, lambda case: case.start.started_at if case.start else None)
 
@@ -208,9 +208,7 @@ def _fact(case: CaseView, section: str, name: str) -> Value:
 
 
 def _set(case: CaseView, section: str, name: str) -> Value:
-    values = case.planned.spec.get(section)
-    value = values.get(name) if isinstance(values, dict) else None
-    return value if isinstance(value, str) else None
+    return case.asked.text(section, name)
 
 
 def _directions(case: CaseView) -> Value:

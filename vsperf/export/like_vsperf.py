@@ -92,10 +92,7 @@ class _Case:
 
     def spec(self, *path: str) -> Any:
         """Return what the specification says at a place; None where it says nothing."""
-        found: Any = self.view.planned.spec
-        for name in path:
-            found = found.get(name) if isinstance(found, dict) else None
-        return found
+        return self.view.asked.value(*path)
 
 
 _C = Column[_Case]
@@ -108,7 +105,7 @@ def _columns() -> tuple[_C, ...]:
         *_latency(),
         *_counters(),
         *_back_to_back(),
-        Column("stream_count", int, lambda case: case.view.flows),
+        Column("stream_count", int, lambda case: case.view.asked.flows),
         *_unknown("match_type", "pre-installed_flows"),
         Column("forwarding_rate_fps", float, _forwarding_rate),
         Column("caching_capacity_addrs", float, lambda case: case.figure("addresses")),
@@ -129,7 +126,7 @@ def _identity() -> tuple[_C, ...]:
     return (
         Column("type", str, lambda case: _text(case.spec("search", "kind"))),
         Column("id", str, lambda case: case.view.testcase),
-        Column("packet_size", int, lambda case: case.view.frame_bytes),
+        Column("packet_size", int, lambda case: case.view.asked.frame_bytes),
         Column("deployment", str, lambda case: _text(case.spec("topology", "name"))),
         Column("vswitch", str, lambda case: _text(case.spec("vswitch", "kind"))),
         Column("traffic_type", str, lambda case: _text(case.spec("traffic", "layer3"))),

@@ -52,7 +52,7 @@ def _about_the_trial() -> Iterator[TrialColumn]:
     yield _seen("simulated", bool, lambda case: case.simulated)
     yield _seen("case", str, lambda case: case.key)
     yield _seen("testcase", str, lambda case: case.testcase)
-    yield _seen("frame_size_bytes", int, lambda case: case.frame_bytes)
+    yield _seen("frame_size_bytes", int, lambda case: case.asked.frame_bytes)
     yield _counted("trial", int, lambda trial: trial.index)
     yield _counted("purpose", str, lambda trial: trial.purpose.value)
     yield _counted("started_at", str, lambda trial: trial.started_at)

@@ -32,22 +32,17 @@ MOST = 8
 def traits_of(view: CaseView, *, measure: str = "") -> Traits:
     """Return all that can tell a case's line from those of others."""
     facts = Facts(view)
-    kinds = {name: facts.section(name).get("kind") for name in ("generator", "vnf")}
-    machines = any(
-        str(hop).startswith("vm")
-        for path in facts.section("topology").get("paths", ())
-        for hop in path
-    )
+    asked = facts.asked
     point = view.planned.point
     found: dict[str, str | None] = {
         "switch": view.planned.driver("vswitch"),
         "measure": measure,
-        "generator": kinds["generator"],
-        "testbed": facts.section("testbed").get("name"),
-        "topology": facts.section("topology").get("name"),
-        "machines": kinds["vnf"] if machines else None,
+        "generator": asked.value("generator", "kind"),
+        "testbed": asked.value("testbed", "name"),
+        "topology": asked.value("topology", "name"),
+        "machines": asked.value("vnf", "kind") if asked.passes_machines else None,
         "size": facts.size_name,
-        "flows": _counted(view.flows, "flow"),
+        "flows": _counted(asked.flows, "flow"),
         **{name: _named(name, value) for name, value in point.items() if name not in IDLE_POINTS},
         "workers": _counted(facts.workers, "thread"),
         **{name: _named(name, value) for name, value in view.labels.items()},

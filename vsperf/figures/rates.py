@@ -62,7 +62,7 @@ def gather(view: CaseView) -> tuple[Rate, ...]:
             id=view.planned.id,
             size=float(facts.size.mean),
             size_name=facts.size_name,
-            flows=view.flows,
+            flows=view.asked.flows,
             workers=facts.workers,
             fps=None if why else fps,
             low=low,

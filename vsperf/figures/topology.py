@@ -48,12 +48,12 @@ def gather(view: CaseView) -> tuple[Setup, ...]:
     """Return how the parts of a case were joined; nothing where its record does not say."""
     facts = Facts(view)
     try:
-        topology = Topology.model_validate(dict(facts.section("topology")))
+        topology = Topology.model_validate(dict(facts.asked.section("topology")))
         ways = ways_of(topology)[::2]
     except (ValidationError, VsperfError, ValueError, LookupError):
         return ()
     placement = view.start.plan.placement if view.start is not None else Placement()
-    kinds = {part: str(facts.section(name).get("kind", "")) for part, name in PARTS.items()}
+    kinds = {part: facts.asked.text(name, "kind") or "" for part, name in PARTS.items()}
     return (
         Setup(
             label=view.label,
@@ -63,7 +63,7 @@ def gather(view: CaseView) -> tuple[Setup, ...]:
             cpus=tuple(placement.cpus.items()),
             links=tuple(_links(facts)),
             rate=_rate(view),
-            both=facts.section("traffic").get("direction", "both") == "both",
+            both=facts.asked.value("traffic", "direction") in ("both", None),
             evidence=evidence_of(view),
         ),
     )
@@ -73,8 +73,8 @@ PARTS = {GENERATOR: "generator", SWITCH: "vswitch", "machine": "vnf"}
 
 
 def _links(facts: Facts) -> Iterator[tuple[str, str]]:
-    found = facts.section("testbed").get("links", {})
-    for name, link in found.items() if isinstance(found, dict) else ():
+    for name in facts.asked.section("testbed", "links"):
+        link = facts.asked.section("testbed", "links", name)
         yield name, "virtual" if link.get("virtual") else str(link.get("speed", ""))
 
 

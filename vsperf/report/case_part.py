@@ -81,7 +81,7 @@ class Teller:
 
     def tell(self, run: RunView, case: CaseView, row: CaseRow, anchor: str) -> CasePart:
         """Return what is said of a case; only this one is held."""
-        label, spec, record = self.short(case), case.planned.spec, case.record
+        label, asked, record = self.short(case), case.asked, case.record
         trials = case.trials
         result = (record.result if record is not None else None) or SearchResult()
         around = found_of(record.surroundings if record is not None else None)
@@ -96,18 +96,18 @@ class Teller:
             short=label,
             folded=self.folded,
             line=_line(numbers, result, doubts),
-            title=str(spec.get("title") or case.testcase),
+            title=str(asked.value("title") or case.testcase),
             outcome=outcome_text(row),
             reason=record.reason if record is not None else "",
             simulated=case.simulated,
             state=_state(run, case),
-            asked=asked_of(spec),
+            asked=asked_of(asked),
             numbers=numbers,
             criteria=criteria_of(record),
             latency=latency_table(row),
             curves=curve_tables(row) if full else (),
             pictures=self.pictures.of_case(case) if full else (),
-            drawn=drawn(spec, plan, result, trials) if full else None,
+            drawn=drawn(asked, plan, result, trials) if full else None,
             account=account_of(result, trials) if full else None,
             accounts=account_table(trials) if full else None,
             noise=noise_table(record, trials),

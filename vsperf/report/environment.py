@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from vsperf.asked import part_of
 from vsperf.human import human_fps, human_ns
 from vsperf.record.host import Surroundings
 from vsperf.record.run import RunHeader
 from vsperf.report.page import Fact
-from vsperf.store.planned import part_of
 
 LONGEST = 400
 """Characters of a value; a report is read by people."""

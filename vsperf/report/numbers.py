@@ -172,8 +172,8 @@ def _formulas(row: CaseRow, fps: int) -> Iterator[str]:
 
 
 def _search(row: CaseRow) -> Iterator[str]:
-    search = row.planned.spec.get("search")
-    if isinstance(search, dict) and "kind" in search:
+    search = row.asked.section("search")
+    if "kind" in search:
         asked = {name: search.get(name) for name in ("min_load", "max_load", "width")}
         words = [f"Found by the method {search['kind']}"]
         if asked["min_load"] and asked["max_load"]:

@@ -90,7 +90,7 @@ class Gathered:
         self.runs.append(case.run)
         self.criteria += criteria_of(case.record, part.short)
         self.titles.setdefault(case.testcase, part.title)
-        self.asked |= dict.fromkeys(asked_of(case.planned.spec))
+        self.asked |= dict.fromkeys(asked_of(case.asked))
         if (switch := told(lambda: case.planned.driver("vswitch"), None)) is not None:
             version = switch_version(case.record.surroundings if case.record else None)
             self.switches[switch] = self.switches.get(switch) or version

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from vsperf.asked import Asked
 from vsperf.human import human_fps
 from vsperf.record.chain import Way
 from vsperf.record.plan import Placement, Plan
@@ -22,22 +23,22 @@ GENERATOR = "generator"
 
 
 def drawn(
-    spec: dict[str, Any], plan: Plan | None, result: SearchResult, trials: Sequence[Trial]
+    asked: Asked, plan: Plan | None, result: SearchResult, trials: Sequence[Trial]
 ) -> Drawn | None:
     """Return the topology of a case; None where its specification says nothing of one."""
-    return told(lambda: _drawn(spec, plan, result, trials), None)
+    return told(lambda: _drawn(asked, plan, result, trials), None)
 
 
 def _drawn(
-    spec: dict[str, Any], plan: Plan | None, result: SearchResult, trials: Sequence[Trial]
+    asked: Asked, plan: Plan | None, result: SearchResult, trials: Sequence[Trial]
 ) -> Drawn | None:
-    topology = Topology.model_validate(spec["topology"])
+    topology = Topology.model_validate(dict(asked.section("topology")))
     placement = plan.placement if plan is not None else Placement()
     named: tuple[str, ...] = ("vswitch", GENERATOR)
-    kinds = {part: str(spec[part]["kind"]) for part in named if part in spec}
-    vnf = spec.get("vnf") or {}
-    parts = _Parts(placement, set(topology.machines), kinds, str(vnf.get("kind", "machine")))
-    links = spec["testbed"].get("links", {})
+    kinds = {part: kind for part in named if (kind := asked.text(part, "kind"))}
+    vnf = asked.text("vnf", "kind") or "machine"
+    parts = _Parts(placement, set(topology.machines), kinds, vnf)
+    links = asked.section("testbed", "links")
     ways = ways_of(topology)
     lanes = tuple(Lane(tuple(parts.along(way, links))) for way in ways[::2])
     found = telling(result, trials)
@@ -57,7 +58,7 @@ class _Parts:
         self._kinds = kinds
         self._vnf = vnf
 
-    def along(self, way: Way, links: dict[str, Any]) -> Iterator[Place]:
+    def along(self, way: Way, links: Mapping[str, Any]) -> Iterator[Place]:
         """Yield what frames pass from one end to the other."""
         yield self._generator("sends")
         if not way.inside[0]:
@@ -104,7 +105,7 @@ def _cpu_text(cpus: Sequence[int]) -> str:
     return f"CPU {','.join(str(cpu) for cpu in cpus)}" if cpus else "no CPU of its own"
 
 
-def _link(name: str, links: dict[str, Any]) -> Place:
+def _link(name: str, links: Mapping[str, Any]) -> Place:
     link = links.get(name, {})
     if link.get("virtual"):
         return Place("link", name, ("virtual",))

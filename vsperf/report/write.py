@@ -11,6 +11,7 @@ from typing import TextIO
 
 from jinja2 import Environment
 
+from vsperf.asked import Asked
 from vsperf.report import templates
 from vsperf.report.case_part import Teller, anchor_of, names_of
 from vsperf.report.interactive import Library
@@ -19,7 +20,6 @@ from vsperf.report.page import CasePart, Costs, Overview
 from vsperf.report.pictures import NoPictures, Pictures
 from vsperf.stats.summary import CaseRow
 from vsperf.stop import raise_if_stopped
-from vsperf.store.planned import name_of
 from vsperf.store.view import RunView, open_run
 
 MANY = 50
@@ -66,7 +66,7 @@ def _teller(
 ) -> Teller:
     """Return who tells the cases of these runs, in as many words as there is room for."""
     total = sum(len(run.header.cases) for run in runs)
-    names = {name_of(case) for run in runs for case in run.header.cases}
+    names = {Asked(case).name for run in runs for case in run.header.cases}
     common = f"{next(iter(names))}-" if len(names) == 1 else ""
     return Teller(pictures, total > MANY, total > FEW, common, costs, runs=names_of(runs))
 

@@ -236,8 +236,7 @@ def _surrounded(case: CaseView) -> bool:
 
 
 def _kinds(cases: Sequence[CaseView], section: str) -> set[str]:
-    found = (case.planned.spec.get(section) for case in cases)
-    return {str(one.get("kind")) for one in found if isinstance(one, dict)}
+    return {str(case.asked.value(section, "kind")) for case in cases if case.asked.section(section)}
 
 
 def _told(sides: Sequence[Side], one: Contrast) -> str:
@@ -257,7 +256,7 @@ def _asked(sides: Sequence[Sequence[CaseView]]) -> dict[str, str]:
         (texts, [load.load_fps for load in case.result.loads])
         for cases in sides
         for case in cases
-        if case.result is not None and (texts := _loads(case))
+        if case.result is not None and (texts := case.asked.loads)
     ]
     if len({tuple(loads) for _, loads in every}) < 2:
         return {}
@@ -269,12 +268,6 @@ def _asked(sides: Sequence[Sequence[CaseView]]) -> dict[str, str]:
             if found.setdefault(at_load(load), f"at {text}") != f"at {text}":
                 return {}
     return found
-
-
-def _loads(case: CaseView) -> tuple[str, ...]:
-    search = case.planned.spec.get("search")
-    loads = search.get("loads") if isinstance(search, dict) else None
-    return tuple(map(str, loads)) if isinstance(loads, list) else ()
 
 
 def _samples(

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from vsperf.asked import Asked
 from vsperf.record.run import CaseRecord, CaseStart, PlannedCase, RunHeader
 
 Facts = Mapping[str, str | None]
@@ -153,11 +154,10 @@ def _within(name: str, section: str) -> bool:
 
 def ground_of_case(header: RunHeader, planned: PlannedCase) -> str:
     """Return what two results must have in common to be compared: frames, ways and machine."""
-    testbed = planned.spec.get("testbed")
-    links = testbed.get("links") if isinstance(testbed, Mapping) else None
-    asked = [planned.spec.get("traffic"), planned.spec.get("topology"), links]
+    asked = Asked(planned)
+    told = [dict(asked.section(*p)) for p in (("traffic",), ("topology",), ("testbed", "links"))]
     machine = ground_of(header.environment, simulated=header.simulated)
-    return json.dumps([asked, machine], sort_keys=True, default=str)
+    return json.dumps([told, machine], sort_keys=True, default=str)
 
 
 def ground_of(environment: Mapping[str, object], *, simulated: bool) -> dict[str, object]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
+from vsperf.asked import Asked
 from vsperf.record.assumed import Assumption, assumed, at_bounds
 from vsperf.record.figure import Curve, Figure
 from vsperf.record.flags import Severity, worst
@@ -16,9 +17,9 @@ from vsperf.record.referring import latency_trials, of_a_load
 from vsperf.record.result import GoalResult, LoadResult, SearchResult
 from vsperf.record.run import CaseRecord, PlannedCase
 from vsperf.record.trial import Purpose, Trial
-from vsperf.spec.traffic import size_of
 from vsperf.units import FrameSize, LinkSpeed
 
+T = TypeVar("T")
 PERCENTILES = (50.0, 99.0, 99.9)
 LOSSY = "latency is of those that arrived"
 """Where frames were lost at the load that latency was measured at: lost ones may have been late."""
@@ -85,25 +86,24 @@ class CaseRow:
         )
 
     @property
+    def asked(self) -> Asked:
+        """What it was asked."""
+        return Asked(self.planned)
+
+    @property
     def testcase(self) -> str:
         """Name of the testcase."""
-        name = self.planned.spec["name"]
-        if not isinstance(name, str):
-            raise TypeError(f"the name of a testcase is {name!r}")
-        return name
+        return self.asked.name
 
     @property
     def frame_size(self) -> FrameSize:
         """Frame size of the case."""
-        return size_of(self.planned.spec["traffic"])
+        return _told(self.asked.size, "frame size")
 
     @property
     def link(self) -> LinkSpeed:
         """The slowest link that the case uses."""
-        links = self.planned.spec["testbed"]["links"]
-        hops = {hop for path in self.planned.spec["topology"]["paths"] for hop in path}
-        used = [name for name in links if name in hops] or list(links)
-        return min(LinkSpeed.parse(links[name]["speed"]) for name in used)
+        return _told(self.asked.slowest, "speed of its links")
 
     @property
     def result(self) -> SearchResult:
@@ -155,9 +155,7 @@ class CaseRow:
     @property
     def virtual(self) -> bool:
         """Whether the case uses a link that is no cable, and so has no line rate."""
-        links = self.planned.spec["testbed"]["links"]
-        hops = {hop for path in self.planned.spec["topology"]["paths"] for hop in path}
-        return any(links[name].get("virtual", False) for name in links if name in hops)
+        return self.asked.virtual
 
     def line_share(self, fps: int) -> Fraction | None:
         """Return a rate as a share of the line rate; None where there is none."""
@@ -210,6 +208,12 @@ class CaseRow:
             if self.record
             else [],
         }
+
+
+def _told(found: T | None, what: str) -> T:
+    if found is None:
+        raise ValueError(f"the specification says nothing of the {what}")
+    return found
 
 
 def latency_rows(trials: Sequence[Trial], result: SearchResult | None) -> tuple[LatencyRow, ...]:

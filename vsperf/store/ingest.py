@@ -10,6 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from vsperf.asked import Asked
 from vsperf.errors import Problem, StoreError
 from vsperf.record.caps import calibration_in, place_of, refuted
 from vsperf.record.run import (
@@ -27,7 +28,6 @@ from vsperf.record.run import (
 )
 from vsperf.store import lines
 from vsperf.store.folders import RECORDS
-from vsperf.store.planned import flows_of, frame_bytes_of, name_of, tags_of
 from vsperf.store.reader import header_version, parse_lines
 
 TABLES = """
@@ -209,16 +209,17 @@ class _Rows:
 
 
 def _case_values(run: str, position: int, case: PlannedCase) -> dict[str, Any]:
+    asked = Asked(case)
     return {
         "run": run,
         "key": case.key,
         "position": position,
         "id": case.id,
         "label": case.label,
-        "testcase": name_of(case),
-        "tags": json.dumps(tags_of(case)),
-        "frame_size": frame_bytes_of(case),
-        "flows": flows_of(case),
+        "testcase": asked.name,
+        "tags": json.dumps(asked.tags),
+        "frame_size": asked.frame_bytes,
+        "flows": asked.flows,
         "repeat": case.repeat,
         "attempt": 0,
         "place": place_of(case.spec),

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from vsperf.asked import Asked
 from vsperf.record.result import SearchResult
 from vsperf.record.run import (
     CaseRecord,
@@ -27,7 +28,6 @@ from vsperf.record.trial import Trial
 from vsperf.record.turns import Round
 from vsperf.store.folders import RECORDS
 from vsperf.store.locks import is_locked
-from vsperf.store.planned import flows_of, frame_bytes_of, name_of, tags_of
 from vsperf.store.reader import RunState
 from vsperf.store.spans import RecordFile, StoredRounds, StoredSeconds, StoredTrials
 
@@ -77,24 +77,14 @@ class CaseView:
         return self.planned.label
 
     @property
+    def asked(self) -> Asked:
+        """What it was asked."""
+        return Asked(self.planned)
+
+    @property
     def testcase(self) -> str:
         """Name of its testcase, such as phy2phy_tput."""
-        return name_of(self.planned)
-
-    @property
-    def tags(self) -> tuple[str, ...]:
-        """Tags of its testcase."""
-        return tags_of(self.planned)
-
-    @property
-    def frame_bytes(self) -> int | None:
-        """Frame size, FCS included; None for a mix of sizes."""
-        return frame_bytes_of(self.planned)
-
-    @property
-    def flows(self) -> int | None:
-        """How many flows are sent; None where that is not said."""
-        return flows_of(self.planned)
+        return self.asked.name
 
     @property
     def outcome(self) -> Outcome | None:
