@@ -59,6 +59,15 @@ class TrialStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class TrialHeld:
+    """The next trial is held back until the machine has moved its CPUs."""
+
+    case: Case
+    round_trip_ns: int
+    """How far they are from each other, there and back."""
+
+
+@dataclass(frozen=True, slots=True)
 class TrialFinished:
     """A trial is recorded."""
 
@@ -106,6 +115,7 @@ Event = (
     | CaseStarted
     | PhaseEntered
     | TrialStarted
+    | TrialHeld
     | TrialFinished
     | RoundStarted
     | RoundFinished

@@ -20,6 +20,12 @@ def test_near_and_far_trials_are_told_apart() -> None:
     assert "94 to 102 ns apart (there and back) in 2 trials and 435 to 448 ns in 2" in said
 
 
+def test_they_are_those_of_the_regimes_where_there_are_two() -> None:
+    """Within one of them a way may take nearly twice as long as another."""
+    (said,) = distances(looked((70, 72), (119, 125), (380, 391), (500, 402), (120, 430)))
+    assert "72 to 125 ns apart (there and back) in 2 trials and 391 to 500 ns in 3" in said
+
+
 def test_of_one_distance_nothing_is_said() -> None:
     assert distances(looked((94, 91), (91, 120))) == ()
 

@@ -18,7 +18,7 @@ from fractions import Fraction
 from typing import Any
 
 from common import Option, Ratio, carry_out, options, say, wanted
-from coverage_models import LINE_RATE, MODELS, WAYS, Course, Model, shares
+from coverage_models import LINE_RATE, MODELS, WAYS, Course, Model, far, now, shares
 from coverage_world import World, carried, met, threads
 
 from vsperf.engine.bench import MeasuredBench
@@ -34,11 +34,13 @@ from vsperf.methods.tst009 import Tst009Search
 from vsperf.record.assumed import Assumption, assumed, at_bounds
 from vsperf.record.flags import Flag, Severity
 from vsperf.record.limit import Limit
-from vsperf.record.result import GoalResult, SearchResult
+from vsperf.record.regime import Regime
+from vsperf.record.result import GoalResult, RegimeResult, SearchResult
 from vsperf.record.switch import SwitchCounters
 from vsperf.record.trial import Trial, TrialCounts
 from vsperf.search.base import Budget, Loads, Probe
 from vsperf.search.classify import DurationRule
+from vsperf.search.clean import PARTIAL
 from vsperf.search.confirm import Confirmed
 from vsperf.search.tst009 import VerificationRule
 from vsperf.search.verdict import Question
@@ -121,8 +123,13 @@ class Bench:
     def failure(self) -> None:
         """Never fail."""
 
-    def round_trip_ns(self, cpus: tuple[int, int]) -> None:
-        """Have no CPUs."""
+    def round_trip_ns(self, cpus: tuple[int, int]) -> int | None:
+        """Return how far the CPUs are from each other, if the model tells."""
+        return self.model.round_trip_ns(self.world)
+
+    def let_pass(self, ns: int) -> None:
+        """Let time pass in which nothing is sent."""
+        self.world.now_ns += ns
 
     def facts(self) -> dict[str, Any]:
         """Have nothing to say."""
@@ -139,12 +146,13 @@ class GrowthWatch(Watch):
     """Takes the growth of the counters from the model."""
 
     def __init__(self, bench: Bench) -> None:
-        super().__init__(None, bench)
+        super().__init__(None, bench, cpus=(0, 1))
         self.bench = bench
 
     def end(self) -> Seen:
-        """Return what the switch counted in the trial that ended."""
-        return Seen(switch=self.bench.grown, threads=threads(self.bench.world))
+        """Return what the switch counted in the trial that ended, and where the CPUs were."""
+        told = threads(self.bench.world)
+        return replace(super().end(), switch=self.bench.grown, threads=told)
 
 
 def main() -> None:
@@ -158,20 +166,24 @@ def main() -> None:
 
 def measure(found: argparse.Namespace) -> Ratio:
     """Hold the wanted searches against the wanted models."""
-    say(f"{'':<37}{'as it was measured':<36}{'in clean time':<36}")
-    columns = "".join(f"{one.value:>8}" for one in Answer)
-    say(f"{'model':<26}{'search':<10}{columns}    {columns}{'trials':>8}{'s':>8}{'alone':>7}")
+    parts = "".join(f"{part:<36}" for part in ("as it was measured", "in clean time", "by regime"))
+    say(f"{'':<37}{parts}")
+    columns = "    ".join(["".join(f"{one.value:>8}" for one in Answer)] * 3)
+    say(f"{'model':<26}{'search':<10}{columns}{'trials':>8}{'s':>8}{'held':>7}{'alone':>7}")
     silent = []
     for model in MODELS:
         if found.model and model.name not in found.model:
             continue
         for name in found.search or SEARCHES:
             held = hold(model, SEARCHES[name], range(found.seeds))
-            cells = f"{hundredths(held.raw)}    {hundredths(held.clean)}"
-            effort = f"{held.trials:>8.0f}{held.seconds:>8.0f}{held.alone:>7.0f}"
+            answers = (held.raw, held.clean, held.by_regime)
+            cells = "    ".join(map(hundredths, answers))
+            waits = f"{held.held:>6.0f}%" if held.held else f"{'–':>7}"
+            effort = f"{held.trials:>8.0f}{held.seconds:>8.0f}{waits}{held.alone:>7.0f}"
             say(f"{model.name:<26}{name:<10}{cells}{effort}")
-            both = held.raw + held.clean
-            silent.append(both[Answer.SILENT] / both.total())
+            silent.append(
+                sum(one[Answer.SILENT] for one in answers) / sum(one.total() for one in answers)
+            )
     return Ratio.of("silent answers to all", silent)
 
 
@@ -189,8 +201,11 @@ class Held:
 
     raw: Counter[Answer] = field(default_factory=Counter)
     clean: Counter[Answer] = field(default_factory=Counter)
+    by_regime: Counter[Answer] = field(default_factory=Counter)
     trials: float = 0.0
     seconds: float = 0.0
+    held: float = 0.0
+    """Percent of the time in which trials were held back."""
     alone: float = 0.0
     """Trials of the method alone, with neither clean time nor a closing pair."""
 
@@ -211,6 +226,8 @@ def hold(model: Model, search: dict[str, Any], seeds: Sequence[int]) -> Held:
             held.raw[Answer.SAID] += len(GOALS)
         held.trials += len(measurer.trials) / len(seeds)
         held.seconds += world.now_ns / 1e9 / len(seeds)
+        waited_ns = sum(one.held.ns for one in measurer.trials if one.held is not None)
+        held.held += 100 * waited_ns / world.now_ns / len(seeds)
         held.alone += alone(spec, loads, model, seed) / len(seeds)
     return held
 
@@ -251,6 +268,19 @@ def judge(
             )
             blamed = replace(model, limit="dut") if model.limit == "host" else model
             held.clean[_answer(blamed, clean, asked)] += 1
+        for one in goal.regimes:
+            there = in_a_regime(model, one)
+            if one.limit is not None:
+                partial = one.model_dump(include=PARTIAL)
+                held.by_regime[_answer(there, goal.model_copy(update=partial), asked)] += 1
+            else:
+                held.by_regime[Answer.SAID] += 1
+
+
+def in_a_regime(model: Model, told: RegimeResult) -> Model:
+    """Return the model as it is in one regime: steady, slower while far, and without stalls."""
+    truth = now(far if told.regime is Regime.FAR else lambda world: 1.0)
+    return replace(model, course=None, truth=truth, limit="dut")
 
 
 @dataclass(frozen=True)

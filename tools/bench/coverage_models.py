@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from coverage_world import EITHER, MOMENT_NS, NOBODY, Lane, World, activity, slots_of
@@ -69,6 +69,13 @@ class Model:
     """Whether the switch counts."""
     numbered: bool = True
     """Whether the generator can tell copies from frames."""
+    regimes: tuple[float, float] | None = None
+    """For how many seconds in the mean the CPUs are near each other and far, which the round trip
+    between them tells; None where nobody can tell."""
+
+    def round_trip_ns(self, world: World) -> int | None:
+        """Return how far the CPUs are from each other now."""
+        return None if self.regimes is None else world.round_trip_ns(*self.regimes)
 
     def trial(
         self, world: World, load: int, duration_ns: int
@@ -188,6 +195,37 @@ def two_levels(least_s: float, most_s: float) -> Course:
         return world.drawn("low", 0.7, 0.97) if world.is_low(at_ns, *means) else 1.0
 
     return course
+
+
+def two_regimes(near_s: float, far_s: float) -> Course:
+    """It is less while the CPUs are far from each other, each for so many seconds in the mean."""
+
+    def course(world: World, at_ns: int) -> float:
+        return far(world) if world.is_low(at_ns, near_s, far_s) else 1.0
+
+    return course
+
+
+def far(world: World) -> float:
+    """What there is of the capacity while the CPUs are far from each other."""
+    return world.drawn("low", 0.5, 0.95)
+
+
+def regimes(name: str, near_s: float, far_s: float) -> Model:
+    """Return a switch on a machine that moves its CPUs."""
+    course = two_regimes(near_s, far_s)
+    return Model(name, by_itself(course), course=course, regimes=(near_s, far_s))
+
+
+def and_stalls(model: Model) -> Model:
+    """Return the same on a machine that stalls its generator besides."""
+
+    def story(world: World, load: int, duration_ns: int) -> Lane:
+        return losing_in_stalls(world, model.story(world, load, duration_ns))
+
+    return replace(
+        model, name=f"{model.name}, stalled", story=story, stalls=GENERATOR, limit="host"
+    )
 
 
 def wave(least_s: float, most_s: float) -> Course:
@@ -360,8 +398,12 @@ def losing(found: Lane, moments: Sequence[int]) -> Lane:
 
 def stalled(world: World, load: int, duration_ns: int) -> Lane:
     """In each stall of half a millisecond a batch is lost before a ring that is full."""
-    moments = [stall.at_ns for stall in world.stalls if stall.ns > NANOSECONDS // 2000]
-    return losing(over(load, duration_ns, world.capacity), moments)
+    return losing_in_stalls(world, over(load, duration_ns, world.capacity))
+
+
+def losing_in_stalls(world: World, found: Lane) -> Lane:
+    """Lose a batch in each stall of half a millisecond."""
+    return losing(found, [stall.at_ns for stall in world.stalls if stall.ns > NANOSECONDS // 2000])
 
 
 def dropping(world: World, load: int, duration_ns: int) -> Lane:
@@ -446,6 +488,9 @@ MODELS = (
             ("jitter", jitter),
         )
     ),
+    regimes("regimes, of 8 and 18 s", 8, 18),
+    regimes("regimes, of 60 and 120 s", 60, 120),
+    and_stalls(regimes("regimes", 8, 18)),
     Model("tired until it rests", tired_until_rest),
     Model("buffer, no arrival times", buffer_drawn, timed=False, seeming=with_buffer),
     Model("received twice", received_twice, numbered=False),

@@ -27,6 +27,8 @@ SLOT_NS = 3_000_000
 MOMENT_NS = 10_000_000
 """For so long a capacity that changes with time stays what it is."""
 TICK_NS = 10_000_000
+NEAR_NS, FAR_NS = (70, 125), (380, 500)
+"""Round trips of a cache line between CPUs, as measured."""
 LENGTHS_NS = (600_000, 1_500_000)
 """Of stalls whose number is given; each is long enough to fill a ring."""
 NOBODY, EITHER = "nobody", "either"
@@ -114,6 +116,12 @@ class World:
             mean_s = high_s if len(changes) % 2 else low_s
             changes.append(changes[-1] + round(chance.expovariate(1 / mean_s) * NANOSECONDS))
         return bisect_right(changes, at_ns) % 2 == 0
+
+    def round_trip_ns(self, high_s: float, low_s: float) -> int:
+        """Return how far the CPUs are from each other now, if each level is one of two regimes."""
+        low = self.is_low(self.now_ns, high_s, low_s)
+        chance = Random(f"{self.seed} look {self.now_ns}")  # noqa: S311 - a simulation
+        return chance.randrange(*(FAR_NS if low else NEAR_NS))
 
     def _stalls_of_a_second(self, number: int | None) -> list[tuple[int, int]]:
         if number is None:

@@ -31,12 +31,20 @@ from reread_figures import (
     sweep_differs,
 )
 from reread_rounds import answers_of_rounds
-from reread_trials import Measured, away_ns, believed, looking, since_check, through
+from reread_trials import (
+    Measured,
+    away_ns,
+    believed,
+    by_distance,
+    looking,
+    since_check,
+    through,
+)
 
 from vsperf.errors import ComponentError, InvalidTrialError
 from vsperf.record.flags import Flag
 from vsperf.record.limit import Limit
-from vsperf.record.result import CleanResult, GoalResult, LoadResult, SearchResult
+from vsperf.record.result import GoalResult, LoadResult, PartialResult, SearchResult
 from vsperf.record.second import Second
 from vsperf.record.trial import Direction, Purpose, Trial
 from vsperf.search.base import Budget
@@ -339,7 +347,7 @@ def _by_load(trials: Sequence[Seen]) -> dict[int, list[Seen]]:
 
 
 def differs(
-    goal: Goal, printed: GoalResult | CleanResult, trials: Sequence[Seen]
+    goal: Goal, printed: GoalResult | PartialResult, trials: Sequence[Seen]
 ) -> tuple[str, ...]:
     """Say where the printed bounds of a goal are not those of its trials."""
     ended = printed.limit is Limit.BUDGET or Flag.OUT_OF_BUDGET in printed.flags
@@ -350,7 +358,7 @@ def differs(
 
 
 def _same(
-    goal: Goal, printed: GoalResult | CleanResult, found: Found, trials: Sequence[Seen]
+    goal: Goal, printed: GoalResult | PartialResult, found: Found, trials: Sequence[Seen]
 ) -> bool:
     return (printed.lower_fps, printed.upper_fps) == (found.lower, _of_switch(goal, found, trials))
 
@@ -368,7 +376,7 @@ def _as_printed(goal: Goal, trials: Sequence[Seen]) -> tuple[int | None, int | N
 
 
 def _against(
-    goal: Goal, printed: GoalResult | CleanResult, found: Found, trials: Sequence[Seen]
+    goal: Goal, printed: GoalResult | PartialResult, found: Found, trials: Sequence[Seen]
 ) -> Iterator[str]:
     groups = _by_load(trials)
     for name, load, own in (
@@ -396,6 +404,7 @@ def answers(
     raw = [as_it_is(one) for one in known]
     left = (in_clean_time(one, silent=silent) for one in known)
     clean = [one for one in left if one is not None]
+    parted = by_distance(known)
     for one in result.goals:
         if (goal := goals.get(one.goal)) is None:
             continue
@@ -404,6 +413,14 @@ def answers(
             yield f"{one.goal} again", tuple(_taken_back(goal, one, every))
         if one.clean is not None and one.clean.limit is not None:
             yield f"{one.goal} in clean time", differs(goal, one.clean, clean)
+        for there in one.regimes:
+            if there.limit is not None:
+                made = parted.get(there.regime.value, [])
+                seen = [as_it_is(each) for each in made]
+                if there.clean is not None:
+                    rest = (in_clean_time(each, silent=silent) for each in made)
+                    seen = [each for each in rest if each is not None]
+                yield f"{one.goal} {there.regime}", differs(goal, there, seen)
     for load in result.loads:
         yield f"{load.load_fps:,}", tuple(_load_differs(search, load, trials))
     yield from _others(search, trials, result, seconds)

@@ -62,6 +62,26 @@ def since_check(trials: Sequence[Trial]) -> list[Trial]:
     return list(trials[(checks[-1] + 1 if checks else 0) :])
 
 
+def by_distance(trials: Sequence[Trial]) -> dict[str, list[Trial]]:
+    """Return the trials that were made near and far, if their round trips are of two kinds.
+
+    They are where between two of them, one after the other in order, is a factor of two or more,
+    and two trials or more are whole on each side; the greatest factor parts them. A trial with an
+    end on each side, or with an end that nobody knows, is of neither.
+    """
+    known = [one for one in trials if len(one.round_trips_ns) == 2]
+    ways = sorted({trip for one in known for trip in one.round_trips_ns})
+    best = 1.0
+    parted: dict[str, list[Trial]] = {}
+    for below, above in itertools.pairwise(ways):
+        near = [one for one in known if max(one.round_trips_ns) <= below]
+        far = [one for one in known if min(one.round_trips_ns) >= above]
+        factor = above / max(1, below)
+        if factor >= 2 and factor > best and min(len(near), len(far)) >= 2:
+            best, parted = factor, {"near": near, "far": far}
+    return parted
+
+
 def looking(search: Mapping[str, Any], trials: Sequence[Trial]) -> list[Trial]:
     """Return the trials that looked for a throughput: they come first, and refer to nothing.
 

@@ -24,6 +24,7 @@ from vsperf.events import (
     RoundStarted,
     RunStarted,
     TrialFinished,
+    TrialHeld,
     TrialStarted,
 )
 from vsperf.human import human_expected, human_fps, human_ns, human_seconds
@@ -31,6 +32,8 @@ from vsperf.record.flags import Flag
 from vsperf.record.paired import in_round
 from vsperf.record.trial import Purpose, Trial
 from vsperf.record.turns import Role, Round
+from vsperf.search.regimes import HELD
+from vsperf.search.words import percent
 from vsperf.spec.case import Case
 from vsperf.stats.answers import headlines, loss_text
 
@@ -114,12 +117,19 @@ class JsonProgress(Progress):
                 row |= _time_row(event)
             case DeploymentKept():
                 row = {"case": event.case.key, "folder": event.folder, "access": event.access}
-            case RoundStarted():
-                row = {"case": event.case.key, "load_fps": event.load_fps}
+            case TrialHeld() | RoundStarted():
+                row = _begun_row(event)
             case _:
                 row = {"case": event.case.key, "purpose": event.purpose, "load_fps": event.load_fps}
         row = {"event": type(event).__name__, **row}
         self.console.out(json.dumps(row), highlight=False)
+
+
+def _begun_row(event: TrialHeld | RoundStarted) -> dict[str, Any]:
+    row: dict[str, Any] = {"case": event.case.key}
+    if isinstance(event, TrialHeld):
+        return row | {"round_trip_ns": event.round_trip_ns}
+    return row | {"load_fps": event.load_fps}
 
 
 def _time_row(event: RunStarted | CaseStarted) -> dict[str, Any]:
@@ -145,7 +155,7 @@ def plain_line(event: Event) -> str:
             )
         case CaseStarted():
             return f"[{event.number}/{event.total}] {event.case.label}, about {_time(event)}"
-        case TrialFinished() | RoundFinished():
+        case TrialHeld() | TrialFinished() | RoundFinished():
             return "  " + made_line(event)
         case DeploymentKept():
             return kept_text(event)
@@ -177,8 +187,10 @@ def trial_line(trial: Trial) -> str:
     return f"{head} {took:>6}  {lost}{again}" + (f"  [{flags}]" if flags else "")
 
 
-def made_line(event: TrialFinished | RoundFinished) -> str:
-    """Return what was made as one line."""
+def made_line(event: TrialHeld | TrialFinished | RoundFinished) -> str:
+    """Return what was made as one line, or why nothing is."""
+    if isinstance(event, TrialHeld):
+        return held_line(event)
     if isinstance(event, RoundFinished):
         return round_line(event.round)
     return trial_line(event.trial)
@@ -233,6 +245,14 @@ def _now(event: TrialStarted | RoundStarted) -> str:
     if isinstance(event, RoundStarted):
         return f"turns at {load} for {event.length_ns / 1e9:.1f} s"
     return f"{event.purpose} {load} for {event.duration_ns / 1e9:g} s"
+
+
+def held_line(event: TrialHeld) -> str:
+    """Say what is waited for, and for how long at most."""
+    return (
+        f"holds trials back until the machine moves its CPUs, {human_ns(event.round_trip_ns)} "
+        f"apart there and back ({percent(HELD)} of the search's time at most)"
+    )
 
 
 @dataclass
@@ -299,6 +319,8 @@ class LiveProgress(Progress):
                 self.view.phase, self.view.now = event.phase, ""
             case TrialStarted() | RoundStarted() if self.view:
                 self.view.now = _now(event)
+            case TrialHeld() if self.view:
+                self.view.now = held_line(event)
             case TrialFinished() | RoundFinished() if self.view:
                 self.view.take(event)
             case DeploymentKept():

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from vsperf.deploy.planner import CasePlan, Drivers
 from vsperf.engine.groundwork import Groundwork
-from vsperf.events import Emit, PhaseEntered, RoundFinished, TrialFinished, TrialStarted
+from vsperf.events import Emit, PhaseEntered, RoundFinished, TrialFinished, TrialHeld, TrialStarted
 from vsperf.host.workspace import Nowhere, Workspace, workspace
 from vsperf.record.run import RoundLine, SecondLine, TrialLine
 from vsperf.record.second import Second
@@ -57,6 +57,10 @@ class CaseRun:
     def begin(self, purpose: Purpose, load_fps: int, duration_ns: int) -> None:
         """Tell that a trial begins."""
         self.emit(TrialStarted(self.case, purpose, load_fps, duration_ns))
+
+    def hold(self, round_trip_ns: int) -> None:
+        """Tell that the next trial is held back."""
+        self.emit(TrialHeld(self.case, round_trip_ns))
 
     def record(self, trial: Trial) -> None:
         """Write a trial down, then tell of it."""

@@ -30,3 +30,11 @@ class MeasuredBench:
     def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
         """Make a trial, repeated until it is valid."""
         return self.measurer.measure(load_fps, duration_ns, manner)
+
+    def round_trip_ns(self) -> int | None:
+        """Return how far the CPUs of generator and switch were from each other at the last look."""
+        return self.measurer.watch.last_round_trip_ns
+
+    def hold(self, ns: int) -> None:
+        """Hold the next trial back for so long, and look again."""
+        self.measurer.hold(ns)

@@ -111,7 +111,7 @@ def _check_goal(expected: Expectation, spec: CaseSpec, goal: GoalResult | None) 
     if goal.upper_fps is not None and goal.upper_fps <= least:
         if goal.limit in NOT_THE_SWITCH:
             untold = f"{found}, limited by {goal.limit}: what the switch can do nobody can tell"
-            return Check(criterion=criterion, met=None, found=untold)
+            return Check(criterion=criterion, met=None, found=untold + _by_regime(goal))
         return Check(criterion=criterion, met=False, found=found)
     if (goal.lower_fps or 0) >= least and goal.limit is not Limit.BUDGET:
         return Check(criterion=criterion, met=True, found=found)
@@ -120,6 +120,16 @@ def _check_goal(expected: Expectation, spec: CaseSpec, goal: GoalResult | None) 
         found = f"between {found} and {human_fps(goal.upper_fps)}: {why} to tell"
         return Check(criterion=criterion, met=None, found=found)
     return Check(criterion=criterion, met=None, found=f"≥ {found}, limited by {goal.limit}")
+
+
+def _by_regime(goal: GoalResult) -> str:
+    """Say what passed in each regime, where the machine had the CPUs near each other and far."""
+    told = [
+        f"{human_fps(one.lower_fps)} while they were {one.regime}"
+        for one in goal.regimes
+        if one.lower_fps is not None
+    ]
+    return f"; the machine moved its CPUs: {', '.join(told)}" if told else ""
 
 
 def _check_loss(expected: Expectation, result: SearchResult) -> Check:

@@ -23,6 +23,7 @@ from vsperf.methods.estimate import (
     estimate_of_rounds,
 )
 from vsperf.methods.follow import followers
+from vsperf.methods.throughput import Throughput
 from vsperf.simulation.generator import GeneratorSettings
 from vsperf.spec.case import CaseSpec
 
@@ -95,6 +96,15 @@ def presumption(spec: CaseSpec, plan: CasePlan, topology: CpuTopology) -> Presum
     used = {cpu for role in NEVER_SLEEPING for cpu in plan.plan.placement.of(role)}
     quiet = all(topology[cpu].isolated for cpu in used)
     return STEADY if spec.testbed.simulated or quiet else RESTLESS
+
+
+def may_hold(spec: CaseSpec, plan: CasePlan) -> bool:
+    """Whether trials may be held back, until CPUs that were moved are where they were."""
+    if not isinstance(method_of(spec), Throughput):
+        return False
+    if isinstance(spec.generator, GeneratorSettings):
+        return spec.generator.machine is not None
+    return plan.busy_cpus is not None
 
 
 def overheads(spec: CaseSpec, *, calibrated: bool, first: bool) -> Overheads:

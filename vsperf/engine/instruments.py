@@ -18,6 +18,9 @@ from vsperf.record.host import Calibration, Surroundings
 from vsperf.spec.wiring import load_shares
 from vsperf.trafficgens.base import GeneratorSession, KnowsMoreLater, Noise
 
+OF_A_MODEL = (0, 1)
+"""CPUs of a model, which have no numbers; it says itself whether there is a way between them."""
+
 
 @dataclass
 class Instruments:
@@ -43,7 +46,7 @@ def instruments(
         deployment.switch,
         deployment.generator,
         deployment.machines,
-        plan.busy_cpus,
+        OF_A_MODEL if spec.testbed.simulated else plan.busy_cpus,
         place.polling_threads,
         cache=groups,
     )
@@ -70,6 +73,7 @@ def instruments(
             begin=run.begin,
             record=run.record,
             record_second=run.record_second,
+            holding=run.hold,
             trials=run.trials,
             shares=load_shares(spec.topology, spec.traffic),
             around=collecting,

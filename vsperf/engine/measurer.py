@@ -23,12 +23,15 @@ from vsperf.errors import ComponentError, DiedError, InvalidTrialError
 from vsperf.human import human_fps
 from vsperf.methods.base import PLAIN, Manner, OnSecond
 from vsperf.record.flags import Flag, Severity
+from vsperf.record.held import Held
 from vsperf.record.trial import Purpose, Trial, TrialCounts, to_machines
 from vsperf.search.base import Budget
 from vsperf.spec.abilities import EVERYTHING, Capabilities
 from vsperf.spec.traffic import TrialPolicy
-from vsperf.trafficgens.base import GeneratorSession, OnSample, TrialRequest
+from vsperf.trafficgens.base import GeneratorSession, HasOwnTime, OnSample, TrialRequest
 from vsperf.trafficgens.exactness import reservations
+from vsperf.units import NANOSECONDS
+from vsperf.waits import sleep
 
 FAILED = {Flag.MACHINE_ERROR: "a machine", Flag.NOISE_ERROR: "the noise beside the case"}
 """What a flag says of, where that is not the switch."""
@@ -76,12 +79,30 @@ class Measurer:
     """Given each trial as soon as it is judged, invalid ones included."""
     record_second: OnSecond = lambda second: None
     """Given each second of a trial that is long, while it goes on."""
+    holding: Callable[[int], None] = lambda round_trip_ns: None
+    """Told when a trial begins to be held back, and why: how far the CPUs are from each other."""
     trials: list[Trial] = field(default_factory=list)
     shares: tuple[Fraction, ...] = ()
     """What each direction is offered of the load; all of it unless told."""
     around: Around = field(default_factory=Nobody)
     generator_can: Capabilities = EVERYTHING
     """What its trials tell less exactly is said of each of them."""
+    held: Held | None = None
+    """For how long the next trial has been held back."""
+
+    def hold(self, ns: int) -> None:
+        """Hold the next trial back for so long, and look again where the CPUs are."""
+        round_trip_ns = self.watch.last_round_trip_ns
+        assert round_trip_ns is not None  # nobody waits without having looked
+        if self.held is None:
+            self.holding(round_trip_ns)
+        if isinstance(self.generator, HasOwnTime):
+            self.generator.let_pass(ns)
+        else:
+            sleep(ns / NANOSECONDS)
+        before_ns = self.held.ns if self.held is not None else 0
+        self.held = Held(ns=before_ns + ns, round_trip_ns=round_trip_ns)
+        self.watch.look_again()
 
     def measure(
         self,
@@ -185,8 +206,10 @@ class Measurer:
             noise=seen.noise,
             cache=seen.cache,
             round_trips_ns=seen.round_trips_ns,
+            held=self.held if manner.purpose in PAID else None,
         )
         if trial.valid:
+            self.held = None if manner.purpose in PAID else self.held
             flags = in_order({*trial.flags, *judge_with_context(trial, self.policy)})
             trial = trial.model_copy(update={"flags": flags})
         self.trials.append(trial)

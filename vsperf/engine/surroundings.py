@@ -12,6 +12,7 @@ from vsperf.record.flags import Flag
 from vsperf.record.host import Calibration, Surroundings
 from vsperf.record.limit import Limit
 from vsperf.record.referring import COUNTED
+from vsperf.record.regime import boundary_of
 from vsperf.record.result import SearchResult
 from vsperf.record.trial import Purpose, Trial
 from vsperf.search.base import Loads
@@ -89,8 +90,10 @@ def distances(trials: Sequence[Trial]) -> tuple[str, ...]:
     worst = [max(trial.round_trips_ns) for trial in trials if trial.round_trips_ns]
     if not moved(worst):
         return ()
-    near = [trip for trip in worst if trip <= MOVED * min(worst)]
-    far = [trip for trip in worst if trip > MOVED * min(worst)]
+    boundary = boundary_of(trials)
+    nearest = MOVED * min(worst) if boundary is None else boundary.near_ns
+    near = [trip for trip in worst if trip <= nearest]
+    far = [trip for trip in worst if trip > nearest]
     noun = "trial" if len(near) == 1 else "trials"
     return (
         f"the CPUs of generator and switch were {_span(near)} apart (there and back) in "

@@ -125,6 +125,15 @@ class Watch:
             round_trips_ns=tuple(trip for trip in trips if trip is not None),
         )
 
+    @property
+    def last_round_trip_ns(self) -> int | None:
+        """How far the two CPUs were from each other when somebody looked last."""
+        return self._round_trip_ns
+
+    def look_again(self) -> None:
+        """See how far they are from each other before the next trial."""
+        self._round_trip_ns = self.round_trip_ns()
+
     def round_trip_ns(self) -> int | None:
         """Return how far the two CPUs are from each other now; None when it cannot be told."""
         if self.cpus is None or self.generator.failure() is not None:

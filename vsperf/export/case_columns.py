@@ -24,11 +24,13 @@ from vsperf.export.columns import (
     unique,
 )
 from vsperf.record.figure import Figure
-from vsperf.record.result import GoalResult, LoadResult, SearchResult
+from vsperf.record.regime import Regime
+from vsperf.record.result import GoalResult, LoadResult, RegimeResult, SearchResult
 from vsperf.record.run import CaseRecord
 from vsperf.store.view import CaseView, RunView
 
 CaseColumn = Column[CaseData]
+GoalColumn = Callable[[str, Kind, Callable[[GoalResult], Value]], CaseColumn]
 MOST_CELLS: Final = 10_000_000
 """Of a table of cases: what each case of a stranger's record has for itself makes columns for all,
 so that cells grow with the square of the record."""
@@ -37,7 +39,7 @@ so that cells grow with the square of the record."""
 def case_columns(runs: Sequence[RunView]) -> tuple[CaseColumn, ...]:
     """Return the columns that the cases of `runs` need; looks at their records only."""
     labels: dict[str, None] = {}
-    goals: dict[str, None] = {}
+    goals: dict[str, bool] = {}
     figures: dict[tuple[str, str], None] = {}
     standards: dict[str, None] = {}
     cases = loads = 0
@@ -46,7 +48,8 @@ def case_columns(runs: Sequence[RunView]) -> tuple[CaseColumn, ...]:
         for case in run.cases():
             cases += 1
             result = case.result or SearchResult()
-            goals |= dict.fromkeys(goal.goal for goal in result.goals)
+            for goal in result.goals:
+                goals[goal.goal] = goals.get(goal.goal, False) or bool(goal.regimes)
             figures |= dict.fromkeys((one.name, one.unit.value) for one in result.figures)
             loads = max(loads, len(result.loads))
             if case.record:
@@ -57,7 +60,7 @@ def case_columns(runs: Sequence[RunView]) -> tuple[CaseColumn, ...]:
             *(_label(name) for name in sorted(labels)),
             *_about_the_case(),
             *_about_the_outcome(),
-            *(column for goal in goals for column in _goal(goal)),
+            *(column for goal, apart in goals.items() for column in _goal(goal, apart)),
             *(column for number in range(loads) for column in _load(number)),
             *(column for name, unit in figures for column in _figure(name, unit)),
             Column("switch_cycles_per_frame", float, lambda data: data.cycles_per_frame),
@@ -135,7 +138,7 @@ def _about_the_outcome() -> Iterator[CaseColumn]:
     yield Column("rate_l2_bps", int, as_specified(lambda data: _bps(data, 2)))
 
 
-def _goal(name: str) -> Iterator[CaseColumn]:
+def _goal(name: str, by_regime: bool) -> Iterator[CaseColumn]:
     def column(suffix: str, kind: Kind, of: Callable[[GoalResult], Value]) -> CaseColumn:
         def found(data: CaseData) -> Value:
             goal = data.goals.get(name)
@@ -152,6 +155,19 @@ def _goal(name: str) -> Iterator[CaseColumn]:
     yield column("clean_share", float, _clean_share)
     yield column("clean_lower_fps", int, lambda goal: goal.clean.lower_fps if goal.clean else None)
     yield column("clean_upper_fps", int, lambda goal: goal.clean.upper_fps if goal.clean else None)
+    for regime in Regime if by_regime else ():
+        yield from _goal_in(regime, column)
+
+
+def _goal_in(regime: Regime, column: GoalColumn) -> Iterator[CaseColumn]:
+    """Yield the answer to a goal in one regime."""
+
+    def found(of: Callable[[RegimeResult], Value]) -> Callable[[GoalResult], Value]:
+        return lambda goal: next((of(one) for one in goal.regimes if one.regime is regime), None)
+
+    yield column(f"{regime}_share", float, found(lambda one: share(Fraction(one.share))))
+    yield column(f"{regime}_lower_fps", int, found(lambda one: one.lower_fps))
+    yield column(f"{regime}_upper_fps", int, found(lambda one: one.upper_fps))
 
 
 def _load(number: int) -> Iterator[CaseColumn]:

@@ -17,7 +17,7 @@ from vsperf.record.load import RateStep
 from vsperf.record.result import Compliance, SearchResult
 from vsperf.record.second import Second
 from vsperf.record.trial import Purpose, Trial
-from vsperf.search.base import Budget, BudgetExhausted, Loads, Probe
+from vsperf.search.base import Budget, BudgetExhausted, Loads, Probe, Whereabouts
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.method import MethodSpec
 from vsperf.units import NANOSECONDS
@@ -89,6 +89,7 @@ def probe_on(bench: Bench, manner: Manner = PLAIN) -> Probe:
         bench.budget,
         bench.overhead_ns,
         rest=partial(bench.trial, manner=RESTING),
+        whereabouts=bench if isinstance(bench, Whereabouts) else None,
     )
 
 

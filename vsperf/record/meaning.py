@@ -19,8 +19,8 @@ LIMITS = {
     Limit.GENERATOR: "The generator could not send more. The switch may do better.",
     Limit.LINK: "The line rate passed, and no link carries more. The switch may do better.",
     Limit.HOST: "What made trials fail was lost while the machine kept generator or switch from "
-    "running, so it says nothing on the switch. Where there is an answer from clean time, that is "
-    "without it.",
+    "running, or had their CPUs at another distance, so it says nothing on the switch. Where there "
+    "is an answer from clean time, or by regime, that is without it.",
     Limit.UNCOUNTED: "Frames went missing, and no counter of switch or machines says where. The "
     "switch may do better, or something beside it drops frames.",
     Limit.SETTING: "The highest load that the settings allow (`search.max_load`) passed.",
@@ -33,7 +33,7 @@ LIMITED_BY = {
     Limit.GUEST: "the virtual machines",
     Limit.GENERATOR: "the generator",
     Limit.LINK: "the line rate",
-    Limit.HOST: "stalls of the machine",
+    Limit.HOST: "the machine",
     Limit.UNCOUNTED: "something that nobody counted",
     Limit.SETTING: "the highest load that was allowed",
     Limit.BUDGET: "the time given",

@@ -11,25 +11,47 @@ from vsperf.record.base import Record
 from vsperf.record.figure import Curve, Figure
 from vsperf.record.flags import Flag
 from vsperf.record.limit import Limit
+from vsperf.record.regime import Regime
 
 Ratio = Annotated[str, Field(pattern=r"^-?\d+(/[1-9]\d*)?$", max_length=4000)]
 """An exact ratio, such as 0 or 1/200."""
 
 
-class CleanResult(Record):
-    """The answer to a goal from clean time: no slot counts in which a part was kept from running.
-
-    There is none where less than half of the time is clean, or the time given did not suffice.
-    """
+class PartialResult(Record):
+    """The answer to a goal from a part of the time; there may be none."""
 
     share: Ratio
-    """Of the sending time of the search that counts."""
+    """Of the time of the search."""
     lower_fps: int | None = None
     upper_fps: int | None = None
     limit: Limit | None = None
     """What kept this result from being higher; None where there is none."""
     reason: str
     flags: tuple[Flag, ...] = ()
+
+
+class CleanResult(PartialResult):
+    """The answer to a goal from clean time: no slot counts in which a part was kept from running.
+
+    The share is one of the sending time. There is no answer where less than half of it is clean,
+    or the time given did not suffice.
+    """
+
+
+class RegimeResult(PartialResult):
+    """The answer to a goal from trials that were made in one regime.
+
+    There is none where the machine was too seldom in it, or moved too often.
+    """
+
+    regime: Regime
+    least_ns: int
+    """Shortest round trip of a cache line in it,"""
+    most_ns: int
+    """and the longest."""
+    clean: Ratio | None
+    """Of the sending time of its trials, what is clean and counts; None where nobody knows that,
+    and all of it does."""
 
 
 class GoalResult(Record):
@@ -50,6 +72,8 @@ class GoalResult(Record):
     flags: tuple[Flag, ...] = ()
     clean: CleanResult | None = None
     """The same from clean time alone; None when nobody knows what time is."""
+    regimes: tuple[RegimeResult, ...] = ()
+    """The same by regime, near before far; empty where there is one, or nobody knows of any."""
 
     @property
     def irregular(self) -> str | None:

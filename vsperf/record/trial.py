@@ -15,6 +15,7 @@ from vsperf.record.cache import CacheActivity
 from vsperf.record.flags import Flag, Severity, worst
 from vsperf.record.generator import GeneratorActivity
 from vsperf.record.headers import Headers
+from vsperf.record.held import Held
 from vsperf.record.machine import MachineCounters
 from vsperf.record.noise import NoiseActivity
 from vsperf.record.slots import Slots
@@ -217,6 +218,8 @@ class Trial(TrialCounts):
     """What each load beside the case did; empty where there was none."""
     round_trips_ns: tuple[int, ...] = ()
     """Time of a cache line from the generator's CPU to the switch's and back, before and after."""
+    held: Held | None = None
+    """For how long it was held back until its CPUs were where it was to be made; None for none."""
     event: Event | None = None
     """What was done to the switch in the middle of the trial."""
     rules_changed: int | None = None

@@ -33,7 +33,14 @@ RATES: Mapping[str, str] = MappingProxyType(
         "draw": "What one deployment happens to get, such as where its buffers lie in memory. The "
         "same switch deployed twice differs from itself by that; repeats draw again.",
         "regime": "A state in which a virtual machine stays for seconds, and with it the rate of "
-        "its switch: such as how far the hypervisor has put two CPUs from each other.",
+        "its switch: how far the hypervisor has put the CPUs of generator and switch from each "
+        "other. A cache line goes from one to the other and back before and after each trial. "
+        "There are two regimes, near and far, where these round trips fall into two groups with a "
+        "gap of twice the time or more between them, the widest one, and two trials or more on "
+        "each side. A trial that began in one and ended in the other is of none. Each goal is "
+        "answered once more from the trials of each, in clean time where it is known; the share "
+        "of the time counts trials and the waits before them. Standards are held against the "
+        "answer from all trials.",
         "back-to-back": "Frames sent with the least gap there is. The longest such burst without "
         "loss tells how large the buffer is (RFC 9004).",
     }

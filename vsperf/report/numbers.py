@@ -17,7 +17,7 @@ from vsperf.record.words import meaning
 from vsperf.report.page import Fact, Number, Table
 from vsperf.report.telling import ending_of
 from vsperf.report.told import told
-from vsperf.stats.answers import another, interval, loss_text, share_text
+from vsperf.stats.answers import another, by_regime, interval, loss_text, share_text
 from vsperf.stats.columns import gigabits
 from vsperf.stats.summary import LOSSY, PERCENTILES, CaseRow
 
@@ -61,6 +61,9 @@ def _goal(row: CaseRow, goal: GoalResult, trials: Sequence[Trial]) -> Number:
         share = share_text(Fraction(goal.clean.share))
         facts += _clean(goal, share)
         how.append(f"Clean time ({share} of it all): {meaning('clean')}")
+    if goal.regimes:
+        facts += _by_regime(goal)
+        how.append(f"Near and far: {meaning('regime')}")
     ending = ending_of(goal, trials) if goal.limit in TELLING else None
     return Number(
         goal.goal.upper(),
@@ -80,6 +83,17 @@ def _clean(goal: GoalResult, share: str) -> Iterator[Fact]:
         yield Fact(f"in clean time ({share})", f"{interval(clean)}: {clean.reason}")
     elif goal.clean is not None and goal.clean.limit is None:
         yield Fact("in clean time", f"no answer: {goal.clean.reason}")
+
+
+def _by_regime(goal: GoalResult) -> Iterator[Fact]:
+    """Say what the answer is while CPUs are near each other, and while they are far."""
+    found = {there.regime: one for there, one in by_regime(goal)}
+    for there in goal.regimes:
+        clean = "" if there.clean is None else f", {share_text(Fraction(there.clean))} clean"
+        where = f"{there.regime} ({float(Fraction(there.share)):.0%} of the time{clean})"
+        one = found.get(there.regime)
+        told = "no answer" if one is None else interval(one)
+        yield Fact(where, f"{told}: {there.reason}")
 
 
 @dataclass(frozen=True, slots=True)

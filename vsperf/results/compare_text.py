@@ -12,6 +12,7 @@ from vsperf.results.generators_text import MEANING as OF_GENERATORS
 from vsperf.results.generators_text import generators_notes
 from vsperf.results.grid import Grid
 from vsperf.stats.difference import Change, Difference, Means
+from vsperf.stats.findings import regime_in
 from vsperf.stats.ranks import LEVEL, least_repeats
 from vsperf.stats.scatter import SEEN
 from vsperf.unit import Unit
@@ -154,8 +155,27 @@ def reservations(found: Comparison) -> Iterator[str]:
     yield from _unknown_scatter(found)
     yield from _dependent(found)
     yield from _needed(found)
+    yield from _by_regime(found)
     if any(" at " in row.name and row.unit is Unit.NANOSECONDS for row in found.rows):
         yield "latency is that at shares of what each side reached, so loads may differ, too"
+
+
+def _by_regime(found: Comparison) -> Iterator[str]:
+    """Yield what numbers of a regime are held against, and where a side has none of it."""
+    rows = [row for row in found.rows if regime_in(row.name) is not None]
+    if rows:
+        yield (
+            "near and far are held against the same on the other side; a number without one is of "
+            "all trials, wherever the machine had the CPUs of generator and switch, and is held "
+            "against nothing where one of them tells"
+        )
+    for row in rows:
+        sides = zip(LETTERS, row.samples, strict=False)
+        if without := [letter for letter, sample in sides if sample is None]:
+            yield (
+                f"{heading(row.name)} of {row.label}: {' and '.join(without)} "
+                f"{'has' if len(without) == 1 else 'have'} no answer in that regime"
+            )
 
 
 def _dependent(found: Comparison) -> Iterator[str]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from vsperf.errors import UsageError
+from vsperf.record.regime import Regime
 from vsperf.results.generators import GENERATOR, GeneratorRow, generator_rows
 from vsperf.results.sides import Side, why_empty
 from vsperf.stats.difference import Change, Difference, difference_of
@@ -22,7 +23,7 @@ from vsperf.stats.environment import (
     together,
     told_apart,
 )
-from vsperf.stats.findings import Finding, at_load, findings_of, more_is_better
+from vsperf.stats.findings import Finding, at_load, findings_of, in_regime, more_is_better
 from vsperf.stats.latencies import latencies_of
 from vsperf.stats.sample import Sample, samples_of
 from vsperf.stats.scatter import Scatter, scatter_of
@@ -312,11 +313,22 @@ def _rows(
         base = samples[0]
         differences = tuple(
             None
-            if base is None or other is None
+            if base is None or other is None or _told_by_regime(key, sides[0], side)
             else difference_of(base, other, scatters.get(key[0]))
-            for other in samples[1:]
+            for side, other in zip(sides[1:], samples[1:], strict=True)
         )
         yield Row(label, *key, samples, differences)
+
+
+def _told_by_regime(key: Key, base: dict[Key, Sample], other: dict[Key, Sample]) -> bool:
+    """Whether two sides have the same number in the same regime.
+
+    Then that is what is held against each other: how much of the time each was near decides what
+    all trials come to.
+    """
+    name, unit = key
+    there = [(in_regime(name, regime), unit) for regime in Regime]
+    return any(one in base and one in other for one in there)
 
 
 def _gaps(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from vsperf.record.limit import Limit
 from vsperf.record.result import SearchResult
@@ -17,6 +17,23 @@ Measure = Callable[[int, int], Trial]
 
 class BudgetExhausted(Exception):
     """The next trial would not end within the budget; a search returns what it has."""
+
+
+class Interrupted(BudgetExhausted):
+    """The search is to end here, although there is time: what it has is gone on from."""
+
+
+@runtime_checkable
+class Whereabouts(Protocol):
+    """Knows how far the CPUs are from each other that frames go between."""
+
+    def round_trip_ns(self) -> int | None:
+        """Return how far by the last look; None where it cannot be told."""
+        ...
+
+    def hold(self, ns: int) -> None:
+        """Let so much time pass before the next trial, and look again."""
+        ...
 
 
 @dataclass
@@ -69,6 +86,20 @@ class Probe:
     trials: list[Trial] = field(default_factory=list)
     rest: Measure | None = None
     """Makes a trial that says nothing of its load, and pays for it; None where nobody can."""
+    whereabouts: Whereabouts | None = None
+    """None where nobody knows of CPUs that are moved."""
+    ended: Callable[[], bool] | None = None
+    """Asked before each trial whether whoever searches is to end here, if anybody is to say."""
+    held_ns: int = 0
+    """For how long the next trial has been held back by now."""
+
+    def hold(self, ns: int) -> None:
+        """Hold the next trial back, or raise `BudgetExhausted` at once."""
+        assert self.whereabouts is not None
+        self.budget.require(ns)
+        self.whereabouts.hold(ns)
+        self.budget.spend(ns)
+        self.held_ns += ns
 
     def let_rest(self, load_fps: int, duration_ns: int) -> None:
         """Offer so little for a while that whoever tired under overload recovers from it."""
@@ -78,10 +109,13 @@ class Probe:
 
     def __call__(self, load_fps: int, duration_ns: int) -> Trial:
         """Make one trial, or raise `BudgetExhausted` without making it."""
+        if self.ended is not None and self.ended():
+            raise Interrupted
         self.budget.require(duration_ns + self.overhead_ns)
         trial = self.measure(load_fps, duration_ns)
         self.budget.spend(trial.elapsed_ns)
         self.trials.append(trial)
+        self.held_ns = 0
         return trial
 
 

@@ -20,6 +20,8 @@ from vsperf.search.settle import Judged, Seen, Settling
 from vsperf.search.verdict import Question, answer
 from vsperf.search.words import percent
 
+PARTIAL = {"lower_fps", "upper_fps", "limit", "reason", "flags"}
+"""What an answer from a part of the time has in common with one from all of it."""
 TIME_OVER = "the time ended before clean time sufficed"
 
 
@@ -87,11 +89,4 @@ def clean_answer(question: Question, cleaned: Cleaned, why_not: str | None) -> C
     if why_not is not None:
         return CleanResult(share=str(cleaned.share), reason=why_not)
     found = answer(question, cleaned.trials)
-    return CleanResult(
-        share=str(cleaned.share),
-        lower_fps=found.lower_fps,
-        upper_fps=found.upper_fps,
-        limit=found.limit,
-        reason=found.reason,
-        flags=found.flags,
-    )
+    return CleanResult(share=str(cleaned.share), **found.model_dump(include=PARTIAL))

@@ -23,11 +23,18 @@ from dataclasses import dataclass, field
 from vsperf.errors import InvalidTrialError
 from vsperf.record.flags import Flag
 from vsperf.record.limit import Limit
-from vsperf.record.result import CleanResult, GoalResult, SearchResult
+from vsperf.record.regime import boundary_of
+from vsperf.record.result import (
+    CleanResult,
+    GoalResult,
+    PartialResult,
+    SearchResult,
+)
 from vsperf.record.trial import Trial
 from vsperf.search.base import Budget, BudgetExhausted, Probe, Search
 from vsperf.search.classify import Bound, Bounds, DurationRule, Rule, failed
 from vsperf.search.clean import TIME_OVER, Cleaned, clean_answer, not_to_be_had, settled
+from vsperf.search.regimes import Regimes, told_by_regime
 from vsperf.search.settle import Judged, Seen, Settling, at_a_bound, least_trials
 from vsperf.search.verdict import Question, answer, finished
 from vsperf.search.verify import verify_upper
@@ -54,8 +61,16 @@ class Confirmed:
     """Of a full-length trial."""
 
     def run(self, probe: Probe) -> SearchResult:
-        """Search, and go on until the answer and the trials agree."""
+        """Search, and go on until the answer and the trials agree.
+
+        The search ends where its trials turn out to be of two regimes: to it they would contradict
+        each other. What they say of each is gone on from.
+        """
+        probe.ended = lambda: boundary_of(probe.trials) is not None
         result = self.search.run(probe)
+        if probe.ended():
+            result = SearchResult(goals=())
+        probe.ended = None
         return self.agreed(probe, result, len(probe.trials))
 
     def agreed(self, probe: Probe, result: SearchResult, searched: int = 0) -> SearchResult:
@@ -108,9 +123,10 @@ class Agreement:
     """Whether the time sufficed for final bounds."""
     spoiled: str = ""
     """Which trial stayed invalid and ended it; empty when none did."""
-    judged: dict[tuple[str, bool], Judged] = field(default_factory=dict)
-    """What loads are, by goal, as trials are and in clean time."""
-    answers: dict[tuple[str, bool], tuple[int, GoalResult]] = field(default_factory=dict)
+    regimes: Regimes = field(init=False)
+    judged: dict[tuple[str, int], Judged] = field(default_factory=dict)
+    """What loads are, by goal and by how trials are seen."""
+    answers: dict[tuple[str, int], tuple[int, GoalResult]] = field(default_factory=dict)
     """What was said last, and of how many trials."""
 
     def __post_init__(self) -> None:
@@ -118,6 +134,7 @@ class Agreement:
         asked = self.asked.questions
         self.questions = sorted(asked.values(), key=lambda one: one.rule.loss_ratio)
         self.raw, self.clean = Seen(self.probe), Cleaned(self.probe)
+        self.regimes = Regimes.of(self.questions, self.clean)
         self.closing = Probe(self.probe, Budget())
         for goal in self.first.goals:
             if goal.upper_fps is not None:
@@ -149,9 +166,13 @@ class Agreement:
             return False
         for goal in self.first.goals:
             question = self.asked.questions[goal.goal]
-            told: list[tuple[Seen, GoalResult | CleanResult]] = [(self.raw, goal)]
+            told: list[tuple[Seen, GoalResult | PartialResult]] = [(self.raw, goal)]
             if goal.clean is not None and goal.clean.limit is not None:
                 told.append((self.clean, goal.clean))
+            by_regime = {one.regime: one for one in goal.regimes if one.limit is not None}
+            told += [
+                (one, by_regime[one.regime]) for one in self.regimes.seen if one.regime in by_regime
+            ]
             for seen, one in told:
                 now = self._told(question, seen)
                 if (now.lower_fps, now.upper_fps) != (one.lower_fps, one.upper_fps):
@@ -160,10 +181,14 @@ class Agreement:
 
     def _go_on(self, settling: Settling, reserved_ns: int) -> None:
         while True:
+            if self.regimes.known:
+                settling = self.regimes.ask(settling)
             with self.probe.budget.holding_back(reserved_ns):
                 for question in self.questions:
-                    settling.settle(self._judged(question, self.raw))
+                    settling.settle(self._judged(question, self.raw), self.regimes.news)
                     self._verify(question)
+                if self.regimes.news() is not None:
+                    continue
                 if self.clean.known:
                     for question in self.questions:
                         judged = self._judged(question, self.clean)
@@ -177,6 +202,7 @@ class Agreement:
         """Whether no goal is left to settle: trying one's bound again may move another's."""
         return all(
             self._final(one, self.raw)
+            and self.regimes.settled(one.goal)
             and (
                 not self.clean.known
                 or self._final(one, self.clean)
@@ -266,7 +292,7 @@ class Agreement:
             yield self.clean, clean
 
     def _judged(self, question: Question, seen: Seen) -> Judged:
-        key = question.goal, seen is self.raw
+        key = question.goal, id(seen)
         if key not in self.judged:
             self.judged[key] = Judged(question, seen)
         return self.judged[key]
@@ -284,7 +310,7 @@ class Agreement:
     def _told(self, question: Question, seen: Seen) -> GoalResult:
         """Return what is to be said of a goal by now."""
         seen.look()
-        key, made = (question.goal, seen is self.raw), len(self.probe.trials)
+        key, made = (question.goal, id(seen)), len(self.probe.trials)
         if (known := self.answers.get(key)) is None or known[0] != made:
             trials: Sequence[Trial] = self.probe.trials if seen is self.raw else seen.trials
             known = made, answer(self._ended(question, seen), trials)
@@ -322,7 +348,9 @@ class Agreement:
         flags, reason = (*goal.flags, *news), goal.reason
         if self.spoiled and not self._final(question, self.raw):
             reason = f"{reason}; {not_to_be_had(self.spoiled)}"
-        return goal.model_copy(update={"clean": clean, "flags": flags, "reason": reason})
+        there = self.regimes.answers(question.goal, self.spoiled)
+        update = {"clean": clean, "flags": flags, "reason": reason, "regimes": there}
+        return told_by_regime(goal.model_copy(update=update))
 
     def _why_not_clean(self, question: Question) -> str | None:
         if (why := self.clean.hopeless()) is not None or self._final(question, self.clean):

@@ -119,15 +119,22 @@ class Settling:
 
         Single trials lead to where the answer is, so that time is spent there alone.
         """
-        question = asked.question
-        quick = Judged(replace(question, rule=_by_one_trial(question.rule)), asked.seen)
+        quick = by_one_trial(asked)
         while not asked.finished:
-            if (why := hopeless()) is not None:
+            if (why := hopeless() or self.too_many) is not None:
                 return why
-            if len(self.probe.trials) >= self.most:
-                return f"{len(self.probe.trials)} trials did not suffice"
-            self.probe(next_load(asked if quick.finished else quick), self.duration_ns)
+            self.go_on(asked, quick)
         return hopeless()
+
+    @property
+    def too_many(self) -> str | None:
+        """Say so if there are as many trials as there may be."""
+        made = len(self.probe.trials)
+        return f"{made} trials did not suffice" if made >= self.most else None
+
+    def go_on(self, asked: Judged, quick: Judged) -> None:
+        """Make the next trial for a question."""
+        self.probe(next_load(asked if quick.finished else quick), self.duration_ns)
 
 
 def least_trials(questions: Iterable[Question]) -> int:
@@ -140,8 +147,13 @@ def at_a_bound(rule: Rule) -> int:
     return -(-rule.sum_ns // rule.final_ns) if isinstance(rule, DurationRule) else 1
 
 
+def by_one_trial(asked: Judged) -> Judged:
+    """Return the same question, decided by the first full-length trial at a load."""
+    question = asked.question
+    return Judged(replace(question, rule=_by_one_trial(question.rule)), asked.seen)
+
+
 def _by_one_trial(rule: Rule) -> Rule:
-    """Return the rule that decides by the first full-length trial at a load."""
     return replace(rule, sum_ns=1) if isinstance(rule, DurationRule) else rule
 
 

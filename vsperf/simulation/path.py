@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -23,6 +23,7 @@ from vsperf.simulation.base import Conditions
 from vsperf.simulation.course import Course, samples
 from vsperf.simulation.generator import Fault, GeneratorSettings
 from vsperf.simulation.latency import latencies_ns
+from vsperf.simulation.restless import Machine
 from vsperf.simulation.switch import SwitchModel
 from vsperf.spec.modify import Modify
 from vsperf.spec.traffic import TrafficProfile
@@ -73,6 +74,8 @@ class SimulatedPath:
     ways: tuple[Way, ...]
     overhead_ns: int
     """Time that each trial takes beyond its traffic."""
+    machine: Machine | None = None
+    """On which the switch runs; None for one that never changes."""
     trials: int = 0
     """Trials so far."""
     traffic_ns: int = 0
@@ -95,9 +98,12 @@ class SimulatedPath:
                 why="it was asked to: generator.fault is `raises`",
                 fix="--set generator.fault=none",
             )
-        ways = [self._one_way(way, asked) for way in self.ways]
+        paces = [self._paces(step) for step in asked.steps]
+        ways = [self._one_way(way, asked, paces) for way in self.ways]
         sending_ns += max(step.lasting_ns - step.sending_ns for step in ways[0].conditions)
         self.traffic_ns += sending_ns
+        if self.machine is not None:
+            self.machine.let_pass(self.overhead_ns)
         if asked.on_sample is not None:
             latencies = [_latencies_of(course) for course in ways] if asked.latency else None
             for sample in samples(ways, latencies):
@@ -134,9 +140,21 @@ class SimulatedPath:
         busy_ns = -(-frames * NANOSECONDS // step.load_fps)
         return replace(asked, steps=(RateStep(step.load_fps, busy_ns),))
 
-    def _one_way(self, way: Way, asked: Asked) -> Course:
+    def let_pass(self, ns: int) -> None:
+        """Let so much time pass in which nothing is sent."""
+        if self.machine is not None:
+            self.machine.let_pass(ns)
+        sleep(self.generator.realtime * ns / NANOSECONDS)
+
+    def _paces(self, step: RateStep) -> list[float]:
+        """Return the share of its rate that the switch has in each moment of a step."""
+        return [1.0] if self.machine is None else self.machine.paces(step.duration_ns)
+
+    def _one_way(self, way: Way, asked: Asked, paces: Sequence[Sequence[float]]) -> Course:
         steps = tuple(step.shared(way.share) for step in asked.steps)
-        conditions = [self._conditions(way, step) for step in steps]
+        conditions = [
+            self._conditions(way, step, pace) for step, pace in zip(steps, paces, strict=True)
+        ]
         forwarded = self.switch.model.forward_steps(conditions)
         return Course(way.name, steps, tuple(conditions), tuple(forwarded), asked.outage)
 
@@ -190,12 +208,13 @@ class SimulatedPath:
         seen = arriving(self.traffic, self.modify, *ends)
         return counted.model_copy(update={"first_headers": (seen,)})
 
-    def _conditions(self, way: Way, step: RateStep) -> Conditions:
+    def _conditions(self, way: Way, step: RateStep, paces: Sequence[float]) -> Conditions:
         size, flows = self.traffic.frame_size, int(self.traffic.flows)
         capacity_fps = self.switch.capacity_fps(size, flows, len(self.ways))
         if self.switch.capacity is None:  # one core for all ways, each of which takes what it needs
             offered = sum(other.share for other in self.ways)
             capacity_fps = max(1, int(capacity_fps * len(self.ways) * way.share / offered))
+        capacity_fps = _at_paces(capacity_fps, step.load_fps, paces)
         leaving_bytes = size.on_wire + self.modify.grows_bytes
         leaving_fps = way.exit.bps / (8 * leaving_bytes)
         if leaving_fps < way.entry.frames_per_second(size):
@@ -215,6 +234,17 @@ class SimulatedPath:
             burst_frames=int(self.traffic.bursts.frames) if self.traffic.bursts else 0,
             gap_ns=self.traffic.bursts.gap.ns if self.traffic.bursts else 0,
         )
+
+
+def _at_paces(capacity_fps: int, load_fps: int, paces: Sequence[float]) -> int:
+    """Return the capacity of a step in which only a share of it is there in each moment.
+
+    Where the load is too much in some of them, it is what came through in all of the time.
+    """
+    if min(paces) == max(paces):
+        return max(1, int(capacity_fps * paces[0]))
+    passed = sum(min(load_fps, pace * capacity_fps) for pace in paces) / len(paces)
+    return max(1, int(passed if passed < load_fps else min(paces) * capacity_fps))
 
 
 def _latencies_of(course: Course) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from vsperf.human import human_fps, human_share
 from vsperf.record.figure import heading
 from vsperf.record.flags import Flag, Severity, worst
-from vsperf.record.result import GoalResult, SearchResult
+from vsperf.record.result import GoalResult, RegimeResult, SearchResult
 from vsperf.stats.summary import CaseRow
 
 
@@ -36,10 +36,24 @@ def another(goal: GoalResult) -> GoalResult | None:
     return goal.model_copy(update=goal.clean.model_dump(exclude={"share"}))
 
 
+def by_regime(goal: GoalResult) -> list[tuple[RegimeResult, GoalResult]]:
+    """Return the answers to a goal by regime, as far as there are any."""
+    told = {"share", "regime", "least_ns", "most_ns", "clean"}
+    return [
+        (one, goal.model_copy(update=one.model_dump(exclude=told)))
+        for one in goal.regimes
+        if one.limit is not None
+    ]
+
+
 def answers(goal: GoalResult) -> list[str]:
-    """Write the answer to a goal, and the one from clean time if it is another."""
+    """Write the answer to a goal, the one from clean time if it is another, and those by regime."""
     clean = another(goal)
-    return [interval(goal), *([] if clean is None else [f"clean {interval(clean)}"])]
+    return [
+        interval(goal),
+        *([] if clean is None else [f"clean {interval(clean)}"]),
+        *(f"{there.regime} {interval(one)}" for there, one in by_regime(goal)),
+    ]
 
 
 def headlines(result: SearchResult) -> list[str]:
@@ -63,6 +77,11 @@ def reasons(row: CaseRow) -> list[str]:
         if clean is not None and goal.clean is not None:
             share = share_text(Fraction(goal.clean.share))
             found.append(f"{goal.goal} in {share} clean time: {clean.reason}")
+        found += [
+            f"{goal.goal} {there.regime}, in {share_text(Fraction(there.share))} of the time: "
+            f"{there.reason}"
+            for there, _ in by_regime(goal)
+        ]
     return found
 
 

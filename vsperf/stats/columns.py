@@ -8,6 +8,7 @@ from fractions import Fraction
 from vsperf.human import human_fps, human_ns, human_seconds, human_share
 from vsperf.record.figure import heading
 from vsperf.record.meaning import how_far
+from vsperf.record.regime import Regime
 from vsperf.record.result import Level
 from vsperf.stats.answers import another, answers, interval, loss_text, share_text
 from vsperf.stats.summary import PERCENTILES, CaseRow, flows_differ
@@ -119,7 +120,16 @@ def limit_column() -> Column:
         limits = dict.fromkeys(goal.limit.value for goal in row.goals)
         others = (another(goal) for goal in row.goals)
         clean = dict.fromkeys(goal.limit.value for goal in others if goal is not None)
-        return _lines(" / ".join(found) for found in (limits, clean) if found)
+        there = [
+            dict.fromkeys(
+                one.limit.value
+                for goal in row.goals
+                for one in goal.regimes
+                if one.regime is regime and one.limit is not None
+            )
+            for regime in Regime
+        ]
+        return _lines(" / ".join(found) for found in (limits, clean, *there) if found)
 
     return ("limit", cell)
 

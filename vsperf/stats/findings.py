@@ -11,7 +11,8 @@ from fractions import Fraction
 from vsperf.record.figure import Figure
 from vsperf.record.flags import Severity, worst
 from vsperf.record.limit import Limit
-from vsperf.record.result import LoadResult, SearchResult
+from vsperf.record.regime import Regime
+from vsperf.record.result import GoalResult, LoadResult, PartialResult, SearchResult
 from vsperf.unit import Unit
 
 LOSSES = ("loss", "lost")
@@ -66,19 +67,36 @@ def may_be_negative(name: str) -> bool:
 def findings_of(result: SearchResult, *, curve: bool = False) -> Iterator[Finding]:
     """Yield the numbers of a result in the order of its answers.
 
-    One that there is not, or that is not to be believed, is left out. Loads that were gone through
+    One that there is not, or that is not to be believed, is left out. Those by regime have its name
+    behind their own, so that nothing is held against another one. Loads that were gone through
     one by one are told by the figures that follow from them; `curve` has each of them as well.
     """
     for goal in result.goals:
-        if goal.lower_fps is not None and worst(goal.flags) is not Severity.INVALID:
-            high = math.inf if goal.upper_fps is None else goal.upper_fps
-            low = goal.lower_fps
-            yield Finding(goal.goal, Unit.FPS, low, low, high, goal.limit)
+        yield from _of_goal(goal.goal, goal)
+    for goal in result.goals:
+        for one in goal.regimes:
+            yield from _of_goal(in_regime(goal.goal, one.regime), one)
     for figure in result.figures:
         if figure.value is not None and worst(figure.flags) is not Severity.INVALID:
             yield _of_figure(figure, figure.value)
     for load in result.loads if curve or not result.figures else ():
         yield from _of_load(load)
+
+
+def in_regime(name: str, regime: Regime) -> str:
+    """Return the name of a finding that was made in a regime."""
+    return f"{name} {regime}"
+
+
+def regime_in(name: str) -> Regime | None:
+    """Return the regime that the name of a finding says."""
+    return next((one for one in Regime if name.endswith(f" {one}")), None)
+
+
+def _of_goal(name: str, found: GoalResult | PartialResult) -> Iterator[Finding]:
+    if found.lower_fps is not None and worst(found.flags) is not Severity.INVALID:
+        high = math.inf if found.upper_fps is None else found.upper_fps
+        yield Finding(name, Unit.FPS, found.lower_fps, found.lower_fps, high, found.limit)
 
 
 def at_load(load_fps: int) -> str:

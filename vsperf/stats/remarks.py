@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 from vsperf.human import human_count, human_seconds
 from vsperf.record.assumed import Assumption
 from vsperf.record.lossless import unlikely_above
+from vsperf.record.regime import Regime
 from vsperf.record.result import Compliance, Standard
 from vsperf.stats.columns import LOSSY_MARK
 from vsperf.stats.summary import LOSSY, CaseRow, flows_differ
@@ -26,6 +28,7 @@ def legend(
         lines.append("rates per direction")
     if clean and any(goal.clean is not None for row in rows for goal in row.goals):
         lines.append("clean: only the time in which nothing kept generator or switch from running")
+    lines += _where(rows) if clean else []
     frames = [count for row in measured for count in row.lossless.values()]
     if frames and (share := unlikely_above(min(frames))) is not None:
         least = "" if len(frames) == 1 else "at least "
@@ -45,6 +48,23 @@ def legend(
     if simulated and measured:
         lines.append("time is that of the model")
     return lines
+
+
+def _where(rows: Sequence[CaseRow]) -> list[str]:
+    """Say what is near and far, and for how much of the time."""
+    told = [one for row in rows for goal in row.goals for one in goal.regimes]
+    if not told:
+        return []
+    words = []
+    for regime in Regime:
+        there = [one for one in told if one.regime is regime]
+        shares = sorted(float(Fraction(one.share)) for one in there)
+        share = " to ".join(dict.fromkeys(f"{one:.0%}" for one in (shares[0], shares[-1])))
+        least, most = min(one.least_ns for one in there), max(one.most_ns for one in there)
+        words.append(f"{least} to {most} ns apart there and back ({share} of the time)")
+    clean = ", in clean time" if any(one.clean is not None for one in told) else ""
+    where = f"the CPUs of generator and switch {', and '.join(words)}"
+    return [f"near, far: from trials{clean} with {where}"]
 
 
 def _assumed(rows: Sequence[CaseRow]) -> list[str]:
@@ -97,11 +117,17 @@ def _held(name: str, held: int, cases: int) -> str:
 
 
 def unclean(row: CaseRow) -> list[str]:
-    """Say why there is no answer from clean time, where there is none."""
+    """Say why there is no answer from clean time or in a regime, where there is none."""
     return [
         f"no {goal.goal} from clean time: {goal.clean.reason}"
         for goal in row.goals
         if goal.clean is not None and goal.clean.limit is None
+    ] + [
+        f"no {goal.goal} while the CPUs were {one.regime.words}, "
+        f"{float(Fraction(one.share)):.0%} of the time: {one.reason}"
+        for goal in row.goals
+        for one in goal.regimes
+        if one.limit is None
     ]
 
 

@@ -82,6 +82,12 @@ def _limited(case: Measured, limit: Limit) -> bool:
     return case.record.limit is limit
 
 
+def _moved(case: Measured) -> bool:
+    """Whether the host limits an answer by where it had the CPUs, and not by stalls."""
+    goals = case.record.result.goals if case.record.result is not None else ()
+    return any(goal.regimes for goal in goals)
+
+
 def _threads(case: Measured) -> Iterator[Sentence]:
     name, trial = "the polling threads of the switch", case.beyond
     if trial is None:
@@ -298,7 +304,7 @@ def _stalls(case: Measured) -> Iterator[Sentence]:
     )
     if trial.held_up:
         verdict, why = Verdict.FULL, ", which alone can explain what is missing"
-    elif _limited(case, Limit.HOST):
+    elif _limited(case, Limit.HOST) and not _moved(case):
         verdict, why = Verdict.FULL, "; the search found that stalls made trials fail"
     else:
         verdict, why = _short_of_all(trial, kept)

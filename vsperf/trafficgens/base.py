@@ -97,7 +97,10 @@ class GeneratorSession(Protocol):
         ...
 
     def round_trip_ns(self, cpus: tuple[int, int]) -> int | None:
-        """Return how long a cache line takes from one CPU to another and back; None in a model."""
+        """Return how long a cache line takes from one CPU to another and back.
+
+        None where there is no such way, as in most models.
+        """
         ...
 
     def facts(self) -> dict[str, Any]:
@@ -111,6 +114,15 @@ class KnowsMoreLater(Protocol):
 
     def late_facts(self) -> dict[str, Any]:
         """Return those of `facts` that trials have changed, without asking anybody."""
+        ...
+
+
+@runtime_checkable
+class HasOwnTime(Protocol):
+    """A session whose time is not that of this machine: nobody has to wait for it to pass."""
+
+    def let_pass(self, ns: int) -> None:
+        """Let so much time pass in which nothing is sent."""
         ...
 
 

@@ -71,7 +71,10 @@ class SimulatedSession:
         return "the simulated generator is no longer connected" if self.closed else None
 
     def round_trip_ns(self, cpus: tuple[int, int]) -> int | None:
-        return None
+        return None if self.path.machine is None else self.path.machine.round_trip_ns()
+
+    def let_pass(self, ns: int) -> None:
+        self.path.let_pass(ns)
 
     def facts(self) -> dict[str, Any]:
         return {}
@@ -139,12 +142,14 @@ class SimulatedGenerator(Unmeasured):
         placement: Placement,
         workspace: Workspace,
     ) -> Iterator[SimulatedSession]:
+        spec = _spec_of(case)
         path = SimulatedPath(
             switch=_switch_behind(endpoints),
-            generator=_spec_of(case),
+            generator=spec,
             traffic=case.traffic,
             ways=_ways(case, endpoints, directions),
             overhead_ns=case.trial.overhead_ns,
+            machine=Machine(spec.machine, spec.seed) if spec.machine is not None else None,
         )
         session = SimulatedSession(path)
         try:

@@ -16,6 +16,7 @@ from vsperf.cli.selection import hidden_by, hidden_text, load, selects_cases
 from vsperf.cli.stored import json_option, results_option
 from vsperf.cli.tables import console, simulated_banner
 from vsperf.engine.baselines import with_baselines
+from vsperf.engine.expectation import may_hold
 from vsperf.engine.run import Planned, plan_cases
 from vsperf.errors import ExitCode
 from vsperf.human import human_expected, human_fps
@@ -23,6 +24,8 @@ from vsperf.methods.base import loads_of
 from vsperf.methods.estimate import Estimate, together
 from vsperf.plugins import Plugins
 from vsperf.record.placeholder import shown
+from vsperf.search.regimes import HELD
+from vsperf.search.words import percent
 from vsperf.spec.loader import Request
 
 
@@ -73,6 +76,12 @@ def print_plans(planned: Sequence[Planned], as_json: bool) -> None:
         f"about {expected.trials} trials, {_time(expected)}",
         style="bold",
     )
+    if any(may_hold(item.case.spec, item.plan) for item in planned):
+        out.print(
+            "where the machine moves the CPUs of generator and switch, a search is answered for "
+            f"each distance, and holds trials back for up to {percent(HELD)} of its time",
+            soft_wrap=True,
+        )
 
 
 def _time(expected: Estimate) -> str:

@@ -1,0 +1,296 @@
+"""A machine that moves its CPUs: each goal is answered in each regime, from its trials alone."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import pytest
+from conftest import REPOSITORY
+from hypothesis import given
+from hypothesis import strategies as st
+from search_models import LOADS, spec_of, switch
+from search_models import trial as trial_of
+from slot_samples import in_slots
+
+sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
+
+from reread_trials import by_distance
+
+from vsperf.record.held import Held
+from vsperf.record.limit import Limit
+from vsperf.record.regime import Boundary, Regime, boundary_of, regime_of, shares_of
+from vsperf.record.result import GoalResult, RegimeResult, SearchResult
+from vsperf.record.trial import Trial
+from vsperf.search.base import Budget, BudgetExhausted, Probe
+from vsperf.search.confirm import Confirmed
+from vsperf.units import NANOSECONDS
+
+NDR = {"ndr": {"loss_ratio": "0"}}
+NEAR_FPS, FAR_FPS = 4_000_000, 3_000_000
+NEAR_NS, FAR_NS = 100, 420
+SHORT = {
+    "mlr": {"duration_sum": "5s"},
+    "rfc2544": {"duration": "1s"},
+    "tst009": {"duration": "1s"},
+}
+"""Trials of a second: a machine that moves its CPUs leaves most of them alone."""
+
+
+def trial(*round_trips_ns: int, held: Held | None = None) -> Trial:
+    made = trial_of(1000, NANOSECONDS, [])
+    return made.model_copy(
+        update={"round_trips_ns": round_trips_ns, "held": held, "elapsed_ns": NANOSECONDS}
+    )
+
+
+def trials(*pairs: tuple[int, ...]) -> list[Trial]:
+    return [trial(*pair) for pair in pairs]
+
+
+@dataclass
+class Machine:
+    """A switch on a machine that is near and far by turns, each for so long, and its bench."""
+
+    near_ns: int
+    far_ns: int
+    near_for: int | None = None
+    """From then on it is far for good."""
+    now_ns: int = 0
+    last_ns: int = NEAR_NS
+    held: Held | None = None
+    waits: list[int] = field(default_factory=list)
+
+    def regime(self, at_ns: int) -> Regime:
+        if self.near_for is not None:
+            return Regime.NEAR if at_ns < self.near_for else Regime.FAR
+        return Regime.NEAR if at_ns % (self.near_ns + self.far_ns) < self.near_ns else Regime.FAR
+
+    def look(self) -> int:
+        self.last_ns = NEAR_NS if self.regime(self.now_ns) is Regime.NEAR else FAR_NS
+        return self.last_ns
+
+    def measure(self, load_fps: int, duration_ns: int) -> Trial:
+        """Make a trial; one that is moved meanwhile loses what was too much while it was far."""
+        before, there = self.look(), self.regime(self.now_ns)
+        self.now_ns += duration_ns
+        far = Regime.FAR in (there, self.regime(self.now_ns))
+        made = switch(FAR_FPS if far else NEAR_FPS)(load_fps, duration_ns)
+        held, self.held = self.held, None
+        news = {
+            "round_trips_ns": (before, self.look()),
+            "held": held,
+            "elapsed_ns": duration_ns,
+        }
+        return made.model_copy(update=news)
+
+    def round_trip_ns(self) -> int | None:
+        return self.last_ns
+
+    def hold(self, ns: int) -> None:
+        before = self.last_ns
+        self.now_ns += ns
+        self.waits.append(ns)
+        self.held = Held(ns=ns + (self.held.ns if self.held else 0), round_trip_ns=before)
+        self.look()
+
+
+def found(
+    name: str, machine: Machine, budget_s: int | None = None
+) -> tuple[GoalResult, dict[Regime, RegimeResult], Probe]:
+    limit = None if budget_s is None else budget_s * NANOSECONDS
+    probe = Probe(machine.measure, Budget(limit), whereabouts=machine)
+    goal = spec_of(name, goals=NDR, **SHORT[name]).confirmed(LOADS).run(probe).goals[0]
+    return goal, {one.regime: one for one in goal.regimes}, probe
+
+
+class StalledMachine(Machine):
+    """The same, and each trial loses a batch while its generator stands still."""
+
+    def measure(self, load_fps: int, duration_ns: int) -> Trial:
+        made = super().measure(load_fps, duration_ns)
+        far = FAR_NS in made.round_trips_ns
+        told = in_slots(load_fps, duration_ns, FAR_FPS if far else NEAR_FPS, 1, 32, 0)
+        kept = {"round_trips_ns", "held", "elapsed_ns"}
+        return told.model_copy(update={name: getattr(made, name) for name in kept})
+
+
+def test_the_boundary_is_the_widest_gap_of_twice_the_time_or_more() -> None:
+    made = trials((70, 125), (90, 80), (380, 500), (410, 390), (100, 400))
+    boundary = boundary_of(made)
+    assert boundary == Boundary(125, 380)
+    assert [regime_of(one, boundary) for one in made] == [
+        Regime.NEAR,
+        Regime.NEAR,
+        Regime.FAR,
+        Regime.FAR,
+        None,
+    ]
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        ((70, 125), (90, 80), (130, 170), (175, 160)),
+        ((70, 80), (80, 900), (900, 75), (75, 90)),
+        ((70, 80), (90, 80), (80, 75), (900, 950)),
+        ((70,), (90,), (400,), (410,)),
+        (),
+    ],
+    ids=["no gap", "one look was disturbed", "one trial alone", "nobody knows both ends", "none"],
+)
+def test_else_there_is_one_regime(pairs: tuple[tuple[int, ...], ...]) -> None:
+    assert boundary_of(trials(*pairs)) is None
+
+
+@given(st.lists(st.tuples(st.integers(1, 2000), st.integers(1, 2000)), max_size=40))
+def test_a_program_that_shares_no_code_parts_any_trials_alike(pairs: list[tuple[int, int]]) -> None:
+    made = trials(*pairs)
+    boundary, parted = boundary_of(made), by_distance(made)
+    if boundary is None:
+        assert parted == {}
+        return
+    for regime in Regime:
+        assert [one for one in made if regime_of(one, boundary) is regime] == parted[regime]
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 200), st.integers(1, 200)), min_size=2),
+    st.lists(st.tuples(st.integers(400, 900), st.integers(400, 900)), min_size=2),
+    st.randoms(use_true_random=False),
+)
+def test_in_whatever_order_trials_come_they_are_parted_alike(
+    near: list[tuple[int, int]], far: list[tuple[int, int]], chance: object
+) -> None:
+    made = trials(*near, *far)
+    mixed = list(made)
+    chance.shuffle(mixed)  # type: ignore[attr-defined]
+    assert boundary_of(made) == boundary_of(mixed) is not None
+    assert sum(shares_of(made, Boundary(200, 400)).values()) == 1
+
+
+def test_time_counts_for_where_the_cpus_were_waits_included() -> None:
+    """A second near, one far, one in which they were moved, and two for which a trial waited."""
+    wait = Held(ns=2 * NANOSECONDS, round_trip_ns=FAR_NS)
+    made = [trial(NEAR_NS, NEAR_NS), trial(FAR_NS, FAR_NS), trial(NEAR_NS, FAR_NS)]
+    made[0] = trial(NEAR_NS, NEAR_NS, held=wait)
+    shares = shares_of(made, Boundary(NEAR_NS, FAR_NS))
+    assert shares == {Regime.NEAR: Fraction(3, 10), Regime.FAR: Fraction(7, 10)}
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_each_regime_has_an_answer_of_its_own(name: str) -> None:
+    goal, there, _ = found(name, Machine(6 * NANOSECONDS, 8 * NANOSECONDS))
+    for regime, capacity in ((Regime.NEAR, NEAR_FPS), (Regime.FAR, FAR_FPS)):
+        told = there[regime]
+        assert told.limit is Limit.DUT, told.reason
+        assert told.lower_fps is not None
+        assert told.upper_fps is not None
+        assert told.lower_fps <= capacity < told.upper_fps
+        assert Fraction(1, 4) < Fraction(told.share) < Fraction(3, 4)
+    assert (there[Regime.NEAR].least_ns, there[Regime.FAR].most_ns) == (NEAR_NS, FAR_NS)
+    assert goal.lower_fps is not None, "all trials together have one, too"
+
+
+class Endless:
+    """A search whose trials contradict each other, so that it never comes to its end."""
+
+    def run(self, probe: Probe) -> SearchResult:
+        try:
+            while True:
+                probe(NEAR_FPS, NANOSECONDS)
+        except BudgetExhausted:
+            return SearchResult(complete=False)
+
+
+def test_a_method_does_not_go_its_own_way_once_trials_are_of_two_regimes() -> None:
+    machine = Machine(6 * NANOSECONDS, 8 * NANOSECONDS)
+    asked = spec_of("mlr", goals=NDR, **SHORT["mlr"]).search(LOADS).questions
+    probe = Probe(machine.measure, Budget(300 * NANOSECONDS), whereabouts=machine)
+    result = Confirmed(Endless(), asked, NANOSECONDS).run(probe)
+    assert result.complete
+    assert [one.limit for one in result.goals[0].regimes] == [Limit.DUT, Limit.DUT]
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_stalls_are_left_out_of_it(name: str) -> None:
+    """As measured not even the lowest load passes."""
+    goal, there, _ = found(name, StalledMachine(6 * NANOSECONDS, 8 * NANOSECONDS))
+    assert goal.lower_fps is None
+    for regime, capacity in ((Regime.NEAR, NEAR_FPS), (Regime.FAR, FAR_FPS)):
+        told = there[regime]
+        assert told.limit is Limit.DUT, told.reason
+        assert told.clean is not None
+        assert Fraction(1, 2) < Fraction(told.clean) < 1
+        assert (told.lower_fps or 0) <= capacity < (told.upper_fps or 0)
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_a_load_that_failed_in_one_regime_alone_is_the_machines(name: str) -> None:
+    goal, there, _ = found(name, Machine(6 * NANOSECONDS, 8 * NANOSECONDS))
+    assert goal.upper_fps is not None
+    assert goal.upper_fps <= (there[Regime.NEAR].lower_fps or 0)
+    assert goal.limit is Limit.HOST
+    assert "near each other" in goal.reason
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_a_machine_that_stays_costs_nothing(name: str) -> None:
+    machine = Machine(NANOSECONDS, 0)
+    goal, there, probe = found(name, machine)
+    plain = Probe(switch(NEAR_FPS), Budget())
+    alone = spec_of(name, goals=NDR, **SHORT[name]).confirmed(LOADS).run(plain).goals[0]
+    assert goal == alone
+    assert there == {}
+    assert machine.waits == []
+    assert len(probe.trials) == len(plain.trials)
+
+
+def test_trials_are_held_back_while_the_machine_is_where_nothing_is_left_to_ask() -> None:
+    """It is far for most of the time, so that regime is answered first."""
+    machine = Machine(4 * NANOSECONDS, 12 * NANOSECONDS)
+    _, there, probe = found("mlr", machine)
+    assert there[Regime.FAR].limit is Limit.DUT
+    held_ns = sum(one.held.ns for one in probe.trials if one.held is not None)
+    assert held_ns > 0
+    assert probe.budget.spent_ns == sum(one.elapsed_ns for one in probe.trials) + sum(machine.waits)
+
+
+def test_no_longer_than_was_announced() -> None:
+    """It was near for a while, and never again."""
+    machine = Machine(0, 0, near_for=6 * NANOSECONDS)
+    _, there, probe = found("mlr", machine)
+    near = there[Regime.NEAR]
+    assert machine.waits
+    assert 4 * sum(machine.waits) <= probe.budget.spent_ns
+    assert (near.lower_fps, near.limit) == (None, None)
+    assert "not so again" in near.reason
+    assert there[Regime.FAR].limit is Limit.DUT, "it went on there"
+
+
+def test_a_regime_that_hardly_was_is_not_waited_for() -> None:
+    machine = Machine(0, 0, near_for=3 * NANOSECONDS)
+    spec = spec_of("mlr", goals=NDR)
+    probe = Probe(machine.measure, Budget(), whereabouts=machine)
+    goal = spec.confirmed(LOADS).run(probe).goals[0]
+    near, far = goal.regimes
+    assert machine.waits == []
+    assert "of the time" in near.reason
+    assert far.limit is Limit.DUT
+
+
+def test_where_the_machine_moves_in_most_trials_no_regime_is_told() -> None:
+    """A trial that ends where it began may have been elsewhere meanwhile."""
+    machine = Machine(4 * NANOSECONDS, 5 * NANOSECONDS)
+    spec = spec_of("rfc2544", goals=NDR, duration="2s")
+    goal = spec.confirmed(LOADS).run(Probe(machine.measure, Budget(), whereabouts=machine)).goals[0]
+    assert [one.limit for one in goal.regimes] == [None, None]
+    assert all("were moved in" in one.reason for one in goal.regimes)
+
+
+def test_where_the_time_ends_before_the_answer_of_all_trials_is_kept() -> None:
+    goal, there, probe = found("mlr", Machine(9 * NANOSECONDS, 11 * NANOSECONDS), budget_s=25)
+    assert probe.budget.spent_ns <= 25 * NANOSECONDS
+    assert goal.lower_fps is not None
+    assert [one for one in there.values() if one.limit is None], "there was no time for both"
