@@ -1,8 +1,13 @@
-"""What there is to choose from is known by entry points, and named nowhere else in the house."""
+"""What there is to choose from is known by entry points, and named nowhere else in the house.
+
+Sentences for people may name a driver, as advice does (`fix: --set generator.kind=tgen`): nothing
+is decided by them.
+"""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
@@ -13,6 +18,8 @@ from all_wrong import none_wrong
 
 HOUSE = Path(__file__).parents[2] / "vsperf"
 FIRST_GROUP = "vsperf."
+CHOICE = re.compile(r"^\w+\.kind=")
+"""What `--set` begins with, where a kind is chosen."""
 LIBRARIES = {
     "sim": ("simulation",),
     "testpmd": ("testpmd",),
@@ -59,6 +66,10 @@ NAMED = {
     ("cli/main.py", "tgen"): "the command `vsperf tgen`, which speaks to that program by hand",
     ("cli/main.py", "otg"): "the command `vsperf otg`",
     ("cli/tgen_view.py", "tgen"): "its version, in the answer of the program",
+    (
+        "cli/selection.py",
+        "external",
+    ): "the option `--mode trafficgen`, which means that driver",
     ("collectors/command.py", "csv"): "a form in which a program tells numbers",
     ("collectors/command.py", "json"): "a form in which a program tells numbers",
     ("host/facts.py", "ovs"): "a package of Python",
@@ -111,8 +122,8 @@ def named_in(tree: ast.AST, kinds: set[str]) -> Iterator[tuple[str, int]]:
             if len(values) > 1 and any(values <= group for group in groups):
                 texts = listed
         for text in texts:
-            if isinstance(text.value, str) and text.value in kinds:
-                yield text.value, text.lineno
+            if isinstance(text.value, str) and (kind := CHOICE.sub("", text.value)) in kinds:
+                yield kind, text.lineno
 
 
 def is_kind(node: ast.expr) -> bool:
@@ -155,6 +166,7 @@ def test_a_name_is_seen_wherever_it_is_used_as_one() -> None:
 
     assert seen("NOT_HELD = {'vpp': 'why'}") == ["vpp"]
     assert seen("case.vswitch.kind == 'ovs'") == ["ovs", "ovs"]
+    assert seen("'vswitch.kind=vpp'") == ["vpp"]
     assert seen("one.kind in ('guest',)") == ["guest"]
     assert sorted(seen("FIRST = ('latency', 'loss')")) == ["latency", "loss"]
     assert seen("quantity = 'latency'") == []

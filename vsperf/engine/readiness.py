@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from vsperf.deploy.planner import Drivers
 from vsperf.engine.run import Planned
 from vsperf.host.binding import pci_addresses, require_bindable
 from vsperf.host.dead import refuse_beside_dead
@@ -31,7 +32,7 @@ def require_ready(
     wires = [wire for item in planned for wire in item.plan.plan.wires]
     places = [in_run(wire.address) for wire in wires]
     links = [f"{link}.sock" for spec in specs for link in spec.testbed.links]
-    drivers = dict.fromkeys(driver for item in planned for driver in item.drivers.all)
+    drivers = tuple(dict.fromkeys(driver for item in planned for driver in _of(item.drivers)))
     own = [in_run(name) for driver in drivers for name in getattr(driver, "sockets", ())]
     require_short([*own, *links, *places])
     refuse_beside_dead()
@@ -56,6 +57,11 @@ def require_ready(
     with testbed_lock(specs[0].testbed.name, "about to begin"):
         pass  # who holds it would refuse the run later, with a folder of results made for nothing
     return as_data(found)
+
+
+def _of(drivers: Drivers) -> Iterator[object]:
+    """Yield whoever takes part in a case, and may have something to look for."""
+    yield from (*drivers.all, *drivers.sides, *drivers.collectors.values())
 
 
 def in_run(address: str) -> str:
