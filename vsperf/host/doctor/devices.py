@@ -33,7 +33,9 @@ def _tap(here: Surroundings) -> Answer:
     device = here.roots.dev / "net" / "tun"
     if device.exists():
         return ok(f"{device} is there")
-    return failure(f"no {device}: neither OVS nor the kernel makes a bridge", "modprobe tun")
+    return failure(
+        f"no {device}: no tap can be made, and so no bridge of OVS or of the kernel", "modprobe tun"
+    )
 
 
 def _iommu(here: Surroundings) -> Answer:

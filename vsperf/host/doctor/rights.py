@@ -39,7 +39,7 @@ def _privileges(here: Surroundings) -> Answer:
     held = int(mask, 16)
     missing = [name for name, (bit, _) in CAPABILITIES.items() if not held >> bit & 1]
     if user != 0:
-        return failure(f"user {user}, and OVS-DPDK wants root", "run vsperf with sudo")
+        return failure(f"user {user}, and what makes devices wants root", "run vsperf with sudo")
     if not missing:
         return ok(f"root, with {', '.join(CAPABILITIES)}")
     lost = ", ".join(f"{name} ({CAPABILITIES[name][1]})" for name in missing)

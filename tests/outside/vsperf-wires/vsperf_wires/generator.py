@@ -42,8 +42,9 @@ SIGN = b"VSPW"
 HEADER_BYTES = 14
 FCS_BYTES = 4
 BURST = 32
-REST_NS = 200_000_000
-"""When nothing came for so long, nothing is on its way any more."""
+REST_NS = 500_000_000
+"""When nothing came for so long, nothing is on its way any more: on a shared machine, who carries
+frames may not run for half as long."""
 
 
 class NumberedSpec(DriverSpec):
@@ -220,7 +221,7 @@ class NumberedFrames(Unmeasured):
         check_directions("the generator", {one.link for one in endpoints}, directions)
         with ExitStack() as stack:
             ends = {
-                one.link: stack.enter_context(closing(relay.called(workspace.fill(one.address))))
+                one.link: stack.enter_context(closing(called(workspace.fill(one.address))))
                 for one in endpoints
             }
             size = case.traffic.frame_size.bytes
@@ -230,6 +231,13 @@ class NumberedFrames(Unmeasured):
                 yield session
             finally:
                 session.closed = True
+
+
+def called(path: str) -> socket.socket:
+    try:
+        return relay.called(path)
+    except OSError as error:
+        raise ComponentError(f"nobody answers at {path}", why=str(error)) from error
 
 
 def check(case: CaseSpec, endpoints: tuple[Endpoint, ...]) -> NumberedSpec:

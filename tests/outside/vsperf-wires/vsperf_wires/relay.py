@@ -22,6 +22,8 @@ BURST = 32
 LONGEST = 1 << 16
 ROOM = 1 << 22
 """Bytes that are asked for as room of a socket; the kernel gives what net.core.wmem_max allows."""
+PATIENCE_S = 10.0
+"""How long who calls waits for an answer."""
 WELCOME = b"joined"
 """What a port says to who called, once frames for it are kept."""
 
@@ -31,6 +33,7 @@ def called(path: str) -> socket.socket:
     while not Path(path).exists():
         time.sleep(0.01)
     end = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    end.settimeout(PATIENCE_S)
     end.connect(path)
     if end.recv(LONGEST) != WELCOME:
         raise ConnectionError(f"nobody joins what calls at {path}")
