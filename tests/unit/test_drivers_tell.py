@@ -77,6 +77,7 @@ NAMED = {
     ("loadgens/stress_vm.py", "stress"): "the program in the guest, as its agent is told",
     ("methods/reset.py", "kill-switch"): "what RFC 6201 asks for, where a case names no events",
     ("methods/reset.py", "restart-switch"): "what RFC 6201 asks for, where a case names no events",
+    ("record/words.py", "soak"): "a word of the glossary",
     ("testpmd/command.py", "paired"): "how testpmd joins its ports",
     ("vnfs/process/spec.py", "testpmd"): "a program that runs in place of a machine",
     ("vnfs/qemu/spec.py", "testpmd"): "a program that runs in a machine",
