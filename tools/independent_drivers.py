@@ -24,7 +24,7 @@ class IndependentDrivers(IndependenceContract):
 
     def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:
         """Look for imports of one driver by another, whatever lies between them."""
-        self.modules = {ModuleExpression(home) for home in homes()}
+        self.modules = {ModuleExpression(home) for home in homes()}  # type: ignore[assignment]
         return super().check(graph, verbose)
 
 

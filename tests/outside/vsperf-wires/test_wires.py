@@ -9,21 +9,23 @@ from typing import Any
 import pytest
 from collector_contract import CollectorContract, LightContract
 from load_contract import LoadContract
+from machines_contract import MachinesContract
 from places import PLACEMENT, started_switch
 from simulated_cases import WAYS
-from switch_cases import PVP, deployed
+from switch_cases import PVP
 from trafficgen_contract import Rig, TrafficGeneratorContract
 from vsperf_wires.collector import LoadAverage
 from vsperf_wires.generator import NumberedFrames, NumberedSpec
 from vsperf_wires.load import Spin
-from vsperf_wires.machine import RelayMachineSpec
+from vsperf_wires.machine import RelayMachines, RelayMachineSpec
 from vsperf_wires.switch import RelaySpec, RelaySwitch
 from vswitch_contract import ForwardingContract, real_case
 
 from vsperf.collectors.base import Collector
 from vsperf.loadgens.base import LoadGenerator
 from vsperf.spec.case import CaseSpec
-from vsperf.trafficgens.base import TrafficGenerator, TrialRequest
+from vsperf.trafficgens.base import TrafficGenerator
+from vsperf.vnfs.base import Vnf
 from vsperf.vswitches.base import VSwitch
 
 PATIENT = NumberedSpec.model_validate({"kind": "numbered", "grace": "1s"})
@@ -94,12 +96,13 @@ class TestSpin(LoadContract):
         return {}
 
 
-def test_frames_go_through_a_machine_and_again_after_its_reboot() -> None:
-    case = wired(topology=PVP, vnf=RelayMachineSpec(kind="relay"))
-    request = TrialRequest(load_fps=1_000, duration_ns=200_000_000)
-    with deployed(case) as (parts, _):
-        for _ in range(2):
-            ways = parts.generator.run(request).directions
-            assert all(way.sent_frames == way.good_frames > 0 for way in ways)
-            assert parts.machines is not None
-            parts.machines.reboot()
+class TestRelayMachines(MachinesContract):
+    @pytest.fixture(scope="class")
+    @classmethod
+    def driver(cls) -> Vnf:
+        return RelayMachines()
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def case(cls) -> CaseSpec:
+        return wired(topology=PVP, vnf=RelayMachineSpec(kind="relay"))
