@@ -51,6 +51,8 @@ from vsperf.vswitches.vpp.programs import find_programs as find_vpp
 
 HERE = Path(__file__).parent
 REPOSITORY = HERE.parent
+collect_ignore = ["outside"]
+"""A package of its own, whose tests run where it is installed (`test_tutorial.py`)."""
 settings.register_profile("vsperf", derandomize=True, deadline=None, max_examples=30)
 settings.register_profile("brief", derandomize=True, deadline=None, max_examples=10)
 settings.register_profile("thorough", deadline=None, max_examples=1000)

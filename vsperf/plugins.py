@@ -23,6 +23,12 @@ GROUPS = {
     "noise": "vsperf.loadgens",
 }
 """Section of a specification → entry point group of the drivers that it can name."""
+OF_READERS = {
+    "export": "vsperf.exports",
+    "figure": "vsperf.figures",
+    "event": "vsperf.happenings",
+}
+"""What packages offer beside drivers, which no section names → its entry point group."""
 
 Value = TypeVar("Value")
 
@@ -45,6 +51,14 @@ class Plugin:
     def failure(self) -> str | None:
         """Why it cannot be loaded."""
         return self._loaded[1]
+
+    @property
+    def summary(self) -> str | None:
+        """What it is, in a line; None if it cannot be loaded."""
+        if self.driver is None:
+            return None
+        told = getattr(self.driver, "summary", None) or getattr(self.driver, "title", None)
+        return str(told or (self.driver.__doc__ or "").partition("\n")[0])
 
     @cached_property
     def _loaded(self) -> tuple[Any | None, str | None]:
@@ -93,6 +107,16 @@ class Plugins:
                 for section, group in GROUPS.items()
                 for entry in sorted(every.select(group=group), key=lambda entry: entry.name)
             )
+        )
+
+    @staticmethod
+    def beside() -> tuple[Plugin, ...]:
+        """Return what packages offer beside drivers: formats, figures and events."""
+        every = entry_points()
+        return tuple(
+            Plugin(noun, entry.name, entry.load, _package(entry))
+            for noun, group in OF_READERS.items()
+            for entry in sorted(every.select(group=group), key=lambda entry: entry.name)
         )
 
     def drivers(self, section: str) -> Mapping[str, Any]:

@@ -116,6 +116,6 @@ def test_an_installation_that_is_not_there_is_refused(place: Place) -> None:
 def test_nobody_but_root_may_run_it(place: Place) -> None:
     ended = place(*SMOKE, wrapped=NOBODY, VSPERF_RUNTIME=str(place.runtime.with_name("own")))
     assert ended.code == 3, ended.err
-    assert "OVS-DPDK wants root" in ended.err
+    assert "what makes devices wants root" in ended.err
     assert "fix: run vsperf with sudo" in ended.err
     assert not [*place.results.glob("*")]

@@ -27,8 +27,10 @@ from conftest import REPOSITORY, Require
 
 DOCS = REPOSITORY / "docs"
 TUTORIAL = DOCS / "tutorial.md"
-ADD_A_SWITCH = DOCS / "how-to" / "add-a-switch.md"
-HOW_TO = sorted(set((DOCS / "how-to").glob("*.md")) - {ADD_A_SWITCH})
+ADD_YOUR_OWN = DOCS / "how-to" / "add-your-own.md"
+ADDITIONS = (ADD_YOUR_OWN, *sorted(set((DOCS / "how-to").glob("add-*.md")) - {ADD_YOUR_OWN}))
+"""Together they build one package."""
+HOW_TO = sorted(set((DOCS / "how-to").glob("*.md")) - set(ADDITIONS))
 PAGES = (DOCS / "tutorial-simulated.md", *HOW_TO)
 EVERY_DAY = PAGES[0]
 """The other pages are followed in test-all."""
@@ -110,14 +112,18 @@ def _own_deployments(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
+def write(file: File, folder: Path) -> None:
+    target = folder / file.path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(file.text)
+
+
 def follow(page: Path, folder: Path) -> None:
     """Do all that a page says, and compare what it shows."""
     code = 0
     for thing in things_to_do(page.read_text()):
         if isinstance(thing, File):
-            target = folder / thing.path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(thing.text)
+            write(thing, folder)
             continue
         done = run(thing.command, folder, code)
         code = done.returncode
@@ -158,25 +164,30 @@ def test_the_tutorial_measures_the_real_switch(require: Require, tmp_path: Path)
         run("vsperf clean", tmp_path, 0)
 
 
-@pytest.mark.machine
-def test_the_page_on_switches_builds_one_that_keeps_the_contract(
+@pytest.mark.everyday("all that a package outside of vsperf can bring, from installing to a report")
+def test_the_pages_on_additions_build_a_package_that_keeps_the_contracts(
     require: Require, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for part in ("tgen", "dpdk-testpmd", "hugepages", "setuptools", "pip"):
+    for part in ("setuptools", "pip"):
         require(part)
-    bear_a_busy_machine(tmp_path)
+    for page in ADDITIONS:
+        for thing in things_to_do(page.read_text()):
+            if isinstance(thing, File):
+                write(thing, tmp_path)
     # Beside vsperf, but not into the environment of these tests.
     packages = tmp_path / "packages"
     monkeypatch.setenv("PIP_TARGET", str(packages))
     monkeypatch.setenv("PYTHONPATH", str(packages))
-    try:
-        follow(ADD_A_SWITCH, tmp_path)
-    finally:
-        run("vsperf clean", tmp_path, 0)
+    for page in ADDITIONS:
+        follow(page, tmp_path)
+    report = (tmp_path / "report.html").read_text()
+    assert "Loss of each trial" in report
+    assert "kept load" in report
     tests = REPOSITORY / "tests"
     paths = os.pathsep.join(map(str, (packages, tests, tests / "contract")))
     held = run(
-        f"PYTHONPATH={shlex.quote(paths)} python -m pytest -q -p no:cacheprovider vsperf-cord",
+        f"PYTHONPATH={shlex.quote(paths)} python -m pytest -q -p no:cacheprovider -p no:warnings "
+        "vsperf-wires",
         tmp_path,
         0,
         patience_s=300,

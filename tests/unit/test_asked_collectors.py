@@ -14,6 +14,7 @@ from vsperf.collectors.guest import Guest, GuestSpec
 from vsperf.collectors.ovs import OvsCollectorSpec, OvsInsides
 from vsperf.collectors.vpp import VppCollectorSpec, VppInsides
 from vsperf.errors import ComponentError, UsageError
+from vsperf.plugins import Plugins
 from vsperf.record.plan import Placement
 from vsperf.store.series import SeriesFile, series_of
 from vsperf.vswitches.ovs import parse
@@ -44,9 +45,10 @@ def seat(folder: Path, switch: object) -> Seat:
 
 
 def case(vswitch: str = "ovs-dpdk", vnf: str | None = None, machines: int = 0) -> Any:
+    known = Plugins.load().specs()
     return SimpleNamespace(
-        vswitch=SimpleNamespace(kind=vswitch),
-        vnf=SimpleNamespace(kind=vnf, has_agent=True) if vnf else None,
+        vswitch=known["vswitch"][vswitch](kind=vswitch),
+        vnf=known["vnf"][vnf](kind=vnf) if vnf else None,
         topology=SimpleNamespace(name="p2p", machines=("vm1",) * machines),
     )
 
@@ -74,7 +76,9 @@ def test_another_switch_than_it_knows_is_refused_with_both() -> None:
     OvsInsides().require(case("ovs"), OVS)
     with pytest.raises(UsageError) as refused:
         OvsInsides().require(case("vpp"), OVS)
-    assert refused.value.problems[0].why == "it asks ovs-dpdk or ovs, and vswitch.kind is vpp"
+    assert refused.value.problems[0].why == (
+        "vswitch.kind is vpp, which does not tell what it asks"
+    )
 
 
 def test_without_machines_there_is_no_guest_to_ask() -> None:
@@ -216,4 +220,6 @@ def test_vpp_is_asked_of_vpp_only() -> None:
     VppInsides().require(case("vpp"), settings)
     with pytest.raises(UsageError) as refused:
         VppInsides().require(case("ovs-dpdk"), settings)
-    assert refused.value.problems[0].why == "it asks vpp, and vswitch.kind is ovs-dpdk"
+    assert refused.value.problems[0].why == (
+        "vswitch.kind is ovs-dpdk, which does not tell what it asks"
+    )

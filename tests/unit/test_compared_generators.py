@@ -20,7 +20,7 @@ from vsperf.record.host import Calibration, Surroundings
 from vsperf.record.limit import Limit
 from vsperf.record.result import LoadResult, SearchResult
 from vsperf.record.run import Line, TrialLine
-from vsperf.record.series import Note, OwnTrial, Sample
+from vsperf.record.series import Note, OwnTrial, Quantity, Sample
 from vsperf.record.trial import Purpose, Trial
 from vsperf.results.compare_text import notes
 from vsperf.results.comparison import compare
@@ -115,7 +115,10 @@ def witnessed(results: Path, name: str, gaps: Sequence[int | None]) -> None:
     for repeat, gap in enumerate(gaps, start=1):
         label = f"generators_compare-64B-{name}"
         head = series_header("witness").model_copy(
-            update={"case": label if repeat == 1 else f"{label}.{repeat}", "kind": "witness"}
+            update={
+                "case": label if repeat == 1 else f"{label}.{repeat}",
+                "quantities": (Quantity(name="gap_off_p99_ns", unit="ns"),),
+            }
         )
         file = SeriesFile.begin(results / RUN, head)
         file.append(OwnTrial(trial=trial(1)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,6 +23,7 @@ from vsperf.host.doctor.finding import (
     listed,
     ok,
 )
+from vsperf.host.doctor.wants import Want
 from vsperf.host.facts import environment, environment_id
 from vsperf.plugins import Plugin, Plugins
 
@@ -84,23 +84,32 @@ def test_a_check_that_stumbles_over_a_file_cannot_tell(nowhere: Surroundings) ->
 
 
 def test_a_run_asks_only_what_matters_to_its_parts(nowhere: Surroundings) -> None:
-    names = {finding.name for finding in examine_for({"ovs-dpdk", "tgen"}, nowhere)}
+    plugins = Plugins.load()
+    chosen = [plugins.driver("vswitch", "ovs-dpdk"), plugins.driver("generator", "tgen")]
+    names = {finding.name for finding in examine_for(chosen, nowhere)}
+    assert {"tgen", "cycle counter"} <= names
     assert {"privileges", "hugepages", "load", "steal", "leftovers", "tap devices"} <= names
     assert names.isdisjoint({"nics", "vfio", "kvm", "trex", "terminal", "specifications"})
-    assert {"nics", "vfio", "iommu"} <= {f.name for f in examine_for({"pci"}, nowhere)}
+    assert {"nics", "vfio", "iommu"} <= {f.name for f in examine_for((), nowhere, {Want.NICS})}
 
 
 def test_a_model_of_a_switch_needs_nothing_of_the_machine(nowhere: Surroundings) -> None:
-    assert examine_for({"sim"}, nowhere) == []
+    plugins = Plugins.load()
+    assert examine_for([plugins.driver("vswitch", "sim")], nowhere) == []
 
 
 def test_a_driver_brings_its_own_checks(nowhere: Surroundings) -> None:
     class Driver:
-        checks = (Check("juniper", Group.PROGRAMS, lambda here: ok("there"), frozenset({"x"})),)
+        wants = frozenset({Want.KVM})
+        checks = (
+            Check("juniper", Group.PROGRAMS, lambda here: ok("there"), before_runs=True),
+            Check("elder", Group.PROGRAMS, lambda here: ok("there")),
+        )
 
-    plugins = Plugins((Plugin("vswitch", "x", Driver),))
-    found = examine_for({"x"}, replace(nowhere, plugins=plugins))
-    assert [(finding.name, finding.evidence) for finding in found] == [("juniper", "there")]
+    found = examine_for([Driver()], nowhere)
+    assert [finding.name for finding in found] == ["kvm", "juniper"]
+    every = checks(Plugins((Plugin("vswitch", "x", Driver), Plugin("vnf", "y", Driver))))
+    assert [check.name for check in every if check not in GENERAL] == ["juniper", "elder"]
 
 
 def test_all_failures_stop_a_run_at_once() -> None:
@@ -161,7 +170,9 @@ def test_an_unknown_machine_has_facts_that_are_missing_and_never_zero(tmp_path: 
 
 def test_an_examination_ends_soon_enough_to_be_made_before_every_run(tmp_path: Path) -> None:
     began, own = time.monotonic(), os.times()
-    found = examine_for({"ovs-dpdk"}, Surroundings(results=tmp_path))
+    found = examine_for(
+        [Plugins.load().driver("vswitch", "ovs-dpdk")], Surroundings(results=tmp_path)
+    )
     assert found[-1].name == "steal", "what looks at the load comes last"
     assert time.monotonic() - began >= 0.3, "the load was looked at for too short a time"
     assert os.times().user - own.user < 10

@@ -10,7 +10,9 @@ from doctor_machine import answer, fixture_here, fixture_tree
 from machine_tree import MachineTree, write
 
 from vsperf.host.activity import Activity, Process, competitors, stolen_ppm
+from vsperf.host.doctor.examine import examine
 from vsperf.host.doctor.finding import Status, Surroundings
+from vsperf.host.doctor.programs import program_check
 from vsperf.host.resctrl import MOUNT, REMOUNT
 
 __all__ = ["fixture_here", "fixture_tree"]
@@ -218,9 +220,11 @@ def test_kvm_that_answers_no_question_is_not_well(here: Surroundings) -> None:
 
 
 def test_programs_are_found_by_any_of_their_names(here: Surroundings, tmp_path: Path) -> None:
-    assert answer(here, "testpmd").status is Status.ABSENT
+    check = program_check("forwarder", "forwarding", names=("dpdk-testpmd", "testpmd"))
+    (found,) = examine(here, [check])
+    assert (found.name, found.status) == ("forwarder", Status.ABSENT)
     write(tmp_path / "bin" / "testpmd", "#!/bin/sh\n").chmod(0o755)
-    found = answer(here, "testpmd")
+    (found,) = examine(here, [check])
     assert found.status is Status.OK
     assert found.evidence.startswith(str(tmp_path / "bin" / "testpmd"))
 

@@ -14,7 +14,9 @@ from vsperf.engine.run import plan_cases
 from vsperf.engine.session import begin
 from vsperf.errors import NotReadyError
 from vsperf.host.cpus import CpuNeed, Needs
+from vsperf.host.doctor.wants import Want
 from vsperf.plugins import Plugin, Plugins
+from vsperf.record.placeholder import Placeholder
 from vsperf.record.plan import Placement, Step
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
@@ -37,6 +39,9 @@ class Present:
     kind: ClassVar[str] = "present"
     summary: ClassVar[str] = "a switch of a test"
     Spec: ClassVar[type[DriverSpec]] = PresentSpec
+
+    wants: frozenset[Want] = frozenset()
+    sockets: tuple[str, ...] = ()
 
     def __init__(self, asked: list[str]) -> None:
         self.asked = asked
@@ -90,6 +95,39 @@ def test_a_run_begins_when_each_of_its_switches_is_there(
         begin(loaded, planned, results, (), plugins)
     assert asked == ["present", "absent"]
     assert not results.exists()
+
+
+def asked_before(
+    driver: Present, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> list[dict[str, Any]]:
+    """Plan a case with a switch of another package, and return what was asked of the machine."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(readiness, "refuse_beside_dead", lambda: None)
+    monkeypatch.setattr(readiness, "require_memory", lambda *_: None)
+    monkeypatch.setattr(readiness, "demand", lambda *_: None)
+    plugins = Plugins((*Plugins.load().all, Plugin("vswitch", driver.kind, lambda: driver)))
+    request = Request(("phy2phy_smoke",), testbed="local", sets=(f"vswitch={driver.kind}",))
+    planned = plan_cases(selection.load(request, plugins).cases, plugins)
+    return readiness.require_ready(planned, plugins, tmp_path)
+
+
+def test_what_a_driver_of_another_package_wants_is_looked_at_before_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wants_nothing = {one["name"] for one in asked_before(Present([]), monkeypatch, tmp_path)}
+    wanting = Present([])
+    wanting.wants = frozenset({Want.HUGEPAGES, Want.TAPS})
+    found = {one["name"] for one in asked_before(wanting, monkeypatch, tmp_path)}
+    assert found - wants_nothing == {"hugepages", "tap devices"}
+
+
+def test_a_socket_that_a_driver_makes_has_to_fit_into_the_folder_of_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deep = Present([])
+    deep.sockets = (f"{Placeholder.RUN}/{'deep' * 20}",)
+    with pytest.raises(NotReadyError, match="too long for sockets"):
+        asked_before(deep, monkeypatch, tmp_path)
 
 
 def test_each_case_has_the_memory_and_the_cpus_of_its_own_switch(

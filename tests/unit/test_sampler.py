@@ -23,7 +23,7 @@ SOFTIRQS = Path("/proc/softirqs")
 
 @contextmanager
 def sampler(
-    folder: Path, source: str = "proc", every_s: str = "60"
+    folder: Path, source: str = "processes", every_s: str = "60"
 ) -> Iterator[tuple[subprocess.Popen[bytes], socket.socket]]:
     path, file = folder / "s", folder / "series.jsonl"
     file.touch()

@@ -24,11 +24,12 @@ from vsperf.spec.case import CaseSpec
 
 
 class Asked:
-    """Asks the switch, or the machines, what else they count; nothing runs beside a trial."""
+    """Asks the switch, or the machines, what else they count; nothing runs beside a trial.
+
+    Who can be asked names the collector in its settings, as `TELLS`.
+    """
 
     kind: ClassVar[str]
-    kinds: ClassVar[tuple[str, ...]]
-    """Of the drivers that can be asked."""
     section: ClassVar[str] = "vswitch"
     """Whose drivers these are."""
 
@@ -46,10 +47,10 @@ class Asked:
         found = getattr(case, self.section)
         if self.section == "vnf" and not case.topology.machines:
             raise refuse(self.kind, f"topology {case.topology.name} has no machines", FIX)
-        if found is None or found.kind not in self.kinds:
-            known = " or ".join(self.kinds)
+        if getattr(found, "TELLS", None) != self.kind:
             what = found.kind if found is not None else "nothing"
-            raise refuse(self.kind, f"it asks {known}, and {self.section}.kind is {what}", FIX)
+            why = f"{self.section}.kind is {what}, which does not tell what it asks"
+            raise refuse(self.kind, why, FIX)
 
     def facts(self, settings: DriverSpec) -> dict[str, Any]:
         return {}

@@ -22,7 +22,6 @@ class Guest(Asked):
 
     kind: ClassVar[str] = "guest"
     section: ClassVar[str] = "vnf"
-    kinds: ClassVar[tuple[str, ...]] = ("qemu",)
     summary: ClassVar[str] = "virtual machines: steal, interrupts and CPU time seen from inside"
     Spec: ClassVar[type[DriverSpec]] = GuestSpec
 

@@ -20,7 +20,7 @@ class Network(Sampled):
 
     kind: ClassVar[str] = "network"
     summary: ClassVar[str] = "counters of the kernel's network devices, in the networks in use"
-    source: ClassVar[str] = "network"
+    source: ClassVar[str] = "devices"
     Spec: ClassVar[type[DriverSpec]] = NetworkSpec
 
     def quantities(self, settings: DriverSpec) -> tuple[Quantity, ...]:

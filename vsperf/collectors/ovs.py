@@ -27,7 +27,6 @@ class OvsInsides(Asked):
     """
 
     kind: ClassVar[str] = "ovs"
-    kinds: ClassVar[tuple[str, ...]] = ("ovs-dpdk", "ovs")
     summary: ClassVar[str] = "Open vSwitch: iterations, batches and upcalls, coverage counters"
     Spec: ClassVar[type[DriverSpec]] = OvsCollectorSpec
 

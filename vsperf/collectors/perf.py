@@ -26,6 +26,8 @@ from vsperf.collectors.perf_program import (
     require_perf,
     started,
 )
+from vsperf.host.doctor.finding import Check
+from vsperf.host.doctor.programs import program_check
 from vsperf.record.plan import Placement, Step
 from vsperf.record.series import Nature, Note, Quantity, Sample, Value
 from vsperf.spec.base import DriverSpec
@@ -148,6 +150,9 @@ class Perf:
     kind: ClassVar[str] = "perf"
     summary: ClassVar[str] = "perf stat by role: IPC, caches, TLB, branches; in trials of its own"
     Spec: ClassVar[type[DriverSpec]] = PerfSpec
+    checks: ClassVar[tuple[Check, ...]] = (
+        program_check(PROGRAM, "collecting hardware counters", "linux-perf"),
+    )
 
     def heavy(self, settings: DriverSpec) -> bool:
         return True

@@ -20,7 +20,7 @@ class Proc(Sampled):
 
     kind: ClassVar[str] = "proc"
     summary: ClassVar[str] = "CPU time, context switches, run queue, interrupts, memory, by role"
-    source: ClassVar[str] = "proc"
+    source: ClassVar[str] = "processes"
     Spec: ClassVar[type[DriverSpec]] = ProcSpec
 
     def quantities(self, settings: DriverSpec) -> tuple[Quantity, ...]:

@@ -170,7 +170,7 @@ def _network(pid: object) -> str:
         return str(pid)  # it has ended, and so nothing is found in it
 
 
-SOURCES = {"proc": processes, "network": devices}
+SOURCES = {"processes": processes, "devices": devices}
 
 
 def look(source: str, kernel: Kernel, asked: dict[str, Any], descriptor: int) -> None:

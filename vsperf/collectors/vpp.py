@@ -20,7 +20,6 @@ class VppInsides(Asked):
     """Calls, frames and cycles of every node, and what that is per call and per frame."""
 
     kind: ClassVar[str] = "vpp"
-    kinds: ClassVar[tuple[str, ...]] = ("vpp",)
     summary: ClassVar[str] = "VPP: calls, vectors per call and clocks per frame, by thread and node"
     Spec: ClassVar[type[DriverSpec]] = VppCollectorSpec
 

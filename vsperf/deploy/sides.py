@@ -16,6 +16,7 @@ from vsperf.record.plan import Endpoint, Placement, Step
 from vsperf.spec.case import CaseSpec, Side
 from vsperf.spec.demands import ONE_AT_A_TIME
 from vsperf.vswitches.base import SwitchPlan, VSwitch
+from vsperf.vswitches.turns import KERNEL_DEVICES
 
 OF_THE_KERNEL = ("tap", "vdev")
 """Kinds of ports by which a generator reaches devices of the kernel."""
@@ -23,18 +24,6 @@ NOBODY_KNOWS = (
     "all but one are held still, and nobody knows how that is done with this one, or what it makes "
     "of it"
 )
-KERNEL_DEVICES = (
-    "a burst to a device of the kernel takes the generator over 10 µs, so it cannot tell its "
-    "own work from not being let run, and no turn could be used"
-)
-NOT_HELD = {
-    "linux-bridge": KERNEL_DEVICES,
-    "ovs": KERNEL_DEVICES,
-    "vpp": "all but one are held still, and what a VPP makes of that was not tried",
-    "external": "all but one are held still, and this one is somewhere else",
-    "none": "there is no switch, and so nothing that could have a turn",
-}
-"""Why kinds of switches cannot take part, where there is more to say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +72,7 @@ def _of_kinds(spec: CaseSpec) -> Iterator[Problem]:
         if not getattr(by_kind[kind], "HELD_STILL", False):
             yield Problem(
                 f"a switch of the kind {kind} cannot take turns with others, so far",
-                why=NOT_HELD.get(kind, NOBODY_KNOWS),
+                why=getattr(by_kind[kind], "NOT_HELD", NOBODY_KNOWS),
                 fix=ONE_AT_A_TIME,
             )
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from vsperf.deploy.planner import Drivers
 from vsperf.engine.run import Planned
 from vsperf.host.binding import pci_addresses, require_bindable
 from vsperf.host.dead import refuse_beside_dead
 from vsperf.host.doctor.examine import as_data, demand, examine_for
 from vsperf.host.doctor.finding import Surroundings
+from vsperf.host.doctor.wants import Want
 from vsperf.host.files import Roots
 from vsperf.host.hugepages import require_memory
 from vsperf.host.lock import testbed_lock
@@ -18,9 +20,6 @@ from vsperf.host.resctrl import abilities, masks_of
 from vsperf.host.workspace import require_short
 from vsperf.plugins import Plugins
 from vsperf.record.placeholder import Placeholder
-
-SOCKET = "ovs-vswitchd.ctl"
-"""As long as any name of a socket that does not depend on the testbed."""
 
 
 def require_ready(
@@ -31,16 +30,15 @@ def require_ready(
     if all(spec.testbed.simulated for spec in specs):
         return []
     wires = [wire for item in planned for wire in item.plan.plan.wires]
-    places = [wire.address.removeprefix(f"{Placeholder.RUN}/") for wire in wires]
+    places = [in_run(wire.address) for wire in wires]
     links = [f"{link}.sock" for spec in specs for link in spec.testbed.links]
-    sockets = [SOCKET, *links, *places]
-    require_short(sockets)
+    drivers = tuple(dict.fromkeys(driver for item in planned for driver in _of(item.drivers)))
+    own = [in_run(name) for driver in drivers for name in getattr(driver, "sockets", ())]
+    require_short([*own, *links, *places])
     refuse_beside_dead()
-    parts = {driver.kind for item in planned for driver in item.drivers.all}
     addresses = pci_addresses(device for spec in specs for device in spec.testbed.devices)
-    if addresses:
-        parts.add("pci")
-    found = examine_for(parts, Surroundings(results=results, plugins=plugins))
+    here = Surroundings(results=results, plugins=plugins)
+    found = examine_for(drivers, here, {Want.NICS} if addresses else frozenset())
     demand(found)
     require_bindable(addresses)
     for item in planned:
@@ -59,3 +57,13 @@ def require_ready(
     with testbed_lock(specs[0].testbed.name, "about to begin"):
         pass  # who holds it would refuse the run later, with a folder of results made for nothing
     return as_data(found)
+
+
+def _of(drivers: Drivers) -> Iterator[object]:
+    """Yield whoever takes part in a case, and may have something to look for."""
+    yield from (*drivers.all, *drivers.sides, *drivers.collectors.values())
+
+
+def in_run(address: str) -> str:
+    """Return a socket's name within the folder of a run."""
+    return address.removeprefix(f"{Placeholder.RUN}/")

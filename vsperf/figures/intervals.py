@@ -99,4 +99,5 @@ PLOT = Plot(
     scope=Scope.CASES,
     gather=gather,
     draw=draw,
+    in_report=False,  # the table has them, and in a plot they are hardly wider than its lines
 )

@@ -107,6 +107,7 @@ PERCENTILES = Plot(
     scope=Scope.CASE,
     gather=gather,
     draw=draw_percentiles,
+    rank=6,
 )
 LOADS = Plot(
     name="latency-load",
@@ -114,4 +115,5 @@ LOADS = Plot(
     scope=Scope.CASE,
     gather=gather,
     draw=draw_loads,
+    of_many_loads=True,
 )

@@ -145,4 +145,5 @@ PLOT = Plot(
     scope=Scope.CASES,
     gather=gather,
     draw=draw,
+    rank=2,
 )

@@ -10,6 +10,8 @@ from typing import Any
 from vsperf.figures.drawing import Drawing
 from vsperf.store.view import CaseView
 
+LAST = 100
+
 
 class Scope(enum.StrEnum):
     """What one drawing is about."""
@@ -45,3 +47,11 @@ class Plot:
     gather: Callable[[CaseView], Sequence[Any]]
     draw: Callable[[Sequence[Any], Options], Drawing | None]
     """None where these cases say nothing on it."""
+    rank: int = LAST
+    """Its place in a report among those of its scope; those of the same rank go by name."""
+    in_report: bool = True
+    """False of what a report says in words of its own."""
+    of_many_loads: bool = False
+    """Whether it says no more than the table above it where there are few loads."""
+    of_given_loads: bool = False
+    """Whether it is the headline of a case whose loads were given, or gone through."""

@@ -234,4 +234,5 @@ PLOT = Plot(
     scope=Scope.CASE,
     gather=gather,
     draw=draw,
+    rank=4,
 )

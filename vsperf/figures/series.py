@@ -20,10 +20,9 @@ MOST_POINTS = 300
 MOST_PANELS = 8
 EACH = 4
 """Panels of a collector, where there are several."""
-FIRST = ("proc",)
-"""Collectors whose series say most to most readers."""
 TELLING = ("running_ns", "queued_ns", "interrupts", "steal_ns", "involuntary")
-"""Quantities that come before the others of their collector: what kept threads from their work."""
+"""Quantities that come before the others of their collector: what kept threads from their work. The
+collector with most of them says most to most readers."""
 MOST_LINES = 6
 """Of a panel: those with the greatest values."""
 MOST_SPANS = 16
@@ -92,7 +91,7 @@ def gather(view: CaseView) -> tuple[Collected, ...]:
             own = _panels(stored.header, stored.samples(), spans)
             moved = [one for one in own if any(t.most for t in one.traces.values())]
             panels.append(sorted(moved, key=lambda one: one.quantity.name not in TELLING))
-    panels.sort(key=lambda own: not own or own[0].collector not in FIRST)
+    panels.sort(key=lambda own: -sum(one.quantity.name in TELLING for one in own))
     each = EACH if len(panels) > 1 else MOST_PANELS
     shown = [one for own in panels for one in own[:each]]
     if not shown:

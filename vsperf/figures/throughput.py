@@ -99,4 +99,5 @@ PLOT = Plot(
     scope=Scope.CASES,
     gather=gather,
     draw=draw,
+    rank=1,
 )

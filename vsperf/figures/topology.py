@@ -174,4 +174,5 @@ PLOT = Plot(
     scope=Scope.CASE,
     gather=gather,
     draw=draw,
+    in_report=False,
 )

@@ -176,6 +176,7 @@ SEARCH = Plot(
     scope=Scope.CASE,
     gather=gather,
     draw=draw_search,
+    rank=3,
 )
 LOSS = Plot(
     name="loss",
@@ -183,4 +184,6 @@ LOSS = Plot(
     scope=Scope.CASE,
     gather=gather,
     draw=draw_loss,
+    rank=5,
+    of_given_loads=True,
 )

@@ -14,16 +14,7 @@ from vsperf.report.interactive import plots_of
 from vsperf.report.page import Picture
 from vsperf.store.view import CaseView
 
-FIRST = ("throughput", "latency", "search", "seconds", "loss", "percentiles")
-"""Names of what is looked for first; the headline chart is the first one that says something."""
-ELSEWHERE = ("topology", "intervals")
-"""Plots of what a page says in words of its own: in its table intervals can be read, and in a plot
-they are hardly wider than its lines."""
-SAID_BY_NUMBERS = "latency-load"
-"""A plot that says no more than the table above it where there are few loads."""
 FEW_LOADS = 3
-OF_LOADS = "loss"
-"""The headline of a case whose loads were given, or gone through."""
 
 
 class Pictures:
@@ -33,7 +24,8 @@ class Pictures:
     """
 
     def __init__(self, single: bool = False, interactive: bool = False) -> None:
-        plots = sorted((p for p in all_plots() if p.name not in ELSEWHERE), key=_order)
+        # the headline chart is the first one that says something
+        plots = sorted((p for p in all_plots() if p.in_report), key=lambda p: (p.rank, p.name))
         self._of_case = [plot for plot in plots if plot.scope is Scope.CASE]
         self._of_all = [plot for plot in plots if plot.scope is Scope.CASES and not single]
         self._gathered: dict[str, list[Any]] = {plot.name: [] for plot in self._of_all}
@@ -61,10 +53,10 @@ class Pictures:
 
     def _drawn_of(self, view: CaseView) -> tuple[Picture, ...]:
         loads = {one.load_fps for one in view.trials if one.purpose is Purpose.LATENCY}
-        said = (SAID_BY_NUMBERS,) if len(loads) <= FEW_LOADS else ()
-        plots = [plot for plot in self._of_case if plot.name not in said]
+        few = len(loads) <= FEW_LOADS
+        plots = [plot for plot in self._of_case if not (few and plot.of_many_loads)]
         if view.result is not None and view.result.loads:
-            plots.sort(key=lambda plot: plot.name != OF_LOADS)  # nothing was searched
+            plots.sort(key=lambda plot: not plot.of_given_loads)  # nothing was searched
         found = [self._drawn(plot, self._taken.of(plot, view)) for plot in plots]
         return tuple(picture for picture in found if picture is not None)
 
@@ -80,10 +72,6 @@ class Pictures:
             simulated=drawing.simulated,
             plots=plots_of(drawing) if self._interactive else "",
         )
-
-
-def _order(plot: Plot) -> tuple[int, str]:
-    return (FIRST.index(plot.name) if plot.name in FIRST else len(FIRST), plot.name)
 
 
 class Taken:

@@ -1,4 +1,4 @@
-"""How evenly generators sent, as the collector `witness` saw it."""
+"""How evenly generators sent, as a collector such as `witness` saw it."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ from vsperf.stats.growth import digest
 from vsperf.store.series import StoredSeries, series_of
 from vsperf.store.view import CaseView
 
-KIND = "witness"
 JUDGED_BY = "gap_off_p99_ns"
-"""What the less even direction is known by."""
+"""What the less even direction is known by; who collects it is a witness."""
 
 
 def pace_of(case: CaseView) -> Mapping[str, Value] | str:
     """Return what a witness saw of a case, the median of its trials; or why there is nothing."""
     collected = series_of(case.folder, case.key, max(1, case.attempt))
-    found = next((one for one in collected if one.header.kind == KIND), None)
+    found = next((one for one in collected if one.header.quantity(JUDGED_BY)), None)
     if found is None:
         return "no witness was asked: --set collect=witness"
     if seen := _seen(found):

@@ -29,6 +29,10 @@ from vsperf.vswitches.ports import CHASSIS, VIRTUAL_DEVICE, chassis_endpoint
 class ExternalSpec(DriverSpec):
     """Settings of a switch that others deploy: they only say what it was set up for."""
 
+    ELSEWHERE: ClassVar[bool] = True
+    """How many frames are on their way in it, nobody knows."""
+    NOT_HELD: ClassVar[str] = "all but one are held still, and this one is somewhere else"
+
     kind: Literal["external"]
     modify: Modify | None = None
     """What the device was set up to change in each frame; it is looked for where frames arrive."""

@@ -40,6 +40,8 @@ class NoSwitchSpec(DriverSpec):
     CAPPED: ClassVar[bool] = False
     """What is found is the cap."""
 
+    NOT_HELD: ClassVar[str] = "there is no switch, and so nothing that could have a turn"
+
     kind: Literal["none"]
     ring: Annotated[int, Field(ge=64, le=16384), PowerOfTwo] = 1024
     """Slots of the ring between two ports, for each direction; a power of two."""

@@ -1,4 +1,4 @@
-"""`vsperf plugins`: which drivers there are, and why one of them is missing."""
+"""`vsperf plugins`: what packages offer, and why some of it is missing."""
 
 from __future__ import annotations
 
@@ -6,38 +6,38 @@ import json
 
 import click
 
-from vsperf.plugins import GROUPS, Plugins
+from vsperf.plugins import GROUPS, OF_READERS, Plugins
 from vsperf.printable import printable
 
 
 @click.command(epilog="Examples:\n\n\b\n  vsperf plugins\n  vsperf plugins --json\n")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(as_json: bool) -> None:
-    """List all drivers that installed packages offer.
+    """List all that installed packages offer: drivers, methods, formats, figures and events.
 
-    A package adds drivers through the entry point groups vsperf.vswitches, vsperf.trafficgens
-    and vsperf.vnfs. One that cannot be loaded is listed with the reason; the others work on.
+    A package adds some through entry points, such as those of the group vsperf.vswitches. What
+    cannot be loaded is listed with the reason; the others work on.
     """
-    plugins = Plugins.load()
+    every = (*Plugins.load().all, *Plugins.beside())
     if as_json:
         rows = [
             {
                 "section": plugin.section,
                 "kind": plugin.kind,
                 "package": plugin.package,
-                "summary": plugin.driver.summary if plugin.driver else None,
+                "summary": plugin.summary,
                 "failure": plugin.failure,
             }
-            for plugin in plugins.all
+            for plugin in every
         ]
         click.echo(json.dumps(rows, indent=2))
         return
-    for section in GROUPS:
+    for section in (*GROUPS, *OF_READERS):
         click.echo(click.style(section, bold=True))
-        mine = [plugin for plugin in plugins.all if plugin.section == section]
+        mine = [plugin for plugin in every if plugin.section == section]
         for plugin in mine:
             mark = click.style("✗", fg="red") if plugin.failure else click.style("✓", fg="green")
-            text = plugin.failure or (plugin.driver.summary if plugin.driver else "")
+            text = plugin.failure or plugin.summary
             words = f"{plugin.kind:<12} {text}  ({plugin.package})"
             click.echo(f"  {mark} {printable(words)}")
         if not mine:

@@ -15,7 +15,7 @@ from vsperf.host.doctor.finding import (
     unknown,
     warning,
 )
-from vsperf.host.doctor.parts import GENERATORS, MEASURED
+from vsperf.host.doctor.wants import Want
 from vsperf.host.files import field, text
 
 SLOW = ("hpet", "acpi_pm", "jiffies", "pit")
@@ -67,7 +67,7 @@ def _date(here: Surroundings) -> Answer:
 
 
 CHECKS = (
-    Check("clock source", Group.CLOCK, _source, MEASURED),
-    Check("cycle counter", Group.CLOCK, _cycles, GENERATORS),
+    Check("clock source", Group.CLOCK, _source, frozenset({Want.QUIET_CPUS})),
+    Check("cycle counter", Group.CLOCK, _cycles, frozenset({Want.CYCLE_COUNTER})),
     Check("date", Group.CLOCK, _date),
 )

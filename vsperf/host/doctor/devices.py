@@ -18,7 +18,7 @@ from vsperf.host.doctor.finding import (
     ok,
     warning,
 )
-from vsperf.host.doctor.parts import GUESTS, PCI
+from vsperf.host.doctor.wants import Want
 from vsperf.host.files import numbered
 from vsperf.host.network import Network
 from vsperf.host.pci import read_nics, refusal
@@ -33,7 +33,9 @@ def _tap(here: Surroundings) -> Answer:
     device = here.roots.dev / "net" / "tun"
     if device.exists():
         return ok(f"{device} is there")
-    return failure(f"no {device}: neither OVS nor the kernel makes a bridge", "modprobe tun")
+    return failure(
+        f"no {device}: no tap can be made, and so no bridge of OVS or of the kernel", "modprobe tun"
+    )
 
 
 def _iommu(here: Surroundings) -> Answer:
@@ -108,10 +110,10 @@ def _vhost(here: Surroundings) -> Answer:
 
 
 CHECKS = (
-    Check("tap devices", Group.DEVICES, _tap, frozenset({"ovs", "ovs-dpdk", "linux-bridge"})),
-    Check("iommu", Group.DEVICES, _iommu, PCI),
-    Check("vfio", Group.DEVICES, _vfio, PCI),
-    Check("nics", Group.DEVICES, _nics, PCI),
-    Check("kvm", Group.DEVICES, _kvm, GUESTS),
+    Check("tap devices", Group.DEVICES, _tap, frozenset({Want.TAPS})),
+    Check("iommu", Group.DEVICES, _iommu, frozenset({Want.NICS})),
+    Check("vfio", Group.DEVICES, _vfio, frozenset({Want.NICS})),
+    Check("nics", Group.DEVICES, _nics, frozenset({Want.NICS})),
+    Check("kvm", Group.DEVICES, _kvm, frozenset({Want.KVM})),
     Check("kernel vhost", Group.DEVICES, _vhost),
 )

@@ -19,7 +19,8 @@ from vsperf.host.doctor import (
     rights,
 )
 from vsperf.host.doctor.finding import Check, Finding, Status, Surroundings, unknown
-from vsperf.plugins import Plugin, Plugins
+from vsperf.host.doctor.wants import Want
+from vsperf.plugins import Plugins
 from vsperf.stop import raise_if_stopped
 
 GENERAL = (
@@ -37,12 +38,12 @@ GENERAL = (
 
 def checks(plugins: Plugins) -> tuple[Check, ...]:
     """Return all checks; a driver brings its own as `checks`, if it has any."""
-    return _in_order(*_own(plugins.all), *GENERAL)
+    return _in_order(*_own(plugin.driver for plugin in plugins.all), *GENERAL)
 
 
-def _own(plugins: Iterable[Plugin]) -> Iterator[Check]:
-    for plugin in plugins:
-        yield from getattr(plugin.driver, "checks", ())
+def _own(drivers: Iterable[object]) -> Iterator[Check]:
+    """Yield what drivers bring; two that bring the same check bring one."""
+    yield from dict.fromkeys(check for one in drivers for check in getattr(one, "checks", ()))
 
 
 def _in_order(*found: Check) -> tuple[Check, ...]:
@@ -63,14 +64,17 @@ def examine(here: Surroundings, chosen: Iterable[Check] | None = None) -> Iterat
         yield Finding(check.name, check.group, answer.status, answer.evidence, answer.fix)
 
 
-def examine_for(components: Set[str], here: Surroundings) -> list[Finding]:
-    """Make the checks that matter to a run with these parts.
+def examine_for(
+    drivers: Iterable[object], here: Surroundings, more: Set[Want] = frozenset()
+) -> list[Finding]:
+    """Make the checks that matter to a run with these drivers: what they bring, and want.
 
-    A part is the kind of a driver, such as `ovs-dpdk`, or `pci` for a port that is a PCI device.
+    A driver says what it wants as `wants`, if there is anything; `more` is what others want.
     """
-    chosen = [plugin for plugin in here.plugins.all if plugin.kind in components]
-    relevant = [check for check in (*_own(chosen), *GENERAL) if check.parts & components]
-    return list(examine(here, _in_order(*relevant)))
+    chosen = tuple(drivers)
+    wanted = {*more, *(want for one in chosen for want in getattr(one, "wants", ()))}
+    own = (check for check in _own(chosen) if check.before_runs)
+    return list(examine(here, _in_order(*own, *(one for one in GENERAL if one.wants & wanted))))
 
 
 def demand(findings: Iterable[Finding]) -> None:

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from vsperf.errors import Problem
 from vsperf.host.activity import Activity
+from vsperf.host.doctor.wants import Want
 from vsperf.host.files import Roots
 from vsperf.plugins import Plugins
 from vsperf.spec.base import DriverSpec
@@ -82,8 +83,10 @@ class Check:
     name: str
     group: Group
     ask: Callable[[Surroundings], Answer]
-    parts: frozenset[str] = frozenset()
-    """Kinds of drivers that it matters to: a run with one of them asks before it starts."""
+    wants: frozenset[Want] = frozenset()
+    """What it is about: a run one of whose drivers wants that asks before it starts."""
+    before_runs: bool = False
+    """Of a check that a driver brings: a run with that driver asks before it starts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from vsperf.host.doctor.finding import (
     unknown,
     warning,
 )
-from vsperf.host.doctor.parts import MEASURED, SWITCHES
+from vsperf.host.doctor.wants import Want
 from vsperf.host.files import cpu_list, integer, kilobytes, numbered, text
 from vsperf.host.hugepages import Machine, read_pools, usable_bytes
 from vsperf.host.resctrl import MOUNT, REMOUNT, abilities
@@ -133,10 +133,10 @@ def _size(size_bytes: int) -> str:
 
 
 CHECKS = (
-    Check("memory", Group.MEMORY, _memory, MEASURED),
-    Check("memory nodes", Group.MEMORY, _nodes, MEASURED),
-    Check("hugepages", Group.MEMORY, _hugepages, SWITCHES),
+    Check("memory", Group.MEMORY, _memory, frozenset({Want.QUIET_CPUS})),
+    Check("memory nodes", Group.MEMORY, _nodes, frozenset({Want.QUIET_CPUS})),
+    Check("hugepages", Group.MEMORY, _hugepages, frozenset({Want.HUGEPAGES})),
     Check("hugetlbfs", Group.MEMORY, _mounts),
-    Check("transparent hugepages", Group.MEMORY, _transparent, MEASURED),
+    Check("transparent hugepages", Group.MEMORY, _transparent, frozenset({Want.QUIET_CPUS})),
     Check("cache partitions", Group.MEMORY, _partitions),
 )

@@ -18,7 +18,7 @@ from vsperf.host.doctor.finding import (
     unknown,
     warning,
 )
-from vsperf.host.doctor.parts import MEASURED
+from vsperf.host.doctor.wants import Want
 from vsperf.host.files import Roots, text
 from vsperf.host.procfs import MARK
 from vsperf.waits import sleep
@@ -157,9 +157,9 @@ def _polls(roots: Roots, pid: int) -> bool | None:
 
 
 CHECKS = (
-    Check("leftovers", Group.OTHERS, _leftovers, MEASURED),
-    Check("system switch", Group.OTHERS, _switches, MEASURED),
-    Check("polling programs", Group.OTHERS, _pollers, MEASURED),
-    Check("load", Group.OTHERS, _load, MEASURED),
-    Check("steal", Group.OTHERS, _steal, MEASURED),
+    Check("leftovers", Group.OTHERS, _leftovers, frozenset({Want.QUIET_CPUS})),
+    Check("system switch", Group.OTHERS, _switches, frozenset({Want.QUIET_CPUS})),
+    Check("polling programs", Group.OTHERS, _pollers, frozenset({Want.QUIET_CPUS})),
+    Check("load", Group.OTHERS, _load, frozenset({Want.QUIET_CPUS})),
+    Check("steal", Group.OTHERS, _steal, frozenset({Want.QUIET_CPUS})),
 )

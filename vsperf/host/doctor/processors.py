@@ -14,7 +14,7 @@ from vsperf.host.doctor.finding import (
     unknown,
     warning,
 )
-from vsperf.host.doctor.parts import MEASURED
+from vsperf.host.doctor.wants import Want
 from vsperf.host.facts import hypervisor, turbo
 from vsperf.host.files import cpu_list, field, integer, numbered, text
 
@@ -150,7 +150,7 @@ def _frequency(here: Surroundings, cpu: int) -> Path:
 
 
 CHECKS = tuple(
-    Check(name, Group.PROCESSORS, ask, MEASURED)
+    Check(name, Group.PROCESSORS, ask, frozenset({Want.QUIET_CPUS}))
     for name, ask in (
         ("cpus", _cpus),
         ("isolated cpus", _isolated),

@@ -12,7 +12,7 @@ from vsperf.host.doctor.finding import (
     unknown,
     warning,
 )
-from vsperf.host.doctor.parts import MEASURED, PCI, SWITCHES
+from vsperf.host.doctor.wants import Want
 from vsperf.host.files import field
 from vsperf.host.open_files import FIX, lacking
 
@@ -39,7 +39,7 @@ def _privileges(here: Surroundings) -> Answer:
     held = int(mask, 16)
     missing = [name for name, (bit, _) in CAPABILITIES.items() if not held >> bit & 1]
     if user != 0:
-        return failure(f"user {user}, and OVS-DPDK wants root", "run vsperf with sudo")
+        return failure(f"user {user}, and what makes devices wants root", "run vsperf with sudo")
     if not missing:
         return ok(f"root, with {', '.join(CAPABILITIES)}")
     lost = ", ".join(f"{name} ({CAPABILITIES[name][1]})" for name in missing)
@@ -81,7 +81,7 @@ def _limit(here: Surroundings, name: str) -> str | None:
 
 
 CHECKS = (
-    Check("privileges", Group.RIGHTS, _privileges, SWITCHES | PCI),
-    Check("locked memory", Group.RIGHTS, _locked_memory, PCI),
-    Check("open files", Group.RIGHTS, _open_files, MEASURED),
+    Check("privileges", Group.RIGHTS, _privileges, frozenset({Want.ROOT, Want.NICS})),
+    Check("locked memory", Group.RIGHTS, _locked_memory, frozenset({Want.NICS})),
+    Check("open files", Group.RIGHTS, _open_files, frozenset({Want.QUIET_CPUS})),
 )

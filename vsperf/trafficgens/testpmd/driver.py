@@ -11,6 +11,9 @@ from typing import ClassVar
 
 from vsperf.errors import UsageError
 from vsperf.host.cpus import CpuNeed, Needs
+from vsperf.host.doctor.finding import Check
+from vsperf.host.doctor.programs import program_check
+from vsperf.host.doctor.wants import POLLING_SWITCH, Want
 from vsperf.host.process import log_of, managed
 from vsperf.host.threads import LCORES, Polling
 from vsperf.host.workspace import Workspace
@@ -49,6 +52,10 @@ class TestpmdGenerator(Unmeasured):
     kind: ClassVar[str] = "testpmd"
     summary: ClassVar[str] = "DPDK's testpmd: unpaced, unchecked frames, counted by ports"
     Spec: ClassVar[type[DriverSpec]] = TestpmdGeneratorSpec
+    checks: ClassVar[tuple[Check, ...]] = (
+        program_check("testpmd", "calibration", "dpdk", names=("dpdk-testpmd", "testpmd")),
+    )
+    wants: ClassVar[frozenset[Want]] = POLLING_SWITCH | {Want.CYCLE_COUNTER}
 
     def capabilities(self, case: CaseSpec) -> Capabilities:
         both = _spec_of(case).mode == "flowgen"

@@ -93,4 +93,4 @@ def _hello(output: str) -> dict[str, Any] | None:
     return None
 
 
-CHECKS = (Check("tgen", Group.PROGRAMS, _tgen, frozenset({"tgen"})),)
+CHECKS = (Check("tgen", Group.PROGRAMS, _tgen, before_runs=True),)

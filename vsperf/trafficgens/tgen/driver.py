@@ -14,6 +14,7 @@ from vsperf.errors import ComponentError, UsageError
 from vsperf.guests.surroundings import surroundings
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.doctor.finding import Check
+from vsperf.host.doctor.wants import Want
 from vsperf.host.workspace import Workspace
 from vsperf.record.host import Calibration
 from vsperf.record.plan import Endpoint, Placement, Step
@@ -145,6 +146,8 @@ class TgenGenerator:
     kind: ClassVar[str] = "tgen"
     summary: ClassVar[str] = "the DPDK traffic generator of this project, on any DPDK port"
     Spec: ClassVar[type[DriverSpec]] = TgenSpec
+    sockets: ClassVar[tuple[str, ...]] = (CONTROL,)
+    wants: ClassVar[frozenset[Want]] = frozenset({Want.QUIET_CPUS, Want.CYCLE_COUNTER})
     checks: ClassVar[tuple[Check, ...]] = CHECKS
 
     def capabilities(self, case: CaseSpec) -> Capabilities:
@@ -340,7 +343,7 @@ def _in_flight(case: CaseSpec, spec: TgenSpec, endpoints: tuple[Endpoint, ...]) 
     if spec.in_flight is not None:
         return spec.in_flight
     virtual = all(endpoint.kind in ONE_RING for endpoint in endpoints)
-    alone = not case.topology.machines and case.vswitch.kind != "external"
+    alone = not case.topology.machines and not getattr(case.vswitch, "ELSEWHERE", False)
     return max(BURST_MOST, spec.ring - 2 * BURST_MOST) if virtual and alone else 0
 
 

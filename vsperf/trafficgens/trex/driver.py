@@ -8,6 +8,8 @@ from typing import ClassVar
 
 from vsperf.errors import ComponentError, NotReadyError, UsageError
 from vsperf.host.cpus import CpuNeed, Needs
+from vsperf.host.doctor.finding import Check
+from vsperf.host.doctor.programs import program_check
 from vsperf.host.undo import ReleaseChassis, owner_name
 from vsperf.host.workspace import Workspace
 from vsperf.record.plan import Endpoint, Placement, Step
@@ -43,6 +45,9 @@ class TrexGenerator(Unmeasured):
     kind: ClassVar[str] = "trex"
     summary: ClassVar[str] = "TRex, stateless: counted by streams, latency of a sampled stream"
     Spec: ClassVar[type[DriverSpec]] = TrexSpec
+    checks: ClassVar[tuple[Check, ...]] = (
+        program_check(kind, "testbeds that name it as their generator", names=("t-rex-64",)),
+    )
 
     def capabilities(self, case: CaseSpec) -> Capabilities:
         return Capabilities(ABILITIES, flows=1 << 24, clock=CLOCK)

@@ -25,8 +25,6 @@ from vsperf.host.tree import HERE, Tree
 from vsperf.host.versions import version_text
 from vsperf.vnfs.qemu.spec import QemuSpec
 
-PARTS = frozenset({"qemu"})
-
 
 def _qemu(here: Surroundings) -> Answer:
     chosen = here.settings(QemuSpec)
@@ -79,6 +77,6 @@ def _boots_on_kvm(here: Surroundings) -> Answer:
 
 CHECKS = (
     Check("qemu", Group.PROGRAMS, _qemu),
-    Check("guest image", Group.PROGRAMS, _image, PARTS),
-    Check("guests on kvm", Group.DEVICES, _boots_on_kvm, PARTS),
+    Check("guest image", Group.PROGRAMS, _image, before_runs=True),
+    Check("guests on kvm", Group.DEVICES, _boots_on_kvm, before_runs=True),
 )

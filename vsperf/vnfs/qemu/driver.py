@@ -9,6 +9,7 @@ from vsperf.errors import UsageError
 from vsperf.guests.surroundings import probe, program_of, surroundings
 from vsperf.host.cpus import Needs
 from vsperf.host.doctor.finding import Check
+from vsperf.host.doctor.wants import Want
 from vsperf.host.workspace import Workspace
 from vsperf.record.plan import Placement, Step, Wire
 from vsperf.spec.base import DriverSpec
@@ -32,6 +33,7 @@ class Qemu:
     kind: ClassVar[str] = "qemu"
     summary: ClassVar[str] = "virtual machines of QEMU on vhost-user or taps, with KVM or emulated"
     Spec: ClassVar[type[DriverSpec]] = QemuSpec
+    wants: ClassVar[frozenset[Want]] = frozenset({Want.QUIET_CPUS, Want.KVM})
     checks: ClassVar[tuple[Check, ...]] = CHECKS
 
     def needs(self, case: CaseSpec) -> Needs:

@@ -31,6 +31,9 @@ class QemuSpec(MachinesSpec, RootedSpec):
         *("emulator_cpus", "root", "foreign_root"),
     )
 
+    TELLS: ClassVar[str] = "guest"
+    """The collector that it answers to."""
+
     kind: Literal["qemu"]
     app: Literal["testpmd", "linux_bridge", "l2fwd", "none"] = "testpmd"
     """What forwards in the guest: DPDK's testpmd, the kernel's bridge, a forwarder that writes

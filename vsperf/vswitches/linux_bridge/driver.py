@@ -12,6 +12,7 @@ from typing import ClassVar
 from vsperf.errors import ComponentError, NotReadyError, UsageError
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.doctor.finding import Check
+from vsperf.host.doctor.wants import POLLING_SWITCH, Want
 from vsperf.host.networks import private_network
 from vsperf.host.steering import steer
 from vsperf.host.taps import tap
@@ -39,6 +40,7 @@ class LinuxBridge:
     kind: ClassVar[str] = "linux-bridge"
     summary: ClassVar[str] = "the bridge of the Linux kernel on taps, in a network of its own"
     Spec: ClassVar[type[DriverSpec]] = LinuxBridgeSpec
+    wants: ClassVar[frozenset[Want]] = POLLING_SWITCH | {Want.TAPS}
     checks: ClassVar[tuple[Check, ...]] = CHECKS
 
     def needs(self, case: CaseSpec) -> Needs:

@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 
 from vsperf.spec.base import DriverSpec
 from vsperf.units import CpuSet, Duration
+from vsperf.vswitches.turns import KERNEL_DEVICES
 
 AGEING = Duration(300_000_000_000)
 
@@ -15,6 +16,8 @@ class LinuxBridgeSpec(DriverSpec):
 
     CAPPED: ClassVar[bool] = False
     """The generator's cap is one of vhost-user ports, and these are taps."""
+
+    NOT_HELD: ClassVar[str] = KERNEL_DEVICES
 
     kind: Literal["linux-bridge"]
     flows: Literal["learn", "l2"] = "learn"

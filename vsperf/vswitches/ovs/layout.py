@@ -19,6 +19,7 @@ DATABASE = f"{Placeholder.RUN}/conf.db"
 DATABASE_SOCKET = f"{Placeholder.RUN}/db.sock"
 DATABASE_CONTROL = f"{Placeholder.RUN}/ovsdb-server.ctl"
 SWITCH_CONTROL = f"{Placeholder.RUN}/ovs-vswitchd.ctl"
+SOCKETS = (DATABASE_SOCKET, DATABASE_CONTROL, SWITCH_CONTROL)
 OPENFLOW_SOCKET = f"{Placeholder.RUN}/{BRIDGE}.mgmt"
 RULES_FILE = f"{Placeholder.RUN}/rules.txt"
 IDLE_RULES_FILE = f"{Placeholder.RUN}/idle-rules.txt"

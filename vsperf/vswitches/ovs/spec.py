@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field, StrictBool
 
@@ -15,6 +15,9 @@ SettingName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$")]
 
 class OvsSettings(RootedSpec):
     """What both drivers let a user set."""
+
+    TELLS: ClassVar[str] = "ovs"
+    """The collector that it answers to."""
 
     install: str | None = None
     """Folder that OVS is installed under, such as /usr/local; what the distribution has when

@@ -12,6 +12,7 @@ from typing import ClassVar
 from vsperf.errors import UsageError
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.doctor.finding import Check
+from vsperf.host.doctor.wants import POLLING_SWITCH, Want
 from vsperf.host.process import Managed, end, managed
 from vsperf.host.threads import LCORES, Polling
 from vsperf.host.tree import Tree
@@ -39,6 +40,7 @@ class TestpmdSwitch:
     kind: ClassVar[str] = "testpmd"
     summary: ClassVar[str] = "DPDK's testpmd, which joins ports in pairs and looks at no frame"
     Spec: ClassVar[type[DriverSpec]] = TestpmdSpec
+    wants: ClassVar[frozenset[Want]] = POLLING_SWITCH
     checks: ClassVar[tuple[Check, ...]] = CHECKS
 
     def needs(self, case: CaseSpec) -> Needs:

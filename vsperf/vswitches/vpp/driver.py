@@ -10,6 +10,7 @@ from typing import ClassVar
 from vsperf.errors import NotReadyError, UsageError
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.doctor.finding import Check
+from vsperf.host.doctor.wants import POLLING_SWITCH, Want
 from vsperf.host.hugepages import read_pools
 from vsperf.host.tree import Tree
 from vsperf.host.workspace import Workspace, require_fitting
@@ -35,6 +36,8 @@ class Vpp:
     kind: ClassVar[str] = "vpp"
     summary: ClassVar[str] = "VPP of FD.io, a private instance beside any other"
     Spec: ClassVar[type[DriverSpec]] = VppSpec
+    sockets: ClassVar[tuple[str, ...]] = layout.SOCKETS
+    wants: ClassVar[frozenset[Want]] = POLLING_SWITCH
     checks: ClassVar[tuple[Check, ...]] = CHECKS
 
     def needs(self, case: CaseSpec) -> Needs:

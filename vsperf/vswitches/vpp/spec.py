@@ -31,6 +31,12 @@ class VppSpec(RootedSpec):
     """Settings of VPP."""
 
     WORDS: ClassVar[Mapping[str, tuple[str, ...]]] = {"flows": ("forwarding", "learn")}
+    NOT_HELD: ClassVar[str] = (
+        "all but one are held still, and what a VPP makes of that was not tried"
+    )
+    TELLS: ClassVar[str] = "vpp"
+    """The collector that it answers to."""
+
     kind: Literal["vpp"]
     install: str | None = None
     """Folder that VPP is installed under, such as /usr/local, or in which it was built; what the

@@ -8,6 +8,7 @@ from typing import ClassVar
 from vsperf.errors import UsageError
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.doctor.finding import Check
+from vsperf.host.doctor.wants import POLLING_SWITCH, Want
 from vsperf.host.workspace import Workspace
 from vsperf.record.plan import Placement
 from vsperf.spec.base import DriverSpec
@@ -18,6 +19,7 @@ from vsperf.vswitches.ovs.dpdk.design import DpdkDesign
 from vsperf.vswitches.ovs.dpdk.memory import MEGABYTE, memory_mb
 from vsperf.vswitches.ovs.dpdk.ports import ports_of
 from vsperf.vswitches.ovs.dpdk.spec import OvsDpdkSpec
+from vsperf.vswitches.ovs.layout import SOCKETS
 from vsperf.vswitches.ovs.lifecycle import deployed, planned, required
 from vsperf.vswitches.ovs.running import RunningOvs
 from vsperf.vswitches.ovs.settings import MAIN_ROLE, PMD_ROLE
@@ -29,6 +31,8 @@ class OvsDpdk:
     kind: ClassVar[str] = "ovs-dpdk"
     summary: ClassVar[str] = "Open vSwitch with DPDK, a private instance beside any other"
     Spec: ClassVar[type[DriverSpec]] = OvsDpdkSpec
+    sockets: ClassVar[tuple[str, ...]] = SOCKETS
+    wants: ClassVar[frozenset[Want]] = POLLING_SWITCH | {Want.TAPS}
     checks: ClassVar[tuple[Check, ...]] = (check_of(kind, OvsDpdkSpec, dpdk=True),)
 
     def needs(self, case: CaseSpec) -> Needs:

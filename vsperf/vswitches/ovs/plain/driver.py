@@ -8,6 +8,7 @@ from typing import ClassVar
 from vsperf.errors import UsageError
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.doctor.finding import Check
+from vsperf.host.doctor.wants import POLLING_SWITCH, Want
 from vsperf.host.workspace import Workspace
 from vsperf.record.plan import Placement
 from vsperf.spec.base import DriverSpec
@@ -15,6 +16,7 @@ from vsperf.spec.case import CaseSpec
 from vsperf.units import CpuSet
 from vsperf.vswitches.base import SwitchPlan
 from vsperf.vswitches.ovs.doctor import check_of
+from vsperf.vswitches.ovs.layout import SOCKETS
 from vsperf.vswitches.ovs.lifecycle import deployed, planned, required
 from vsperf.vswitches.ovs.plain.design import PlainDesign
 from vsperf.vswitches.ovs.plain.kernel import require_datapath
@@ -29,6 +31,8 @@ class Ovs:
     kind: ClassVar[str] = "ovs"
     summary: ClassVar[str] = "Open vSwitch without DPDK: taps, devices of the kernel, AF_XDP"
     Spec: ClassVar[type[DriverSpec]] = OvsSpec
+    sockets: ClassVar[tuple[str, ...]] = SOCKETS
+    wants: ClassVar[frozenset[Want]] = POLLING_SWITCH | {Want.TAPS}
     checks: ClassVar[tuple[Check, ...]] = (check_of(kind, OvsSpec, dpdk=False),)
 
     def needs(self, case: CaseSpec) -> Needs:

@@ -8,6 +8,7 @@ from pydantic import model_validator
 
 from vsperf.units import CpuSet
 from vsperf.vswitches.ovs.spec import OvsSettings
+from vsperf.vswitches.turns import KERNEL_DEVICES
 
 
 class OvsSpec(OvsSettings):
@@ -15,6 +16,8 @@ class OvsSpec(OvsSettings):
 
     CAPPED: ClassVar[bool] = False
     """The generator's cap is one of vhost-user ports, and these are devices of the kernel."""
+
+    NOT_HELD: ClassVar[str] = KERNEL_DEVICES
 
     kind: Literal["ovs"]
     datapath: Literal["userspace", "kernel"] = "userspace"

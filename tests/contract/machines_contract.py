@@ -1,0 +1,99 @@
+"""What every driver of machines promises; it joins by two fixtures.
+
+class TestMyMachines(MachinesContract):
+    @pytest.fixture(scope="class")
+    @classmethod
+    def driver(cls) -> Vnf: ...          # the driver
+    @pytest.fixture(scope="class")
+    @classmethod
+    def case(cls) -> CaseSpec: ...       # one with machines that can be deployed here
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from switch_cases import TWO_CPUS, deployed, plugins
+from witness import witness
+
+from vsperf.deploy.planner import Drivers, make_plan
+from vsperf.errors import VsperfError
+from vsperf.host.workspace import Nowhere
+from vsperf.record.plan import Placement, Wire
+from vsperf.record.trial import TrialCounts
+from vsperf.spec.base import DriverSpec
+from vsperf.spec.case import CaseSpec
+from vsperf.trafficgens.base import TrialRequest
+from vsperf.vnfs.base import Vnf
+
+LIGHT = TrialRequest(load_fps=1_000, duration_ns=200_000_000)
+
+
+class MachinesContract:
+    """Checks that hold for any machines."""
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def driver(cls) -> Vnf:
+        raise NotImplementedError
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def case(cls) -> CaseSpec:
+        raise NotImplementedError
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def planned(cls, case: CaseSpec) -> tuple[tuple[Wire, ...], Placement]:
+        """Return what the cards are plugged into, and which CPUs there are."""
+        plan = make_plan(case, Drivers.of(case, plugins()), TWO_CPUS).plan
+        return plan.wires, plan.placement
+
+    def test_they_say_what_they_are(self, driver: Vnf) -> None:
+        assert driver.kind
+        assert driver.summary and "\n" not in driver.summary
+        spec = driver.Spec.model_validate({"kind": driver.kind})
+        assert spec.model_dump(exclude_defaults=True) == {"kind": driver.kind}
+
+    def test_planning_touches_nothing_and_is_repeatable(
+        self, driver: Vnf, case: CaseSpec, planned: tuple[tuple[Wire, ...], Placement]
+    ) -> None:
+        first = driver.plan(case, *planned)  # imports what has to be imported
+        with witness() as seen:
+            second = driver.plan(case, *planned)
+        assert seen == []
+        assert first == second
+        assert first and {step.component for step in first} == {"vnf"}
+        told = " ".join(step.action for step in first)
+        assert all(name in told for name in case.topology.machines)
+
+    def test_roles_begin_with_the_name_of_a_machine(self, driver: Vnf, case: CaseSpec) -> None:
+        for need in driver.needs(case).cpus:
+            assert need.role.partition(" ")[0] in case.topology.machines
+
+    def test_settings_of_another_driver_are_refused(
+        self, driver: Vnf, case: CaseSpec, planned: tuple[tuple[Wire, ...], Placement]
+    ) -> None:
+        foreign = case.model_copy(update={"vnf": DriverSpec(kind="something-else")})
+        with (
+            pytest.raises(VsperfError, match="something-else"),
+            driver.start(foreign, *planned, Nowhere()),
+        ):
+            pass
+
+    @pytest.mark.everyday
+    def test_frames_go_through_them_and_again_after_a_reboot(self, case: CaseSpec) -> None:
+        with deployed(case) as (parts, _):
+            machines = parts.machines
+            assert machines is not None
+            for _ in range(2):
+                assert machines.failure() is None
+                _all_arrived(parts.generator.run(LIGHT))
+                machines.reboot()
+            assert json.loads(json.dumps(machines.facts())) == machines.facts()
+
+
+def _all_arrived(counts: TrialCounts) -> None:
+    ways = [(way.sent_frames, way.good_frames) for way in counts.directions]
+    assert ways and all(sent == arrived > 0 for sent, arrived in ways), f"sent, arrived: {ways}"

@@ -1,0 +1,26 @@
+"""Simulated machines keep the promises of all machines."""
+
+from __future__ import annotations
+
+import pytest
+from machines_contract import MachinesContract
+from simulated_cases import simulated_case
+from switch_cases import PVP
+
+from vsperf.spec.case import CaseSpec
+from vsperf.vnfs.base import Vnf
+from vsperf.vnfs.sim import SimulatedVnf
+
+
+class TestSimulatedMachines(MachinesContract):
+    @pytest.fixture(scope="class")
+    @classmethod
+    def driver(cls) -> Vnf:
+        return SimulatedVnf()
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def case(cls) -> CaseSpec:
+        return simulated_case(
+            {"behaviour": {"kind": "ideal"}}, topology=PVP, vnf=SimulatedVnf.Spec(kind="sim")
+        )

@@ -1,0 +1,108 @@
+# vsperf-wires/test_wires.py
+"""Everything of this package keeps the promises of its kind, as vsperf's tests have them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from collector_contract import CollectorContract, LightContract
+from load_contract import LoadContract
+from machines_contract import MachinesContract
+from places import PLACEMENT, started_switch
+from simulated_cases import WAYS
+from switch_cases import PVP
+from trafficgen_contract import Rig, TrafficGeneratorContract
+from vsperf_wires.collector import LoadAverage
+from vsperf_wires.generator import NumberedFrames, NumberedSpec
+from vsperf_wires.load import Spin
+from vsperf_wires.machine import RelayMachines, RelayMachineSpec
+from vsperf_wires.switch import RelaySpec, RelaySwitch
+from vswitch_contract import ForwardingContract, real_case
+
+from vsperf.collectors.base import Collector
+from vsperf.loadgens.base import LoadGenerator
+from vsperf.spec.case import CaseSpec
+from vsperf.trafficgens.base import TrafficGenerator
+from vsperf.vnfs.base import Vnf
+from vsperf.vswitches.base import VSwitch
+
+PATIENT = NumberedSpec.model_validate({"kind": "numbered", "grace": "1s"})
+
+
+def wired(**sections: Any) -> CaseSpec:
+    case = real_case(RelaySpec(kind="relay"), **sections)
+    return case.model_copy(update={"generator": PATIENT})
+
+
+class TestRelay(ForwardingContract):
+    restarts = False
+    changes_rules = False
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def driver(cls) -> VSwitch:
+        return RelaySwitch()
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def case(cls) -> CaseSpec:
+        return wired()
+
+
+class TestNumberedFrames(TrafficGeneratorContract):
+    @pytest.fixture(scope="class")
+    @classmethod
+    def driver(cls) -> TrafficGenerator:
+        return NumberedFrames()
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def case(cls) -> CaseSpec:
+        return wired()
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def rig(cls, case: CaseSpec) -> Iterator[Rig]:
+        switch = RelaySwitch()
+        plan = switch.plan(case, PLACEMENT)
+        with started_switch(switch, case, plan) as running:
+            folder = running.program.log.parent
+            ends = tuple(
+                one.model_copy(update={"address": str(folder / f"{one.link}.sock")})
+                for one in plan.endpoints
+            )
+            yield Rig(ends, WAYS["both"])
+
+
+class TestLoadAverage(CollectorContract, LightContract):
+    @pytest.fixture
+    def driver(self) -> Collector:
+        return LoadAverage()
+
+    @pytest.fixture
+    def settings(self) -> dict[str, Any]:
+        return {}
+
+
+class TestSpin(LoadContract):
+    @pytest.fixture
+    def driver(self) -> LoadGenerator:
+        return Spin()
+
+    @pytest.fixture
+    def settings(self) -> dict[str, Any]:
+        return {}
+
+
+class TestRelayMachines(MachinesContract):
+    @pytest.fixture(scope="class")
+    @classmethod
+    def driver(cls) -> Vnf:
+        return RelayMachines()
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def case(cls) -> CaseSpec:
+        return wired(topology=PVP, vnf=RelayMachineSpec(kind="relay"))

@@ -1,0 +1,58 @@
+"""The pages on additions show the package of `tests/outside`, and all of it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from all_wrong import none_wrong
+
+TESTS = Path(__file__).parents[1]
+PACKAGE = TESTS / "outside"
+PAGES = sorted((TESTS.parent / "docs" / "how-to").glob("add-*.md"))
+BLOCK = re.compile(r"^```(?:yaml|toml|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+NAMED = re.compile(r"# (\S+\.(?:ya?ml|toml|py))\n")
+ENTRIES = "[project.entry-points."
+
+
+def blocks() -> Iterator[tuple[str, str]]:
+    """Yield the page of each block, and what stands in it."""
+    for page in PAGES:
+        for body in BLOCK.findall(page.read_text()):
+            yield page.name, body
+
+
+def files() -> dict[str, str]:
+    """Return what the package consists of, by the path in it."""
+    found = (path for path in PACKAGE.rglob("*") if path.suffix in (".py", ".toml", ".yaml"))
+    return {str(path.relative_to(PACKAGE)): path.read_text() for path in found}
+
+
+def test_each_block_is_a_file_of_the_package_as_it_stands() -> None:
+    package = files()
+    description = package["vsperf-wires/pyproject.toml"]
+    none_wrong(_wrong(package, description))
+
+
+def _wrong(package: dict[str, str], description: str) -> Iterator[str]:
+    for page, body in blocks():
+        named = NAMED.match(body)
+        if named is None:
+            if not (body.startswith(ENTRIES) and body in description):
+                yield f"{page}: a block that is not of the package: {body.splitlines()[0]}"
+        elif package.get(named[1]) != body:
+            yield f"{page}: {named[1]} is not as it stands in tests/outside"
+
+
+def test_all_of_the_package_is_on_the_pages_and_each_file_once() -> None:
+    shown = Counter(named[1] for _, body in blocks() if (named := NAMED.match(body)))
+    assert shown == Counter(dict.fromkeys(files(), 1))
+
+
+def test_each_kind_of_what_it_brings_has_a_page() -> None:
+    groups = set(re.findall(r'"(vsperf\.\w+)"', files()["vsperf-wires/pyproject.toml"]))
+    told = [body for _, body in blocks() if body.startswith(ENTRIES)]
+    assert groups == {group for body in told for group in re.findall(r'"(vsperf\.\w+)"', body)}
+    assert len(told) == len(groups)

@@ -1,0 +1,173 @@
+"""What there is to choose from is known by entry points, and named nowhere else in the house.
+
+Sentences for people may name a driver, as advice does (`fix: --set generator.kind=tgen`): nothing
+is decided by them.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
+from importlib.metadata import EntryPoint, distribution
+from pathlib import Path
+
+from all_wrong import none_wrong
+
+HOUSE = Path(__file__).parents[2] / "vsperf"
+FIRST_GROUP = "vsperf."
+CHOICE = re.compile(r"^\w+\.kind=")
+"""What `--set` begins with, where a kind is chosen."""
+LIBRARIES = {
+    "sim": ("simulation",),
+    "testpmd": ("testpmd",),
+    "qemu": ("guests",),
+    "otg": ("otg",),
+}
+"""Folders that have the name of a program or of a model, and serve the drivers called after it."""
+WORDS = {
+    "broadcast": "an address, and frames to it",
+    "caches": "of a CPU",
+    "command": "what a program is started with",
+    "csv": "a form of text",
+    "curves": "a part of a result",
+    "cycles": "a unit",
+    "fixed": "a choice of OTG's documents",
+    "flows": "a part of traffic",
+    "forwarding": "what a switch does",
+    "guest": "a machine, a limit, and whose kernel counts",
+    "intervals": "a way to tell a difference",
+    "json": "a form of text",
+    "latency": "a quantity",
+    "learning": "what a switch does",
+    "loss": "a quantity",
+    "memory": "of a machine",
+    "network": "a rule, and the kernel's networks",
+    "noise": "a section of a case",
+    "none": "nothing",
+    "perf": "a program",
+    "proc": "a folder of the kernel",
+    "repeats": "a number in tables",
+    "reset": "an action of QEMU",
+    "search": "a section of a case, and a purpose of a trial",
+    "seconds": "a unit",
+    "series": "a layer of a drawing, and a record",
+    "stalls": "of a CPU",
+    "throughput": "a quantity",
+    "topology": "a section of a case",
+    "trend": "a command",
+    "workers": "threads",
+}
+"""Kinds that are words of the field, too, and what else they say. They are looked for where nothing
+but a kind is meant: compared with one, and in lists of kinds."""
+NAMED = {
+    ("cli/main.py", "tgen"): "the command `vsperf tgen`, which speaks to that program by hand",
+    ("cli/main.py", "otg"): "the command `vsperf otg`",
+    ("cli/tgen_view.py", "tgen"): "its version, in the answer of the program",
+    (
+        "cli/selection.py",
+        "external",
+    ): "the option `--mode trafficgen`, which means that driver",
+    ("collectors/command.py", "csv"): "a form in which a program tells numbers",
+    ("collectors/command.py", "json"): "a form in which a program tells numbers",
+    ("host/facts.py", "ovs"): "a package of Python",
+    ("host/facts.py", "vpp"): "a package of distributions",
+    ("loadgens/stress_vm.py", "stress"): "the program in the guest, as its agent is told",
+    ("methods/reset.py", "kill-switch"): "what RFC 6201 asks for, where a case names no events",
+    ("methods/reset.py", "restart-switch"): "what RFC 6201 asks for, where a case names no events",
+    ("record/words.py", "soak"): "a word of the glossary",
+    ("testpmd/command.py", "paired"): "how testpmd joins its ports",
+    ("vnfs/process/spec.py", "testpmd"): "a program that runs in place of a machine",
+    ("vnfs/qemu/spec.py", "testpmd"): "a program that runs in a machine",
+}
+"""Where the name of a kind is that of something else: file, name, of what."""
+
+
+@cache
+def offered() -> list[EntryPoint]:
+    return [one for one in distribution("vsperf").entry_points if one.group.startswith(FIRST_GROUP)]
+
+
+def homes() -> dict[str, set[Path]]:
+    """Return the folders or files that a kind may be named in."""
+    found: dict[str, set[Path]] = defaultdict(set)
+    for entry in offered():
+        found[entry.name].add(HOUSE.parent.joinpath(*entry.module.split(".")[:3]))
+        found[entry.name] |= {HOUSE / name for name in LIBRARIES.get(entry.name, ())}
+    return found
+
+
+@cache
+def kinds_by_group() -> dict[str, set[str]]:
+    found: dict[str, set[str]] = defaultdict(set)
+    for entry in offered():
+        found[entry.group].add(entry.name)
+    return found
+
+
+def named_in(tree: ast.AST, kinds: set[str]) -> Iterator[tuple[str, int]]:
+    """Yield which kinds are named, and in which line."""
+    groups = kinds_by_group().values()
+    for node in ast.walk(tree):
+        texts: list[ast.Constant] = []
+        if isinstance(node, ast.Constant) and node.value not in WORDS:
+            texts = [node]
+        elif isinstance(node, ast.Compare) and any(map(is_kind, (node.left, *node.comparators))):
+            texts = [one for one in ast.walk(node) if isinstance(one, ast.Constant)]
+        elif isinstance(node, (ast.Tuple, ast.List, ast.Set, ast.Dict)):
+            items = node.keys if isinstance(node, ast.Dict) else node.elts
+            listed = [one for one in items if isinstance(one, ast.Constant)]
+            values = {one.value for one in listed}
+            if len(values) > 1 and any(values <= group for group in groups):
+                texts = listed
+        for text in texts:
+            if isinstance(text.value, str) and (kind := CHOICE.sub("", text.value)) in kinds:
+                yield kind, text.lineno
+
+
+def is_kind(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "kind"
+
+
+@cache
+def named_elsewhere() -> tuple[tuple[str, str, int], ...]:
+    """Return the file, the kind and the line of each kind that is named out of its home."""
+    return tuple(_named_elsewhere(homes()))
+
+
+def _named_elsewhere(where: dict[str, set[Path]]) -> Iterator[tuple[str, str, int]]:
+    for path in sorted(HOUSE.rglob("*.py")):
+        for kind, line in named_in(ast.parse(path.read_text()), set(where)):
+            inside = {path.with_suffix(""), *path.parents}
+            if not inside & where[kind]:
+                yield str(path.relative_to(HOUSE)), kind, line
+
+
+def test_no_kind_is_named_outside_its_own_folder() -> None:
+    none_wrong(
+        f"vsperf/{file}:{line} names {kind!r}: let its driver tell what is asked here"
+        for file, kind, line in named_elsewhere()
+        if (file, kind) not in NAMED
+    )
+
+
+def test_each_exception_is_still_one() -> None:
+    found = {(file, kind) for file, kind, _ in named_elsewhere()}
+    assert set(NAMED) <= found
+    assert set(WORDS) <= set(homes())
+
+
+def test_a_name_is_seen_wherever_it_is_used_as_one() -> None:
+    kinds = {"vpp", "ovs", "latency", "loss", "guest"}
+
+    def seen(text: str) -> list[str]:
+        return [kind for kind, _ in named_in(ast.parse(text), kinds)]
+
+    assert seen("NOT_HELD = {'vpp': 'why'}") == ["vpp"]
+    assert seen("case.vswitch.kind == 'ovs'") == ["ovs", "ovs"]
+    assert seen("'vswitch.kind=vpp'") == ["vpp"]
+    assert seen("one.kind in ('guest',)") == ["guest"]
+    assert sorted(seen("FIRST = ('latency', 'loss')")) == ["latency", "loss"]
+    assert seen("quantity = 'latency'") == []
