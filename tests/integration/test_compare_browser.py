@@ -16,12 +16,12 @@ from vsperf.results.sides import side
 
 __all__ = ["fixture_browser"]  # a fixture is found by its name in the module
 
-GOLDEN = HERE / "golden" / "records" / "version-1"
+GOLDEN = HERE / "golden" / "records"
 
 
 @pytest.fixture(name="page_file")
 def fixture_page_file(tmp_path: Path) -> Path:
-    runs = sorted(folder.name for folder in GOLDEN.iterdir())
+    runs = sorted(folder.name for folder in GOLDEN.glob("2026-*"))
     found = compare([side(GOLDEN, runs[0]), side(GOLDEN, runs[0])], latency=True)
     file = tmp_path / "change.html"
     file.write_text(html_page(found), encoding="utf-8")

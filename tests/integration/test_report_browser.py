@@ -23,11 +23,11 @@ __all__ = ["fixture_browser"]  # a fixture is found by its name in the module
 
 GOLDEN = HERE / "golden" / "records"
 RUNS = {
-    "simulated": GOLDEN / "version-1" / "2026-11-20-phy2phy_tput-gxq9",
-    "interrupted": GOLDEN / "version-1" / "2026-11-20-phy2phy_tput-w9dt",
-    "real": GOLDEN / "version-2" / "2026-11-21-phy2phy_smoke-acj4",
-    "machines": GOLDEN / "version-5" / "2026-11-21-pvp_vhost_reconnect-r5cp",
-    "soak": GOLDEN / "version-6" / "2026-11-22-phy2phy_soak-kkmu",
+    "simulated": GOLDEN / "2026-11-20-phy2phy_tput-gxq9",
+    "interrupted": GOLDEN / "2026-11-20-phy2phy_tput-w9dt",
+    "real": GOLDEN / "2026-11-21-phy2phy_smoke-acj4",
+    "machines": GOLDEN / "2026-11-21-pvp_vhost_reconnect-r5cp",
+    "soak": GOLDEN / "2026-11-22-phy2phy_soak-n10t",
 }
 
 

@@ -14,7 +14,7 @@ from vsperf.store.view import views
 from vsperf.trafficgens.tgen.calibrate import Calibration as FoundByHand
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "records"
-OLD_RUNS = sorted(run.parent for run in GOLDEN.glob("version-*/*/records.jsonl"))
+RUNS = sorted(run.parent for run in GOLDEN.glob("*/records.jsonl"))
 
 
 def calibration(*cpus: int) -> Calibration:
@@ -40,10 +40,10 @@ def test_it_is_not_stored() -> None:
     assert "per_cpu_fps" not in calibration(0, 1).model_dump()
 
 
-def test_records_of_older_versions_have_it() -> None:
+def test_records_have_it() -> None:
     found = [
         around.calibration
-        for run in OLD_RUNS
+        for run in RUNS
         for case in views(run)
         if case.record is not None and (around := case.record.surroundings) is not None
     ]
