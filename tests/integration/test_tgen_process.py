@@ -159,16 +159,6 @@ def test_a_controller_that_leaves_a_trial_is_told_by_the_exit_code(tmp_path: Pat
         assert tgen.wait(PATIENCE_S) == 4
 
 
-def test_another_controller_is_refused_and_the_first_one_stays(tmp_path: Path) -> None:
-    path = tmp_path / "s"
-    with started(path), connected(path) as first:
-        assert ask(first, verb="hello")["ok"]
-        with connected(path) as second, second.makefile() as lines:
-            said = lines.read()
-        assert json.loads(said)["error"]["code"] == "controlled"
-        assert ask(first, verb="hello")["ok"]
-
-
 @pytest.mark.parametrize(
     "options",
     [

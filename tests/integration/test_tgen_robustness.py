@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import socket
 import subprocess
@@ -22,7 +21,6 @@ from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.dead import dead_deployments
 from vsperf.trafficgens.tgen import command
 from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
-from vsperf.trafficgens.tgen.client import TgenError
 from vsperf.trafficgens.tgen.command import Options
 from vsperf.trafficgens.tgen.process import Tgen
 
@@ -85,11 +83,6 @@ def test_a_tgen_that_dies_in_a_trial_is_noticed_at_once(number: signal.Signals) 
     assert not tgen.control.exists()
 
 
-def test_a_tgen_that_is_told_to_end_says_so_by_its_exit_code() -> None:
-    with at_hand(RINGS, OPTIONS) as tgen, pytest.raises(ComponentError, match="exit code 143"):
-        struck_in_a_trial(tgen, signal.SIGTERM)
-
-
 def test_a_tgen_that_hears_nothing_is_ended_by_force_and_soon() -> None:
     with at_hand(RINGS, OPTIONS) as tgen:
         tgen.process.send_signal(signal.SIGSTOP)
@@ -120,40 +113,6 @@ def test_a_lack_of_hugepages_is_told_with_the_way_out(monkeypatch: pytest.Monkey
     assert "--no-hugepages" in (problem.fix or "")
 
 
-@pytest.mark.parametrize(
-    ("junk", "code"),
-    [
-        (b"garbage\n", "bad-json"),
-        (bytes(range(1, 10)) + bytes(range(11, 256)) + b"\n", "bad-json"),
-        (b"[" * 100_000 + b"\n", "bad-json"),
-        (b"x" * 10_000_000 + b"\n", "too-long"),
-        (b'{"id": 1, "verb": "sing"}\n', "unknown-verb"),
-        (b'{"verb": "hello"}\n', "missing-key"),
-        (b"[]\n", ""),
-    ],
-    ids=["text", "bytes", "deep", "huge", "verb", "no id", "list"],
-)
-def test_junk_is_refused_and_the_conversation_goes_on(junk: bytes, code: str, ring: Tgen) -> None:
-    assert ring.client is not None
-    ring.client.connection.settimeout(10)
-    ring.client.connection.sendall(junk)
-    answer = json.loads(_line(ring.client.connection))
-    assert answer["ok"] is False
-    assert code in answer["error"]["code"]
-    assert ring.ask("hello")["protocol"] == 1
-
-
-def test_verbs_out_of_order_are_refused() -> None:
-    with at_hand(RINGS, OPTIONS) as tgen:
-        for verb in ("trial", "stop", "learn"):
-            parameters = {"frames": 1} if verb == "trial" else {}
-            with pytest.raises(TgenError):
-                tgen.ask(verb, **parameters)
-        with pytest.raises(TgenError, match="out-of-range") as refused:
-            tgen.ask("configure", streams=[{"size": 63}])
-        assert refused.value.path == "streams[0].size"
-
-
 def test_a_second_controller_is_turned_away_and_the_first_not_disturbed(ring: Tgen) -> None:
     with socket.socket(socket.AF_UNIX) as second:
         second.settimeout(10)
@@ -163,11 +122,6 @@ def test_a_second_controller_is_turned_away_and_the_first_not_disturbed(ring: Tg
         assert second.recv(1) == b""
         found = trial(ring, WAYS, Stream(), Sending("1000", frames=100), lambda event: None)
         assert found["streams"][0]["distinct"] == 100
-
-
-def test_the_socket_is_for_its_owner_alone(ring: Tgen) -> None:
-    assert ring.control.stat().st_mode & 0o777 == 0o600
-    assert ring.control.stat().st_uid == os.getuid()
 
 
 def _line(connection: socket.socket) -> bytes:
