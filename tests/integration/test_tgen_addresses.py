@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 from cable import PACKET_SOCKETS, tgen_apart
+from captures import dissected
 from conftest import Require
 from loopbacks import OPTIONS
 from scapy.layers.inet6 import ICMPv6ND_NS, ICMPv6NDOptSrcLLAddr, IPv6
-from scapy.layers.l2 import ARP as ARP_of_respond
-from scapy.layers.l2 import Dot1AD, Dot1Q, Ether
+from scapy.layers.l2 import ARP, Dot1AD, Dot1Q, Ether
 from scapy.packet import Packet
 from scapy.utils import wrpcap
 
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.machine
 ROUNDS = 2
 MACS = ("02:00:00:00:00:01", "02:01:00:00:00:01")
 BROADCAST, ALL_NODES = "ff:ff:ff:ff:ff:ff", "33:33:00:00:00:01"
-ARP = {
+BY_ARP = {
     "eth.dst": BROADCAST,
     "arp.opcode": "1",
     "arp.isgratuitous": "True",
@@ -64,7 +64,7 @@ FIELDS = tuple(
             "ipv6.src",
             "icmpv6.nd.na.target_address",
             "icmpv6.opt.linkaddr",
-            *ARP,
+            *BY_ARP,
             *ADVERTISEMENT,
         )
     )
@@ -84,14 +84,11 @@ def learned(folder: Path, streams: list[dict[str, Any]]) -> tuple[list[dict[str,
     with at_hand(devices, OPTIONS) as tgen:
         tgen.ask("configure", streams=streams)
         assert tgen.ask("learn", rounds=ROUNDS) == {"rounds": ROUNDS}
-    return tuple(dissected(file) for file in files)
+    return tuple(announced(file) for file in files)
 
 
-def dissected(file: Path) -> list[dict[str, str]]:
-    argv = ["tshark", "-n", "-r", str(file), "-T", "fields"]
-    argv += [part for field in FIELDS for part in ("-e", field)]
-    done = subprocess.run(argv, capture_output=True, text=True, check=True)
-    frames = [dict(zip(FIELDS, line.split("\t"), strict=True)) for line in done.stdout.splitlines()]
+def announced(file: Path) -> list[dict[str, str]]:
+    frames = dissected(file, FIELDS)
     for frame in frames:
         assert frame["_ws.malformed"] == ""
         for flag in ("arp.isgratuitous", "icmpv6.nd.na.flag.s", "icmpv6.nd.na.flag.o"):
@@ -107,7 +104,7 @@ def assert_announces(frame: dict[str, str], mac: str, address: str) -> None:
         assert frame["ipv6.src"] == frame["icmpv6.nd.na.target_address"] == address
         assert frame["icmpv6.opt.linkaddr"] == mac
     else:
-        assert {name: frame[name] for name in ARP} == ARP
+        assert {name: frame[name] for name in BY_ARP} == BY_ARP
         assert frame["arp.src.proto_ipv4"] == frame["arp.dst.proto_ipv4"] == address
         assert frame["arp.src.hw_mac"] == mac
     assert int(frame["frame.len"]) >= 60
@@ -239,7 +236,7 @@ def arp(address: str, *tags: Packet) -> Packet:
     frame: Packet = Ether(src=DEVICE, dst="ff:ff:ff:ff:ff:ff")
     for tag in tags:
         frame /= tag
-    return frame / ARP_of_respond(hwsrc=DEVICE, psrc="198.18.0.254", pdst=address)
+    return frame / ARP(hwsrc=DEVICE, psrc="198.18.0.254", pdst=address)
 
 
 def solicitation(address: str, source: str = "2001:2::fe") -> Packet:
@@ -258,20 +255,10 @@ def answers(
         tgen.ask("configure", streams=streams)
         assert tgen.ask("respond", **respond) == {"on": True}
         deadline = time.monotonic() + PATIENCE_S
-        while len(found := dissected_of_respond(written)) < expected:
+        while len(found := dissected(written, FIELDS_RESPOND, whole=False)) < expected:
             assert time.monotonic() < deadline, f"{len(found)} of {expected} answers"
             time.sleep(0.05)
-    return dissected_of_respond(written)
-
-
-def dissected_of_respond(file: Path) -> list[dict[str, str]]:
-    argv = ["tshark", "-n", "-r", str(file), "-T", "fields"]
-    argv += [part for field in FIELDS_RESPOND for part in ("-e", field)]
-    done = subprocess.run(argv, capture_output=True, text=True, check=False)
-    return [
-        dict(zip(FIELDS_RESPOND, line.split("\t"), strict=True))
-        for line in done.stdout.splitlines()
-    ]
+    return dissected(written, FIELDS_RESPOND, whole=False)
 
 
 def test_arp_is_answered_in_its_vlans_for_all_hosts_of_the_streams(tmp_path: Path) -> None:

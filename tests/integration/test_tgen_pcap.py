@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import stat
-import subprocess
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 import pytest
 from cable import VETH, tgen_apart
+from captures import dissected
 from conftest import Require
 from loopbacks import OPTIONS, PATIENTLY, witness_dut
 from shared_tgen import fixture_kept_tgen, fixture_ring
@@ -138,7 +138,7 @@ def test_tshark_finds_nothing_wrong(
     stream = Stream(more={"sizes": list(SIZES), **headers})
     result = capture(ring, ways_between(1, "both"), stream, FRAMES, {0: file})
     assert result["streams"][0]["distinct"] == FRAMES
-    frames = dissected(file)
+    frames = dissected(file, FIELDS)
     assert len(frames) == 2 * FRAMES  # each was sent, and came back
     assert sorted(int(frame["frame.len"]) for frame in frames) == sorted(
         size - 4 for size in SIZES * (2 * FRAMES // len(SIZES))
@@ -181,16 +181,6 @@ def protocols_of(frame: dict[str, str]) -> str:
     """Return the protocols of a frame; tshark 4.4 does not name IP below MPLS, and dissects it."""
     named = frame["frame.protocols"]
     return named if "mpls:ip" in named else named.replace("mpls:", "mpls:ip:")
-
-
-def dissected(file: Path, fields: tuple[str, ...] = FIELDS) -> list[dict[str, str]]:
-    """Return the fields of each frame; fields that occur more than once are joined by commas."""
-    argv = ["tshark", "-n", "-r", str(file), "-T", "fields", "-E", "occurrence=a"]
-    for layer in ("ip", "udp", "tcp"):
-        argv += ["-o", f"{layer}.check_checksum:TRUE"]
-    argv += [part for field in fields for part in ("-e", field)]
-    done = subprocess.run(argv, capture_output=True, text=True, check=True)
-    return [dict(zip(fields, line.split("\t"), strict=True)) for line in done.stdout.splitlines()]
 
 
 def bad_checksums(frame: dict[str, str]) -> list[str]:
@@ -278,7 +268,7 @@ def test_each_size_has_good_checksums(name: str, tmp_path: Path, require: Requir
         # Twice each, so that buffers of short and long frames are used again for others.
         frames = [2 * len(share) for share in shares]
         tgen.ask("trial", 60.0, frames=frames, drain_ns=1_000_000, quiet_ns=1_000_000)
-    found = dissected_of_checksums(file)
+    found = dissected(file, FIELDS_CHECKSUMS)
     assert Counter(int(frame["frame.len"]) + 4 for frame in found) == dict.fromkeys(sizes, 2)
     for frame in found:
         said = [
@@ -286,19 +276,7 @@ def test_each_size_has_good_checksums(name: str, tmp_path: Path, require: Requir
         ]
         assert said, "tshark saw no checksum"
         assert set(said) == {"1"}, f"{frame['frame.len']} bytes: {frame}"
-    assert dissected_of_checksums(file, WRONG) == []
-
-
-def dissected_of_checksums(file: Path, only: str = "") -> list[dict[str, str]]:
-    argv = ["tshark", "-n", "-r", str(file), "-T", "fields", "-E", "occurrence=a", "-Y", only]
-    for layer in ("ip", "udp", "tcp"):
-        argv += ["-o", f"{layer}.check_checksum:TRUE"]
-    argv += [part for field in FIELDS_CHECKSUMS for part in ("-e", field)]
-    done = subprocess.run(argv, capture_output=True, text=True, check=True)
-    return [
-        dict(zip(FIELDS_CHECKSUMS, line.split("\t"), strict=True))
-        for line in done.stdout.splitlines()
-    ]
+    assert dissected(file, FIELDS_CHECKSUMS, WRONG) == []
 
 
 # Frames of several sizes in one stream: every byte of each is right, on ports that keep buffers.
@@ -367,7 +345,7 @@ def test_tshark_finds_the_checksum_of_every_size_right(tmp_path: Path, require: 
         tgen.ask("trial", 30, rate_fps=20_000, frames=FRAMES_SIZES)
         tgen.ask("capture", port=1, path=str(file), frames=2000)
         tgen.ask("trial", 30, rate_fps=20_000, frames=2000)
-    frames = dissected(file)
+    frames = dissected(file, FIELDS)
     assert sorted({int(frame["frame.len"]) for frame in frames}) == [60, 1514]
     assert len(frames) == 2000
     assert [frame for frame in frames if bad_checksums(frame) or complaints(frame)] == []
