@@ -301,11 +301,6 @@ def fixture_ring(require: Require) -> Iterator[str]:
         yield server.url
 
 
-def configured_of_truth(url: str, content: dict[str, Any]) -> None:
-    status, answer = ask(url, "POST", "/config", content)
-    assert status == 200, answer
-
-
 def to_itself(name: str = "f", **changes: Any) -> dict[str, Any]:
     """Return a flow from a port to itself."""
     return flow(
@@ -340,7 +335,7 @@ class TestRefusals:
         self, method: str, url: str, server: OtgServer
     ) -> None:
         content = config(flow(packet=IN_A_FILE, duration=ENDLESS))
-        configured_of_truth(url, content)
+        configured(url, content)
         files = {file: file.read_bytes() for file in server.generator.folder.glob("*/*.pcap")}
         assert len(files) == 1
         assert transmit(url, "start")[0] == 200
@@ -364,7 +359,7 @@ class TestRefusals:
         self, url: str, server: OtgServer
     ) -> None:
         content = config(flow())
-        configured_of_truth(url, content)
+        configured(url, content)
         group = packet()
         group[0]["ethernet"]["src"] = value("01:00:5e:00:00:01")
         status, answer = ask(url, "POST", "/config", config(flow(packet=group)))
@@ -375,9 +370,9 @@ class TestRefusals:
 
     def test_files_of_a_configuration_go_with_it(self, url: str, server: OtgServer) -> None:
         for _ in range(3):
-            configured_of_truth(url, config(flow(packet=IN_A_FILE)))
+            configured(url, config(flow(packet=IN_A_FILE)))
             assert len(list(server.generator.folder.glob("flows-*"))) == 1
-        configured_of_truth(url, config(flow()))
+        configured(url, config(flow()))
         assert list(server.generator.folder.glob("flows-*")) == []
 
 
@@ -387,15 +382,13 @@ class TestFrames:
     @pytest.mark.parametrize("port", [1701, 2152, 4500, 4789, 6081])
     def test_at_ports_of_tunnels(self, port: int, url: str) -> None:
         listed = packet(udp={"dst_port": value(port), "src_port": DOWNWARDS})
-        configured_of_truth(url, config(flow(packet=listed)))
+        configured(url, config(flow(packet=listed)))
         (one,) = sent(url)
         assert (one["frames_tx"], one["frames_rx"], one["loss"]) == ("100", "100", 0)
 
     @pytest.mark.parametrize("tpid", [0x9100, 0x9200, 0x9300])
     def test_behind_tags_of_other_types(self, tpid: int, url: str) -> None:
-        configured_of_truth(
-            url, config(flow(packet=packet(vlans=[{"id": value(5), "tpid": value(tpid)}])))
-        )
+        configured(url, config(flow(packet=packet(vlans=[{"id": value(5), "tpid": value(tpid)}]))))
         (one,) = sent(url)
         assert (one["frames_tx"], one["frames_rx"], one["loss"]) == ("100", "100", 0)
 
@@ -405,7 +398,7 @@ class TestFrames:
     ) -> None:
         longest = 1518 + 4 * tags
         headers = packet(vlans=[{"id": value(5)}] * tags)
-        configured_of_truth(url, config(flow(packet=headers, size={"fixed": longest})))
+        configured(url, config(flow(packet=headers, size={"fixed": longest})))
         (one,) = sent(url)
         assert (one["frames_tx"], one["frames_rx"]) == ("100", "100")
         longer = config(flow(packet=headers, size={"fixed": longest + 1}))
@@ -414,12 +407,12 @@ class TestFrames:
         assert f"too many for port 'a': {longest}" in answer["errors"][0]
 
     def test_bytes_are_those_of_the_frames_that_are_counted(self, url: str) -> None:
-        configured_of_truth(url, config(flow(tx_rx={"port": {"tx_name": "a", "rx_names": ["a"]}})))
+        configured(url, config(flow(tx_rx={"port": {"tx_name": "a", "rx_names": ["a"]}})))
         (one,) = sent(url)  # all of them arrive at the other port
         assert (one["frames_tx"], one["frames_rx"], one["bytes_rx"]) == ("100", "0", "0")
 
     def test_a_port_whose_link_is_down_is_down(self, url: str, server: OtgServer) -> None:
-        configured_of_truth(url, config(flow()))
+        configured(url, config(flow()))
         inside = (
             "nsenter",
             f"--net=/proc/{server.generator.tgen.process.pid}/ns/net",
@@ -439,7 +432,7 @@ class TestTime:
     """Flows end when they should, each by itself, and who did not keep its rate is told."""
 
     def test_one_that_has_sent_all_has_stopped_though_another_goes_on(self, ring: str) -> None:
-        configured_of_truth(ring, config(to_itself("f"), to_itself("g", duration=ENDLESS)))
+        configured(ring, config(to_itself("f"), to_itself("g", duration=ENDLESS)))
         assert transmit(ring, "start")[0] == 200
         one = wait_until_stopped(ring, "f")
         assert (one["frames_tx"], one["frames_rx"], one["loss"]) == ("100", "100", 0)
@@ -454,7 +447,7 @@ class TestTime:
     def test_a_time_ends_beside_what_goes_on_whatever_is_left_to_send(self, ring: str) -> None:
         timed = {"choice": "fixed_seconds", "fixed_seconds": {"seconds": 0.3}}
         fast = to_itself("f", duration=timed, rate={"pps": 10**9})
-        configured_of_truth(ring, config(fast, to_itself("g", duration=ENDLESS, rate={"pps": 100})))
+        configured(ring, config(fast, to_itself("g", duration=ENDLESS, rate={"pps": 100})))
         assert transmit(ring, "start")[0] == 200
         one = wait_until_stopped(ring, "f")
         assert 0 < int(one["frames_tx"]) < 3 * 10**8
@@ -472,7 +465,7 @@ class TestTime:
         log: list[str] = []
         with otg_server(say=log.append) as server:
             url = server.url
-            configured_of_truth(url, config(to_itself(duration=ENDLESS, rate={"pps": 10**9})))
+            configured(url, config(to_itself(duration=ENDLESS, rate={"pps": 10**9})))
             assert transmit(url, "start")[0] == 200
             wait_until_sent(url, 1000)
             _, answer = transmit(url, "stop")
@@ -489,7 +482,7 @@ class TestTime:
 
 
 def test_ports_tell_all_that_clients_of_the_model_look_for(ring: str) -> None:
-    configured_of_truth(ring, config(to_itself()))
+    configured(ring, config(to_itself()))
     sent(ring)
     for port in port_metrics(ring).values():
         assert port["capture"] == "stopped"
