@@ -334,4 +334,4 @@ def test_a_run_that_goes_on_keeps_the_labels_that_it_has(vsperf: Shell) -> None:
     vsperf(*SMOKE, "--label", "job=7")
     ended = vsperf("run", "--resume", "latest", "--label", "job=8")
     assert ended.code == ExitCode.BAD_INPUT
-    assert "no other selection or label" in ended.err
+    assert "no other selection, label or criterion" in ended.err
