@@ -102,8 +102,8 @@ setup(
             "parquet = vsperf.export.parquet:ParquetTables",
             "json = vsperf.export.json_document:JsonDocument",
             "junit = vsperf.export.junit:JunitReport",
-            "openmetrics = vsperf.export.openmetrics:OpenMetrics",
-            "influx = vsperf.export.influx:InfluxLines",
+            "openmetrics = vsperf.export.time_series:OpenMetrics",
+            "influx = vsperf.export.time_series:InfluxLines",
         ],
         "vsperf.figures": [
             "throughput = vsperf.figures.throughput:PLOT",

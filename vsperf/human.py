@@ -15,11 +15,6 @@ def human_fps(fps: float) -> str:
     return _human(fps, "fps")
 
 
-def human_bps(bps: float) -> str:
-    """Write a bit rate for people: four significant digits and a prefix."""
-    return _human(bps, "bit/s")
-
-
 def _human(value: float, unit: str) -> str:
     scales: tuple[tuple[float, str], ...] = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
     for factor, prefix in scales:

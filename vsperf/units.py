@@ -114,11 +114,6 @@ class Duration(Quantity):
             total += Fraction(part[1]) * cls.UNITS[part[2]]
         return cls(whole(total, "a duration in nanoseconds"))
 
-    @classmethod
-    def of_seconds(cls, seconds: float) -> Self:
-        """Return the duration of `seconds`, rounded to the nanosecond."""
-        return cls(round(seconds * NANOSECONDS))
-
     @property
     def seconds(self) -> float:
         """The duration in seconds, for arithmetic that needs no exactness."""

@@ -13,7 +13,6 @@ from attacker import give
 from real_runs import Place, Run
 from traps import lay
 
-from attacks.pages import PageWatch
 from vsperf.host.claims import Ledger
 from vsperf.host.hugepages import Machine, read_pools
 from vsperf.host.procfs import start_ticks
@@ -40,9 +39,7 @@ class Arena(Place):
     view: Path = field(default=Path("/"))
     """The root folder as those commands see it."""
     pages_before: dict[Path, int] = field(default_factory=dict)
-    """Hugepages that there were before, by pool."""
-    watch: PageWatch | None = None
-    """Who has changed their number since."""
+    """Hugepages that there were before, by pool; empty where nobody counts them."""
 
     def __post_init__(self) -> None:
         self.temporary.mkdir(parents=True, exist_ok=True)
@@ -109,29 +106,18 @@ class Arena(Place):
                 if (link / "ifalias").read_text().startswith(begins):
                     yield f"tap {link.name}"
 
-    def is_own(self, pid: int) -> bool:
-        """Whether a process is a command of this place, or was started by one."""
-        if any(run.process.pid == pid for run in self.runs):
-            return True
-        with suppress(OSError):
-            environ = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-            return f"VSPERF_RUNTIME={self.runtime}".encode() in environ
-        return False
-
     def _hugepages(self) -> Iterator[str]:
-        """Yield claims of this place, and pages that neither were there nor are somebody else's."""
+        """Yield claims of this place, and pages that were not there and that nobody claims."""
         for pool in read_pools():
             path = Machine().ledger(pool)
             ledger = Ledger.of(path, pool)
             if any(claim.is_relative_to(self.runtime) for claim in ledger.claims):
                 yield f"a claim in {path}"
-            if self.watch is None or ledger.claims:
-                continue
-            before, others = self.pages_before[pool.folder], self.watch.grown_by_others(pool.folder)
-            if pool.total > before + others:
+            before = self.pages_before.get(pool.folder)
+            if before is not None and not ledger.claims and pool.total > before:
                 yield (
-                    f"{pool.total} pages in {pool.folder}, which had {before}, and {others:+} by "
-                    f"others; {path} says that runs added {ledger.added}; {self.watch}"
+                    f"{pool.total} pages in {pool.folder}, which had {before}; {path} says that "
+                    f"runs added {ledger.added}"
                 )
 
     def _reports(self) -> Iterator[str]:

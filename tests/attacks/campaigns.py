@@ -32,7 +32,6 @@ from attacks.kills import (
     Round,
     Scenario,
 )
-from attacks.pages import PageWatch
 from attacks.sandbox import sandbox
 from attacks.stop import Stop
 from attacks.tally import Tally
@@ -101,7 +100,7 @@ class Kills:
 
     def _carry_out(self, name: str, *, disturbed: bool) -> list[str]:
         chance = random.Random(f"{self.seed} {name}")
-        with self._arena(name) as arena:
+        with self._arena() as arena:
             kind = FullDisk if self.full_disk and disturbed else Round
             attack = kind(self.scenario, arena, chance, self.pace, self.tally, self.stop)
             problems = attack.carry_out(disturbed=disturbed)
@@ -113,17 +112,12 @@ class Kills:
         return problems
 
     @contextmanager
-    def _arena(self, name: str) -> Iterator[Arena]:
+    def _arena(self) -> Iterator[Arena]:
         with tempfile.TemporaryDirectory(prefix="round-", dir=self.base) as folder:
             arena = Arena(Path(folder), self.base / "run", self.base / "cache")
-            if not self.scenario.real:
-                yield arena
-                return
-            arena.pages_before = hugepages()
-            with PageWatch(arena.is_own) as arena.watch:
-                yield arena
-                others = arena.watch.by_others()
-            self.tally.by_others += [f"{name}: {change}" for change in others]
+            if self.scenario.real:
+                arena.pages_before = hugepages()
+            yield arena
 
     def _keep(self, arena: Arena, name: str) -> None:
         kept = self.evidence / f"{name.replace(' ', '-')}-seed-{self.seed}"

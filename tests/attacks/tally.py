@@ -40,8 +40,6 @@ class Tally:
     """Runs that named a part which had not ended, and none that was killed."""
     full_disks: int = 0
     """Runs that a full disk ended."""
-    by_others: list[str] = field(default_factory=list)
-    """How others changed the number of hugepages during real rounds."""
     findings: list[Finding] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)
 
@@ -67,8 +65,7 @@ class Tally:
         """Return all figures, one per line."""
         rows = [*self._rows()]
         width = max(len(name) for name, _ in rows)
-        lines = [f"{name:<{width}}  {number}" for name, number in rows]
-        return "\n".join([*self.by_others, *lines])
+        return "\n".join(f"{name:<{width}}  {number}" for name, number in rows)
 
     def _rows(self) -> Iterator[tuple[str, str]]:
         yield "minutes", f"{self.minutes:.1f}"
@@ -83,5 +80,4 @@ class Tally:
         yield "trials lost", f"{self.lost:,}"
         yield "things left", f"{self.left:,}"
         yield "wrong parts named", f"{self.misnamed:,}"
-        yield "changes of hugepages by others", f"{len(self.by_others):,}"
         yield "findings", f"{len(self.findings):,}"

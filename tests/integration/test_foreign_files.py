@@ -1,13 +1,15 @@
-"""Root in a folder of somebody else's: what lies there decides nothing, and is written to nowhere.
-
-Another user has made the files, or can change them.
-"""
+"""Root in folders of somebody else's: what lies there decides nothing, and nothing is written."""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import shutil
+import socket
+import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,15 +19,24 @@ from attacker import NOBODY, Town, as_nobody, give, town
 from cli_shell import SMOKE, Shell, fixture_vsperf
 from forged_index import change, seal
 
-from vsperf.errors import ExitCode
+from vsperf import own_python
+from vsperf.cli.main import run_cli
+from vsperf.errors import ExitCode, NotReadyError
+from vsperf.host import places
 from vsperf.host.cache import read_found, write_found
+from vsperf.host.lock import testbed_lock as hold
+from vsperf.host.procfs import boot_id
+from vsperf.host.standing import standing_deployments
+from vsperf.host.workspace import workspace
 from vsperf.store.folders import RECORDS, run_folders
 from vsperf.store.index import INDEX
 from vsperf.store.leftovers import leftovers
 
 pytestmark = pytest.mark.everyday
-
 __all__ = ["fixture_vsperf"]
+
+
+# Root in a folder of somebody else's: what lies there decides nothing, and is written to nowhere.
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PLAN = ("plan", "phy2phy_smoke", "--testbed", "sim")
@@ -248,3 +259,304 @@ def test_a_folder_that_became_a_link_is_not_emptied(here: Town) -> None:
     leftover.remove()
     assert here.precious.exists()
     assert not stillborn.is_symlink()
+
+
+# Root writes files that it names, in a folder of somebody else's: nothing of root's is touched.
+
+WRITERS = {
+    "plot": ("plot", "search", "latest", "--results={results}"),
+    "compare": (
+        "compare",
+        "latest",
+        "latest",
+        "--format=md",
+        "-oout.md",
+        "--results={results}",
+    ),
+    "report": ("report", "latest", "-oout.html", "--results={results}"),
+    "export": ("export", "json", "latest", "-oout.json", "--results={results}"),
+}
+NAMES = {"plot": "search.svg", "compare": "out.md", "report": "out.html", "export": "out.json"}
+
+
+@pytest.fixture(name="here_of_root")
+def fixture_here_of_root(
+    vsperf: Shell, require: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Town]:
+    """Give a town to a root who stands in a folder of nobody's, with results of its own."""
+    require("root")
+    monkeypatch.delenv("SUDO_UID", raising=False)
+    with town() as made:
+        assert vsperf(*SMOKE, "--results", str(made.run / "results")).code == ExitCode.OK
+        as_nobody((made.tmp / "theirs").mkdir)
+        monkeypatch.chdir(made.tmp / "theirs")
+        yield made
+
+
+def words(here: Town, writer: str) -> list[str]:
+    return [word.format(results=here.run / "results") for word in WRITERS[writer]]
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_nothing_is_written_through_a_link_of_another_user(
+    vsperf: Shell, here_of_root: Town, writer: str
+) -> None:
+    name = NAMES[writer]
+    as_nobody(lambda: Path(name).symlink_to(here_of_root.precious))
+    ended = vsperf(*words(here_of_root, writer))
+    assert ended.code == ExitCode.OK, ended.err
+    assert here_of_root.precious.read_text() == "root\n"
+    assert not Path(name).is_symlink()
+    assert Path(name).stat().st_uid == 0
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_nobody_waits_for_the_reader_of_another_users_pipe(
+    vsperf: Shell, here_of_root: Town, writer: str
+) -> None:
+    as_nobody(lambda: os.mkfifo(NAMES[writer]))
+    ended = vsperf(*words(here_of_root, writer))
+    assert ended.code == ExitCode.COMPONENT_FAILED
+    assert "is there, and is no regular file" in ended.err
+
+
+@pytest.mark.parametrize("writer", ["compare", "report", "export"])
+def test_no_folder_is_reached_through_a_link_of_another_user(
+    vsperf: Shell, here_of_root: Town, writer: str
+) -> None:
+    as_nobody(lambda: Path("figures").symlink_to(here_of_root.precious.parent))
+    into = [word.replace("-oout", "-ofigures/out") for word in words(here_of_root, writer)]
+    ended = vsperf(*into)
+    assert ended.code == ExitCode.COMPONENT_FAILED
+    assert "is a link of nobody" in ended.err
+    assert [*here_of_root.precious.parent.iterdir()] == [here_of_root.precious]
+
+
+def test_no_capture_is_written_behind_a_link_of_another_user(
+    vsperf: Shell, here_of_root: Town, require: Callable[[str], None]
+) -> None:
+    require("tgen")
+    as_nobody(lambda: Path("figures").symlink_to(here_of_root.precious.parent))
+    by_hand = ("--vdev", "net_ring0", "--no-hugepages", "--frames", "1")
+    ended = vsperf("tgen", "capture", *by_hand, "figures/seen.pcap")
+    assert ended.code == ExitCode.COMPONENT_FAILED
+    assert "is a link of nobody" in ended.err
+    assert [*here_of_root.precious.parent.iterdir()] == [here_of_root.precious]
+
+
+def test_a_run_is_not_stored_behind_a_link_of_another_user(
+    vsperf: Shell, here_of_root: Town
+) -> None:
+    as_nobody(lambda: Path("results").symlink_to(here_of_root.precious.parent))
+    ended = vsperf(*SMOKE)
+    assert ended.code == ExitCode.COMPONENT_FAILED
+    assert "is a link of nobody" in ended.err
+    assert [*here_of_root.precious.parent.iterdir()] == [here_of_root.precious]
+
+
+def test_a_pipe_in_the_place_of_matplotlibs_settings_is_not_waited_for(
+    vsperf: Shell, here_of_root: Town
+) -> None:
+    as_nobody(lambda: os.mkfifo("matplotlibrc"))
+    argv = own_python.module("vsperf", *words(here_of_root, "plot"))
+    with subprocess.Popen(argv, stdout=subprocess.DEVNULL) as plot:
+        assert plot.wait(60) == ExitCode.OK
+    assert Path("search.svg").is_file()
+
+
+def test_clean_removes_nothing_behind_a_link_of_another_user(
+    vsperf: Shell, here_of_root: Town
+) -> None:
+    own = here_of_root.run / "results"
+    (planned := own / ".latest-x").symlink_to("nowhere")
+    as_nobody(lambda: Path("results").symlink_to(own))
+    ended = vsperf("clean")
+    assert planned.is_symlink()
+    assert "results is not looked into: results in results is a link of nobody" in ended.err
+    assert vsperf("clean", "--results", str(own)).code == ExitCode.OK
+    assert not planned.is_symlink()
+
+
+@pytest.mark.parametrize("name", [".latest-x", ".index.sqlite-x", "2026-01-01-smoke-k7f3"])
+def test_clean_removes_no_measurement_whatever_its_folder_is_called(
+    vsperf: Shell, here_of_root: Town, name: str
+) -> None:
+    results = here_of_root.run / "results"
+    (run,) = run_folders(results)
+    shutil.copytree(run, copy := results / name)
+    long_ago = time.time() - 3600
+    os.utime(copy, (long_ago, long_ago))
+    vsperf("clean", "--results", str(results))
+    assert (copy / RECORDS).read_bytes() == (run / RECORDS).read_bytes()
+
+
+# Another user of the machine cannot make root do anything, and can work beside root.
+
+WORKSPACE = "vsperf-1-abcdef"
+
+
+@pytest.fixture(name="here_of_users")
+def fixture_here_of_users(
+    vsperf: Shell, require: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Town]:
+    """Give a machine whose /run and /tmp are looked into as nobody has said otherwise."""
+    require("root")
+    monkeypatch.delenv(places.VARIABLE)
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    with town() as made:
+        monkeypatch.setattr(places, "RUN", made.run)
+        monkeypatch.setattr(tempfile, "tempdir", str(made.tmp))
+        yield made
+
+
+def plant(root: Path, *undos: dict[str, object], kept: bool = False) -> Path:
+    """Put there what looks like a deployment that root has left."""
+    folder = root / WORKSPACE
+    folder.mkdir(parents=True, mode=0o700)
+    for inner in (root, folder):
+        inner.chmod(0o755)
+    owner = {"pid": 1, "started": 1, "boot": boot_id(), "purpose": "a run", "kept": kept}
+    (folder / "owner.json").write_text(json.dumps(owner))
+    lines = [json.dumps({"number": n, "undo": undo}) for n, undo in enumerate(undos, start=1)]
+    (folder / "journal.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    return folder
+
+
+def undos(victim: Path) -> tuple[dict[str, object], ...]:
+    return (
+        {"kind": "write-file", "path": str(victim), "value": "nobody ALL=(ALL) NOPASSWD: ALL"},
+        {"kind": "remove-file", "path": str(victim)},
+        {"kind": "remove-tree", "path": str(victim.parent)},
+    )
+
+
+def test_root_carries_out_no_undo_that_another_user_planted_in_tmp(
+    vsperf: Shell, here_of_users: Town
+) -> None:
+    as_nobody(lambda: str(plant(here_of_users.tmp / "vsperf-0", *undos(here_of_users.precious))))
+    ended = vsperf("clean")
+    assert ended.code == ExitCode.OK
+    assert "vsperf-0" not in ended.out
+    assert here_of_users.precious.read_text() == "root\n"
+
+
+def test_root_looks_into_no_folder_in_tmp(here_of_users: Town) -> None:
+    assert places.usual_folders() == (here_of_users.run / "vsperf",)
+
+
+@pytest.mark.parametrize("words", [("clean",), ("shell", "vm1", "id")])
+def test_a_folder_of_another_user_that_root_was_pointed_at_is_refused_by_name(
+    vsperf: Shell, here_of_users: Town, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    planted = here_of_users.tmp / "planted"
+    as_nobody(lambda: str(plant(planted, *undos(here_of_users.precious), kept=True)))
+    monkeypatch.setenv(places.VARIABLE, str(planted))
+    ended = vsperf(*words)
+    assert ended.code == ExitCode.NOT_READY
+    assert f"{planted} cannot be trusted with a deployment" in ended.err
+    assert f"{planted} belongs to nobody" in ended.err
+    assert here_of_users.precious.read_text() == "root\n"
+
+
+def test_a_folder_of_root_is_refused_where_others_could_put_another_in_its_place(
+    vsperf: Shell, here_of_users: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (open_to_all := here_of_users.folder / "open").mkdir()
+    open_to_all.chmod(0o777)
+    (open_to_all / "run").mkdir(mode=0o700)
+    monkeypatch.setenv(places.VARIABLE, str(open_to_all / "run"))
+    ended = vsperf("clean")
+    assert ended.code == ExitCode.NOT_READY
+    assert f"{open_to_all} can be written to by others" in ended.err
+
+
+def test_roots_shell_talks_to_no_socket_of_another_user(vsperf: Shell, here_of_users: Town) -> None:
+    def attack() -> None:
+        folder = plant(here_of_users.tmp / "vsperf-0", kept=True)
+        with socket.socket(socket.AF_UNIX) as planted:
+            planted.bind(str(folder / "vm1.shell"))
+
+    as_nobody(attack)
+    assert standing_deployments((here_of_users.tmp / "vsperf-0",)) == ()
+    ended = vsperf("shell", "vm1", "id")
+    assert ended.code == ExitCode.BAD_INPUT
+    assert "no deployment is up" in ended.err
+
+
+@pytest.mark.parametrize("name", ["owner.json", "journal.jsonl"])
+def test_a_pipe_in_the_place_of_a_file_stops_nobody(
+    vsperf: Shell, here_of_users: Town, name: str
+) -> None:
+    folder = plant(here_of_users.run / "vsperf")
+    here_of_users.run.joinpath("vsperf").chmod(0o700)
+    folder.chmod(0o700)
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    assert vsperf(*SMOKE).code == ExitCode.OK
+    vsperf("clean")
+
+
+def test_a_journal_that_is_a_link_is_not_written_to(vsperf: Shell, here_of_users: Town) -> None:
+    folder = plant(here_of_users.run / "vsperf")
+    (folder / "journal.jsonl").unlink()
+    (folder / "journal.jsonl").symlink_to(here_of_users.precious)
+    ended = vsperf("clean")
+    assert ended.code == ExitCode.LEFT_BEHIND
+    assert f"{folder}/journal.jsonl is a link" in ended.out
+    assert here_of_users.precious.read_text() == "root\n"
+
+
+def test_a_lock_that_is_a_link_is_not_written_to(vsperf: Shell, here_of_users: Town) -> None:
+    (here_of_users.run / "vsperf").mkdir(mode=0o700)
+    (here_of_users.run / "vsperf" / "local.lock").symlink_to(here_of_users.precious)
+    with pytest.raises(NotReadyError, match="lock of testbed local"), hold("local", "run"):
+        pass
+    assert here_of_users.precious.read_text() == "root\n"
+
+
+def quietly(folder: Path, *arguments: str) -> tuple[int, str]:
+    """Run a command in this process, and return its exit code and what it says."""
+    os.chdir(folder)
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+        code = run_cli(list(arguments))
+    return code, out.getvalue()
+
+
+def test_another_user_deploys_and_cleans_beside_root(vsperf: Shell, here_of_users: Town) -> None:
+    own = here_of_users.tmp / f"vsperf-{NOBODY}"
+
+    def die() -> None:
+        """Begin a deployment, and be gone without a word."""
+        if (child := os.fork()) == 0:
+            with workspace("a run"):
+                os._exit(0)
+        os.waitpid(child, 0)
+
+    assert vsperf("clean").code == ExitCode.OK  # imports what the other user may not read here
+    as_nobody(die)
+    (left,) = own.iterdir()
+    code, said = as_nobody(lambda: quietly(here_of_users.tmp, "clean"))
+    assert (code, said.partition(" (")[0]) == (ExitCode.OK, f"removed {left}")
+    assert not own.exists()
+
+
+def test_another_user_is_refused_a_folder_that_a_third_one_took(
+    vsperf: Shell, here_of_users: Town
+) -> None:
+    own = here_of_users.tmp / f"vsperf-{NOBODY}"
+    assert vsperf("clean").code == ExitCode.OK
+    own.mkdir(mode=0o700)
+    os.chown(own, NOBODY - 1, NOBODY - 1)
+
+    def begin() -> str:
+        try:
+            with workspace("a run"):
+                return "begun"
+        except NotReadyError as error:
+            return error.with_why
+
+    assert as_nobody(begin) == (
+        f"{own} cannot be trusted with a deployment: {own} belongs to user {NOBODY - 1}"
+    )
+    assert as_nobody(lambda: quietly(here_of_users.tmp, "clean"))[1] == "nothing is left behind\n"

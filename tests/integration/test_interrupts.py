@@ -1,6 +1,6 @@
 """The moment of Ctrl-C, swept over the first two seconds of a run: a model's and the real one's.
 
-What has to hold at each moment needs no clock (`tests/unit/test_stop.py`, `test_waits.py`); here
+What has to hold at each moment needs no clock (`tests/unit/test_stop.py`, `test_stop.py`); here
 are the moments that nobody thought of. A sweep of models takes a second of CPU for each of a
 thousand starts, that of the real run some seconds for each of two hundred.
 """

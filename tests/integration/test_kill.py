@@ -1,14 +1,12 @@
-"""kill -9 at any moment: no recorded trial is lost, and the run can be brought to its end.
-
-The program says on stderr when a trial is recorded, so the test knows at each kill what must be in
-the file. What a resumed run finds is compared with a run that nobody disturbed; only times differ.
-"""
+"""Runs that are killed, interrupted, or whose disk is full: nothing is lost, and they go on."""
 
 from __future__ import annotations
 
 import json
 import os
 import random
+import shlex
+import signal
 import subprocess
 import sys
 import time
@@ -17,9 +15,19 @@ from typing import Any
 
 import pytest
 from attacks.announced import assert_recorded, found
+from cli_shell import SMOKE, Shell, fixture_vsperf
+from conftest import Require
 
+from vsperf.errors import ExitCode
+from vsperf.record.base import SCHEMA_VERSION
+from vsperf.record.flags import Flag
 from vsperf.store.folders import RECORDS, run_folders
 from vsperf.store.reader import read_run
+
+__all__ = ["fixture_vsperf"]
+
+
+# kill -9 at any moment: no recorded trial is lost, and the run can be brought to its end.
 
 KILLS = 12
 PARTS = 2
@@ -145,3 +153,129 @@ def seconds_in(results: Path) -> int:
     records = [folder / RECORDS for folder in run_folders(results)]
     texts = [path.read_text() for path in records if path.exists()]
     return sum(text.count('"type":"second"') for text in texts)
+
+
+# A disk that fills up while a run is written: nothing is lost, and the run goes on with room.
+
+SMALL_DISK = """
+mount -t tmpfs -o size={bytes} small results || exit 99
+{vsperf} {run} >/dev/null 2>first
+echo $? >code
+{vsperf} show latest --json >interrupted
+mount -o remount,size=4m results || exit 99
+exec {vsperf} run --resume latest --json --progress quiet >resumed
+"""
+"""Commands in a mount namespace of their own: the disk ends with them."""
+
+
+@pytest.mark.parametrize("pages", [6, 9, 12, 14])
+def test_a_run_on_a_disk_that_is_full_is_resumed_as_its_message_says(
+    vsperf: Shell, require: Require, pages: int
+) -> None:
+    require("namespaces")
+    (vsperf.folder / "results").mkdir()
+    commands = SMALL_DISK.format(
+        bytes=pages * 4096,
+        vsperf=shlex.join([sys.executable, "-m", "vsperf"]),
+        run=" ".join((*SMOKE, "--repeat", "3", "--progress", "quiet")),
+    )
+    ended = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", commands],
+        cwd=vsperf.folder,
+        env=vsperf.environ(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == ExitCode.OK, ended.stderr
+    said = (vsperf.folder / "first").read_text()
+    interrupted = json.loads((vsperf.folder / "interrupted").read_text())
+    resumed = json.loads((vsperf.folder / "resumed").read_text())
+    assert int((vsperf.folder / "code").read_text()) == ExitCode.COMPONENT_FAILED
+    assert "No space left on device" in said
+    assert f"vsperf run --resume {interrupted['run']}" in said
+    assert interrupted["state"] == "interrupted"
+    assert (resumed["run"], resumed["state"]) == (interrupted["run"], "finished")
+    assert [case["outcome"] for case in resumed["cases"]] == ["PASS"] * 3
+
+
+# Runs that were interrupted, finished, written by another process or by a newer vsperf.
+
+
+def test_ctrl_c_keeps_what_was_measured_and_resume_finishes_it(vsperf: Shell) -> None:
+    for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+        slow = ("--set", "generator.realtime=1", "--progress", "json", "--repeat", "2")
+        process = vsperf.start(*SMOKE, *slow)
+        assert process.stderr is not None
+        for line in process.stderr:
+            if "TrialFinished" in line:
+                break
+        process.send_signal(number)
+        out, err = process.communicate()
+        assert process.returncode == code
+        assert "Traceback" not in err
+        assert "ABORTED" in out
+        assert "go on with: vsperf run --resume" in out
+        run = vsperf("show", "latest", "--json").data
+        assert run["state"] == "interrupted"
+        assert "ABORTED" in vsperf("results", "--outcome", "aborted").out
+        assert f"vsperf run --resume {run['run']}" in vsperf("show", "latest").out
+        finished = vsperf("run", "--resume", "latest", "--json")
+        assert finished.code == ExitCode.OK
+        assert finished.data["run"] == run["run"]
+        assert [case["outcome"] for case in finished.data["cases"]] == ["PASS", "PASS"]
+
+
+@pytest.mark.everyday
+def test_a_run_that_is_being_written_is_not_resumed_by_a_second_process(vsperf: Shell) -> None:
+    process = vsperf.start(
+        *SMOKE, "--set", "generator.realtime=1", "--repeat", "9", "--progress", "json"
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "TrialFinished" in line:
+            break
+    ended = vsperf("run", "--resume", "latest")
+    assert ended.code == ExitCode.NOT_READY
+    assert "is being written" in ended.err
+    process.kill()
+    process.communicate()
+
+
+def busy_but_the_last(records: Path) -> None:
+    """Have a run killed in its last case, and its machine too busy in all before."""
+    lines = [json.loads(line) for line in records.read_text().splitlines()]
+    (*_, last) = (number for number, line in enumerate(lines) if line["type"] == "case-start")
+    for line in lines[:last]:
+        if line["type"] == "case":
+            line["flags"] = [Flag.TOO_BUSY]
+    records.write_text("".join(f"{json.dumps(line)}\n" for line in lines[: last + 1]))
+
+
+@pytest.mark.everyday
+def test_a_resumed_run_is_judged_by_the_machine_of_all_its_cases(vsperf: Shell) -> None:
+    assert vsperf(*SMOKE, "--repeat", "3").code == ExitCode.OK
+    (folder,) = run_folders(vsperf.folder / "results")
+    busy_but_the_last(folder / RECORDS)
+    assert vsperf("run", "--resume", "latest").code == ExitCode.INVALID_RESULT
+    assert "machine: too busy to tell: in 2 of 3 cases" in vsperf("show", "latest").out
+
+
+@pytest.mark.everyday
+def test_a_finished_run_has_nothing_to_resume(vsperf: Shell) -> None:
+    vsperf(*SMOKE)
+    ended = vsperf("run", "--resume", "latest")
+    assert ended.code == ExitCode.BAD_INPUT
+    assert "finished" in ended.err
+
+
+@pytest.mark.everyday
+def test_records_of_a_newer_vsperf_are_refused_with_a_hint(vsperf: Shell) -> None:
+    vsperf(*SMOKE)
+    (folder,) = run_folders(vsperf.folder / "results")
+    records = folder / RECORDS
+    text = records.read_text()
+    records.write_text(text.replace(f'"schema_version":{SCHEMA_VERSION}', '"schema_version":99', 1))
+    ended = vsperf("show", "latest")
+    assert ended.code == ExitCode.BAD_INPUT
+    assert "newer" in ended.err and "99" in ended.err

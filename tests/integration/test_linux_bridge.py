@@ -81,15 +81,6 @@ def test_the_longest_frames_get_through() -> None:
     assert [way.good_frames for way in counts.directions] == [1000, 1000]
 
 
-def test_frames_pass_again_after_a_restart() -> None:
-    with deployed(real_case("linux-bridge", {"flows": "l2"})) as (running, _):
-        running.switch.restart(kill=True)
-        running.switch.await_ports(("phy0", "phy1"), 10)
-        counts = running.generator.run(SLOWLY)
-        assert running.switch.failure() is None
-    assert [way.good_frames for way in counts.directions] == [1000, 1000]
-
-
 def test_it_forgets_what_it_has_learned_and_knows_addresses_that_no_frame_has() -> None:
     with deployed(real_case("linux-bridge")) as (running, place):
         running.generator.run(SLOWLY)

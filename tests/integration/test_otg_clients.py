@@ -1,8 +1,4 @@
-"""Clients of the OTG model, old and new, in Python and in Go, against `vsperf otg serve`.
-
-Each does the same (`tests/otg_clients`), with its own check of versions, and tells what it was
-told.
-"""
+"""Clients of the OTG model against `vsperf otg serve`, and a run by it."""
 
 from __future__ import annotations
 
@@ -11,18 +7,24 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import Require, not_here
 from otg_clients_made import CLIENTS, CannotBeHadError, command
+from real_runs import Place, fixture_calibrations, fixture_place, trials_at
 from scapy.utils import RawPcapReader
 
 from vsperf import __version__
+from vsperf.record.flags import Flag
 
 pytestmark = pytest.mark.machine
+__all__ = ["fixture_calibrations", "fixture_place"]
+
+
+# Clients of the OTG model, old and new, in Python and in Go, against `vsperf otg serve`.
 
 FRAMES, SIZE, FCS = 100, 128, 4
 SOURCE_IP = slice(26, 30)
@@ -101,3 +103,32 @@ def test_a_client_of_any_version_1_can_do_all_that_the_page_says(
         frames = [frame for frame, _ in reader]
     assert [len(frame) for frame in frames] == [SIZE - FCS] * FRAMES
     assert len({frame[SOURCE_IP] for frame in frames}) == 4
+
+
+# A run whose generator is a server of the OTG model: our own, private, on the taps of a bridge.
+
+
+def test_a_bridge_is_measured_by_it_and_every_trial_accounted_for(
+    place: Place, require: Callable[[str], None]
+) -> None:
+    for part in ("bridges", "tgen"):
+        require(part)
+    settings = (
+        "--set=generator.kind=otg",
+        "--set=generator.server=start",
+        "--set=trial.stretch_tolerance=100%",  # a busy machine may be late
+    )
+    trials = trials_at(
+        place, "2kfps, 4kfps", "phy2phy_tput", "--set=vswitch.kind=linux-bridge", *settings
+    )
+    assert [trial.intended_frames for trial in trials] == [2 * 1000, 2 * 2000]
+    for trial in trials:
+        assert trial.unexplained_frames == 0
+        for way in trial.directions:
+            assert 0 < way.good_frames <= way.sent_frames <= way.intended_frames
+        assert Flag.UNTIMED in trial.flags
+    (case,) = place.records().cases
+    assert case.record is not None and case.record.surroundings is not None
+    told = case.record.surroundings.generator
+    assert str(told["application"]).startswith("vsperf ")
+    assert told["ports"] == {"phy0": "phy0", "phy1": "phy1"}

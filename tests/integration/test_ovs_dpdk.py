@@ -174,11 +174,6 @@ def test_a_daemon_that_hangs_is_not_waited_for(shared: Connected) -> None:
     assert failure.startswith("ovs-vswitchd is stopped: somebody sent it SIGSTOP")
 
 
-def test_it_can_be_left_up_and_still_be_asked(shared: Connected) -> None:
-    for command in shared.running.access():
-        assert str(shared.running.folder) in command
-
-
 def test_facts_say_what_was_negotiated(require: Callable[[str], None]) -> None:
     require("tgen")
     case = ovs_case({"smc": True, "emc": False})
@@ -230,13 +225,6 @@ def test_each_flow_meets_a_rule_of_its_own(kind: str, require: Callable[[str], N
         assert send(tgen, SLOWLY, flows=5000) == (40_000, 40_000)
         upcalls = sum(pmd.hits["upcall"] for pmd in running.counters().pmds)
     assert upcalls >= (2 if kind == "l2" else 10_000)
-
-
-def test_a_second_instance_runs_beside_the_first() -> None:
-    case = ovs_case()
-    with deployed(case) as (first, _), deployed(case) as (second, _):
-        assert (first.failure(), second.failure()) == (None, None)
-        assert first.folder != second.folder
 
 
 @pytest.mark.parametrize("name", ["ovs-vswitchd", "ovsdb-server"])

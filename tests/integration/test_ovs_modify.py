@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from captures import dissected
 from loopbacks import PATIENTLY
 from ovs_cases import deployed, ovs_case
 from ovs_traffic import WAYS, generator
@@ -92,16 +93,6 @@ def captured(tgen: Tgen, traffic: TrafficProfile, folder: Path) -> Path:
     (stream,) = result["streams"]
     assert (stream["sent"], stream["distinct"], stream["corrupted"]) == (FRAMES, FRAMES, 0)
     return file
-
-
-def dissected(file: Path, *fields: str) -> list[dict[str, str]]:
-    """Return fields of each frame; those that occur more than once are joined by commas."""
-    argv = ["tshark", "-n", "-r", str(file), "-T", "fields", "-E", "occurrence=a"]
-    for layer in ("ip", "udp"):
-        argv += ["-o", f"{layer}.check_checksum:TRUE"]
-    argv += [part for field in fields for part in ("-e", field)]
-    done = subprocess.run(argv, capture_output=True, text=True, check=True)
-    return [dict(zip(fields, line.split("\t"), strict=True)) for line in done.stdout.splitlines()]
 
 
 MODIFICATIONS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, str]]] = {
@@ -189,7 +180,7 @@ def test_a_captured_frame_shows_the_modification(name: str, switch: Switch, tmp_
     modify, traffic, wanted = MODIFICATIONS[name]
     case = ovs_case({"modify": modify}, traffic=traffic)
     file = captured(switch.told(case), case.traffic, tmp_path)
-    frames = dissected(file, *wanted, *CHECKSUMS, "_ws.malformed")
+    frames = dissected(file, [*wanted, *CHECKSUMS, "_ws.malformed"])
     assert len(frames) == FRAMES
     for frame in frames:
         assert wanted.items() <= frame.items()
@@ -204,7 +195,7 @@ def test_each_flow_is_modified(switch: Switch, tmp_path: Path) -> None:
         traffic = {"frame_size": "128B", "flows": 8}
         case = ovs_case({"modify": {"dscp": 46}, "flows": flows}, traffic=traffic)
         file = captured(switch.told(case), case.traffic, tmp_path)
-        frames = dissected(file, "ip.src", "ip.dsfield.dscp")
+        frames = dissected(file, ["ip.src", "ip.dsfield.dscp"])
         assert {frame["ip.src"] for frame in frames} == {f"198.18.0.{host}" for host in range(1, 9)}
         assert {frame["ip.dsfield.dscp"] for frame in frames} == {"46"}
 
@@ -262,7 +253,7 @@ HEADERS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
 def test_a_captured_frame_shows_the_headers(name: str, plain_switch: Tgen, tmp_path: Path) -> None:
     settings, wanted = HEADERS[name]
     traffic = TrafficProfile.model_validate({"frame_size": "64B", **settings})
-    frames = dissected(captured(plain_switch, traffic, tmp_path), *wanted, "_ws.malformed")
+    frames = dissected(captured(plain_switch, traffic, tmp_path), [*wanted, "_ws.malformed"])
     assert len(frames) == FRAMES
     for frame in frames:
         protocols = wanted.get("frame.protocols", "")
@@ -273,7 +264,7 @@ def test_a_captured_frame_shows_the_headers(name: str, plain_switch: Tgen, tmp_p
 
 def test_a_mix_comes_out_in_its_sequence(plain_switch: Tgen, tmp_path: Path) -> None:
     traffic = TrafficProfile.model_validate({"imix": "7a4d1g"})
-    frames = dissected(captured(plain_switch, traffic, tmp_path), "frame.len")
+    frames = dissected(captured(plain_switch, traffic, tmp_path), ["frame.len"])
     lengths = [int(frame["frame.len"]) + 4 for frame in frames]
     assert traffic.imix is not None
     assert lengths == [*traffic.imix.sizes] * (FRAMES // 12)
@@ -287,7 +278,7 @@ def test_flows_differ_by_what_they_should_and_by_nothing_else(
 ) -> None:
     traffic = TrafficProfile.model_validate({"frame_size": "64B", "flows": 8, "vary": vary})
     fields = ("eth.src", "ip.src", "udp.srcport", "eth.dst", "ip.dst", "udp.dstport")
-    frames = dissected(captured(plain_switch, traffic, tmp_path), *fields)
+    frames = dissected(captured(plain_switch, traffic, tmp_path), fields)
     values: Mapping[str, set[str]] = {one: {frame[one] for frame in frames} for one in fields}
     assert {one: len(values[one]) for one in fields} == {one: 8 if one == field else 1
                                                          for one in fields}  # fmt: skip
@@ -297,7 +288,7 @@ def test_a_shuffled_order_has_each_flow_once_in_a_round(plain_switch: Tgen, tmp_
     settings = {"frame_size": "64B", "flows": FRAMES, "flow_order": "shuffled"}
     traffic = TrafficProfile.model_validate(settings)
     found = [
-        one["ip.src"] for one in dissected(captured(plain_switch, traffic, tmp_path), "ip.src")
+        one["ip.src"] for one in dissected(captured(plain_switch, traffic, tmp_path), ["ip.src"])
     ]
     assert len(set(found)) == FRAMES
     assert found != sorted(found, key=lambda host: int(host.rpartition(".")[2]))
@@ -319,5 +310,5 @@ def test_there_can_be_16_million_flows_in_any_order(
     found = {"frame_size": "64B", "flows": 1 << 24, "flow_order": "shuffled", **settings}
     traffic = TrafficProfile.model_validate(found)
     fields = ("eth.src", "ip.src", "ip.dst", "ipv6.src", "udp.srcport", "udp.dstport")
-    frames = dissected(captured(plain_switch, traffic, tmp_path), *fields)
+    frames = dissected(captured(plain_switch, traffic, tmp_path), fields)
     assert len({tuple(frame.values()) for frame in frames}) == FRAMES

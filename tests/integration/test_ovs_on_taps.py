@@ -81,13 +81,6 @@ def test_every_frame_is_accounted_for_at_overload(shared: Connected) -> None:
     assert growth.dropped_frames == sent - received
 
 
-@pytest.mark.parametrize("kill", [False, True])
-def test_it_forwards_again_after_a_restart(shared: Connected, kill: bool) -> None:
-    assert send(shared.tgen, SLOWLY) == (10_000, 10_000)
-    shared.running.restart(kill=kill)
-    assert send(shared.tgen, SLOWLY) == (10_000, 10_000)
-
-
 def test_it_runs_where_it_was_placed(shared: Connected) -> None:
     daemon = shared.running.daemons["ovs-vswitchd"].pid
     assert os.sched_getaffinity(daemon) == {1}

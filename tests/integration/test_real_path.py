@@ -1,18 +1,17 @@
-"""Paths that lead nowhere: the path check stops, and says from the counters where frames ended.
-
-The runs go on in this process, so that something can be changed exactly between two phases.
-"""
+"""Paths that are wrong, testbeds that cannot work, and threads that wait."""
 
 from __future__ import annotations
 
 import re
 import socket
 import subprocess
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from real_runs import FIXED, Place, fixture_calibrations, fixture_place
+from real_runs import FIXED, Ended, Place, fixture_calibrations, fixture_place
 from vpp_cases import vpp_install
 
 from vsperf.engine.run import Manner, plan_cases
@@ -20,8 +19,10 @@ from vsperf.engine.session import begin
 from vsperf.errors import ExitCode
 from vsperf.events import Event, PhaseEntered
 from vsperf.plugins import Plugins
+from vsperf.record.flags import Flag
 from vsperf.record.run import Outcome
-from vsperf.record.trial import Purpose
+from vsperf.record.threads import GENERATOR, SWITCH, ThreadActivity
+from vsperf.record.trial import Purpose, Trial
 from vsperf.spec.flows import host_ip, link_mac
 from vsperf.spec.loader import Request, load
 from vsperf.spec.lookup import Library
@@ -33,6 +34,9 @@ from vsperf.vswitches.vpp.programs import definition_files, find_programs
 
 pytestmark = pytest.mark.machine
 __all__ = ["fixture_calibrations", "fixture_place"]
+
+
+# Paths that lead nowhere: the path check stops, and says from the counters where frames ended.
 
 SETTINGS = (
     *(word.removeprefix("--set=") for word in FIXED if word.startswith("--set=")),
@@ -226,3 +230,210 @@ def test_a_port_that_cannot_be_opened_ends_the_case_with_what_the_switch_says(
     assert case.record.outcome is Outcome.ERROR
     assert "the switch could not open port phy0" in case.record.reason
     assert "No such device" in case.record.reason
+
+
+# Testbeds that cannot work: each gets its message before anything is started.
+
+SMOKE = ("run", "phy2phy_smoke")
+NOBODY = (
+    "setpriv",
+    "--reuid=65534",
+    "--regid=65534",
+    "--clear-groups",
+    "--inh-caps=+dac_override",  # so that it can read the program itself, wherever that is
+    "--ambient-caps=+dac_override",
+)
+LABORATORY = """\
+testbed:
+  name: laboratory
+  links:
+    phy0: {speed: 10G, switch: "0000:ff:1f.6", generator: net_null0}
+    phy1: {speed: 10G, switch: "0000:ff:1f.7", generator: net_null1}
+vswitch: {kind: ovs-dpdk}
+generator: {kind: tgen}
+"""
+
+
+def refused(place: Place, *settings: str, code: int, testbed: str = "local") -> Ended:
+    """Run with these settings and see that nothing was started or stored."""
+    ended = place(*SMOKE, f"--testbed={testbed}", *(f"--set={setting}" for setting in settings))
+    assert ended.code == code, ended.err
+    assert ended.events == []
+    assert not [*place.results.glob("*")]
+    assert "fix: " in ended.err or "at: --set " in ended.err  # the limit itself says the fix
+    return ended
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("vswitch.pmd_cpus=500", "CPU 500 is wanted for pmd"),
+        ("generator.cpus=500", "CPU 500 is wanted for generator"),
+        ("testbed.machines.local.cpus=0,500", "names the CPUs 0,500"),
+        ("vswitch.pmds=100", "100 CPUs are wanted for pmd"),
+        ("vswitch.rxqs=300", "must be at most 256"),
+        ("generator.queues=300", "must be at most 16"),
+        ("vswitch.rxq_affinity.phy0=0:500", "CPU 500"),
+        ("vswitch.memory=64", "vswitch.memory is 64 MB"),
+        ("vswitch.pmd_cpus=1-0", "vswitch.pmd_cpus"),
+    ],
+)
+def test_what_the_machine_or_the_switch_does_not_have_is_refused(
+    setting: str, words: str, place: Place
+) -> None:
+    assert words in refused(place, setting, code=2).err
+
+
+def test_a_device_that_ovs_cannot_take_is_refused(place: Place) -> None:
+    ended = refused(
+        place,
+        "testbed.links.phy0.switch=nonsense0",
+        "testbed.links.phy0.generator=net_null0",
+        code=2,
+    )
+    assert "names 'nonsense0' as the switch's device" in ended.err
+
+
+def test_a_card_that_is_not_there_is_refused(place: Place) -> None:
+    ended = refused(
+        place,
+        "testbed.links.phy0.switch=0000:ff:1f.7",
+        "testbed.links.phy0.generator=net_null0",
+        code=3,
+    )
+    assert "there is no NIC at 0000:ff:1f.7" in ended.err
+
+
+def test_a_card_that_a_testbed_of_the_user_names_is_refused(place: Place) -> None:
+    testbeds = place.folder / "conf" / "testbeds"
+    testbeds.mkdir(parents=True)
+    (testbeds / "laboratory.yaml").write_text(LABORATORY)
+    ended = refused(place, code=3, testbed="laboratory")
+    assert "there is no NIC at 0000:ff:1f.6" in ended.err
+
+
+def test_a_place_whose_sockets_would_have_too_long_a_path_is_refused(
+    place: Place, tmp_path: Path
+) -> None:
+    deep = tmp_path / ("deep" * 20)
+    ended = place(*SMOKE, VSPERF_RUNTIME=str(deep))
+    assert ended.code == 3, ended.err
+    assert "too long for sockets" in ended.err
+    assert "VSPERF_RUNTIME" in ended.err
+    assert ended.events == []
+    assert not deep.exists()
+
+
+def test_more_memory_than_the_machine_has_is_refused_with_numbers(place: Place) -> None:
+    ended = refused(place, "vswitch.memory=1048576", code=3)
+    assert "1048832 MB of hugepages are needed on node 0" in ended.err
+
+
+def test_an_installation_that_is_not_there_is_refused(place: Place) -> None:
+    ended = place(*SMOKE, "--set=vswitch.install=/no/such/folder")
+    assert ended.code == 3, ended.err
+    assert "/no/such/folder" in ended.err + ended.out
+    assert ended.phases == []
+
+
+def test_nobody_but_root_may_run_it(place: Place) -> None:
+    ended = place(*SMOKE, wrapped=NOBODY, VSPERF_RUNTIME=str(place.runtime.with_name("own")))
+    assert ended.code == 3, ended.err
+    assert "what makes devices wants root" in ended.err
+    assert "fix: run vsperf with sudo" in ended.err
+    assert not [*place.results.glob("*")]
+
+
+# Polling threads are watched from outside: what keeps them from running is in every trial.
+
+ROLES = {SWITCH: "pmd", GENERATOR: "generator"}
+LONGER = (
+    *FIXED,
+    "--set=search.loads=[100kfps]",
+    "--set=search.repeats=4",
+    "--set=search.duration=1s",
+    "--set=trial.drain=200ms",
+    "--set=trial.stretch_tolerance=100%",
+)
+"""Trials that stay valid whatever else runs on the machine."""
+GREEDY = """
+import os, sys, time
+os.sched_setaffinity(0, {int(sys.argv[1])})
+os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+print("busy", flush=True)
+while True:
+    until = time.monotonic() + 0.05
+    while time.monotonic() < until:
+        pass
+    time.sleep(0.01)
+"""
+"""Takes a CPU for 50 ms of 60, whatever else would run there: at 100 kfps a ring lasts for 10."""
+
+
+@contextmanager
+def greedy(cpu: int) -> Iterator[None]:
+    """Have a program take most of a CPU."""
+    with subprocess.Popen(
+        [sys.executable, "-c", GREEDY, str(cpu)], stdout=subprocess.PIPE
+    ) as program:
+        assert program.stdout is not None
+        try:
+            assert program.stdout.readline() == b"busy\n"
+            yield
+        finally:
+            program.kill()
+
+
+def by_part(trial: Trial) -> dict[str, ThreadActivity]:
+    return {thread.part: thread for thread in trial.threads}
+
+
+def cpus_of(place: Place) -> dict[str, tuple[int, ...]]:
+    (case,) = place.records().cases
+    start = case.attempts[-1].start
+    assert start is not None
+    return start.plan.placement.cpus
+
+
+def test_every_trial_has_what_each_polling_thread_waited_for(place: Place) -> None:
+    assert place(*FIXED).code == 0
+    (case,) = place.records().cases
+    cpus = cpus_of(place)
+    assert case.trials
+    for trial in case.trials:
+        found = by_part(trial)
+        assert len(trial.threads) == len(found) == 2
+        for part, role in ROLES.items():
+            assert (found[part].cpu,) == cpus[role]
+            assert found[part].delay_ns is not None
+            assert found[part].involuntary is not None
+    shown = place("show", "latest", "64B").out
+    assert "what kept polling threads from running" in shown
+    assert all(f"{part}: {thread.name}" in shown for part, thread in found.items())
+
+
+def test_a_program_that_takes_the_cpu_of_the_switch_is_seen_in_its_waiting_and_named(
+    place: Place,
+) -> None:
+    run = place.start(*LONGER)
+    run.wait_for("PhaseEntered", phase="search")
+    (cpu,) = cpus_of(place)[ROLES[SWITCH]]
+    with greedy(cpu):
+        ended_ones = (event for event in run.events() if event["event"] == "TrialFinished")
+        finished = sum(event["purpose"] == Purpose.SEARCH for event in ended_ones)
+        run.wait_for("TrialFinished", finished + 2, purpose=Purpose.SEARCH)
+    ended = run.end()
+    assert ended.code == 0, ended.err
+    (case,) = place.records().cases
+    trial = [trial for trial in case.trials if trial.purpose is Purpose.SEARCH][finished + 1]
+    thread = by_part(trial)[SWITCH]
+    assert thread.delay_ns is not None
+    assert 2 * thread.delay_ns > trial.elapsed_ns, "more than any fair neighbour would take"
+    assert thread.involuntary
+    assert trial.lost_frames > 0
+    assert Flag.KEPT_FROM_RUNNING in trial.flags
+    assert trial.held_up == (thread,)
+    assert (
+        f"{Flag.KEPT_FROM_RUNNING.value}: switch {thread.name} for"
+        in place("show", "latest", "64B").out
+    )

@@ -1,4 +1,4 @@
-"""Several real switches in one run: deployed one after the other, and compared at its end."""
+"""Several switches in one run, and switches from trees."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ import json
 from collections.abc import Callable
 
 import pytest
+from conftest import Require
 from real_runs import FIXED, Place, fixture_calibrations, fixture_place
 
 from vsperf.record.run import Outcome
 
+pytestmark = pytest.mark.machine
 __all__ = ["fixture_calibrations", "fixture_place"]
 
-pytestmark = pytest.mark.machine
+
+# Several real switches in one run: deployed one after the other, and compared at its end.
+
 TWO = "[{kind: ovs-dpdk, name: pages}, {kind: ovs-dpdk, name: ordinary, hugepages: false}]"
 
 
@@ -66,3 +70,45 @@ def test_a_switch_that_is_not_there_is_missed_before_any_other_is_started(place:
     assert ended.code == 3, ended.err
     assert "/nowhere" in ended.said
     assert not place.results.exists()
+
+
+# Several real generators in one run, and the table that puts them side by side.
+
+TWO_GENERATORS = "[{kind: tgen, stalls: 100ms}, testpmd]"
+QUICK = (
+    "--set=traffic.frame_size=64B",
+    "--set=trial.warm_up=0s",
+    "--set=trial.drain=500ms",
+    "--set=trial.linger=20ms",
+    "--set=search.duration=400ms",
+    "--set=trial.stretch_tolerance=100%",
+    "--set=trial.retries=5",
+)
+
+
+def test_generators_take_turns_on_one_switch_and_stand_side_by_side(
+    place: Place, require: Require
+) -> None:
+    require("dpdk-testpmd")
+    ended = place(
+        "run", "generators_flood", *QUICK, f"--set=generator={TWO_GENERATORS}", "--repeat=2"
+    )
+    stored = place.records()
+    assert [case.planned.point["generator"] for case in stored.cases] == [
+        "tgen", "testpmd", "testpmd", "tgen",
+    ]  # fmt: skip
+    for case in stored.cases:
+        assert case.record is not None, ended.err
+        assert case.record.outcome in (Outcome.PASS, Outcome.INVALID), ended.said
+    assert "--by generator" in ended.out
+    compared = place("compare", "latest", "--by", "generator", "--json")
+    assert compared.code == 0, compared.err
+    ours, others = json.loads(compared.out)["generators"]
+    assert (ours["generator"], others["generator"]) == ("tgen", "testpmd")
+    assert ours["checked_fps"] > 0
+    assert ours["per_cpu_fps"] > 0
+    assert ours["beside_ns"] > 0
+    assert set(ours["missing"]) <= {"loss_free", "scatter", "floor", "pacing"}
+    assert others["per_cpu_fps"] > 0
+    assert others["missing"]["checked"] == "it does not look at each frame"
+    assert {"unpaced", "unchecked-frames"} <= set(others["reservations"])

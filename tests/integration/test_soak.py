@@ -10,12 +10,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from attacker import NOBODY
+from attacks.arena import Arena
 from attacks.campaigns import Fuzz, Kills
 from attacks.kills import P2P, PROCESSES, SIMULATED, Pace, Scenario
 from attacks.tally import Tally
 from conftest import REPOSITORY, Require
 
 from vsperf.errors import ExitCode
+from vsperf.host.pages import Pool
 
 pytestmark = pytest.mark.scaffolding(
     "tools/soak", "tests/attacks", "tests/integration/test_soak.py"
@@ -87,6 +90,31 @@ def test_a_real_run_of_which_parts_are_killed_leaves_and_loses_nothing(
     for part in ("ovs-dpdk", "tgen", "hugepages", "dpdk-testpmd"):
         require(part)
     kill_once(scenario, tmp_path, run_s=6.0)
+
+
+@pytest.mark.parametrize(("pages", "leak"), [(8, False), (6, False), (9, True)])
+def test_pages_that_were_not_there_before_are_a_leak(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pages: int, leak: bool
+) -> None:
+    for name in ("nr_hugepages", "free_hugepages"):
+        (tmp_path / name).write_text(f"{pages}\n")
+    pool = Pool(node=0, page_bytes=2 << 20, folder=tmp_path)
+    monkeypatch.setattr("attacks.arena.read_pools", lambda: (pool,))
+    monkeypatch.setattr("attacks.arena.Machine.ledger", lambda *_: tmp_path / "ledger.json")
+    arena = Arena(tmp_path, tmp_path / "run", tmp_path / "cache", pages_before={tmp_path: 8})
+    assert any("pages in" in trace for trace in arena.traces()) == leak
+
+
+def test_what_is_killed_is_called_where_another_user_has_put_what_nobody_may_take(
+    tmp_path: Path, require: Require
+) -> None:
+    require("root")
+    arena = Arena(tmp_path, tmp_path / "run", tmp_path / "cache")
+    trap = arena.called_in / "json.py"
+    assert arena.called_in.stat().st_uid == trap.stat().st_uid == NOBODY
+    run = arena("results")  # of its own, wherever it is called
+    assert run.code == ExitCode.OK
+    assert str(arena.results) in run.out
 
 
 def test_the_tool_prints_a_table_of_what_it_did(require: Require) -> None:

@@ -166,17 +166,6 @@ def test_what_it_writes_into_frames_is_what_arrives(mode: str) -> None:
     assert check_headers(case, as_trial(counts)) == ()
 
 
-@pytest.mark.parametrize("kill", [False, True])
-def test_frames_pass_again_after_a_restart(kill: bool) -> None:
-    with deployed(real_case("testpmd", ORDINARY)) as (running, _):
-        running.generator.run(SLOWLY)
-        running.switch.restart(kill=kill)
-        running.switch.await_ports(("phy0", "phy1"), 10)
-        counts = running.generator.run(SLOWLY)
-        assert running.switch.failure() is None
-    assert [way.good_frames for way in counts.directions] == [1000, 1000]
-
-
 def test_one_that_was_killed_is_named() -> None:
     with started(real_case("testpmd", ORDINARY)) as (running, _):
         program = running.testpmd.program
@@ -185,12 +174,6 @@ def test_one_that_was_killed_is_named() -> None:
         assert str(running.failure()).startswith("testpmd was killed by SIGKILL")
         with pytest.raises(ComponentError, match="killed by SIGKILL"):
             running.counters()
-
-
-def test_one_that_hangs_is_not_waited_for() -> None:
-    with started(real_case("testpmd", ORDINARY)) as (running, _):
-        os.kill(running.testpmd.program.pid, signal.SIGSTOP)
-        assert "is stopped" in str(running.failure())
 
 
 def test_a_port_that_nobody_is_at_is_named_when_its_time_is_over() -> None:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import itertools
 import statistics
-import subprocess
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
+from captures import dissected
 from conftest import Require
 from loopbacks import OPTIONS
 
@@ -45,11 +45,8 @@ def sent(folder: Path, streams: list[dict[str, Any]], **burst: Any) -> tuple[lis
 
 
 def departures(file: Path) -> list[Frame]:
-    fields = ("-e", "frame.time_epoch", "-e", "udp.srcport")
-    argv = ["tshark", "-n", "-r", str(file), "-T", "fields", *fields]
-    done = subprocess.run(argv, capture_output=True, text=True, check=True)
-    lines = (line.split("\t") for line in done.stdout.splitlines())
-    return [(Decimal(time), int(port)) for time, port in lines]
+    frames = dissected(file, ["frame.time_epoch", "udp.srcport"])
+    return [(Decimal(one["frame.time_epoch"]), int(one["udp.srcport"])) for one in frames]
 
 
 def slots(frames: list[Frame]) -> list[int]:

@@ -6,12 +6,12 @@ tgen when a queue gets a buffer of another pool, or one that somebody else holds
 
 from __future__ import annotations
 
-import subprocess
 import time
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from captures import dissected
 from conftest import Require
 from loopbacks import OPTIONS
 from preloads import preload
@@ -56,16 +56,9 @@ def test_streams_learning_and_answers_share_one_pool(tmp_path: Path) -> None:
             result = tgen.ask("trial", 60.0, frames=FRAMES, rate_fps=20_000)
             assert [stream["sent"] for stream in result["streams"]] == [FRAMES, FRAMES]
             assert result["ports"][0]["no_buffers"] == 0
-    frames = dissected(written)
+    frames = [tuple(frame.values()) for frame in dissected(written, FIELDS)]
     assert frames[0] == ("60", "2", "")
     assert frames.count(("60", "1", "")) == 2 * len(streams) * 2
     expected = Counter({(str(size - 4), "", "1"): 2 * FRAMES // len(SIZES) for size in SIZES})
     expected["60", "", "1"] += 2 * FRAMES
     assert Counter(frame for frame in frames if not frame[1]) == expected
-
-
-def dissected(file: Path) -> list[tuple[str, ...]]:
-    argv = ["tshark", "-n", "-o", "udp.check_checksum:TRUE", "-r", str(file), "-T", "fields"]
-    argv += [part for field in FIELDS for part in ("-e", field)]
-    done = subprocess.run(argv, capture_output=True, text=True, check=True)
-    return [tuple(line.split("\t")) for line in done.stdout.splitlines()]

@@ -1,20 +1,32 @@
-"""Frames of every header template, captured by tgen and read by tshark without a complaint."""
+"""Frames as they are on the wire, judged by tshark: each template, size and checksum."""
 
 from __future__ import annotations
 
-import subprocess
+import os
+import random
+import stat
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cable import VETH, tgen_apart
+from captures import dissected
 from conftest import Require
+from loopbacks import OPTIONS, PATIENTLY, witness_dut
 from shared_tgen import fixture_kept_tgen, fixture_ring
 
-from vsperf.trafficgens.tgen.byhand import Stream, capture, ways_between
+from vsperf.errors import ComponentError
+from vsperf.trafficgens.tgen.byhand import Stream, at_hand, capture, ways_between
+from vsperf.trafficgens.tgen.client import TgenError
 from vsperf.trafficgens.tgen.process import Tgen
 
 pytestmark = pytest.mark.machine
 __all__ = ["fixture_kept_tgen", "fixture_ring"]
+
+
+# Frames of every header template, captured by tgen and read by tshark without a complaint.
 
 SIZES = (154, 157, 512, 1518)
 FRAMES = 8
@@ -126,7 +138,7 @@ def test_tshark_finds_nothing_wrong(
     stream = Stream(more={"sizes": list(SIZES), **headers})
     result = capture(ring, ways_between(1, "both"), stream, FRAMES, {0: file})
     assert result["streams"][0]["distinct"] == FRAMES
-    frames = dissected(file)
+    frames = dissected(file, FIELDS)
     assert len(frames) == 2 * FRAMES  # each was sent, and came back
     assert sorted(int(frame["frame.len"]) for frame in frames) == sorted(
         size - 4 for size in SIZES * (2 * FRAMES // len(SIZES))
@@ -171,16 +183,6 @@ def protocols_of(frame: dict[str, str]) -> str:
     return named if "mpls:ip" in named else named.replace("mpls:", "mpls:ip:")
 
 
-def dissected(file: Path, fields: tuple[str, ...] = FIELDS) -> list[dict[str, str]]:
-    """Return the fields of each frame; fields that occur more than once are joined by commas."""
-    argv = ["tshark", "-n", "-r", str(file), "-T", "fields", "-E", "occurrence=a"]
-    for layer in ("ip", "udp", "tcp"):
-        argv += ["-o", f"{layer}.check_checksum:TRUE"]
-    argv += [part for field in fields for part in ("-e", field)]
-    done = subprocess.run(argv, capture_output=True, text=True, check=True)
-    return [dict(zip(fields, line.split("\t"), strict=True)) for line in done.stdout.splitlines()]
-
-
 def bad_checksums(frame: dict[str, str]) -> list[str]:
     """Return the layers whose checksum is not good; of a tunnel on IPv4, outer UDP has none."""
     layers = frame["frame.protocols"].split(":")
@@ -219,3 +221,189 @@ def network_layer_ends(frame: dict[str, str]) -> int:
         if layer == "ipv6":
             return start + 40 + int(frame["ipv6.plen"].split(",")[0])
     raise AssertionError(f"no network layer in {layers}")
+
+
+# Every length and checksum is right at every size from the smallest to 1518 bytes, sizes mixed.
+
+LARGEST = 1518
+MOST_SIZES = 128
+"""That a stream can have."""
+FLOWS_CHECKSUMS = {
+    "vary": [{"field": "source_ip", "count": 97}, {"field": "destination_port", "count": 11}]
+}
+HEADERS: dict[str, tuple[int, dict[str, Any]]] = {
+    "udp": (64, {}),
+    "udp flows": (64, {"flows": FLOWS_CHECKSUMS | {"order": "shuffled", "seed": 3}}),
+    "ipv6 tcp": (96, {"layer3": "ipv6", "layer4": "tcp", "flows": FLOWS_CHECKSUMS}),
+    "geneve on ipv6": (
+        134,
+        {"geneve": {"vni": 5, "layer3": "ipv6"}, "flows": FLOWS_CHECKSUMS | {"order": "shuffled"}},
+    ),
+    "gre of ip": (
+        104,
+        {"gre": {"key": 9, "carries": "ip"}, "layer4": "tcp", "flows": FLOWS_CHECKSUMS},
+    ),
+    "gtp-u on ipv6": (120, {"gtpu": {"teid": 1, "layer3": "ipv6"}, "flows": FLOWS_CHECKSUMS}),
+}
+"""The smallest size, and what else a stream has."""
+UNKNOWN = {"destination_port": 50_000}
+"""No protocol's: tshark is not to look for one in the fill bytes, though it takes some for STUN."""
+FIELDS_CHECKSUMS = ("frame.len", "ip.checksum.status", "udp.checksum.status", "tcp.checksum.status")
+WRONG = "eth.trailer || ip.len < 20 || udp.length.bad || frame.cap_len != frame.len"
+
+
+@pytest.mark.parametrize("name", HEADERS)
+def test_each_size_has_good_checksums(name: str, tmp_path: Path, require: Require) -> None:
+    require("tgen")
+    require("tshark")
+    smallest, more = HEADERS[name]
+    sizes = list(range(smallest, LARGEST + 1))
+    random.Random(name).shuffle(sizes)
+    (way,) = ways_between(1, "both")
+    shares = [sizes[at : at + MOST_SIZES] for at in range(0, len(sizes), MOST_SIZES)]
+    streams = [Stream(more={"sizes": share, **UNKNOWN, **more}).on(way) for share in shares]
+    file = tmp_path / "sent.pcap"
+    with at_hand([f"net_pcap0,tx_pcap={file}"], OPTIONS) as tgen:
+        tgen.ask("configure", streams=streams)
+        # Twice each, so that buffers of short and long frames are used again for others.
+        frames = [2 * len(share) for share in shares]
+        tgen.ask("trial", 60.0, frames=frames, drain_ns=1_000_000, quiet_ns=1_000_000)
+    found = dissected(file, FIELDS_CHECKSUMS)
+    assert Counter(int(frame["frame.len"]) + 4 for frame in found) == dict.fromkeys(sizes, 2)
+    for frame in found:
+        said = [
+            status for field in FIELDS_CHECKSUMS[1:] for status in frame[field].split(",") if status
+        ]
+        assert said, "tshark saw no checksum"
+        assert set(said) == {"1"}, f"{frame['frame.len']} bytes: {frame}"
+    assert dissected(file, FIELDS_CHECKSUMS, WRONG) == []
+
+
+# Frames of several sizes in one stream: every byte of each is right, on ports that keep buffers.
+
+WAYS = ways_between(2, "both")
+FRAMES_SIZES = 6000
+"""More than there are buffers: each is used for frames of different sizes."""
+MIXES = {
+    "short and long": [64, 1518],
+    "the simple IMIX": [64] * 7 + [570] * 4 + [1518],
+    "down and up by a little": [1518, 512, 511, 513, 130, 131, 1517],
+    "all short": [64, 128, 65],
+}
+
+
+def assert_every_byte_arrives(tgen: Tgen, stream: Stream) -> None:
+    """Send both ways with all fill bytes compared."""
+    tgen.ask("configure", streams=[stream.on(way) for way in WAYS])
+    asked = {
+        "rate_fps": 20_000,
+        "frames": FRAMES_SIZES,
+        "burst": 32,
+        "check_fill": True,
+        **PATIENTLY,
+    }
+    found = tgen.ask("trial", 60, **asked)
+    assert found["settled"]
+    for seen in found["streams"]:
+        assert seen["sent"] == seen["distinct"] == FRAMES_SIZES
+        assert seen["corrupted"] == seen["wrong_size"] == seen["lost"] == 0
+
+
+@pytest.mark.parametrize("mix", MIXES)
+@pytest.mark.parametrize(
+    "more", [{}, {"flows": {"vary": [{"field": "source_ip", "count": 7}]}}], ids=["one", "flows"]
+)
+def test_mixed_sizes_on_packet_sockets(
+    mix: str, more: dict[str, Any], tmp_path: Path, require: Require
+) -> None:
+    require("tgen")
+    require("namespaces")
+    with tgen_apart(tmp_path) as tgen:
+        tgen.ports()
+        assert_every_byte_arrives(tgen, Stream(more={"sizes": MIXES[mix], **more}))
+
+
+@pytest.mark.parametrize("mix", MIXES)
+def test_mixed_sizes_on_vhost_user(mix: str, tmp_path: Path, require: Require) -> None:
+    require("tgen")
+    require("tgen-dut")
+    with witness_dut(tmp_path) as switch, at_hand(switch.devices, OPTIONS) as tgen:
+        tgen.ports()
+        assert_every_byte_arrives(tgen, Stream(more={"sizes": MIXES[mix]}))
+
+
+def test_tshark_finds_the_checksum_of_every_size_right(tmp_path: Path, require: Require) -> None:
+    """After a trial of the same mix, so that no buffer is new; seen at the cable's other end."""
+    require("tgen")
+    require("namespaces")
+    require("tshark")
+    file = tmp_path / "seen.pcap"
+    with tgen_apart(tmp_path, options=replace(OPTIONS, max_frame=1518)) as tgen:
+        tgen.ports()
+        stream = Stream(more={"sizes": MIXES["short and long"]})
+        tgen.ask("configure", streams=[stream.on(way) for way in WAYS[:1]])
+        tgen.ask("trial", 30, rate_fps=20_000, frames=FRAMES_SIZES)
+        tgen.ask("capture", port=1, path=str(file), frames=2000)
+        tgen.ask("trial", 30, rate_fps=20_000, frames=2000)
+    frames = dissected(file, FIELDS)
+    assert sorted({int(frame["frame.len"]) for frame in frames}) == [60, 1514]
+    assert len(frames) == 2000
+    assert [frame for frame in frames if bad_checksums(frame) or complaints(frame)] == []
+
+
+# What a capture may write to, and what it tells when it cannot.
+
+WAYS_CAPTURE = ways_between(1, "both")
+
+
+def test_a_new_file_is_its_owners_alone_whatever_the_mask(ring: Tgen, tmp_path: Path) -> None:
+    file = tmp_path / "seen.pcap"
+    capture(ring, WAYS_CAPTURE, Stream(64), 4, {0: file})
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert file.stat().st_size == 24 + 8 * (16 + 60)
+
+
+def test_a_refused_capture_leaves_the_file_as_it_was(ring: Tgen, tmp_path: Path) -> None:
+    file = tmp_path / "kept"
+    file.write_text("important")
+    with pytest.raises(TgenError) as refused:
+        ring.ask("capture", port=0, path=str(file), frames=8193)
+    assert refused.value.path == "frames"
+    ring.ask("capture", port=0, path=str(file), frames=8192)
+    assert file.read_text() == "important"  # until a trial has ended
+
+
+def test_a_shorter_capture_leaves_nothing_of_a_longer_one(ring: Tgen, tmp_path: Path) -> None:
+    file = tmp_path / "seen.pcap"
+    for frames in (20, 3):
+        capture(ring, WAYS_CAPTURE, Stream(64), frames, {0: file})
+        assert file.stat().st_size == 24 + 2 * frames * (16 + 60)
+
+
+def test_what_is_no_file_of_its_own_is_refused(ring: Tgen, tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    target.write_text("important")
+    link, pipe = tmp_path / "link", tmp_path / "pipe"
+    link.symlink_to(target)
+    os.mkfifo(pipe)
+    for path, why in ((link, "symbolic link"), (pipe, "cannot"), (Path("/dev/null"), "no file")):
+        with pytest.raises(TgenError, match=why):
+            ring.ask("capture", port=0, path=str(path), frames=1)
+    assert target.read_text() == "important"
+
+
+def test_a_full_disk_is_told_and_costs_no_trial(tmp_path: Path, require: Require) -> None:
+    require("tgen")
+    require("namespaces")
+    small = tmp_path / "small"
+    small.mkdir()
+    prepare = f"{VETH}mount -t tmpfs -o size=32k none '{small}'\n"
+    with tgen_apart(tmp_path, prepare=prepare) as tgen:
+        tgen.ports()
+        ways = ways_between(2, "forward")
+        with pytest.raises(ComponentError) as told:
+            capture(tgen, ways, Stream(1518), 200, {0: small / "seen.pcap"})
+        assert "No space left" in (told.value.problems[0].why or "")
+        found = tgen.ask("trial", 30, frames=100)
+    assert found["streams"][0]["distinct"] == 100
+    assert "capture_error" not in found

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from cable import tgen_apart
+from captures import dissected
 from conftest import Require
 from loopbacks import OPTIONS, PATIENTLY, witness_dut
 from scapy.layers.inet import ICMP, IP, TCP, UDP
@@ -18,7 +19,7 @@ from scapy.layers.vxlan import VXLAN
 from scapy.packet import Packet, Raw
 from scapy.utils import RawPcapReader, wrpcap
 from shared_tgen import fixture_kept_tgen, fixture_ring
-from test_tgen_pcap import bad_checksums, complaints, dissected
+from test_tgen_pcap import FIELDS, bad_checksums, complaints
 
 from vsperf.trafficgens.tgen.byhand import at_hand
 from vsperf.trafficgens.tgen.client import TgenError
@@ -142,7 +143,7 @@ def test_what_leaves_on_a_packet_socket_is_what_is_in_the_file(
     assert "foreign" not in found["ports"][1]
     assert found["ports"][0]["foreign"] == 0
     assert_the_same_but_for_the_mark(in_memory(seen), WHOLE, rounds)
-    judged = dissected(seen)
+    judged = dissected(seen, FIELDS)
     assert len(judged) == rounds * WHOLE
     for frame, marked in zip(judged, room * rounds, strict=True):
         if marked:

@@ -1,12 +1,17 @@
-"""Several streams, flows and controllers' commands at once: tgen loses and mixes up nothing."""
+"""tgen sends what it was asked for, by many streams and workers, and to everybody."""
 
 from __future__ import annotations
 
 import itertools
 import json
 import socket
+import struct
 import subprocess
 import sys
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +20,95 @@ from cable import tgen_apart
 from captures import times_s
 from conftest import Require
 from freezing import frozen_soon
-from loopbacks import OPTIONS, witness_dut
+from loopbacks import OPTIONS, through_testpmd, witness_dut
 from shared_tgen import fixture_kept_tgen, fixture_ring
 
+from vsperf.record.headers import Headers
+from vsperf.spec.flows import host_ip, link_mac
 from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
+from vsperf.trafficgens.tgen.client import TgenError
+from vsperf.trafficgens.tgen.command import Options
+from vsperf.trafficgens.tgen.headers import frames_in, read
 from vsperf.trafficgens.tgen.process import Tgen
 from vsperf.trafficgens.tgen.traffic import Way
 
 pytestmark = pytest.mark.machine
 __all__ = ["fixture_kept_tgen", "fixture_ring"]
+
+
+# Every n-th frame of a stream is for everybody, and nothing else of it changes.
+
+(LOOP,) = ways_between(1, "both")
+(FORWARD,) = ways_between(2, "forward")
+FRAMES = 1000
+EVERYBODY = "ff:ff:ff:ff:ff:ff"
+FLOWS = {"vary": [{"field": "source_ip", "count": FRAMES}]}
+
+
+@pytest.fixture(autouse=True)
+def _parts(require: Require) -> None:
+    require("tgen")
+
+
+def arrived(tgen: Tgen, way: Way, file: Path, **more: Any) -> dict[str, Headers]:
+    """Send a stream one way, all of which arrives intact; return its frames by source address.
+
+    A ring gives back what it gets, so its capture has each frame as it was sent and as it came.
+    """
+    stream = Stream(more={"flows": FLOWS, **more})
+    tgen.ask("configure", streams=[stream.on(way)])
+    tgen.ask("capture", port=way.receive, path=str(file), frames=2 * FRAMES)
+    asked = {"frames": FRAMES, "rate_fps": 5000, "check_fill": True}
+    (found,) = tgen.ask("trial", 60, **asked)["streams"]
+    counted = {name: found[name] for name in ("sent", "received", "distinct", "lost", "corrupted")}
+    assert counted == dict(zip(counted, (FRAMES, FRAMES, FRAMES, 0, 0), strict=True))
+    frames = [read(frame) for frame in frames_in(file.read_bytes())]
+    return {str(one.headers.source_ip): one.headers for one in frames if one is not None}
+
+
+def wanted(every: int, way: Way) -> dict[str, str]:
+    """Return where each frame should go to."""
+    return {
+        host_ip(0, number): EVERYBODY if number % every == every - 1 else link_mac(way.receive)
+        for number in range(FRAMES)
+    }
+
+
+@pytest.mark.parametrize("every", [100, 7, 1, FRAMES, FRAMES + 1])
+def test_as_many_frames_as_asked_are_for_everybody(every: int, tmp_path: Path, ring: Tgen) -> None:
+    found = arrived(ring, LOOP, tmp_path / "seen.pcap", broadcast_every=every)
+    assert {source: one.destination_mac for source, one in found.items()} == wanted(every, LOOP)
+    again = arrived(ring, LOOP, tmp_path / "again.pcap", broadcast_every=every)
+    assert again == found
+    plain = arrived(ring, LOOP, tmp_path / "plain.pcap")
+    assert {source: same_station(one, LOOP) for source, one in found.items()} == plain
+
+
+def same_station(headers: Headers, way: Way) -> Headers:
+    return headers.model_copy(update={"destination_mac": link_mac(way.receive)})
+
+
+@pytest.mark.parametrize("workers", [2, 3])
+def test_several_workers_send_those_that_one_would(
+    workers: int, tmp_path: Path, require: Require
+) -> None:
+    require("namespaces")
+    devices = (f"net_af_packet0,iface=veth0,qpairs={workers}", "net_af_packet1,iface=veth1")
+    options = replace(OPTIONS, cpus=(0,) * 2 * workers, queues=workers)
+    with tgen_apart(tmp_path, devices, options=options) as tgen:
+        tgen.ports()
+        more = {"workers": workers, "sizes": [64, 200], "broadcast_every": 100}
+        found = arrived(tgen, FORWARD, tmp_path / "seen.pcap", **more)
+    assert {source: one.destination_mac for source, one in found.items()} == wanted(100, FORWARD)
+
+
+def test_flows_that_differ_by_their_destination_make_room(tmp_path: Path, ring: Tgen) -> None:
+    flows = {"vary": [FLOWS["vary"][0], {"field": "destination_mac", "count": 2}]}
+    found = arrived(ring, LOOP, tmp_path / "seen.pcap", broadcast_every=10, flows=flows)
+    assert sum(one.destination_mac == EVERYBODY for one in found.values()) == FRAMES // 10
+
+
+# Several streams, flows and controllers' commands at once: tgen loses and mixes up nothing.
 
 BURST = 64
 SAME_PORT = Way("0 to itself", 0, 0)
@@ -40,11 +125,6 @@ while True:
     time.sleep(0.02)
 """
 """A device that tells its neighbours about itself, as with LLDP, on one end of the cable."""
-
-
-@pytest.fixture(autouse=True)
-def _parts(require: Require) -> None:
-    require("tgen")
 
 
 def test_each_of_many_streams_finds_room_where_one_does(ring: Tgen) -> None:
@@ -183,3 +263,158 @@ def test_streams_do_not_fire_at_the_same_moment(tmp_path: Path, require: Require
     distances = [after - before for before, after in itertools.pairwise(times)]
     # While a busy machine keeps tgen from running all its schedules stand still: none comes nearer.
     assert min(distances) > 0.8 / rate / streams
+
+
+# One stream over several workers and queues: one account, in which nothing is missing or twice.
+
+RING = ("net_ring0",)
+FRAMES_WORKERS = 5_003
+"""No multiple of any number of workers here."""
+IN_A_RING = 901
+"""Fewer than another program has room for, which drops the rest while tgen does not run."""
+RATE_FPS = "30000"
+PATIENCE_S = 20.0
+
+
+def shared(workers: int, queues: int, **more: Any) -> Options:
+    """Return options for so many workers, all on the first CPU: the first half sends."""
+    return replace(OPTIONS, cpus=(0,) * workers, queues=queues, **more)
+
+
+def assert_whole(found: dict[str, Any], frames: int) -> None:
+    """See that every frame was sent and came back once, in order, and with its latency."""
+    assert found["sent"] == found["received"] == found["distinct"] == frames
+    wrong = ("lost", "duplicates", "reordered", "beyond_window", "corrupted", "wrong_size")
+    assert {name: found[name] for name in wrong} == dict.fromkeys(wrong, 0)
+    assert found["latency"]["count"] == frames
+
+
+@pytest.mark.parametrize(("workers", "queues"), [(2, 2), (3, 3), (2, 3)])
+@pytest.mark.parametrize("flows", [1, 6, 1024])
+def test_paced_parts_add_up_to_the_stream(workers: int, queues: int, flows: int) -> None:
+    stream = Stream(flows=flows, more={"workers": workers})
+    with at_hand(RING, shared(2 * workers, queues)) as tgen:
+        sending = Sending(RATE_FPS, frames=FRAMES_WORKERS)
+        result = trial(tgen, (LOOP,), stream, sending, lambda event: None)
+    assert_whole(result["streams"][0], FRAMES_WORKERS)
+    assert result["streams"][0]["intended"] == FRAMES_WORKERS
+    senders = [worker["departure_error"]["count"] for worker in result["workers"]][:workers]
+    parts = [len(range(part, FRAMES_WORKERS, workers)) for part in range(workers)]
+    assert sorted(senders) == sorted(parts)
+
+
+def test_flat_out_for_a_time_nothing_is_lost_whichever_worker_is_faster() -> None:
+    stream = Stream(more={"workers": 2})
+    with at_hand(RING, shared(4, 2)) as tgen:
+        sending = Sending(duration_ns=500_000_000)
+        (found,) = trial(tgen, (LOOP,), stream, sending, lambda event: None)["streams"]
+    assert_whole(found, found["sent"])
+    assert "intended" not in found
+
+
+def test_several_streams_of_several_workers_and_sizes() -> None:
+    more = ({"workers": 3, "genome": "aaabbg"}, {"size": 128}, {"workers": 2, "sizes": [64, 1518]})
+    streams = [Stream(more=one).on(LOOP) for one in more]
+    intended = [3001, 1000, 999]
+    with at_hand(RING, shared(6, 3)) as tgen:
+        tgen.ask("configure", streams=streams)
+        result = tgen.ask("trial", 60.0, frames=intended, rate_fps=5000, check_fill=True)
+    for found, frames in zip(result["streams"], intended, strict=True):
+        assert_whole(found, frames)
+
+
+def test_vhost_user_ports_with_two_queues_each(require: Require, tmp_path: Path) -> None:
+    require("dpdk-testpmd")
+    ways = ways_between(2, "both")
+    with through_testpmd(tmp_path, queues=2) as switch:
+        devices = [f"{device},queues=2" for device in switch.devices]
+        with at_hand(devices, shared(4, 2)) as tgen:
+            tgen.ports()
+            stream = Stream(flows=64, more={"workers": 2})
+            tgen.ask("configure", streams=[stream.on(way) for way in ways])
+            wait_until_forwarded(tgen)
+            sending = Sending("5000", frames=IN_A_RING)
+            result = trial(tgen, ways, stream, sending, lambda event: None)
+    for found in result["streams"]:
+        assert_whole(found, IN_A_RING)
+
+
+def wait_until_forwarded(tgen: Tgen) -> None:
+    """testpmd drops frames for a queue of which it has not heard yet that it is in use."""
+    deadline = time.monotonic() + PATIENCE_S
+    while any(stream["lost"] for stream in tgen.ask("probe", 30.0)["streams"]):
+        assert time.monotonic() < deadline, "testpmd does not forward all"
+
+
+SIZES = (64, 200, 1000)
+FLOWS_WORKERS = 1000
+Apart = Callable[[Options], AbstractContextManager[Tgen]]
+
+
+@pytest.fixture(name="cable")
+def fixture_cable(require: Require, tmp_path: Path) -> Apart:
+    """Return a way to start a tgen with two queues at one end of a cable, and one at the other."""
+    require("namespaces")
+    devices = ("net_af_packet0,iface=veth0,qpairs=2", "net_af_packet1,iface=veth1")
+    return lambda options: tgen_apart(tmp_path, devices, options=options)
+
+
+def test_on_the_wire_each_frame_of_the_stream_is_there_once_with_its_size(
+    cable: Apart, tmp_path: Path
+) -> None:
+    """Frame n is of flow n and size n, as if one worker sent them all."""
+    flows = {"vary": [{"field": "source_ip", "count": FLOWS_WORKERS}]}
+    more = {"workers": 2, "sizes": list(SIZES), "flows": flows}
+    seen = tmp_path / "seen.pcap"
+    with cable(shared(4, 2)) as tgen:
+        tgen.ports()
+        tgen.ask("configure", streams=[Stream(more=more).on(FORWARD)])
+        tgen.ask("capture", port=1, path=str(seen), frames=FLOWS_WORKERS)
+        asked = {"frames": FLOWS_WORKERS, "rate_fps": 5000, "check_fill": True}
+        (found,) = tgen.ask("trial", 60.0, **asked)["streams"]
+    assert_whole(found, FLOWS_WORKERS)
+    lengths = {number: SIZES[number % len(SIZES)] - 4 for number in range(FLOWS_WORKERS)}
+    assert lengths_by_flow(seen) == lengths
+
+
+def lengths_by_flow(file: Path) -> dict[int, int]:
+    """Return how long the frame of each flow was, which is told by its source address."""
+    data = file.read_bytes()
+    found = {}
+    at = 24
+    while at < len(data):
+        (length,) = struct.unpack_from("<I", data, at + 8)
+        (source,) = struct.unpack_from(">I", data, at + 16 + 26)
+        found[source - 0xC6120001] = length
+        at += 16 + length
+    return found
+
+
+def test_parts_are_marked_by_their_number_over_all_streams(tmp_path: Path) -> None:
+    """So whoever reads a capture can tell whose frame it is: the second stream has 2 and 3."""
+    seen = tmp_path / "seen.pcap"
+    with at_hand(("net_ring0", "net_ring1"), shared(8, 2)) as tgen:
+        ways = [(port, port) for port in (0, 1)]
+        streams = [
+            {"size": 64, "workers": 2, "transmit_port": there, "receive_port": back}
+            for there, back in ways
+        ]
+        tgen.ask("configure", streams=streams)
+        tgen.ask("capture", port=1, path=str(seen), frames=FLOWS_WORKERS)
+        tgen.ask("trial", PATIENCE_S, frames=FLOWS_WORKERS, rate_fps=5000)
+    frames = [read(frame) for frame in frames_in(seen.read_bytes())]
+    assert frames
+    assert {frame.part for frame in frames if frame is not None} <= {2, 3}
+    assert None not in frames
+
+
+def test_what_cannot_be_shared_is_refused_with_the_way_out() -> None:
+    with at_hand(RING, shared(4, 2)) as tgen:
+        for workers, why in ((3, "for 3 workers, and 2 of 4 send"), (0, "must be from 1 to")):
+            with pytest.raises(TgenError, match=why):
+                tgen.ask("configure", streams=[{"size": 64, "workers": workers}])
+        tgen.ask("configure", streams=[{"size": 64, "workers": 2}])
+        with pytest.raises(TgenError, match="no gap would be after all of a burst"):
+            tgen.ask("burst", frames=10, bursts=2, gap_ns=1000)
+    with at_hand(RING, shared(4, 1)) as tgen, pytest.raises(TgenError, match="--queues 2"):
+        tgen.ask("configure", streams=[{"size": 64, "workers": 2}])

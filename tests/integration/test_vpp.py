@@ -7,7 +7,6 @@ import signal
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -155,31 +154,6 @@ def test_a_bridge_says_what_it_learned_and_forgets_it_when_told() -> None:
         assert addresses is not None and addresses.known == 0
 
 
-def test_routes_come_and_go_beside_the_traffic() -> None:
-    with forwarding(vpp_case({"forwarding": "ip4", "routes": 10_000})) as (running, _, tgen):
-        all_arrive(tgen)
-        running.change_rules(1_000)
-        all_arrive(tgen)
-        running.change_rules(-1)
-        all_arrive(tgen)
-
-
-def test_a_cross_connect_has_no_routes_to_change() -> None:
-    with deployed(vpp_case()) as (running, _), pytest.raises(VsperfError, match="no rules"):
-        running.change_rules(10)
-
-
-@pytest.mark.parametrize("kill", [False, True], ids=["asked", "killed"])
-@pytest.mark.parametrize("ports", ["vhost-user-client"])
-def test_it_forwards_again_after_a_restart(ports: str, kill: bool) -> None:
-    with forwarding(vpp_case({"ports": ports})) as (running, _, tgen):
-        first = running.daemon.pid
-        running.restart(kill=kill)
-        running.await_ports(LINKS, PATIENCE_S)
-        assert running.daemon.pid != first
-        all_arrive(tgen)
-
-
 @pytest.mark.parametrize("ports", KINDS)
 def test_the_other_end_of_a_port_may_come_anew(ports: str) -> None:
     case = vpp_case({"ports": ports})
@@ -225,25 +199,6 @@ def test_its_sockets_are_private_and_in_its_folder() -> None:
     assert modes == dict.fromkeys(
         ["api.sock", "cli.sock", "stats.sock", "phy0.sock", "phy1.sock"], 0o600
     )
-
-
-def test_nothing_of_it_is_outside_after_a_kill() -> None:
-    def shared() -> set[str]:
-        return {path.name for path in Path("/dev/shm").iterdir()}
-
-    before = shared()
-    with deployed(vpp_case()) as (running, _):
-        os.kill(running.daemon.pid, signal.SIGKILL)
-        running.daemon.await_end(5)
-    assert shared() == before
-    assert not Path("/run/vpp").exists()
-
-
-def test_a_second_instance_runs_beside_the_first() -> None:
-    case = vpp_case()
-    with deployed(case) as (first, _), deployed(case) as (second, _):
-        assert (first.failure(), second.failure()) == (None, None)
-        assert first.folder != second.folder
 
 
 def test_facts_say_what_it_is_and_what_was_agreed_on() -> None:

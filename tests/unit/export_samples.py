@@ -14,7 +14,7 @@ from vsperf.export.catalog import load_format
 from vsperf.record.run import Line, Outcome, TrialLine
 from vsperf.store.view import CaseView, RunView, open_run
 
-GOLDEN = sorted((Path(__file__).parents[1] / "golden" / "records").glob("version-*/*"))
+GOLDEN = sorted((Path(__file__).parents[1] / "golden" / "records").glob("2026-*"))
 HOSTILE = '=HYPERLINK("http://x"),\'"<b>&\n\x1b[31m\x07\x9b5n|\\ \u202e'
 """A formula, quotes, tags, a line's end, orders to a terminal, and text that runs backwards."""
 RUN = "2026-11-20-phy2phy_tput-k7f3"

@@ -21,7 +21,7 @@ from vsperf.unit import Unit
 GOLDEN = Path(__file__).parents[1] / "golden" / "records"
 COLLECTED = GOLDEN.parent / "series"
 """Its first case has series of a real run."""
-SOAK = GOLDEN / "version-6" / "2026-11-22-phy2phy_soak-kkmu"
+SOAK = GOLDEN / "2026-11-22-phy2phy_soak-n10t"
 LETTERS = ("aaaa", "cccc", "dddd")
 HOSTILE = "<script>alert('x')</script> $x^2$ =1+1 \x1b[31m \u202e交换机 " + "long" * 40
 

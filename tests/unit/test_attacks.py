@@ -108,12 +108,6 @@ def test_damage_follows_from_the_seed_and_is_damage() -> None:
         assert len(set(found)) > 15
 
 
-def test_damage_may_make_json_deeper_than_can_be_read_again() -> None:
-    deep = b"[" * 200_000 + b"]" * 200_000
-    for number in range(20):
-        damaged_lines(deep, random.Random(number))
-
-
 def attack(campaign: Pretence, *arguments: str) -> Tally:
     soak, tally = load_tool("soak"), Tally()
     soak.attack(soak.parse(arguments), [campaign], tally)
@@ -125,27 +119,6 @@ def test_a_finding_is_told_with_how_to_see_it_again(capsys: pytest.CaptureFixtur
     assert [str(finding) for finding in tally.findings] == ["pretence 5: it fell over"]
     told = capsys.readouterr().out
     assert "tools/soak --seed 7 --only pretence --first 5 --rounds 1" in told
-
-
-def test_rounds_are_carried_out_in_order_and_counted() -> None:
-    campaign = Pretence([])
-    tally = attack(campaign, "--first=3", "--rounds=4")
-    assert campaign.numbers == [3, 4, 5, 6]
-    assert tally.rounds == {"pretence": 4}
-    assert tally.findings == []
-
-
-def test_the_table_has_every_figure() -> None:
-    tally = Tally()
-    tally.killed("p2p", "tgen", "search")
-    tally.killed("p2p", "tgen", "deploy")
-    tally.killed("p2p", "vsperf run", "search")
-    tally.announced, tally.left = 1234, 1
-    rows = dict(line.rsplit(None, 1) for line in tally.table().splitlines())
-    assert (rows["kills of tgen"], rows["kills of vsperf run"], rows["kills"]) == ("2", "1", "3")
-    assert rows["moments covered (scenario × victim × phase)"] == "3"
-    assert (rows["trials announced"], rows["trials lost"]) == ("1,234", "0")
-    assert (rows["things left"], rows["findings"]) == ("1", "0")
 
 
 def test_a_signal_is_heeded_where_it_may_be_and_only_once() -> None:

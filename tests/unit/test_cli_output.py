@@ -1,20 +1,38 @@
-"""Words of others are shown, and never steer the terminal."""
+"""What commands print: tables, notes, and words of others that never steer the terminal."""
 
 from __future__ import annotations
 
 import io
+import itertools
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
 
 import pytest
+from export_samples import SPEC, one_case
 from hypothesis import given
 from hypothesis import strategies as st
+from record_samples import case_record, goal_result, header, planned
 from rich.table import Table
 from rich.text import Text
+from search_models import case_of
 
+from vsperf.cli.foreign_words import HARMLESS, PLAIN, Words
 from vsperf.cli.main import run_cli
+from vsperf.cli.notes import MOST_WARNINGS, notes
 from vsperf.cli.output import say
-from vsperf.cli.terminal import PlainConsole
+from vsperf.cli.tables import print_summary
+from vsperf.cli.terminal import PlainConsole, between_words
 from vsperf.errors import ExitCode
 from vsperf.printable import printable
+from vsperf.record.flags import Flag
+from vsperf.record.limit import Limit
+from vsperf.record.result import CleanResult, Compliance, Level, SearchResult, Standard
+from vsperf.stats.answers import reasons
+from vsperf.stats.summary import CaseRow
+
+# Words of others are shown, and never steer the terminal.
 
 RENAMED = "\x1b]0;mine\x07 \x9b31m \u202e \r hidden \x7f"
 SHOWN = r"\x1b]0;mine\x07 \x9b31m \u202e \r hidden \x7f"
@@ -83,3 +101,236 @@ def test_words_in_brackets_and_between_colons_are_no_markup() -> None:
 def test_a_line_for_people_is_written_out_too(capsys: pytest.CaptureFixture[str]) -> None:
     say(RENAMED)
     assert SHOWN in capsys.readouterr().out
+
+
+# What is said around the tables of a run, where a record of others holds more than one reads.
+
+
+def test_of_many_warnings_the_first_are_shown_and_the_others_counted(tmp_path: Path) -> None:
+    run = one_case(tmp_path, warnings=tuple(f"warning {n}" for n in range(50_000)))
+    rows = [CaseRow(case.planned, case.record, latency=()) for case in run.cases()]
+    shown = [line.plain for line in notes(rows, simulated=False) if line.plain.startswith("! ")]
+    assert shown[0] == "! warning 0"
+    assert len(shown) == MOST_WARNINGS + 1
+    assert shown[-1].startswith(f"! and {50_000 - MOST_WARNINGS:,} more")
+
+
+class TestOfSeveralCases:
+    """One line for each doubt, the gravest first, with the cases that it is for."""
+
+    def lines(self, *records: dict[str, Any]) -> list[str]:
+        rows = []
+        for number, changes in enumerate(records, start=1):
+            one = planned(number, label=f"phy2phy_tput-{64 * number}B", spec=SPEC)
+            rows.append(CaseRow(one, case_record(one.key, checks=(), **changes), ()))
+        return [line.plain for line in notes(rows, simulated=False)]
+
+    def doubts(self, *records: dict[str, Any]) -> list[str]:
+        return [line for line in self.lines(*records) if line.startswith("! ")]
+
+    def test_the_same_with_other_numbers_is_said_once(self) -> None:
+        said = self.doubts(*({"warnings": (f"{n} of {9 * n} trials went wrong",)} for n in (1, 2)))
+        assert said == ["! 1 of 9 trials went wrong (64B; likewise 128B)"]
+
+    def test_two_of_one_case_are_two(self) -> None:
+        said = self.doubts({"warnings": ("part 1 is slow", "part 2 is slow")}, {})
+        assert said == ["! part 1 is slow (64B)", "! part 2 is slow (64B)"]
+
+    def test_what_is_so_in_all_cases_names_none(self) -> None:
+        assert self.doubts(*({"warnings": ("all is slow",)},) * 2) == ["! all is slow"]
+
+    def test_a_reservation_stands_above_a_note(self) -> None:
+        said = self.doubts({"flags": (Flag.SPORADIC_LOSS,)}, {"flags": (Flag.UNSTABLE,)})
+        assert [one.split(":")[0] for one in said] == ["! unstable", "! sporadic-loss"]
+
+    def test_a_standard_has_one_line_with_what_deviates_in_all(self) -> None:
+        doubt = f"{Flag.UNSTABLE.value}: {Flag.UNSTABLE.gist}"
+        ways = [("trials of 1s",), ("trials of 1s", "no wait"), ("trials of 1s", doubt)]
+        records = [
+            {
+                "compliance": (
+                    Compliance(standard=Standard.RFC2544, level=Level.NOT, deviations=way),
+                )
+            }
+            for way in ways
+        ]
+        (line,) = (one for one in self.lines(*records) if one.startswith("RFC 2544"))
+        assert line == (
+            "RFC 2544: not compliant: trials of 1s; what else deviates: vsperf show RUN CASE"
+        )
+
+    def test_of_one_case_all_that_deviates_is_said(self) -> None:
+        doubt = f"{Flag.UNSTABLE.value}: {Flag.UNSTABLE.gist}"
+        way = Compliance(
+            standard=Standard.RFC2544, level=Level.NOT, deviations=("trials of 1s", doubt)
+        )
+        (line,) = (one for one in self.lines({"compliance": (way,)}) if one.startswith("RFC 2544"))
+        assert line == f"RFC 2544: not compliant: trials of 1s; {doubt}"
+
+
+# The table of a run answers the question: how fast, what limited it, and how much time counted.
+
+CLEAN = CleanResult(
+    share="47/50", lower_fps=8_200_000, upper_fps=8_280_000, limit=Limit.DUT, reason="lost"
+)
+
+
+def as_written() -> dict[str, Any]:
+    spec: dict[str, Any] = json.loads(case_of("mlr").model_dump_json())
+    return spec
+
+
+def shown(clean: CleanResult | None, width: int = 120, *flags: Flag) -> str:
+    """Return what is printed of a case whose NDR is 8.000 … 8.040 Mfps, limited by the host."""
+    goal = goal_result().model_copy(update={"clean": clean, "limit": Limit.HOST})
+    planned = header().cases[0].model_copy(update={"spec": as_written()})
+    record = case_record(planned.key, result=SearchResult(goals=(goal,)), checks=(), flags=flags)
+    out = PlainConsole(stderr=False, width=width)
+    out.file = io.StringIO()
+    print_summary(out, [CaseRow(planned, record, ())], simulated=False)
+    return out.file.getvalue()
+
+
+def row_of(text: str, words: str) -> str:
+    return next(line for line in text.splitlines() if words in line)
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_the_answer_from_clean_time_stands_below_the_one_from_all_time(width: int) -> None:
+    text = shown(CLEAN, width)
+    assert "host" in row_of(text, "8.000 … 8.040 Mfps")
+    assert "dut" in row_of(text, "clean 8.200 … 8.280 Mfps")
+    assert "94.0%" in text
+    assert "clean: only the time in which nothing kept generator or switch from running" in text
+    assert max(len(line) for line in text.splitlines() if "Mfps" in line) <= width
+
+
+def test_an_answer_that_is_the_same_is_not_said_twice() -> None:
+    bounds = {"lower_fps": 8_000_000, "upper_fps": 8_040_000}
+    same = CLEAN.model_copy(update={**bounds, "limit": Limit.HOST})
+    text = shown(same)
+    assert text.count("8.000 … 8.040 Mfps") == 1
+    assert "94.0%" in text
+
+
+def test_the_same_interval_that_something_else_limits_is_said() -> None:
+    other = CLEAN.model_copy(update={"lower_fps": 8_000_000, "upper_fps": 8_040_000})
+    assert "dut" in row_of(shown(other), "clean 8.000 … 8.040 Mfps")
+
+
+def test_that_no_load_passed_in_clean_time_is_said() -> None:
+    none = CLEAN.model_copy(update={"lower_fps": None, "flags": (Flag.AT_MINIMUM,)})
+    assert "clean < 8.280 Mfps" in shown(none)
+
+
+def test_without_an_answer_from_clean_time_a_line_says_why() -> None:
+    text = shown(CleanResult(share=str(Fraction(3, 10)), reason="only 30% of the time was clean"))
+    assert "! no ndr from clean time: only 30% of the time was clean" in text
+    assert "30.0%" in text
+
+
+def test_where_nobody_knows_of_slots_there_is_no_word_of_clean_time() -> None:
+    assert "clean" not in shown(None)
+
+
+def test_a_doubt_is_one_line_and_says_where_there_is_more() -> None:
+    text = shown(None, 120, Flag.SPORADIC_LOSS, Flag.UNSTABLE)
+    doubts = [line for line in text.splitlines() if line.startswith("! ")]
+    assert [line.split(":")[0] for line in doubts] == ["! unstable", "! sporadic-loss"]
+    assert doubts[0] == "! unstable: Equal trials at one load disagreed: some passed, some failed"
+    assert "more on a flag: vsperf explain FLAG" in text
+
+
+def test_no_figure_is_cut_on_80_columns() -> None:
+    wide, narrow = shown(CLEAN, 220), shown(CLEAN, 80)
+    assert "…" not in narrow.replace(" … ", "")
+    for text in ("RFC 2544", "8.000 … 8.040 Mfps", "94.0%"):
+        assert text in wide
+        assert text in narrow
+
+
+def test_a_terminal_breaks_lines_between_words_and_no_path() -> None:
+    path = "/srv/" + "x" * 100
+    broken = between_words(Text(f"{'word ' * 30}at {path} it ends"), 80).plain.splitlines()
+    assert "".join(broken).replace("  ", " ").split() == f"{'word ' * 30}at {path} it ends".split()
+    assert path in (line.strip() for line in broken)
+    assert all(len(line) <= 80 for line in broken if path not in line)
+    assert [line.startswith("  ") for line in broken] == [False] + [True] * (len(broken) - 1)
+
+
+def test_both_answers_have_a_reason() -> None:
+    goal = goal_result().model_copy(update={"clean": CLEAN})
+    planned = header().cases[0]
+    record = case_record(planned.key, result=SearchResult(goals=(goal,)))
+    assert reasons(CaseRow(planned, record, ())) == [
+        "ndr: loss grew with load",
+        "ndr in 94.0% clean time: lost",
+    ]
+
+
+# What a machine says on its way to a terminal, a file or a pipe.
+
+ATTACKS = (
+    b"\x1b]0;title\x07",  # the window's title, which a terminal can be asked to type
+    b"\x1b[21t",
+    b"\x1b[c",
+    b"\x1b[5n",
+    b"\x1bP$qm\x1b\\",  # and types back
+    b"\x1b]52;c;Y3VybA==\x07",  # the clipboard
+    b"\x1b[?1049h",
+    b"\x1bc",
+    "\x9b5n".encode(),
+    b"\x9b5n",
+    b"\x1b[" + b"1;" * 100 + b"m",
+    b"\x0e\x05",
+)
+EDITING = b"\x1b[31mred\x1b[0m\r\x1b[K\x1b[3D\x1b[JC\b\a\r\n\t\xc3\xa9"
+
+
+def shown_of_words(*said: bytes, terminal: bool = True, editing: bool = False) -> bytes:
+    output = io.BytesIO()
+    words = Words(output, terminal, editing)
+    for piece in said:
+        words.write(piece)
+    words.end()
+    return output.getvalue()
+
+
+def obeyed(text: bytes) -> set[str]:
+    return {one for one in text.decode() if not one.isprintable()} - {"\n", "\t"}
+
+
+def test_a_terminal_gets_nothing_that_it_obeys_of_a_commands_output() -> None:
+    for attack in (*ATTACKS, EDITING):
+        assert obeyed(shown_of_words(b"a", attack, b"b")) == set(), attack
+
+
+def test_at_a_terminal_only_editing_and_colours_pass() -> None:
+    for attack in ATTACKS:
+        text = shown_of_words(attack, editing=True).removesuffix(PLAIN.encode())
+        assert obeyed(HARMLESS.sub("", text.decode()).encode()) == set(), attack
+        assert b"\x1b" not in text, attack
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 100])
+def test_editing_and_colours_pass_however_they_are_cut(size: int) -> None:
+    pieces = [EDITING[at : at + size] for at in range(0, len(EDITING), size)]
+    assert shown_of_words(*pieces, editing=True) == EDITING + PLAIN.encode()
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_no_attack_gets_through_in_pieces(size: int) -> None:
+    for attack in ATTACKS:
+        pieces = [attack[at : at + size] for at in range(0, len(attack), size)]
+        assert b"\x1b" not in shown_of_words(*pieces, editing=True).removesuffix(PLAIN.encode()), (
+            attack
+        )
+
+
+def test_a_question_for_the_cursor_is_not_asked() -> None:
+    assert shown_of_words(b"~ # \x1b[6", b"n", editing=True) == b"~ # " + PLAIN.encode()
+
+
+def test_a_file_or_a_pipe_gets_the_bytes_as_they_are() -> None:
+    everything = bytes(itertools.chain(range(256), range(256)))
+    assert shown_of_words(everything, terminal=False) == everything

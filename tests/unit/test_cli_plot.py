@@ -14,8 +14,8 @@ from vsperf.errors import ExitCode
 from vsperf.figures.catalog import all_plots
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "records"
-TPUT = GOLDEN / "version-1" / "2026-11-20-phy2phy_tput-gxq9"
-SOAK = GOLDEN / "version-6" / "2026-11-22-phy2phy_soak-kkmu"
+TPUT = GOLDEN / "2026-11-20-phy2phy_tput-gxq9"
+SOAK = GOLDEN / "2026-11-22-phy2phy_soak-n10t"
 
 
 @pytest.fixture(autouse=True)

@@ -1,22 +1,30 @@
-"""Every broken input is told what is wrong, where, and how to mend it; nothing ends in a traceback.
-
-`tests/golden/broken` holds the inputs, each with what it is told in a file `….expected` beside it.
-`testcases/` are run as they are; `requests/` are arguments of a run of the testcase `fine`.
-"""
+"""Broken input is told what is wrong; schema and loader agree on what that is."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
+import yaml
 from all_wrong import hold_each, relative
-from config_world import DRIVERS, MINIMAL, library, loaded, problems, shown, write
+from config_world import CHECKOUT, DRIVERS, MINIMAL, library, loaded, problems, shown, write
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
 from vsperf.errors import SpecError
-from vsperf.spec.loader import Request, load
+from vsperf.spec.case import Case
+from vsperf.spec.document import document_schema, settable_paths
+from vsperf.spec.loader import Request, load, load_cases
+
+# Every broken input is told what is wrong, where, and how to mend it; nothing ends in a traceback.
 
 BROKEN = Path(__file__).parents[1] / "golden" / "broken"
 TESTCASES = sorted(path for path in BROKEN.glob("testcases/*.yaml"))
@@ -162,3 +170,307 @@ def test_what_is_missing_is_not_told_while_a_layer_cannot_be_read(tmp_path: Path
     assert [problem.what for problem in caught.value.problems] == [
         "not valid YAML: a value is missing or misplaced"
     ]
+
+
+# The schema and the settable paths describe exactly what the loader accepts.
+
+SCHEMA = document_schema(DRIVERS)
+
+
+def refused(document: Any) -> list[str]:
+    """Return what the schema has against a document."""
+    return [error.message for error in Draft202012Validator(SCHEMA).iter_errors(document)]
+
+
+def test_the_schema_is_a_valid_schema() -> None:
+    Draft202012Validator.check_schema(SCHEMA)
+
+
+def test_the_schema_accepts_the_files_of_the_project() -> None:
+    def check(path: Path) -> None:
+        assert refused(yaml.safe_load(path.read_text())) == []
+
+    files = (CHECKOUT / "testcases").rglob("*.yaml")
+    hold_each([*sorted(files), CHECKOUT / "conf/defaults.yaml"], check, relative)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"name": "part"},
+        {"topology": "pvvp3"},
+        {"topology": {"name": "pvvp", "vms": 3}},
+        {"topology": {"paths": [["phy0", "phy1"]]}},
+        {"traffic": {"frame_size": ["64B", 128], "flows": [1, "1M"], "direction": ["both"]}},
+        {"search": {"width": "1%"}},
+        {"vswitch": {"behaviour": {"kind": "lossy"}}},
+        {"vswitch": "other"},
+        {"vswitches": {"other": {"cpus": "1"}, "sim": None}},
+        {"vswitch": ["sim", {"kind": "other", "cpus": "1"}, {"kind": "sim", "name": "twin"}]},
+        {"use": {"preset": "quick"}},
+        {"latency": None},
+        {"extends": "base"},
+        {"methods": {"fixed": {"duration": "1s"}, "mlr": None}},
+        {"testcases": {"one": {}, "two": {"extends": "one", "traffic": {"flows": [1, 2]}}}},
+    ],
+    ids=str,
+)
+def test_the_schema_accepts_a_part_of_a_document(document: Any) -> None:
+    assert refused(document) == []
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"traffics": {}},
+        {"traffic": {"size": 64}},
+        {"traffic": {"frame_size": []}},
+        {"topology": 3},
+        {"topology": {"name": "pvp", "machines": 1}},
+        {"search": {"kind": "mrl"}},
+        {"search": {"kind": "fixed", "width": "1%"}},
+        {"vswitch": {"kind": "xpp"}},
+        {"vswitch": "xpp"},
+        {"vswitches": {"xpp": {}}},
+        {"vswitches": {"sim": {"cpus": "1"}}},
+        {"vswitch": []},
+        {"vswitch": ["sim", "xpp"]},
+        {"vswitch": ["sim", {"kind": "sim", "cpus": "1"}]},
+        {"vswitch": {"kind": "sim", "name": "twin"}},
+        {"generator": ["sim", "xpp"]},
+        {"search": ["mlr", "fixed"]},
+        {"trial": {"learning": "yes"}},
+        {"extends": ["base"]},
+        {"methods": {"fixd": {"duration": "1s"}}},
+        {"methods": {"fixed": {"width": "1%"}}},
+        {"testcases": {}},
+        {"testcases": {"one": None}},
+        {"testcases": {"one": {"name": "one"}}},
+        {"testcases": {"one": {"testcases": {"two": {}}}}},
+    ],
+    ids=str,
+)
+def test_the_schema_refuses_what_the_loader_refuses(document: Any) -> None:
+    assert refused(document)
+
+
+def test_paths_name_settings_of_all_kinds_and_drivers() -> None:
+    found = settable_paths(DRIVERS)
+    assert {
+        "traffic.frame_size",
+        "trial.drain",
+        "search.kind",
+        "search.width",
+        "search.resolution",
+        "search.goals.NAME.loss_ratio",
+        "testbed.links.NAME.speed",
+        "vswitch.behaviour.probability",
+        "vswitch.cpus",
+        "generator.max_rate",
+        "vnf.queues",
+        "topology",
+        "topology.vms",
+        "use.testbed",
+        "latency.loads",
+    } <= set(found)
+    assert found == sorted(set(found))
+
+
+def test_every_listed_path_is_known_to_the_loader(tmp_path: Path) -> None:
+    write(tmp_path, {"testcases/mine.yaml": MINIMAL})
+
+    def check(path: str) -> None:
+        setting = f"{path.replace('NAME', 'phy0' if 'links' in path else 'ndr')}=junk"
+        # A setting of another kind is known where that kind is chosen.
+        kinds = {
+            "burst": "generator.kind=tgen",
+            "workers": "generator.kind=tgen",
+            "cpus": "vswitch.kind=other",
+            "emc": "vswitch.kind=ovs",
+            "forwarding": "vswitch.kind=vpp",
+            "probability": "vswitch.behaviour.kind=lossy",
+            "queues": "vnf.kind=loop",
+        }
+        last = path.rsplit(".", 1)[-1]
+        of_a_driver = path.startswith(("vswitch", "generator", "vnf"))
+        sets = [kinds[last]] if of_a_driver and last in kinds else []
+        if path.startswith("search."):
+            setting_of = path.split(".")[1]
+            searches = [
+                kind for kind, one in DRIVERS["search"].items() if setting_of in one.model_fields
+            ]
+            sets = [f"search.kind={searches[0]}"]
+        request = Request(("mine",), testbed="sim", sets=(*sets, setting))
+        told = [problem.what for problem in problems(library(tmp_path, tmp_path), request)]
+        assert not [what for what in told if f"{last!r} is not known" in what]
+
+    hold_each(settable_paths(DRIVERS), check)
+
+
+# Nothing that can be written into a file or an option gives anything but cases or `SpecError`.
+
+PATHS = [
+    *settable_paths(DRIVERS),
+    *("extends", "testcases", "testcases.NAME", "testcases.NAME.extends"),
+    *("methods", "methods.NAME", "methods.mlr.width", "methods.fixed.loads"),
+]
+FULL = (
+    "name: mine\ntitle: a\ntopology: {name: pvvp, vms: 2}\n"
+    "traffic: {frame_size: [64, 128], flows: 1, direction: both}\n"
+    "search: {kind: mlr, width: 1%, goals: {ndr: {loss_ratio: 0}}}\n"
+    "expect:\n  - {metric: ndr, min: 1Mfps, frame_size: 64}\n"
+    "vswitch: {kind: sim, behaviour: {kind: lossy, probability: 0.5}}\n"
+    "vnf: {kind: loop}\nlatency: null\n"
+)
+
+SUITE = (
+    "title: a\nextends: phy2phy_tput\ntags: [a]\n"
+    "methods: {mlr: {width: 1%}, fixed: {duration: 1s}}\n"
+    "testcases:\n  mine: {}\n  other: {extends: mine, tags: [b], traffic: {frame_size: 64}}\n"
+    "  third: {search: {kind: fixed, loads: [10%]}, latency: null, use: {preset: tst009}}\n"
+)
+
+words = st.sampled_from(
+    [
+        "64", "64B", "10G", "50%", "1Mfps", "5s", "ndr", "p2p", "pvvp3", "sim", "mlr", "fixed",
+        "true", "yes", "null", "~", "0x10", "010", "1e9", "-1", "12:30", "[", "]", "{", "}", "- ",
+        ": ", "? ", "&a ", "*a", "!!str ", "<<", "|", ">", "'", '"', "#", "%", "@", "`", "\n", "\t",
+        "\u2028", "\ufeff", "\x00", "\x1b", "---", "...", "kind", "traffic", "frame_size",
+        "extends", "testcases", "methods",
+    ]
+)  # fmt: skip
+scalars = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=20), words
+)
+values = st.recursive(
+    scalars,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4),
+        st.dictionaries(st.one_of(words, st.text(max_size=8)), inner, max_size=4),
+        st.fixed_dictionaries({"kind": st.one_of(words, inner)}),
+    ),
+    max_leaves=12,
+)
+quick = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@pytest.fixture(scope="module")
+def folder() -> Iterator[Path]:
+    with TemporaryDirectory() as name:
+        yield write(Path(name), {"testcases/mine.yaml": MINIMAL})
+
+
+def answers(folder: Path, request: Request) -> None:
+    """Load, and check that the answer is a good one whichever it is."""
+    try:
+        cases = load_cases(request, library(folder, folder), DRIVERS)
+    except SpecError as error:
+        assert error.problems
+        for problem in error.problems:
+            assert problem.what
+            json.dumps([problem.what, problem.why, problem.fix]).encode()
+            if problem.where is not None:
+                str(problem.where).encode()
+                assert problem.where.line is None or problem.where.line >= 1
+    else:
+        assert cases
+        assert all(isinstance(case, Case) and case.id and case.origins for case in cases)
+
+
+def with_file(folder: Path, data: bytes) -> None:
+    (folder / "fuzz.yaml").write_bytes(data)
+    (folder / "fuzz.suite.yaml").write_bytes(data)
+    answers(folder, Request(("./fuzz.suite.yaml",), testbed="sim"))
+    answers(folder, Request(("./fuzz.yaml",), testbed="sim"))
+    answers(folder, Request(("mine",), testbed="sim", conf=(Path("fuzz.yaml"),)))
+    answers(folder, Request(("mine",), testbed="./fuzz.yaml"))
+    answers(folder, Request(("mine",), testbed="sim", preset="./fuzz.yaml"))
+
+
+@quick
+@given(data=st.binary(max_size=200))
+def test_any_bytes_as_a_file(folder: Path, data: bytes) -> None:
+    with_file(folder, data)
+
+
+@quick
+@given(parts=st.lists(st.one_of(words, st.text(max_size=6)), max_size=30))
+def test_any_text_as_a_file(folder: Path, parts: list[str]) -> None:
+    with_file(folder, "".join(parts).encode("utf-8", "surrogatepass"))
+
+
+@quick
+@given(start=st.integers(0, len(FULL)), length=st.integers(0, 30), text=st.one_of(words, st.text()))
+def test_any_damage_to_a_good_file(folder: Path, start: int, length: int, text: str) -> None:
+    damaged = FULL[:start] + text + FULL[start + length :]
+    with_file(folder, damaged.encode("utf-8", "surrogatepass"))
+
+
+@quick
+@given(
+    start=st.integers(0, len(SUITE)), length=st.integers(0, 30), text=st.one_of(words, st.text())
+)
+def test_any_damage_to_a_good_suite(folder: Path, start: int, length: int, text: str) -> None:
+    damaged = SUITE[:start] + text + SUITE[start + length :]
+    data = damaged.encode("utf-8", "surrogatepass")
+    with_file(folder, data)
+    suite = folder / "testcases/fuzz.suite.yaml"
+    suite.write_bytes(data)
+    try:
+        assert library(folder, folder).testcases()
+        answers(folder, Request(("mine", "other", "third"), testbed="sim"))
+    finally:
+        suite.unlink()
+
+
+@quick
+@given(path=st.sampled_from(PATHS), value=values, name=words)
+def test_any_value_at_any_place_of_a_file(folder: Path, path: str, value: Any, name: str) -> None:
+    document: dict[str, Any] = {"name": "fuzz", "topology": "p2p", "traffic": {"frame_size": 64}}
+    here = document
+    *keys, last = [name if key == "NAME" else key for key in path.split(".")]
+    for key in keys:
+        inner = here.get(key)
+        here[key] = here = dict(inner) if isinstance(inner, dict) else {}
+    here[last] = value
+    with_file(folder, json.dumps(document).encode())
+
+
+@quick
+@given(
+    sets=st.lists(
+        st.one_of(st.text(max_size=30), st.lists(words, max_size=6).map("".join)), max_size=3
+    )
+)
+def test_any_text_as_a_setting(folder: Path, sets: list[str]) -> None:
+    answers(folder, Request(("mine",), testbed="sim", sets=tuple(sets)))
+
+
+@quick
+@given(
+    path=st.one_of(st.sampled_from(PATHS), st.lists(words, max_size=4).map(".".join)),
+    value=st.one_of(st.text(max_size=20), st.lists(words, max_size=8).map("".join)),
+)
+def test_any_value_of_any_setting(folder: Path, path: str, value: str) -> None:
+    setting = f"{path.replace('NAME', 'ndr')}={value}"
+    answers(folder, Request(("mine",), testbed="sim", sets=(setting,)))
+
+
+@quick
+@given(
+    names=st.lists(st.one_of(st.text(max_size=12), words), max_size=3),
+    tags=st.lists(st.text(max_size=5), max_size=2),
+    testbed=st.one_of(st.none(), st.text(max_size=12)),
+    preset=st.one_of(st.none(), st.text(max_size=12)),
+    repeat=st.integers(-1, 3),
+)
+def test_any_names_on_the_command_line(
+    folder: Path,
+    names: list[str],
+    tags: list[str],
+    testbed: str | None,
+    preset: str | None,
+    repeat: int,
+) -> None:
+    request = Request(tuple(names), tuple(tags), testbed, preset, repeat=repeat)
+    answers(folder, request)

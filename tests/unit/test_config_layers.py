@@ -1,7 +1,8 @@
-"""Layers merge by one rule, in one order, and every value remembers where it was written."""
+"""Layers and lists: how they merge, where files are found, and which cases come of them."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,12 @@ from vsperf.methods.mlr import MlrSearch
 from vsperf.methods.rfc2544 import Rfc2544Search
 from vsperf.methods.tst009 import Tst009Search
 from vsperf.spec.loader import Request, load, load_cases
+from vsperf.spec.lookup import Library
+from vsperf.spec.select import select
 from vsperf.spec.tree import BUILT_IN
 from vsperf.units import Count, Duration, Rate, Ratio
+
+# Layers merge by one rule, in one order, and every value remembers where it was written.
 
 
 def drain(loaded_from: Path, *layers: str) -> tuple[str, str]:
@@ -290,3 +295,232 @@ def test_loading_twice_gives_equal_cases_with_equal_ids(tmp_path: Path) -> None:
     first, second = loaded(tmp_path).cases, loaded(tmp_path).cases
     assert first == second
     assert [case.id for case in first] == [case.id for case in second]
+
+
+# Named files are found in one order; the first wins, and what it hides is known.
+
+
+def case_file(name: str, tags: str = "[]", title: str = "") -> str:
+    return MINIMAL.replace("mine", name) + f"tags: {tags}\ntitle: '{title}'\n"
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> dict[str, Path]:
+    return {
+        name: write(tmp_path / name, {"testcases/sub/same.yaml": case_file("same", title=name)})
+        for name in ("first", "second", "here", "home/vsperf")
+    }
+
+
+def find(places: dict[str, Path], **environ: str) -> Library:
+    return Library.find(environ, places["here"])
+
+
+def test_the_folders_are_searched_in_the_documented_order(places: dict[str, Path]) -> None:
+    listed = os.pathsep.join(str(places[name]) for name in ("first", "second"))
+    home = str(places["home/vsperf"].parent)
+    found = find(places, VSPERF_PATH=listed, XDG_CONFIG_HOME=home)
+    assert [(folder.path, folder.role) for folder in found.folders] == [
+        (places["first"], "$VSPERF_PATH"),
+        (places["second"], "$VSPERF_PATH"),
+        (places["here"], "current directory"),
+        (places["home/vsperf"], "user"),
+        (CHECKOUT, "built-in"),
+    ]
+
+
+def test_the_first_of_a_name_wins_and_knows_what_it_hides(places: dict[str, Path]) -> None:
+    entry = find(places, VSPERF_PATH=str(places["second"])).testcases()["same"]
+    assert (entry.title, entry.found.folder.role) == ("second", "$VSPERF_PATH")
+    assert entry.found.shadowed == (places["here"] / "testcases/sub/same.yaml",)
+
+
+def test_a_folder_counts_once_however_it_is_written(places: dict[str, Path]) -> None:
+    here = str(places["here"])
+    listed = os.pathsep.join([here, f"{here}/../here", "."])
+    roles = [folder.role for folder in find(places, VSPERF_PATH=listed).folders]
+    assert roles == ["$VSPERF_PATH", "built-in"]
+
+
+def test_the_users_folder_is_in_the_home_directory_by_default(tmp_path: Path) -> None:
+    write(tmp_path, {"home/.config/vsperf/conf/presets/mine.yaml": "preset: {name: mine}\n"})
+    (tmp_path / "here").mkdir()
+    found = Library.find({"HOME": str(tmp_path / "home")}, tmp_path / "here")
+    assert [folder.role for folder in found.folders] == ["user", "built-in"]
+    assert list(found.presets()) == ["mine", "quick", "rfc2544-strict", "standard", "tst009"]
+
+
+def test_folders_without_conf_and_testcases_are_left_out(tmp_path: Path) -> None:
+    found = Library.find({"VSPERF_PATH": "/nowhere:\0:" + "x" * 5000}, tmp_path)
+    assert [folder.role for folder in found.folders] == ["built-in"]
+
+
+def test_defaults_are_taken_from_the_first_folder_that_has_them(tmp_path: Path) -> None:
+    write(tmp_path, {"conf/defaults.yaml": "title: mine\n"})
+    assert library(tmp_path, tmp_path).defaults() == tmp_path / "conf/defaults.yaml"
+    assert library(tmp_path).defaults() == CHECKOUT / "conf/defaults.yaml"
+
+
+def test_a_broken_testcase_is_listed_with_its_problem_beside_the_others(tmp_path: Path) -> None:
+    write(tmp_path, {"testcases/bad.yaml": "a: [\n", "testcases/good.yaml": case_file("good")})
+    found = library(tmp_path, tmp_path).testcases()
+    assert [problem.what for problem in found["bad"].problems] == [
+        "not valid YAML: a value is missing or misplaced"
+    ]
+    assert not found["good"].problems
+    assert "phy2phy_tput" in found
+
+
+def test_the_library_of_the_project_has_a_title_for_everything(tmp_path: Path) -> None:
+    here = library(tmp_path)
+    for entries in (here.testcases(), here.testbeds(), here.presets(), here.topologies()):
+        assert entries
+        assert all(entry.title and not entry.problems for entry in entries.values())
+    assert all(entry.tags for entry in here.testcases().values())
+
+
+def names(tmp_path: Path, *words: str, tags: tuple[str, ...] = ()) -> list[str]:
+    write(
+        tmp_path,
+        {
+            f"testcases/{name}.yaml": case_file(name, labels)
+            for name, labels in (
+                ("pvp_tput", "[rfc2544, vm]"),
+                ("pvp_cont", "[vm]"),
+                ("p2p_tput", "[rfc2544]"),
+            )
+        },
+    )
+    here = Library(library(tmp_path, tmp_path).folders[:1], tmp_path)
+    return [found.name for found in select(words, here, tags)]
+
+
+def test_testcases_are_named_by_name_pattern_tag_or_file(tmp_path: Path) -> None:
+    assert names(tmp_path, "pvp_tput") == ["pvp_tput"]
+    assert names(tmp_path, "pvp_*") == ["pvp_cont", "pvp_tput"]
+    assert names(tmp_path, "tag:rfc2544") == ["p2p_tput", "pvp_tput"]
+    assert names(tmp_path, "./testcases/pvp_tput.yaml") == ["pvp_tput"]
+
+
+def test_each_testcase_is_taken_once_in_the_order_asked_for(tmp_path: Path) -> None:
+    assert names(tmp_path, "pvp_tput", "*") == ["pvp_tput", "p2p_tput", "pvp_cont"]
+
+
+def test_tags_narrow_down_to_what_carries_all_of_them(tmp_path: Path) -> None:
+    assert names(tmp_path, tags=("vm",)) == ["pvp_cont", "pvp_tput"]
+    assert names(tmp_path, tags=("vm", "rfc2544")) == ["pvp_tput"]
+    assert names(tmp_path, "p*_tput", tags=("vm",)) == ["pvp_tput"]
+
+
+@pytest.mark.parametrize(
+    ("words", "what", "fix"),
+    [
+        (("pvp_tptu",), "there is no testcase 'pvp_tptu'", "did you mean `pvp_tput`?"),
+        (
+            ("x*",),
+            "no testcase matches 'x*'",
+            "testcases: p2p_tput, pvp_cont, pvp_tput",
+        ),
+        (("tag:rfc",), "no testcase carries the tag 'rfc'", "did you mean `rfc2544`?"),
+        ((), "no testcase was named", "`vsperf list` shows them all: p2p_tput, pvp_cont, pvp_tput"),
+    ],
+)
+def test_what_matches_nothing_is_answered_with_what_there_is(
+    tmp_path: Path, words: tuple[str, ...], what: str, fix: str
+) -> None:
+    with pytest.raises(SpecError) as caught:
+        names(tmp_path, *words)
+    assert [(problem.what, problem.fix) for problem in caught.value.problems] == [(what, fix)]
+
+
+def test_two_files_of_one_name_in_a_folder_are_an_error_once_they_are_used(tmp_path: Path) -> None:
+    text = case_file("twin")
+    write(tmp_path, {"testcases/a/twin.yaml": text, "testcases/b/twin.yaml": text})
+    with pytest.raises(SpecError) as caught:
+        load(Request(("twin",), testbed="sim"), library(tmp_path, tmp_path), DRIVERS)
+    (problem,) = caught.value.problems
+    assert problem.what == "the testcase twin exists twice in one folder"
+    assert problem.why == "testcases/a/twin.yaml, testcases/b/twin.yaml"
+
+
+# Lists make cases: the cross product in the order written, with ids that stay the same.
+
+SWEEP = """\
+name: mine
+topology: p2p
+traffic:
+  frame_size: [1518, 64]
+  flows: [1, 4k]
+expect:
+  - {metric: ndr, min: 100kfps}
+  - {metric: ndr, min: 5Mfps, frame_size: 64}
+"""
+
+
+def test_lists_make_the_cross_product_in_the_order_written(tmp_path: Path) -> None:
+    cases = loaded(tmp_path, SWEEP).cases
+    assert [case.point for case in cases] == [
+        {"frame_size": "1518B", "flows": "1"},
+        {"frame_size": "1518B", "flows": "4k"},
+        {"frame_size": "64B", "flows": "1"},
+        {"frame_size": "64B", "flows": "4k"},
+    ]
+    assert cases[1].label == "mine-1518B-4kflows"
+
+
+def test_a_point_holds_only_what_is_a_list(tmp_path: Path) -> None:
+    assert loaded(tmp_path).cases[0].point == {}
+    text = MINIMAL.replace("64", "[64]")
+    assert loaded(tmp_path, text).cases[0].point == {"frame_size": "64B"}
+    text = "name: mine\ntopology: p2p\ntraffic: {frame_size: 64, direction: [both, forward]}\n"
+    assert [case.point for case in loaded(tmp_path, text).cases] == [
+        {"direction": "both"},
+        {"direction": "forward"},
+    ]
+
+
+def test_ids_do_not_depend_on_how_a_value_is_written_or_on_its_sisters(tmp_path: Path) -> None:
+    all_four = {case.id for case in loaded(tmp_path, SWEEP).cases}
+    other = SWEEP.replace("[1518, 64]", "[64B]").replace("[1, 4k]", "[4000]")
+    (case,) = loaded(tmp_path, other).cases
+    assert case.id in all_four
+
+
+def test_prose_does_not_change_an_id_but_a_setting_does(tmp_path: Path) -> None:
+    plain = loaded(tmp_path).cases[0].id
+    assert loaded(tmp_path, MINIMAL + "title: new\ntags: [x]\n").cases[0].id == plain
+    assert loaded(tmp_path, MINIMAL + "trial: {drain: 3s}\n").cases[0].id != plain
+
+
+def test_each_case_knows_the_sizes_of_its_sisters(tmp_path: Path) -> None:
+    assert {case.sister_sizes for case in loaded(tmp_path, SWEEP).cases} == {(1518, 64)}
+    assert loaded(tmp_path).cases[0].sister_sizes == (64,)
+
+
+def test_an_expectation_for_a_size_goes_to_the_cases_of_that_size(tmp_path: Path) -> None:
+    cases = loaded(tmp_path, SWEEP).cases
+    assert [len(case.spec.expect) for case in cases] == [1, 1, 2, 2]
+    assert cases[0].origins["expect.0.min"] == "mine.yaml:7"
+    assert cases[2].origins["expect.1.min"] == "mine.yaml:8"
+
+
+def test_narrowing_the_sizes_from_above_leaves_the_other_expectations_out(tmp_path: Path) -> None:
+    request = Request(("mine",), testbed="sim", sets=("traffic.frame_size=1518",))
+    cases = loaded(tmp_path, SWEEP, request).cases
+    assert [len(case.spec.expect) for case in cases] == [1, 1]
+
+
+def test_repeats_run_the_whole_testcase_once_and_then_again(tmp_path: Path) -> None:
+    cases = loaded(tmp_path, SWEEP, Request(("mine",), testbed="sim", repeat=2)).cases
+    assert [case.repeat for case in cases] == [1, 1, 1, 1, 2, 2, 2, 2]
+    assert cases[4].id == cases[0].id
+    assert cases[4].key == f"{cases[0].id}.2"
+    assert len({case.key for case in cases}) == 8
+
+
+def test_repeats_take_all_testcases_in_turns(tmp_path: Path) -> None:
+    """A machine that slows down steadily must not make one of them look slow."""
+    write(tmp_path, {"testcases/other.yaml": SWEEP.replace("name: mine", "name: other")})
+    cases = loaded(tmp_path, SWEEP, Request(("mine", "other"), testbed="sim", repeat=2)).cases
+    order = [(case.spec.name, case.repeat) for case in cases[::4]]
+    assert order == [("mine", 1), ("other", 1), ("mine", 2), ("other", 2)]

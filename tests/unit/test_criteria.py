@@ -1,4 +1,4 @@
-"""Criteria are judged on the certain side of the interval; where there is none, they say so."""
+"""What a case earns: criteria met or missed, and the words of standards."""
 
 from __future__ import annotations
 
@@ -6,18 +6,24 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from search_models import trial, way
+from search_models import LINE_RATE, METHODS, POLICY, case_of, search, spec_of, switch, trial, way
 from simulated_cases import simulated_case
 
 from vsperf.engine.criteria import check_all, flags_of, outcome_of
+from vsperf.methods.base import method_of
+from vsperf.methods.compliance import ETHERNET_SIZES, qualified
 from vsperf.methods.fixed import FixedLoad
+from vsperf.methods.throughput import Throughput
 from vsperf.record.flags import Flag
 from vsperf.record.limit import Limit
-from vsperf.record.result import GoalResult, LoadResult, SearchResult
+from vsperf.record.meaning import STANDARDS
+from vsperf.record.result import Compliance, GoalResult, Level, LoadResult, SearchResult, Standard
 from vsperf.record.run import Outcome
 from vsperf.spec.case import CaseSpec
 from vsperf.unit import Unit
 from vsperf.units import Duration, Rate
+
+# Criteria are judged on the certain side of the interval; where there is none, they say so.
 
 MLR = {
     "kind": "mlr",
@@ -201,3 +207,275 @@ def test_the_outcome_follows_from_doubts_first_then_from_criteria() -> None:
 
 def test_no_lower_bound_is_an_answer_and_not_a_doubt() -> None:
     assert outcome(ndr(None, 9_001, Limit.DUT, Flag.AT_MINIMUM)) is Outcome.PASS
+
+
+# Which of the three words a case earns, per standard, and why not a better one.
+
+NDR = {"ndr": {"loss_ratio": "0"}}
+PDR = {"pdr": {"loss_ratio": "0.5%"}}
+
+THROUGHPUT = (Standard.RFC2544, Standard.RFC9971, Standard.TST009)
+"""What methods are held against that look for a throughput."""
+
+
+def _searched(case: CaseSpec, capacity_fps: int) -> SearchResult:
+    assert isinstance(case.search, Throughput)
+    return search(case.search, switch(capacity_fps))
+
+
+def _judge(
+    case: CaseSpec,
+    standard: Standard,
+    result: SearchResult | None = None,
+    sizes: tuple[int, ...] = ETHERNET_SIZES,
+) -> Compliance:
+    found = method_of(case).compliance(case, sizes, result or _searched(case, 10**6))
+    return next(each for each in found if each.standard is standard)
+
+
+def _case(method: str, policy: dict[str, Any] | None = None, **changes: Any) -> CaseSpec:
+    trial = POLICY.model_validate({**POLICY.model_dump(), **(policy or {})})
+    return case_of(method, search=spec_of(method, **changes), trial=trial)
+
+
+@pytest.mark.parametrize("method", ["rfc2544", "mlr as rfc2544"])
+def test_full_trials_without_loss_at_all_sizes_are_unconditionally_compliant(method: str) -> None:
+    found = _judge(_case(method), Standard.RFC2544)
+    assert (found.level, found.deviations) == (Level.UNCONDITIONAL, ())
+
+
+@pytest.mark.parametrize("method", ["tst009", "mlr as tst009"])
+def test_loss_verification_in_full_trials_is_compliant_with_tst009(method: str) -> None:
+    found = _judge(_case(method), Standard.TST009)
+    assert (found.level, found.deviations) == (Level.UNCONDITIONAL, ())
+
+
+@pytest.mark.parametrize(
+    ("method", "changes", "deviation"),
+    [
+        ("rfc2544", {"duration": "1s"}, "trial duration 1s instead of 60s"),
+        (
+            "mlr as rfc2544",
+            {"final_duration": "10s"},
+            "trial duration 10s instead of 60s",
+        ),
+        ("rfc2544", {"goals": PDR}, "the strictest goal, pdr, allows a loss of 0.5%"),
+        ("mlr as tst009", {}, "up to 50% of the time at a load may be lossy"),
+        ("tst009", {}, "a lossy trial is repeated and may be disregarded"),
+    ],
+)
+def test_what_changes_the_meaning_of_throughput_is_not_rfc2544(
+    method: str, changes: dict[str, Any], deviation: str
+) -> None:
+    found = _judge(_case(method, **changes), Standard.RFC2544)
+    assert (found.level, found.deviations) == (Level.NOT, (deviation,))
+
+
+@pytest.mark.parametrize(
+    ("policy", "deviation"),
+    [
+        ({"settle": "1s"}, "wait before the test stream 1s instead of 2s (section 23)"),
+        ({"drain": "0s"}, "wait for late frames 0s instead of 2s (section 23)"),
+        ({"pause": "100ms"}, "wait after a trial 100ms instead of 5s (section 23)"),
+        ({"learning": False}, "no learning frames before a trial (section 23)"),
+    ],
+)
+def test_what_weakens_the_evidence_leaves_rfc2544_conditionally(
+    policy: dict[str, Any], deviation: str
+) -> None:
+    found = _judge(_case("rfc2544", policy), Standard.RFC2544)
+    assert (found.level, found.deviations) == (Level.CONDITIONAL, (deviation,))
+
+
+def test_missing_frame_sizes_are_named() -> None:
+    case = _case("rfc2544")
+    found = _judge(case, Standard.RFC2544, sizes=(64, 128, 256, 512, 1518))
+    assert found.level is Level.CONDITIONAL
+    assert found.deviations == ("frame sizes not measured (section 9.1): 1024, 1280",)
+    four = _judge(case, Standard.RFC2544, sizes=(64, 512, 1024, 1518))
+    assert four.deviations[-1] == "4 of at least 5 frame sizes (section 9)"
+    alone = _judge(case, Standard.RFC2544, sizes=())
+    assert alone.deviations[-1] == "1 of at least 5 frame sizes (section 9)"
+
+
+def test_further_frame_sizes_do_no_harm() -> None:
+    found = _judge(_case("rfc2544"), Standard.RFC2544, sizes=(*ETHERNET_SIZES, 9018))
+    assert found.level is Level.UNCONDITIONAL
+
+
+def test_one_direction_alone_is_conditional() -> None:
+    case = case_of(
+        "rfc2544", traffic={"frame_size": "64B", "direction": "forward"}, search=spec_of("rfc2544")
+    )
+    found = _judge(case, Standard.RFC2544)
+    assert found.deviations == ("traffic in one direction only (section 14)",)
+
+
+def test_frames_of_a_capture_file_are_conditional() -> None:
+    traffic = {"frame_size": "64B", "replay": {"file": "/tmp/x.pcap"}}
+    found = _judge(case_of("rfc2544", traffic=traffic, search=spec_of("rfc2544")), Standard.RFC2544)
+    assert found.deviations == ("frames of a capture file, not the test frames (section 8)",)
+
+
+def test_all_deviations_are_listed_and_the_breaking_ones_come_first() -> None:
+    found = _judge(_case("rfc2544", {"learning": False}, duration="1s"), Standard.RFC2544)
+    assert found.level is Level.NOT
+    assert found.deviations == (
+        "trial duration 1s instead of 60s",
+        "no learning frames before a trial (section 23)",
+    )
+
+
+def test_the_strictest_goal_is_the_one_that_is_judged() -> None:
+    both = {"pdr": {"loss_ratio": "0.5%", "exceed_ratio": "50%"}, "ndr": {"loss_ratio": "0"}}
+    found = _judge(_case("mlr as rfc2544", goals=both), Standard.RFC2544)
+    assert found.level is Level.UNCONDITIONAL
+
+
+def _limited(limit: Limit, *flags: Flag) -> SearchResult:
+    result = search(spec_of("rfc2544", goals=NDR), switch(10**6))
+    goal = result.goals[0].model_copy(update={"limit": limit, "flags": flags})
+    return result.model_copy(update={"goals": (goal,)})
+
+
+@pytest.mark.parametrize(
+    ("limit", "deviation"),
+    [
+        (Limit.GENERATOR, "the generator limited the result, not the switch"),
+        (Limit.HOST, "the host limited the result, not the switch"),
+        (Limit.BUDGET, "the time ended before the search did"),
+        (Limit.UNKNOWN, "the trials contradict each other, or do not tell"),
+        (Limit.SETTING, "the highest load allowed lies below the line rate, and it passed"),
+    ],
+)
+def test_a_result_that_is_not_the_throughput_of_the_switch_complies_with_nothing(
+    limit: Limit, deviation: str
+) -> None:
+    case = _case("rfc2544", goals=NDR)
+    found = _judge(case, Standard.RFC2544, _limited(limit))
+    assert (found.level, found.deviations) == (Level.NOT, (deviation,))
+
+
+def test_the_line_rate_is_a_throughput() -> None:
+    case = _case("rfc2544", goals=NDR)
+    found = _judge(case, Standard.RFC2544, _searched(case, LINE_RATE))
+    assert found.level is Level.UNCONDITIONAL
+
+
+def test_an_upper_bound_that_was_not_tried_again_in_time_is_conditional() -> None:
+    case = _case("rfc2544", goals=NDR)
+    found = _judge(case, Standard.RFC2544, _limited(Limit.DUT, Flag.OUT_OF_BUDGET))
+    assert found.level is Level.CONDITIONAL
+
+
+def test_only_a_multiple_loss_ratio_search_complies_with_rfc9971() -> None:
+    levels = {m: _judge(_case(m), Standard.RFC9971).level for m in ("rfc2544", "tst009")}
+    assert set(levels.values()) == {Level.NOT}
+    found = _judge(_case("mlr"), Standard.RFC9971)
+    assert (found.level, found.deviations) == (Level.UNCONDITIONAL, ())
+
+
+def test_rfc9971_recommends_a_warm_up_and_a_width_not_below_the_loss() -> None:
+    found = _judge(_case("mlr", {"warm_up": "0s"}, width="0.1%"), Standard.RFC9971)
+    assert found.level is Level.CONDITIONAL
+    assert found.deviations == (
+        "goal pdr: the width is smaller than the loss ratio",
+        "no warm-up trial before the search",
+    )
+
+
+@pytest.mark.parametrize(
+    ("capacity_fps", "deviation"),
+    [
+        (LINE_RATE, "goal ndr: irregular result, no load failed"),
+        (5_000, "goal ndr: irregular result, no load passed"),
+    ],
+)
+def test_a_result_with_one_bound_only_is_called_irregular(
+    capacity_fps: int, deviation: str
+) -> None:
+    case = _case("mlr", goals=NDR)
+    found = _judge(case, Standard.RFC9971, _searched(case, capacity_fps))
+    assert (found.level, found.deviations) == (Level.CONDITIONAL, (deviation,))
+
+
+def test_a_result_whose_upper_bound_is_the_generator_s_is_irregular() -> None:
+    case = _case("mlr", goals=NDR)
+    result = _searched(case, 10**6)
+    short = result.goals[0].model_copy(update={"upper_fps": None, "limit": Limit.GENERATOR})
+    found = _judge(case, Standard.RFC9971, result.model_copy(update={"goals": (short,)}))
+    assert found.deviations == ("goal ndr: irregular result, no load failed by the switch",)
+
+
+def test_a_search_that_was_cut_short_does_not_comply_with_rfc9971() -> None:
+    result = search(spec_of("mlr"), switch(10**6)).model_copy(update={"complete": False})
+    assert _judge(_case("mlr"), Standard.RFC9971, result).level is Level.NOT
+
+
+def test_a_quick_search_complies_with_no_fixed_recipe() -> None:
+    case = _case("mlr")
+    assert _judge(case, Standard.RFC2544).level is Level.NOT
+    found = _judge(case, Standard.TST009)
+    assert found.level is Level.NOT
+    assert found.deviations == (
+        "only 60 s trials, a duration sum of 120 s and an exceed ratio of 50% make a goal "
+        "equivalent, not 1s, 21s and 50%",
+    )
+
+
+def test_tst009_without_repeats_is_conditional() -> None:
+    assert _judge(_case("tst009", max_repeats=0), Standard.TST009).level is Level.CONDITIONAL
+
+
+def test_a_fixed_load_complies_with_nothing_and_says_why() -> None:
+    spec = FixedLoad.model_validate({"kind": "fixed", "loads": ["50%"], "duration": "60s"})
+    case = case_of("mlr", search=spec)
+    found = method_of(case).compliance(case, ETHERNET_SIZES, SearchResult())
+    assert {each.level for each in found} == {Level.NOT}
+    assert found[0].deviations == ("loads are given and no throughput is searched",)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_standard_is_judged_once_and_what_is_not_perfect_has_a_reason(method: str) -> None:
+    case = _case(method)
+    found = method_of(case).compliance(case, (), _searched(case, 10**6))
+    assert [each.standard for each in found] == list(THROUGHPUT)
+    for each in found:
+        assert (each.level is Level.UNCONDITIONAL) == (not each.deviations)
+
+
+def test_every_standard_that_a_result_can_name_is_explained() -> None:
+    assert set(STANDARDS) == set(Standard)
+
+
+def _level(*flags: Flag, level: Level = Level.UNCONDITIONAL) -> tuple[Level, tuple[str, ...]]:
+    given = Compliance(standard=Standard.RFC9971, level=level, deviations=())
+    (found,) = qualified((given,), flags)
+    return found.level, found.deviations
+
+
+def test_nothing_that_is_suspect_complies_unconditionally() -> None:
+    """Whoever says it: later trials, the machine, or a trial whose numbers stand as they are."""
+    assert _level() == (Level.UNCONDITIONAL, ())
+    assert _level(Flag.SPORADIC_LOSS) == (Level.UNCONDITIONAL, ()), "a note is no reservation"
+    for flag in (Flag.UNSTABLE, Flag.CHANGED_SINCE, Flag.BUFFERED):
+        level, (deviation,) = _level(flag)
+        assert level is Level.CONDITIONAL
+        assert deviation.startswith(f"{flag.value}: ")
+    assert _level(Flag.UNSTABLE, level=Level.NOT)[0] is Level.NOT
+
+
+@pytest.mark.parametrize("flag", [Flag.SHARED_CPU, Flag.EMULATED])
+def test_what_is_functional_only_complies_with_nothing(flag: Flag) -> None:
+    level, deviations = _level(flag)
+    assert level is Level.NOT
+    assert deviations == ("functional only: it says nothing of how fast the switch is",)
+
+
+def test_a_search_whose_trials_contradict_each_other_does_not_comply_with_rfc9971() -> None:
+    found = _judge(_case("mlr", goals=NDR), Standard.RFC9971, _limited(Limit.UNKNOWN))
+    assert found.level is Level.NOT
+    assert found.deviations == ("goal ndr: the trials contradict each other, or do not tell",)
+    host = _judge(_case("mlr", goals=NDR), Standard.RFC9971, _limited(Limit.HOST))
+    assert host.level is Level.CONDITIONAL
+    assert host.deviations == ("goal ndr: the host limited the result, not the switch",)

@@ -1,24 +1,36 @@
-"""Hugepages: what is missing is added, what was added is taken back, and no more than that.
-
-The tree stands for a kernel whose pages nobody uses: each page that there is, is free.
-"""
+"""Hugepages and claims on them: added, shared by runs, and given back whatever happens."""
 
 from __future__ import annotations
 
 import os
 import shutil
+import signal
+import subprocess
+import sys
 import tempfile
+import threading
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from claims_world import PAGE, World, fixture_world
 from conftest import Require
 from hugepage_tree import add_pool, tree
 
-from vsperf.errors import NotReadyError
+from vsperf import own_python
+from vsperf.errors import ExitCode, NotReadyError
+from vsperf.host.claims import Ledger, release
+from vsperf.host.dead import dead_deployments
 from vsperf.host.files import Roots
-from vsperf.host.hugepages import Machine, read_pools, reserve
-from vsperf.host.workspace import Workspace, workspace
+from vsperf.host.hugepages import Machine, read_pools, remainders, require_memory, reserve
+from vsperf.host.undo import ReturnHugepages
+from vsperf.host.workspace import LeftBehindError, Workspace, workspace
+
+__all__ = ["fixture_world"]
+
+
+# Hugepages: what is missing is added, what was added is taken back, and no more than that.
 
 MEGABYTE = 1 << 20
 
@@ -143,3 +155,385 @@ def test_a_node_without_hugepages_is_named(place: Workspace, machine: Machine) -
         reserve({3: MEGABYTE}, place, machine),
     ):
         pass
+
+
+# Claims on hugepages: runs that take place at once can count on theirs, and nothing stays.
+
+
+@pytest.mark.parametrize("ends_first", ["a", "b"])
+@pytest.mark.parametrize("used", [False, True])
+def test_whichever_of_two_runs_ends_first_all_is_as_before(
+    world: World, ends_first: str, used: bool
+) -> None:
+    pages = {"a": 10, "b": 30}
+    world.begin("a", pages["a"])
+    world.use(10 if used else 0)
+    world.begin("b", pages["b"])
+    assert world.total == 40
+    world.use(40 if used else 0)
+    stays = "b" if ends_first == "a" else "a"
+    world.use(pages[stays] if used else 0)
+    world.end(ends_first)
+    assert world.total == pages[stays]
+    world.use(0)
+    world.end(stays)
+    assert world.total == 7
+    assert not world.ledger.parent.exists()
+
+
+def test_a_run_does_not_count_on_free_pages_that_another_counts_on(world: World) -> None:
+    world.set_total(20)
+    world.begin("a", 15)
+    world.begin("b", 15)
+    assert world.total == 30
+    world.end("a")
+    assert world.total == 20  # as many as there were, and more than b needs
+
+
+def test_what_the_first_run_added_stays_for_the_second_and_goes_with_it(world: World) -> None:
+    world.begin("a", 100)
+    world.end("a")
+    world.begin("a", 100)
+    world.begin("b", 20)
+    world.end("a")
+    assert world.total == 20
+    world.end("b")
+    assert world.total == 7
+
+
+def test_pages_of_other_programs_are_not_counted_on(world: World) -> None:
+    world.use(5)
+    world.begin("a", 10)
+    assert world.total == 15
+    world.use(15)
+    world.begin("b", 10)
+    assert world.total == 25
+    world.use(5)
+    world.end("a")
+    assert world.total == 15
+    world.end("b")
+    assert world.total == 7
+
+
+def test_a_program_that_came_after_the_first_run_is_seen_by_the_second(world: World) -> None:
+    world.begin("a", 10)
+    world.use(6 + 10)  # of which 6 are not of a
+    world.set_total(16)
+    world.begin("b", 10)
+    assert world.total == 26
+
+
+def test_runs_that_begin_at_the_same_moment_have_pages_each(world: World) -> None:
+    world.set_total(10)
+    everybody_is_there, errors = threading.Barrier(4), []
+    together = threading.Barrier(4)
+    totals = []
+
+    def run(name: str) -> None:
+        try:
+            with workspace(name, world.folder / "runs", Roots(world.folder)) as place:
+                everybody_is_there.wait(10)
+                with reserve({0: 10 * PAGE}, place, world.machine):
+                    together.wait(10)
+                    totals.append(world.total)
+                    together.wait(10)
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(f"run {number}",)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert errors == []
+    assert totals == [40] * 4
+    assert world.total == 10
+    assert not world.ledger.exists()
+
+
+def test_memory_that_another_run_counts_on_is_refused_before_anything_starts(world: World) -> None:
+    world.set_total(4000)  # and 4096 more could be had
+    world.begin("a", 3000)
+    require_memory({0: 4900 * PAGE}, world.machine)
+    with pytest.raises(NotReadyError) as caught:
+        require_memory({0: 5000 * PAGE}, world.machine)
+    assert caught.value.problems[0].what == (
+        "10000 MB of hugepages are needed on node 0, and 2000 MB are free "
+        "that no other run counts on, of 8000 MB"
+    )
+
+
+def test_pages_that_a_user_added_meanwhile_stay(world: World) -> None:
+    world.begin("a", 10)
+    world.set_total(world.total + 5)
+    world.end("a")
+    assert world.total == 7 + 5
+
+
+def test_pages_that_another_program_took_back_meanwhile_are_not_added_again(world: World) -> None:
+    world.begin("a", 10)
+    world.set_total(world.total - 4)
+    world.end("a")
+    assert world.total == 7 - 4
+
+
+def test_pages_that_somebody_uses_at_the_end_are_taken_back_by_the_next_run(world: World) -> None:
+    world.begin("a", 20)
+    world.use(12)
+    world.end("a")
+    assert world.total == 12
+    world.use(0)
+    world.begin("b", 5)
+    assert world.total == 12
+    world.end("b")
+    assert world.total == 7
+    assert not world.ledger.exists()
+
+
+def test_pages_that_somebody_used_at_the_end_can_be_cleaned_up_later(world: World) -> None:
+    world.begin("a", 20)
+    assert remainders(world.machine) == ()
+    world.use(15)
+    world.end("a")
+    assert remainders(world.machine) == ()  # there is nothing to take yet
+    world.use(9)
+    (rest,) = remainders(world.machine)
+    assert rest.pages == 6
+    rest.take_back()
+    assert world.total == 9
+    world.use(0)
+    (rest,) = remainders(world.machine)
+    rest.take_back()
+    assert world.total == 7
+    assert remainders(world.machine) == ()
+
+
+def test_a_number_that_a_user_set_after_the_last_run_is_kept(world: World) -> None:
+    world.begin("a", 20)
+    world.use(12)
+    world.end("a")
+    world.set_total(50)
+    world.use(0)
+    world.begin("b", 60)
+    world.end("b")
+    assert world.total == 50
+
+
+# Claims of runs that were killed, or whose ledger is gone or damaged, are made good.
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from vsperf import trusted
+from vsperf.host.files import Roots
+from vsperf.host.hugepages import Machine, reserve
+from vsperf.host.pages import Pool
+from vsperf.host.workspace import workspace
+
+folder, deadly, steps = Path(sys.argv[1]), 0, 0
+
+def step():
+    global steps
+    steps += 1
+    if steps == deadly:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+def around(function):
+    def doing(*values, **options):
+        step()
+        function(*values, **options)
+        step()
+    return doing
+
+def run():
+    with workspace("a run", folder / "killed", Roots(folder)) as place:
+        trusted.replace = around(trusted.replace)
+        with reserve({0: 20 << 20}, place, Machine(folder / "sys", folder / "proc")):
+            step()
+
+Pool.resize = around(Pool.resize)
+for line in sys.stdin:
+    deadly = int(line)
+    child = os.fork()
+    if not child:
+        run()
+        os._exit(steps)
+    _, status = os.waitpid(child, 0)
+    print(os.waitstatus_to_exitcode(status), flush=True)
+"""
+"""Runs as often as it is asked to, each time in a process that is killed at the step it is told."""
+
+
+@dataclass
+class Runs:
+    """Runs that are killed at a step, or get through at step 0."""
+
+    process: subprocess.Popen[str]
+
+    def at(self, step: int) -> int:
+        """Return the steps of a run that got through, or the signal that ended it, below 0."""
+        asked, told = self.process.stdin, self.process.stdout
+        assert asked is not None and told is not None
+        print(step, file=asked, flush=True)
+        return int(told.readline())
+
+
+@pytest.fixture(name="runs")
+def fixture_runs(world: World) -> Iterator[Runs]:
+    argv = [sys.executable, "-c", KILLED, str(world.folder)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(argv, stdin=pipe, stdout=pipe, text=True) as process:
+        yield Runs(process)
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_at_whatever_step_a_run_is_killed_clean_makes_it_good(
+    world: World, runs: Runs, beside: bool
+) -> None:
+    if beside:
+        world.begin("a", 10)
+    before = world.total
+    steps = runs.at(0)
+    assert steps > 8
+    for step in range(1, steps + 1):
+        assert runs.at(step) == -signal.SIGKILL
+        (dead,) = dead_deployments((world.folder / "killed",))
+        assert (step, dead.take_down(Roots(world.folder)), world.total) == (step, (), before)
+        assert dead.take_down(Roots(world.folder)) == ()
+    if beside:
+        world.end("a")
+    assert world.total == 7
+    assert not world.ledger.exists()
+
+
+def test_a_dead_run_claims_nothing_and_the_next_one_takes_its_pages_back(
+    world: World, runs: Runs
+) -> None:
+    assert runs.at(7) == -signal.SIGKILL
+    assert world.total == 10
+    world.begin("b", 10)
+    assert world.total == 10
+    world.end("b")
+    assert world.total == 7
+    (dead,) = dead_deployments((world.folder / "killed",))
+    assert (dead.take_down(Roots(world.folder)), world.total) == ((), 7)
+
+
+def test_a_deployment_that_was_kept_keeps_its_claim(world: World) -> None:
+    world.begin("a", 20)
+    world.places["a"].keep()
+    world.end("a")
+    world.begin("b", 20)
+    assert world.total == 40
+    world.end("b")
+    assert world.total == 20
+
+
+def test_what_was_added_is_taken_back_even_if_the_ledger_is_gone(world: World) -> None:
+    world.begin("a", 20)
+    world.ledger.unlink()
+    world.use(10)
+    world.end("a")
+    assert world.total == 10  # no page that somebody uses
+    assert world.places["a"].left == ()
+    world.use(0)
+    (rest,) = remainders(world.machine)
+    rest.take_back()
+    assert (world.total, world.ledger.exists()) == (7, False)
+
+
+def test_clean_takes_back_what_a_killed_run_added_even_if_the_ledger_is_gone(
+    world: World, runs: Runs
+) -> None:
+    assert runs.at(7) == -signal.SIGKILL
+    assert world.total == 10
+    world.ledger.unlink()
+    (dead,) = dead_deployments((world.folder / "killed",))
+    assert "return the hugepages that were added, and that no other run counts on" in dead.steps()
+    assert (dead.take_down(Roots(world.folder)), world.total) == ((), 7)
+
+
+def test_without_a_ledger_no_more_is_taken_back_than_was_added(world: World) -> None:
+    undo = ReturnHugepages(
+        ledger=world.ledger, pool=world.pool, claim=world.folder / "claim", grown=(7, 20)
+    )
+    for there, left in ((7, 7), (10, 7), (100, 87), (5, 5)):
+        world.set_total(there)
+        undo.carry_out()
+        assert world.total == left
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"boot": 7', "[]", "[" * 100_000])
+def test_a_damaged_ledger_is_told_and_nothing_is_changed_before_somebody_looked(
+    world: World, text: str
+) -> None:
+    world.begin("a", 20)
+    world.ledger.write_text(text)
+    with pytest.raises(LeftBehindError, match="which hugepages other runs count on") as caught:
+        world.begin("b", 30)
+    assert caught.value.exit_code == ExitCode.LEFT_BEHIND
+    world.end("a")
+    assert world.total == 20
+    (failure,) = world.places["a"].left
+    assert f"{world.ledger}, which says what was added, cannot be read (it is damaged)" in failure
+    (rest,) = remainders(world.machine)
+    with pytest.raises(OSError, match="cannot be read"):
+        rest.take_back()
+    world.ledger.unlink()
+    world.places["a"].leave()  # as `vsperf clean` does
+    assert (world.total, world.ledger.exists()) == (7, False)
+
+
+def test_a_folder_of_others_in_the_place_of_the_ledgers_is_refused_by_name(world: World) -> None:
+    world.ledger.parent.mkdir()
+    world.ledger.parent.chmod(0o777)
+    with pytest.raises(NotReadyError, match=f"{world.ledger.parent} cannot be trusted"):
+        world.begin("a", 20)
+    assert (world.total, world.ledger.exists()) == (7, False)
+
+
+def test_a_ledger_of_an_earlier_boot_says_nothing(world: World) -> None:
+    world.ledger.parent.mkdir()
+    Ledger(boot="another", added=5).write(world.ledger, world.pool)
+    release(world.pool, world.ledger)
+    assert world.total == 7
+    assert not world.ledger.exists()
+
+
+# `vsperf clean` takes no CPU from a run that goes on, and has its share where none does.
+
+URGENCY = """
+import atexit, os
+from vsperf.__main__ import main
+atexit.register(lambda: print("urgency", os.getpriority(os.PRIO_PROCESS, 0)))
+main()
+"""
+
+
+def urgency(folder: Path, *words: str) -> int:
+    """Return what a command has at its end: the more, the less urgent."""
+    (folder / "urgency.py").write_text(URGENCY)
+    done = subprocess.run(
+        own_python.module("urgency", *words, "--results", str(folder), folder=folder),
+        env={**os.environ, "VSPERF_RUNTIME": str(folder / "run")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return int(done.stdout.rpartition("urgency ")[2])
+
+
+def test_clean_gives_way_to_a_run_that_goes_on_and_to_nothing_else(tmp_path: Path) -> None:
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    with workspace("a run", tmp_path / "run"):
+        assert urgency(tmp_path, "clean") == 19
+        assert urgency(tmp_path, "results") == own
+    assert urgency(tmp_path, "clean") == own
+
+
+def test_what_a_killed_run_left_is_not_waited_for(tmp_path: Path) -> None:
+    with subprocess.Popen(["true"]) as ended:
+        pass
+    (tmp_path / "run" / f"vsperf-{ended.pid}-abcdef").mkdir(mode=0o700, parents=True)
+    (tmp_path / "run").chmod(0o700)
+    assert urgency(tmp_path, "clean") == os.getpriority(os.PRIO_PROCESS, 0)

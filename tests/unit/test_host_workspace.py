@@ -1,10 +1,14 @@
-"""The place of a deployment: private, known by its owner, and gone when it is left."""
+"""The place of a deployment, what its undo may reach, and what a plan leaves open."""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from full_disk import longest_file
@@ -14,15 +18,20 @@ from vsperf.host.dead import dead_deployments
 from vsperf.host.files import Roots
 from vsperf.host.journal import NAME, Journal, pending
 from vsperf.host.owner import Owner
-from vsperf.host.places import LONGEST_SHORT_NAME, runtime_folders
+from vsperf.host.places import LONGEST_SHORT_NAME, runtime_folders, short_name
+from vsperf.host.procfs import start_ticks
 from vsperf.host.tuntap import LONGEST_NAME
-from vsperf.host.undo import BindDriver, EndMarked
+from vsperf.host.undo import UNDO, BindDriver, EndMarked
+from vsperf.host.undo_base import Reach
 from vsperf.host.workspace import (
     LeftBehindError,
     remove_folder,
     workspace,
 )
-from vsperf.record.placeholder import Placeholder
+from vsperf.record.placeholder import Placeholder, fill_in, shown
+from vsperf.record.plan import Endpoint, Step
+
+# The place of a deployment: private, known by its owner, and gone when it is left.
 
 
 def test_a_workspace_is_private_and_says_who_made_it(tmp_path: Path) -> None:
@@ -262,3 +271,166 @@ def test_a_runtime_folder_that_is_full_leaves_no_workspace_half_made(
                 pass
     assert f"make room in {root}" in (caught.value.problems[0].fix or "")
     assert list(tmp_path.iterdir()) == []
+
+
+# An undo names what its deployment can have changed, or it is refused when it is carried out.
+
+NAME_UNDO = "vsperf-1-abcdef"
+POOL = {
+    "node": 0,
+    "page_bytes": 2 << 20,
+    "folder": "/sys/devices/system/node/node0/hugepages/hugepages-2048kB",
+}
+PAGES = {
+    "kind": "return-hugepages",
+    "ledger": "/run/vsperf/hugepages-0-2097152.json",
+    "pool": POOL,
+    "claim": f"/run/vsperf/{NAME_UNDO}/hugepages-abc",
+}
+WAYS = {
+    "kind": "return-cache-ways",
+    "folder": "/sys/fs/resctrl",
+    "before": "L3:0=7ff;1=7ff",
+    "now": "L3:0=700;1=7f0",
+}
+CARD = {"kind": "bind-driver", "address": "0000:08:00.0", "driver": "i40e"}
+
+
+@pytest.fixture(name="reach")
+def fixture_reach(monkeypatch: pytest.MonkeyPatch) -> Reach:
+    """Return what a deployment of root's can have changed."""
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    return Reach(Path("/run/vsperf") / NAME_UNDO, since=1000)
+
+
+@pytest.mark.parametrize(
+    "undo",
+    [
+        {"kind": "end-marked", "mark": f"{NAME_UNDO}/switch"},
+        {"kind": "kill-process", "pid": 4711, "started": 1000},
+        {"kind": "sweep-dpdk", "prefix": NAME_UNDO},
+        {"kind": "sweep-shared-memory", "prefix": NAME_UNDO},
+        {"kind": "remove-tap", "name": f"{short_name(NAME_UNDO)}-1-0"},
+        {"kind": "remove-tap", "name": "ovs-netdev"},
+        {"kind": "remove-network", "name": NAME_UNDO},
+        CARD,
+        {**CARD, "driver": None},
+        PAGES,
+        WAYS,
+    ],
+    ids=str,
+)
+def test_what_a_deployment_changes_is_taken_back(reach: Reach, undo: dict[str, Any]) -> None:
+    assert UNDO.validate_python(undo).is_within(reach)
+
+
+@pytest.mark.parametrize(
+    "undo",
+    [
+        {"kind": "end-marked", "mark": "vsperf-2-abcdef/switch"},
+        {"kind": "end-marked", "mark": ""},
+        {"kind": "kill-process", "pid": 1, "started": 1000},
+        {"kind": "kill-process", "pid": -1, "started": 1000},
+        {"kind": "kill-process", "pid": 4711, "started": 999},
+        {"kind": "sweep-dpdk", "prefix": ""},
+        {"kind": "sweep-dpdk", "prefix": "vsperf-2-abcdef"},
+        {"kind": "sweep-dpdk", "prefix": "../etc"},
+        {"kind": "sweep-shared-memory", "prefix": ""},
+        {"kind": "sweep-shared-memory", "prefix": "vsperf-2-abcdef"},
+        {"kind": "remove-tap", "name": "tap0"},
+        {"kind": "remove-tap", "name": "vsp000000-1-0"},
+        {"kind": "remove-network", "name": "vsperf-2-abcdef"},
+        {"kind": "remove-network", "name": f"../{NAME_UNDO}"},
+        {"kind": "remove-network", "name": ""},
+        {**CARD, "address": "../../../../etc"},
+        {**CARD, "driver": "../../../etc/cron.d"},
+        {**CARD, "sysfs": "/tmp/pci"},
+        {**PAGES, "ledger": "/etc/shadow"},
+        {**PAGES, "ledger": "/tmp/vsperf-0/hugepages-0-2097152.json"},
+        {**PAGES, "ledger": "/run/vsperf/hugepages-1-2097152.json"},
+        {**PAGES, "ledger": "/run/vsperf/../x/hugepages-0-2097152.json"},
+        {**PAGES, "claim": "/run/vsperf/vsperf-2-abcdef/hugepages-abc"},
+        {**PAGES, "claim": f"/run/vsperf/{NAME_UNDO}/../x"},
+        {**PAGES, "pool": {**POOL, "folder": "/proc/sys/vm"}},
+        {**PAGES, "pool": {**POOL, "folder": "/tmp/pool"}},
+        {**PAGES, "pool": {**POOL, "node": -1}},
+        {**WAYS, "folder": "/etc"},
+        {**WAYS, "folder": "/sys/fs/resctrl/mine"},
+        {**WAYS, "before": "L3:0=1;1=1"},
+        {**WAYS, "before": "L3:0=7ff;1=7ff\nMB:0=10"},
+    ],
+    ids=str,
+)
+def test_whatever_else_a_journal_says_is_refused(reach: Reach, undo: dict[str, Any]) -> None:
+    known = UNDO.validate_python(undo)
+    assert not known.is_within(reach)
+    with pytest.raises(OSError, match=f"{NAME_UNDO} cannot have changed that"):
+        known.take_back(reach)
+
+
+@pytest.mark.parametrize("kind", ["write-file", "remove-file", "remove-tree", "unmount"])
+def test_there_is_no_undo_for_any_file_at_all(kind: str) -> None:
+    with pytest.raises(ValueError, match="does not match any of the expected tags"):
+        UNDO.validate_python({"kind": kind, "path": "/etc/passwd", "value": "x"})
+
+
+@pytest.fixture(name="bystander")
+def fixture_bystander() -> Iterator[subprocess.Popen[bytes]]:
+    """Give a process that no deployment has to do with."""
+    with subprocess.Popen(["sleep", "60"]) as process:
+        yield process
+        process.kill()
+
+
+def test_what_a_journal_should_not_say_is_told_and_not_done(
+    tmp_path: Path, bystander: subprocess.Popen[bytes]
+) -> None:
+    folder = tmp_path / "run" / NAME_UNDO
+    folder.mkdir(parents=True, mode=0o700)
+    started = start_ticks(bystander.pid)
+    assert started is not None
+    owner = Owner.this_process("a run").model_copy(update={"pid": 1, "started": started + 1})
+    owner.write(folder)
+    undo = {"kind": "kill-process", "pid": bystander.pid, "started": started}
+    (folder / "journal.jsonl").write_text(json.dumps({"number": 1, "undo": undo}) + "\n")
+    (dead,) = dead_deployments((tmp_path / "run",))
+    (failure,) = dead.take_down(Roots())
+    assert failure.startswith(
+        f"cannot end process {bystander.pid}: {NAME_UNDO} cannot have changed"
+    )
+    assert bystander.poll() is None
+    assert folder.exists()
+
+
+# What a plan leaves open is filled in once, and nothing that a user wrote ever is.
+
+KNOWN = {Placeholder.RUN: "/run/x", Placeholder.NAME: "x", Placeholder.TAP: "vsp0"}
+
+
+def test_placeholders_are_filled_in_wherever_they_stand_in_a_text() -> None:
+    text = f"path={Placeholder.RUN}/a.sock,name={Placeholder.NAME}-a{Placeholder.TAP}"
+    assert fill_in(text, KNOWN) == "path=/run/x/a.sock,name=x-avsp0"
+
+
+@pytest.mark.parametrize("text", ["/x/RUN/vmlinuz", "RUN", "NAME TAP", "Placeholder.RUN", "\0A\0"])
+def test_no_word_of_a_text_is_one(text: str) -> None:
+    assert fill_in(text, KNOWN) == text
+
+
+def test_what_stands_in_place_of_one_is_not_looked_at_again() -> None:
+    known = {**KNOWN, Placeholder.RUN: f"/home/{Placeholder.NAME}"}
+    assert fill_in(str(Placeholder.RUN), known) == f"/home/{Placeholder.NAME}"
+
+
+def test_people_and_records_are_shown_words() -> None:
+    path = f"{Placeholder.RUN}/phy0.sock"
+    assert shown(path) == "RUN/phy0.sock"
+    step = Step(component="vswitch", action=path, argv=("serve", path), lines=(path,))
+    assert (step.action, step.argv, step.lines) == (
+        "RUN/phy0.sock",
+        ("serve", "RUN/phy0.sock"),
+        ("RUN/phy0.sock",),
+    )
+    endpoint = Endpoint(link="phy0", kind="vhost-user", address=path)
+    assert endpoint.address == path, "a deployment fills it in"
+    assert json.loads(endpoint.model_dump_json())["address"] == "RUN/phy0.sock"

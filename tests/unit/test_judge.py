@@ -1,23 +1,49 @@
-"""A trial is judged by its counters alone, and every doubt has its own flag."""
+"""A trial is judged by its counters, its threads and its distances."""
 
 from __future__ import annotations
 
+import os
+import re
+import threading
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
+from export_samples import case as planned_case
+from export_samples import exported, run_of
+from machine_tree import MachineTree
+from record_samples import SECOND_NS, case_record, case_start
+from record_samples import trial as trial_of_distances
+from record_samples import trial as trial_of_threads
+from report_pages import markdown_of, overview_of
+from rich.table import Table
 from search_models import trial
 from search_models import way as lane
-from slot_samples import AWAY, CALM, GAP_NS, LOSSY, Story, told, trial_of
+from slot_samples import AWAY, CALM, GAP_NS, LOSSY, Story, in_slots, told, trial_of
 
+from vsperf.cli.commands.show import print_run
+from vsperf.cli.threads_view import threads_table
 from vsperf.engine.judge import Asked, judge, judge_with_context
+from vsperf.engine.run import code_of_machine
+from vsperf.engine.surroundings import distances, flags_around
+from vsperf.errors import ExitCode
+from vsperf.host.files import Roots
+from vsperf.host.threads import LCORES, Look, Polling, Thread, threads_of
+from vsperf.host.workspace import Nowhere
 from vsperf.record.flags import Flag, Severity
 from vsperf.record.generator import GeneratorActivity
+from vsperf.record.host import Surroundings
 from vsperf.record.machine import MachineCounters, NicCounters
+from vsperf.record.run import CaseRecord
 from vsperf.record.switch import PmdCounters, PortCounters, SwitchCounters
 from vsperf.record.threads import ThreadActivity
-from vsperf.record.trial import Direction, TrialCounts
+from vsperf.record.trial import Direction, Trial, TrialCounts
 from vsperf.spec.traffic import TrialPolicy
+from vsperf.stats.busy import TOO_BUSY, too_busy
+from vsperf.store.view import open_run
+
+# A trial is judged by its counters alone, and every doubt has its own flag.
 
 SECOND = 1_000_000_000
 
@@ -316,3 +342,254 @@ def test_a_stall_made_a_loss_only_where_all_of_it_is_in_slots_beside_it(
 ) -> None:
     flags = judge_with_context(trial_of(told(story)), POLICY)
     assert (Flag.HOST_STALLED in flags) is stalled
+
+
+# What kept polling threads from running, read from files of the kernel that a test writes.
+
+PMDS = Polling("switch", "pmd-c")
+TICK_NS = 10**9 // os.sysconf("SC_CLK_TCK")
+SWITCH = 4711
+
+
+@pytest.fixture(name="tree")
+def fixture_tree(tmp_path: Path) -> MachineTree:
+    """Return a machine on which two of the switch's three threads poll."""
+    tree = MachineTree(tmp_path)
+    stolen(tree, 0, 0)
+    thread(tree, SWITCH, "ovs-vswitchd-dp", cpu=0)
+    thread(tree, SWITCH + 2, "pmd-c01/id:8", cpu=1)
+    thread(tree, SWITCH + 9, "pmd-c00/id:9", cpu=0)
+    return tree
+
+
+def stolen(tree: MachineTree, *ticks: int) -> None:
+    lines = (f"cpu{n} 5 0 5 5 0 0 0 {stolen} 0 0\n" for n, stolen in enumerate(ticks))
+    tree.proc("stat", f"cpu  10 0 10 10 0 0 0 {sum(ticks)} 0 0\n{''.join(lines)}ctxt 1\n")
+
+
+def thread(
+    tree: MachineTree,
+    number: int,
+    name: str,
+    *,
+    cpu: int = 1,
+    delay_ns: int = 0,
+    involuntary: int = 0,
+    started: int = 77,
+) -> None:
+    """Write what the kernel says of a thread."""
+    columns = ["R", *["0"] * 18, str(started), *["0"] * 16, str(cpu), "0"]
+    for file, text in {
+        "comm": f"{name}\n",
+        "stat": f"{number} ({name}) {' '.join(columns)}\n",
+        "status": f"Name:\t{name}\nvoluntary_ctxt_switches:\t9\n"
+        f"nonvoluntary_ctxt_switches:\t{involuntary}\n",
+        "schedstat": f"123456 {delay_ns} 12\n",
+    }.items():
+        tree.proc(f"{SWITCH}/task/{number}/{file}", text)
+
+
+def look(tree: MachineTree) -> Look:
+    return Look.at(threads_of(PMDS, SWITCH, tree.roots), tree.roots)
+
+
+def test_polling_threads_are_told_by_their_names(tree: MachineTree) -> None:
+    found = threads_of(PMDS, SWITCH, tree.roots)
+    assert [(one.part, one.name) for one in found] == [
+        ("switch", "pmd-c01/id:8"),
+        ("switch", "pmd-c00/id:9"),
+    ]
+    assert threads_of(PMDS, SWITCH + 1, tree.roots) == (), "no such process"
+
+
+@pytest.mark.parametrize("name", ["lcore-worker-1", "rte-worker-12", "dpdk-worker3"])
+def test_threads_of_dpdk_have_had_three_names(name: str) -> None:
+    assert re.match(LCORES, name)
+    assert not re.match(LCORES, "rte_mp_handle")
+    assert not re.match(LCORES, "dpdk-intr")
+
+
+def test_each_thread_is_told_by_what_it_waited_lost_and_was_stolen(tree: MachineTree) -> None:
+    stolen(tree, 5, 7)
+    thread(tree, SWITCH + 2, "pmd-c01/id:8", cpu=1, delay_ns=1_000, involuntary=4)
+    before = look(tree)
+    stolen(tree, 5, 9)
+    thread(tree, SWITCH + 2, "pmd-c01/id:8", cpu=1, delay_ns=5_001_000, involuntary=10)
+    first, second = look(tree).since(before)
+    assert first == ThreadActivity(
+        part="switch",
+        name="pmd-c01/id:8",
+        cpu=1,
+        delay_ns=5_000_000,
+        involuntary=6,
+        steal_ns=2 * TICK_NS,
+    )
+    assert first.kept_ns == 5_000_000 + 2 * TICK_NS
+    assert (second.delay_ns, second.involuntary, second.steal_ns) == (0, 0, 0)
+
+
+def test_what_the_kernel_does_not_say_is_missing_and_never_0(tree: MachineTree) -> None:
+    tree.proc("stat", "cpu0 5 0 5 5\n")
+    folder = tree.roots.proc / str(SWITCH) / "task" / str(SWITCH + 2)
+    (folder / "schedstat").unlink()
+    (folder / "status").write_text("Name:\tpmd-c01/id:8\n")
+    other = tree.roots.proc / str(SWITCH) / "task" / str(SWITCH + 9)
+    (other / "schedstat").write_text("0 0 0\n")  # of a kernel that was built without counting
+    first, second = look(tree).since(look(tree))
+    assert (first.cpu, first.delay_ns, first.involuntary, first.steal_ns) == (1, None, None, None)
+    assert first.kept_ns == 0
+    assert (second.delay_ns, second.involuntary, second.steal_ns) == (None, 0, None)
+
+
+def test_a_thread_that_ended_is_named_and_nothing_else_is_said(tree: MachineTree) -> None:
+    before = look(tree)
+    folder = tree.roots.proc / str(SWITCH) / "task" / str(SWITCH + 2)
+    for file in folder.iterdir():
+        file.unlink()
+    thread(tree, SWITCH + 9, "pmd-c00/id:9", cpu=0, started=78)  # another one of that number
+    after = Look.at(before.threads, tree.roots)
+    assert after.since(before) == (
+        ThreadActivity(part="switch", name="pmd-c01/id:8"),
+        ThreadActivity(part="switch", name="pmd-c00/id:9"),
+    )
+
+
+def test_what_is_stolen_from_two_cpus_is_not_mixed(tree: MachineTree) -> None:
+    stolen(tree, 100, 7)
+    before = look(tree)
+    thread(tree, SWITCH + 2, "pmd-c01/id:8", cpu=0, delay_ns=3)
+    first, _ = look(tree).since(before)
+    assert (first.cpu, first.delay_ns, first.steal_ns) == (None, 3, None)
+
+
+def test_without_threads_nothing_is_read(tmp_path: Path) -> None:
+    nowhere = Look.at((), Roots(tmp_path / "not there"))
+    assert nowhere.since(nowhere) == ()
+
+
+def test_a_model_has_no_threads() -> None:
+    assert Nowhere().polling_threads() == ()
+
+
+def test_the_table_has_a_row_per_trial_and_says_only_what_is_known() -> None:
+    pmd = ThreadActivity(
+        part="switch", name="pmd-c01/id:8", cpu=1, delay_ns=1_500_000, involuntary=4, steal_ns=0
+    )
+    gone = ThreadActivity(part="vm1", name="CPU 0/KVM")
+    trials = [
+        trial_of_threads(1),
+        trial_of_threads(2, threads=(pmd,)),
+        trial_of_threads(3, threads=(pmd, gone)),
+    ]
+    table = threads_table(trials)
+    assert isinstance(table, Table)
+    cells = {str(column.header): list(column.cells) for column in table.columns}
+    known = "waited 1.500 ms, 4×, stolen 0 ns"
+    assert cells == {
+        "trial": ["#2", "#3"],
+        "switch: pmd-c01/id:8": [known, known],
+        "vm1: CPU 0/KVM": ["–", "–"],
+    }
+    assert threads_table(trials[:1]) is None, "nobody watched, as in a model"
+
+
+def test_the_kernel_of_this_machine_is_understood() -> None:
+    me = threading.get_native_id()
+    folder = Path(f"/proc/{os.getpid()}/task/{me}")
+    before = Look.at((Thread("me", "me", folder),), Roots())
+    (activity,) = Look.at(before.threads, Roots()).since(before)
+    assert activity.involuntary is not None
+    assert activity.involuntary >= 0
+
+
+# CPUs that a hypervisor moved: the result says between which distances.
+
+
+def looked(*round_trips_ns: tuple[int, ...]) -> list[Trial]:
+    return [
+        trial_of_distances().model_copy(update={"round_trips_ns": trips, "index": index})
+        for index, trips in enumerate(round_trips_ns)
+    ]
+
+
+def test_near_and_far_trials_are_told_apart() -> None:
+    (said,) = distances(looked((94, 91), (91, 102), (102, 435), (435, 448), ()))
+    assert "94 to 102 ns apart (there and back) in 2 trials and 435 to 448 ns in 2" in said
+
+
+def test_they_are_those_of_the_regimes_where_there_are_two() -> None:
+    """Within one of them a way may take nearly twice as long as another."""
+    (said,) = distances(looked((70, 72), (119, 125), (380, 391), (500, 402), (120, 430)))
+    assert "72 to 125 ns apart (there and back) in 2 trials and 391 to 500 ns in 3" in said
+
+
+def test_of_one_distance_nothing_is_said() -> None:
+    assert distances(looked((94, 91), (91, 120))) == ()
+
+
+def test_nor_where_nobody_looked() -> None:
+    assert distances(looked((), ())) == ()
+
+
+# A run in most of whose time the machine stood still is no PASS without a word.
+
+BUSY = case_record("a", flags=(Flag.TOO_BUSY,))
+QUIET = case_record("b")
+
+
+def made(gaps: int) -> Trial:
+    """Return a trial of 100 slots, in so many of which the generator was away."""
+    return in_slots(100_000, SECOND_NS, 10**7, gaps, 0, 0)
+
+
+def stored(tmp_path: Path, *records: CaseRecord) -> Path:
+    cases = [planned_case(one.case, label=one.case) for one in records]
+    lines = [line for one in records for line in (case_start(one.case), one)]
+    return run_of(tmp_path, cases, *lines).folder
+
+
+@pytest.mark.parametrize(("gaps", "busy"), [(0, False), (10, False), (30, True)])
+def test_a_case_is_marked_where_less_than_half_of_its_time_was_clean(gaps: int, busy: bool) -> None:
+    flags = flags_around([made(gaps)], Surroundings(), shared_cpu=False)
+    assert (Flag.TOO_BUSY in flags) is busy
+
+
+def test_where_nobody_knows_what_time_was_clean_nothing_is_said() -> None:
+    unknown = made(30).model_copy(update={"slots": None})
+    assert Flag.TOO_BUSY not in flags_around([unknown], Surroundings(), shared_cpu=False)
+
+
+def test_the_run_goes_by_the_time_of_its_cases() -> None:
+    assert too_busy([]) is None
+    assert too_busy([QUIET]) is None
+    assert too_busy([BUSY, QUIET]) is None, "half is not most"
+    long = BUSY.model_copy(update={"measured_ns": 9 * SECOND_NS})
+    assert (too_busy([long, QUIET]) or "").startswith(f"{TOO_BUSY}: in 1 of 2 cases")
+
+
+def test_the_exit_code_says_so_unless_it_was_to_go_on_anyway() -> None:
+    assert code_of_machine([BUSY], anyway=False) is ExitCode.INVALID_RESULT
+    assert code_of_machine([BUSY], anyway=True) is ExitCode.OK
+    assert code_of_machine([QUIET], anyway=False) is ExitCode.OK
+
+
+def test_it_stands_above_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    print_run(open_run(stored(tmp_path, BUSY)))
+    lines = capsys.readouterr().out.splitlines()
+    (place,) = (number for number, line in enumerate(lines) if line.startswith(TOO_BUSY))
+    assert place < next(number for number, line in enumerate(lines) if "PASS" in line)
+
+
+def test_it_is_the_first_line_of_a_report(tmp_path: Path) -> None:
+    folder = stored(tmp_path, BUSY)
+    assert overview_of([folder]).verdict.word == TOO_BUSY
+    assert markdown_of(folder).splitlines()[0].startswith(f"## {TOO_BUSY}: ")
+
+
+def test_junit_has_a_test_of_the_machine_that_did_not_succeed(tmp_path: Path) -> None:
+    folder = stored(tmp_path, BUSY)
+    from vsperf.store.view import open_run
+
+    text = exported("junit", open_run(folder))["report"].decode()
+    assert 'type="TOO-BUSY"' in text
+    assert TOO_BUSY in text

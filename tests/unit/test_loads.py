@@ -1,22 +1,24 @@
-"""Loads by stress-ng, in guests and by programs of the user: what a plan shows, what is refused."""
+"""Programs that load: stress-ng, the one for memory, guests, and programs of the user."""
 
 from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from conftest import Require
 from simulated_cases import simulated_case
 
-from vsperf.errors import NotReadyError
+from vsperf.errors import ComponentError, DiedError, NotReadyError
 from vsperf.guests.kvm import Probe
 from vsperf.guests.surroundings import probe
 from vsperf.loadgens import memory_vm
@@ -25,13 +27,17 @@ from vsperf.loadgens.carried import carried, libraries_of
 from vsperf.loadgens.command import CommandLoad, CommandSpec
 from vsperf.loadgens.cpu_time import session_ticks
 from vsperf.loadgens.initrd import initrd_of, joined
+from vsperf.loadgens.memory import MemorySpec
 from vsperf.loadgens.memory_vm import GuestMemoryLoad, GuestMemorySpec
-from vsperf.loadgens.patterns import words_of
+from vsperf.loadgens.patterns import MEMORY_LOAD, last_report, words_of
 from vsperf.loadgens.stress import StressLoad, StressSpec
-from vsperf.loadgens.stress_vm import GuestStressLoad, GuestStressSpec
+from vsperf.loadgens.stress_vm import GuestStress, GuestStressLoad, GuestStressSpec
+from vsperf.record.noise import NoiseActivity
 from vsperf.record.plan import Placement
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.noise import NoiseSpec
+
+# Loads by stress-ng, in guests and by programs of the user: what a plan shows, what is refused.
 
 PLACED = Placement(cpus={"noise": (6, 7)})
 
@@ -248,3 +254,226 @@ def test_the_time_of_a_program_and_of_its_children_is_counted_once() -> None:
     while session_ticks(Path("/proc"), program.pid) is not None:
         assert time.monotonic() < deadline
         time.sleep(0.01)
+
+
+# The program that loads memory: what it counts, what it refuses, and how its words are read.
+
+PATTERNS = (
+    {"buffer": "64KiB", "read_size": "32KiB", "write_size": "32KiB", "read_rate": "50MB/s"},
+    {"buffer": "1MiB", "read_size": "1000B", "write_size": "64B", "random": True},
+    {"buffer": "8MiB", "read_size": "8MiB", "write_size": "4MiB", "write_rate": "0"},
+)
+REPORTS = 4
+LINE = 64
+
+
+def spoken(words: tuple[str, ...], count: int = REPORTS) -> list[dict[str, int]]:
+    """Return the first reports of the program, and see that it ends when it is told to."""
+    argv = [str(MEMORY_LOAD.find()), *words]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as program:
+        assert program.stdout is not None
+        lines = [program.stdout.readline() for _ in range(count)]
+        program.send_signal(signal.SIGTERM)
+        program.stdout.read()
+        assert program.wait(10) == 0
+    return [json.loads(line) for line in lines]
+
+
+@pytest.mark.parametrize("settings", PATTERNS)
+def test_its_bytes_are_those_of_its_accesses(settings: dict[str, object], require: Require) -> None:
+    """Blocks, bytes and accesses are counted apart: all three have to say the same."""
+    require("memory-load")
+    spec = MemorySpec.model_validate({"kind": "memory", **settings})
+    for said in spoken((*words_of(spec), "--report-ms=20")):
+        for kind, blocks, size in (("read", "reads", spec.read_size), ("written", "writes",
+                                   spec.write_size)):  # fmt: skip
+            rest = said[f"{kind}_bytes"] - said[blocks] * size.bytes
+            assert 0 <= rest < size.bytes
+            lines = said[blocks] * -(-size.bytes // LINE) + rest // LINE
+            assert said[f"{blocks[:-1]}_accesses"] == lines, "one access to each line, no other"
+
+
+def test_it_leaves_its_cpu_to_others_when_it_is_to_sleep(require: Require) -> None:
+    """Both keep to the same rates; who sleeps has had less of the CPU than who looks at a clock."""
+    require("memory-load")
+    slow = {"buffer": "1MiB", "read_size": "64KiB", "write_size": "64KiB",
+            "read_rate": "400MB/s", "write_rate": "200MB/s"}  # fmt: skip
+
+    def last(*, sleep: bool) -> dict[str, int]:
+        spec = MemorySpec.model_validate({"kind": "memory", "sleep": sleep, **slow})
+        return spoken((*words_of(spec), "--report-ms=50"))[-1]
+
+    busy, rested = last(sleep=False), last(sleep=True)
+    assert rested["cpu_ns"] * 2 < busy["cpu_ns"]
+    for said in (busy, rested):
+        assert 0 < said["read_bytes"] <= 400e6 * said["elapsed_ns"] / 1e9 + 4 * 65536
+
+
+def test_it_does_no_more_than_it_is_asked_to(require: Require) -> None:
+    require("memory-load")
+    spec = MemorySpec.model_validate(
+        {"kind": "memory", "buffer": "1MiB", "read_size": "64KiB", "write_size": "64KiB",
+         "read_rate": "20MB/s", "write_rate": "10MB/s"}
+    )  # fmt: skip
+    last = spoken((*words_of(spec), "--report-ms=100"))[-1]
+    seconds = last["elapsed_ns"] / 1e9
+    slack = 4 * spec.read_size.bytes
+    assert 0 < last["read_bytes"] <= 20e6 * seconds + slack
+    assert 0 < last["written_bytes"] <= 10e6 * seconds + slack
+    assert 0 < last["cpu_ns"] < last["elapsed_ns"]
+
+
+def test_what_is_not_asked_for_is_not_done(require: Require) -> None:
+    require("memory-load")
+    spec = MemorySpec.model_validate({"kind": "memory", "write_rate": "0", "buffer": "4MiB"})
+    assert {said["written_bytes"] for said in spoken(words_of(spec), 2)} == {0}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("--buffer=10", "--read-size=64", "--write-size=64", "--read-rate=1"),
+        ("--buffer=4096", "--read-size=8192", "--write-size=64", "--read-rate=1"),
+        ("--buffer=4096", "--read-size=64", "--write-size=64"),
+        ("--buffer=-1", "--read-size=64", "--write-size=64", "--read-rate=1"),
+        ("--loud=1",),
+        ("--buffer=4096", "--read-size=65", "--write-size=64", "--read-rate=1"),
+        ("--buffer=4096", "--read-size=64", "--write-size=64", "--read-rate=1", "--report-ms=1"),
+        ("--buffer=99999999999999999999", "--read-size=64", "--write-size=64", "--read-rate=1"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_with_its_usage(
+    words: tuple[str, ...], require: Require
+) -> None:
+    require("memory-load")
+    argv = [str(MEMORY_LOAD.find()), *words]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "usage: memory-load" in done.stderr
+
+
+def test_a_cpu_that_there_is_not_is_refused(require: Require) -> None:
+    require("memory-load")
+    words = words_of(MemorySpec(kind="memory"))
+    argv = [str(MEMORY_LOAD.find()), *words, "--cpu=4095"]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (3, "memory-load: CPU 4095 cannot be used\n")
+
+
+def test_the_last_whole_line_counts(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    first = '{"elapsed_ns": 5, "cpu_ns": 4, "read_bytes": 3, "written_bytes": 2, "reads": 1}'
+    log.write_text(f'{first}\nmemory-load: a remark\n{{"elapsed_ns": 9, "cpu_')
+    assert last_report(log, "noise 1") == NoiseActivity(
+        instance="noise 1", elapsed_ns=5, cpu_ns=4, read_bytes=3, written_bytes=2
+    )
+
+
+LIES = ("Infinity", "1e300", "-1", str(1 << 61), "true", '"7"', "9" * 4000)
+"""What no counter says; a guest may say it."""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(None, "", "{", "[]\n", "no words\n", '{"elapsed_ns": 1}\n', "[" * 4000 + "\n"),
+        *(
+            f'{{"elapsed_ns": 5, "cpu_ns": {lie}, "read_bytes": 3, "written_bytes": 2}}\n'[:4095]
+            for lie in LIES
+        ),
+    ],
+)
+def test_who_has_said_nothing_has_done_nothing_that_is_known(
+    text: str | None, tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+    if text is not None:
+        log.write_text(text)
+    assert last_report(log, "noise 1") == NoiseActivity(instance="noise 1")
+
+
+# Guests of stress-ng that run: what is said of each, and of one that hangs or could not start.
+
+SEEN = {
+    "noise-1": {"interrupts": 100, "context_switches": 20},
+    "noise-1 cpu 0": {
+        "user_ns": 600, "system_ns": 300, "interrupts_ns": 10, "idle_ns": 5000, "steal_ns": 70,
+    },
+}  # fmt: skip
+
+
+class Guest:
+    """A machine that says what it is told to say."""
+
+    def __init__(self, name: str = "noise-1") -> None:
+        self.name = name
+        self.program: Any = SimpleNamespace(pid=os.getsid(0))
+        self.seen: dict[str, dict[str, int]] = SEEN
+        self.error: ComponentError | None = None
+        self.why: str | None = None
+
+    def inside(self) -> dict[str, dict[str, int]]:
+        if self.error is not None:
+            raise self.error
+        return self.seen
+
+    def failure(self) -> str | None:
+        return self.why
+
+    def boot(self, deadline: float) -> None:
+        if self.error is not None:
+            raise self.error
+
+    def pin(self) -> None: ...
+
+    def tell(self, deadline: float, message: dict[str, Any]) -> None: ...
+
+    def await_application(self, deadline: float) -> None: ...
+
+
+def load(*guests: Guest) -> GuestStress:
+    named: Any = tuple((f"noise {number}", one) for number, one in enumerate(guests, 1))
+    return GuestStress(named)
+
+
+def test_work_is_what_the_guests_kernel_calls_so_and_no_time_of_others() -> None:
+    (one,) = load(Guest()).counts()
+    assert one.worked_ns == 910
+    assert one.cpu_ns is not None, "beside what this machine gave its session"
+    assert one.elapsed_ns and one.read_bytes is None
+    later = one.model_copy(update={"worked_ns": 1910})
+    assert later.since(one).worked_ns == 1000
+
+
+def test_of_a_guest_that_hangs_nothing_is_known_though_it_may_spin() -> None:
+    guest = Guest()
+    guest.error = ComponentError("noise-1: the agent did not answer `system` within 1 s")
+    assert load(guest).counts() == (NoiseActivity(instance="noise 1"),)
+
+
+def test_the_first_that_ended_is_told_by_the_name_that_people_know() -> None:
+    first, second = Guest(), Guest("noise-2")
+    assert load(first, second).failure() is None
+    second.why = "noise-2: stress ended: signal 9"
+    assert load(first, second).failure() == "noise 2: stress ended: signal 9"
+
+
+def test_one_that_does_not_boot_did_not_start_and_the_reason_is_told() -> None:
+    guest = Guest()
+    guest.error = ComponentError(
+        "noise-1 does not work: the guest did not boot in time", why="its console ends with: panic"
+    )
+    with pytest.raises(ComponentError, match="the noise did not start") as caught:
+        load(guest).begin({}, time.monotonic() + 1)
+    (problem,) = caught.value.problems
+    assert problem.why == (
+        "noise 1 does not work: the guest did not boot in time: its console ends with: panic"
+    )
+
+
+def test_another_part_that_died_meanwhile_is_not_blamed_on_the_noise() -> None:
+    guest = Guest()
+    guest.error = DiedError("ovs-vswitchd was lost while noise-1 was waited for")
+    with pytest.raises(DiedError, match="ovs-vswitchd was lost"):
+        load(guest).begin({}, time.monotonic() + 1)

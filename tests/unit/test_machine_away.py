@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
 import machine_away
 import pytest
-from machine_away import Process, Sight, Watch, Watcher, evidence, others, used_s
+from machine_away import Sight, Watch, Watcher, evidence, others
 
 
 def look(kind: str, seconds: float, begin_s: float = 0.0) -> Sight:
@@ -45,16 +44,6 @@ def test_a_moment_of_others_is_none_for_a_test_that_is_long() -> None:
     assert evidence(sights, 0.0, 20.0, 2) == []
 
 
-def test_what_others_used_is_what_they_were_seen_to_use() -> None:
-    before = {1: Process(1, 0, 5.0, 0.0), 2: Process(2, 1, 1.0, 0.0)}
-    after = {
-        1: Process(1, 0, 5.5, 0.0),
-        3: Process(3, 1, 0.25, 101.0),  # began meanwhile
-        4: Process(4, 1, 9.0, 50.0),  # was ours, and lost its parent
-    }
-    assert used_s(before, after, began_s=100.0) == 0.75
-
-
 def test_others_are_those_that_do_not_descend_from_us() -> None:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
         ours = others(os.getpid())
@@ -77,30 +66,6 @@ def test_the_watching_program_tells_of_each_second_and_ends_with_the_tests(tmp_p
         watcher.end()
     assert not watcher.file.exists()
     assert Watch.of_this_run() is None
-
-
-def test_a_late_waking_is_not_the_look_that_is_waited_for(tmp_path: Path) -> None:
-    file = tmp_path / "sights"
-    file.write_text("1.0\t2.5\tlate\t0.3\tCPU 1\n")
-    look = f"1.0\t3.0\tothers\t{2 * (os.cpu_count() or 1)}\t\n"
-
-    def tell() -> None:
-        with file.open("a") as opened:
-            opened.write(look)
-
-    later = threading.Timer(0.2, tell)
-    later.start()
-    try:
-        found = Watch(file).evidence(1.5, 2.0)
-    finally:
-        later.join()
-    assert found[1:] == ["other programs used 100% of the CPUs"]
-
-
-def test_a_torn_line_is_no_sight(tmp_path: Path) -> None:
-    file = tmp_path / "sights"
-    file.write_text("1.0\t2.0\tlate\t0.3\tCPU 1\n2.0\t3.0\tla")
-    assert Watch(file)._sights() == [Sight(1.0, 2.0, "late", 0.3, "CPU 1")]
 
 
 def test_the_program_needs_nothing_but_python() -> None:

@@ -1,8 +1,9 @@
-"""What the OTG server takes of a configuration, and with which words it refuses the rest."""
+"""What the OTG server takes of a configuration, and of changes in place."""
 
 from __future__ import annotations
 
 import copy
+import re
 import socket
 import struct
 from dataclasses import replace
@@ -13,10 +14,13 @@ from typing import Any
 import pytest
 from otg_documents import config, flow, increment, packet, value
 
-from vsperf.otg.config import Config, Place, read_config
-from vsperf.otg.document import RefusedError
-from vsperf.otg.flows import write_frames
+from vsperf.otg.config import Config, Place, merged, read_config
+from vsperf.otg.document import Document, RefusedError
+from vsperf.otg.flows import Flow, write_frames
 from vsperf.otg.frames import OLD_MARK, PCAP_HEAD, checksum
+from vsperf.otg.shortfall import fell_short
+
+# What the OTG server takes of a configuration, and with which words it refuses the rest.
 
 PLACES = {"p1": Place(0, None), "p2": Place(1, 10_000_000_000)}
 
@@ -386,3 +390,108 @@ class TestFrames:
 def test_a_whole_number_of_very_many_digits_is_refused(digits: int, tmp_path: Path) -> None:
     said = refused(config(flow(rate={"choice": "pps", "pps": "9" * digits})), tmp_path)
     assert "rate.pps: must be a whole number" in said
+
+
+# Changes of a configuration in place, and what of one is told to change nothing.
+
+
+@pytest.mark.parametrize(
+    ("content", "sum_of_it"),
+    [
+        ("0001f203f4f5f6f7", 0x220D),
+        ("0000", 0xFFFF),
+        ("ffff", 0),
+        ("ffff0001", 0xFFFE),
+        ("01", 0xFEFF),
+    ],
+)
+def test_a_checksum_is_that_of_the_internet(content: str, sum_of_it: int) -> None:
+    assert checksum(bytes.fromhex(content)) == sum_of_it
+
+
+class TestChanges:
+    """`PATCH /config`: rates and sizes of flows that are named."""
+
+    def changed(self, **said: Any) -> Config:
+        before = read_config(config(flow("f"), flow("g")), PLACES)
+        document = Document({"choice": "flows", "flows": said})
+        return read_config(merged(before, document), PLACES)
+
+    def test_what_is_named_is_changed_and_nothing_else(self) -> None:
+        change = flow("g", size={"fixed": 512}, rate={"pps": 7})
+        found = self.changed(property_names=["size"], flows=[change]).flows
+        assert [one.size for one in found] == [128, 512]
+        assert found[0].rate_fps == found[1].rate_fps != 7
+
+    @pytest.mark.parametrize(
+        ("said", "why"),
+        [
+            ({"flows": [flow("f", rate={"pps": 7})]}, "flows.property_names: is needed"),
+            (
+                {"property_names": ["rate"], "flows": [{"name": "f"}]},
+                "flows.flows[0].rate: is needed, as property_names has it",
+            ),
+            ({"property_names": ["wings"], "flows": []}, "'wings' is not supported"),
+            ({"property_names": ["size"], "flows": [flow("x")]}, "there is no flow 'x'"),
+        ],
+    )
+    def test_one_that_would_change_nothing_is_refused(self, said: dict[str, Any], why: str) -> None:
+        with pytest.raises(RefusedError, match=re.escape(why)):
+            self.changed(**said)
+
+
+def test_what_no_port_changes_is_told() -> None:
+    layer = {"name": "l", "port_names": ["a"], "mtu": 9000}
+    (told,) = read_config({**config(flow()), "layer1": [layer]}, PLACES).warnings
+    assert told == "layer1[0].mtu: no port changes its own, and takes what it can"
+    assert not read_config({**config(flow()), "layer1": [layer | {"mtu": 1500}]}, PLACES).warnings
+
+
+# Which flows are named for a rate that was not reached, and how.
+
+PLACES_RATES = {"p1": Place(0, None), "p2": Place(1, None)}
+SECOND = 1_000_000_000
+
+
+def one(**changes: Any) -> Flow:
+    """Return a flow of a million frames a second."""
+    content = config(flow(rate={"pps": 1_000_000}, **changes))
+    (found,) = read_config(content, PLACES_RATES).flows
+    return found
+
+
+def said(
+    sender: Flow, sent: int, elapsed_ns: int, sending_ns: int = 0, paused_ns: int = 0
+) -> tuple[str, ...]:
+    streams = [{"sent": sent, "sending_ns": sending_ns}]
+    workers = [{"paused_ns": paused_ns}]
+    return fell_short((sender,), {"elapsed_ns": elapsed_ns, "streams": streams, "workers": workers})
+
+
+ENDLESS = one(duration={"choice": "continuous", "continuous": {}})
+TIMED = one(duration={"choice": "fixed_seconds", "fixed_seconds": {"seconds": 0.5}})
+COUNTED = one(duration={"choice": "fixed_packets", "fixed_packets": {"packets": 1_000_000}})
+
+
+def test_one_that_kept_its_rate_is_not_named() -> None:
+    assert said(ENDLESS, 999_990, SECOND) == ()
+    assert said(TIMED, 500_000, SECOND, SECOND // 2) == ()
+    assert said(COUNTED, 1_000_000, 5 * SECOND, SECOND) == ()
+    assert said(COUNTED, 400_000, SECOND * 4 // 10) == ()  # stopped early
+
+
+def test_what_was_due_is_said_beside_what_has_left() -> None:
+    (note,) = said(ENDLESS, 335_064, SECOND * 682 // 1000)
+    assert note.startswith("flow 'f': 335064 of the 682000 frames that were due have left (49.1 %)")
+    (note,) = said(TIMED, 400_000, 9 * SECOND)  # others went on
+    assert "400000 of the 500000 frames" in note
+
+
+def test_all_of_them_left_too_late() -> None:
+    (note,) = said(COUNTED, 1_000_000, 2 * SECOND, 2 * SECOND)
+    assert "its 1000000 frames left within 2.000 s, and not within 1.000 s" in note
+
+
+def test_a_machine_that_was_away_is_named() -> None:
+    (note,) = said(ENDLESS, 500_000, SECOND, paused_ns=SECOND // 2)
+    assert note.endswith("; the machine kept tgen from running for 0.500 s")

@@ -1,14 +1,26 @@
-"""NICs as sysfs shows them, and what speaks against taking one from the kernel."""
+"""NICs: how sysfs shows them, what they are used for, and how one is bound for a while."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from machine_tree import MachineTree, link, write
+from machine_tree import MachineTree, kernel, link, write
 
-from vsperf.host.network import Network
+from vsperf.errors import ComponentError, NotReadyError
+from vsperf.host import binding
+from vsperf.host.addresses import address_towards, default_routes, interface_addresses
+from vsperf.host.binding import bound, pci_addresses
+from vsperf.host.files import Roots, link_name
+from vsperf.host.journal import NAME, pending
+from vsperf.host.network import Network, session_connection
 from vsperf.host.pci import Nic, find_nic, read_nics, refusal
+from vsperf.host.undo import BindDriver
+from vsperf.host.workspace import Workspace, workspace
+
+# NICs as sysfs shows them, and what speaks against taking one from the kernel.
 
 PORT = "0000:03:00.0"
 SISTER = "0000:03:00.1"
@@ -167,3 +179,212 @@ def test_uppers_are_read_from_links_of_the_interface(tree: MachineTree) -> None:
     network = Network.read(tree.roots, {})
     assert network.uppers("lab0") == ("bond0",)
     assert "part of bond0" in (refusal(only(tree, network)) or "")
+
+
+# A NIC is bound for a while and given back; a refused one leaves everything as it was.
+
+PORTS = ("0000:03:00.0", "0000:03:00.1")
+
+
+@pytest.fixture(name="tree_of_binding")
+def fixture_tree_of_binding(tmp_path: Path) -> MachineTree:
+    tree = MachineTree(tmp_path / "machine")
+    tree.driver("vfio-pci")
+    for number, address in enumerate(PORTS):
+        tree.device(address, "i40e", group=17 + number)
+        tree.interface(f"lab{number}", address)
+    return tree
+
+
+@pytest.fixture(name="place")
+def fixture_place(tmp_path: Path) -> Iterator[Workspace]:
+    with workspace("test", tmp_path / "run", Roots(tmp_path / "machine")) as place:
+        yield place
+
+
+def driver_of(tree: MachineTree, address: str) -> str | None:
+    return link_name(tree.devices / address / "driver")
+
+
+def promised(place: Workspace) -> list[BindDriver]:
+    """Return the devices that are still to be given back."""
+    found = (entry.undo for entry in pending(place.folder / NAME))
+    return [undo for undo in found if isinstance(undo, BindDriver)]
+
+
+def wait_for(tree: MachineTree, address: str, driver: str | None) -> None:
+    """The kernel is a thread here; the real one has done it when the write returns."""
+    deadline = time.monotonic() + 5
+    while driver_of(tree, address) != driver and time.monotonic() < deadline:
+        time.sleep(0.001)
+    assert driver_of(tree, address) == driver
+
+
+def test_nics_are_bound_and_get_their_old_drivers_back(
+    tree_of_binding: MachineTree, place: Workspace
+) -> None:
+    with kernel(tree_of_binding):
+        with bound(PORTS, place, roots=tree_of_binding.roots, network=Network()) as nics:
+            assert [driver_of(tree_of_binding, address) for address in PORTS] == ["vfio-pci"] * 2
+            assert [nic.driver for nic in nics] == ["i40e"] * 2
+        for address in PORTS:
+            wait_for(tree_of_binding, address, "i40e")
+            override = tree_of_binding.devices / address / "driver_override"
+            assert override.read_text().strip() == ""
+
+
+def test_what_to_give_back_is_on_disk_while_a_nic_is_bound(
+    tree_of_binding: MachineTree, place: Workspace
+) -> None:
+    with kernel(tree_of_binding):
+        with bound(PORTS[:1], place, roots=tree_of_binding.roots, network=Network()):
+            (undo,) = promised(place)
+            assert (undo.address, undo.driver) == (PORTS[0], "i40e")
+        assert promised(place) == []
+
+
+def test_a_nic_that_had_no_driver_has_none_again(
+    tree_of_binding: MachineTree, place: Workspace
+) -> None:
+    (tree_of_binding.devices / PORTS[0] / "driver").unlink()
+    with kernel(tree_of_binding):
+        with bound(PORTS[:1], place, roots=tree_of_binding.roots, network=Network()):
+            assert driver_of(tree_of_binding, PORTS[0]) == "vfio-pci"
+        wait_for(tree_of_binding, PORTS[0], None)
+
+
+def test_nothing_is_touched_when_one_of_several_is_refused(
+    tree_of_binding: MachineTree, place: Workspace
+) -> None:
+    network = Network(addresses={"lab1": ("192.0.2.7",)})
+    asked = (*PORTS, "0000:09:00.0")
+    with (
+        pytest.raises(NotReadyError) as raised,
+        bound(asked, place, roots=tree_of_binding.roots, network=network),
+    ):
+        pytest.fail("it was bound")
+    assert [problem.what for problem in raised.value.problems] == [
+        f"{PORTS[1]} must not be taken from the kernel",
+        "there is no NIC at 0000:09:00.0",
+    ]
+    assert all(problem.fix for problem in raised.value.problems)
+    assert [driver_of(tree_of_binding, address) for address in PORTS] == ["i40e"] * 2
+    assert promised(place) == []
+
+
+def test_a_missing_driver_is_named_with_the_command_that_loads_it(
+    tmp_path: Path, place: Workspace
+) -> None:
+    tree = MachineTree(tmp_path / "machine")
+    tree.device(PORTS[0], "i40e", group=17)
+    with (
+        pytest.raises(NotReadyError) as raised,
+        bound(PORTS[:1], place, roots=tree.roots, network=Network()),
+    ):
+        pytest.fail("it was bound")
+    assert raised.value.problems[0].fix == "modprobe vfio-pci"
+
+
+@pytest.mark.parametrize("driver", ["mlx5_core", "vfio-pci", "uio_pci_generic"])
+def test_a_driver_that_already_lets_programs_in_stays(
+    tmp_path: Path, place: Workspace, driver: str
+) -> None:
+    tree = MachineTree(tmp_path / "machine")
+    tree.device(PORTS[0], driver, group=17)
+    with bound(PORTS[:1], place, roots=tree.roots, network=Network()):
+        assert driver_of(tree, PORTS[0]) == driver
+        assert promised(place) == []
+
+
+def test_without_an_iommu_vfio_has_to_be_told_too(tmp_path: Path, place: Workspace) -> None:
+    tree = MachineTree(tmp_path / "machine")
+    tree.driver("vfio-pci")
+    tree.device(PORTS[0], "i40e")
+    switch = tree.sys("module/vfio/parameters/enable_unsafe_noiommu_mode", "N\n")
+    asked = bound(PORTS[:1], place, roots=tree.roots, network=Network(), without_iommu=True)
+    with pytest.raises(NotReadyError) as raised, asked:
+        pytest.fail("it was bound")
+    assert raised.value.problems[0].fix == f"echo Y > {switch}"
+    switch.write_text("Y\n")
+    with (
+        kernel(tree),
+        bound(PORTS[:1], place, roots=tree.roots, network=Network(), without_iommu=True),
+    ):
+        assert driver_of(tree, PORTS[0]) == "vfio-pci"
+
+
+def test_a_driver_that_refuses_the_device_is_an_error_and_the_old_one_comes_back(
+    tree_of_binding: MachineTree, place: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(binding, "BOUND_S", 0.1)
+    with kernel(tree_of_binding, ignored="vfio-pci"):
+        with (
+            pytest.raises(ComponentError, match="no driver, not to vfio-pci"),
+            bound(PORTS[:1], place, roots=tree_of_binding.roots, network=Network()),
+        ):
+            pytest.fail("it was bound")
+        wait_for(tree_of_binding, PORTS[0], "i40e")
+
+
+def test_pci_addresses_are_told_from_other_devices() -> None:
+    devices = ("0000:03:00.0,queues=2", "03:00.1", "net_af_packet0,iface=veth0", "/run/sock")
+    assert pci_addresses(devices) == ("0000:03:00.0", "0000:03:00.1")
+
+
+# What interfaces are used for: addresses, default routes, and the ssh session, sudo or not.
+
+ROUTES = """\
+Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT
+eth0\t00000000\t010200C0\t0003\t0\t0\t0\t00000000\t0\t0\t0
+lab0\t000200C0\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0
+"""
+NOWHERE = "0" * 32
+ROUTER = "fe80000000000000fc00fffe00000001"
+ROUTES_V6 = f"""\
+{NOWHERE} 00 {NOWHERE} 00 {ROUTER} 00000400 00000001 00000000 00450003 eth1
+{NOWHERE} 00 {NOWHERE} 00 {NOWHERE} ffffffff 00000001 00000000 00200200 lo
+"""
+
+
+def test_the_kernel_tells_the_addresses_of_this_machine() -> None:
+    assert "127.0.0.1" in interface_addresses()["lo"]
+
+
+def test_addresses_that_every_interface_gives_itself_do_not_count() -> None:
+    everything = [address for held in interface_addresses().values() for address in held]
+    assert not [address for address in everything if address.startswith("fe80:")]
+
+
+def test_the_way_to_a_peer_is_known_without_sending() -> None:
+    assert address_towards("127.0.0.1") == "127.0.0.1"
+    assert address_towards("no address") is None
+
+
+def test_default_routes_of_both_versions_are_found(tree: MachineTree) -> None:
+    tree.proc("net/route", ROUTES)
+    tree.proc("net/ipv6_route", ROUTES_V6)
+    assert default_routes(tree.roots) == {"eth0", "eth1"}
+
+
+def test_no_tables_mean_no_default_routes(tree: MachineTree) -> None:
+    assert default_routes(tree.roots) == frozenset()
+
+
+def test_the_session_is_found_where_sudo_took_the_variable_away(tree: MachineTree) -> None:
+    tree.proc("self/stat", "30 (vsperf) S 20 30 30 0")
+    tree.proc("20/stat", "20 (sudo) S 10 20 20 0")
+    tree.proc("20/environ", "PATH=/bin\0")
+    tree.proc("10/stat", "10 (bash (login)) S 1 10 10 0")
+    tree.proc("10/environ", "HOME=/\0SSH_CONNECTION=192.0.2.9 50000 192.0.2.7 22\0")
+    assert session_connection(tree.roots, {}) == "192.0.2.9 50000 192.0.2.7 22"
+
+
+def test_a_session_at_the_console_is_none(tree: MachineTree) -> None:
+    tree.proc("self/stat", "30 (vsperf) S 1 30 30 0")
+    tree.proc("1/stat", "1 (init) S 0 1 1 0")
+    assert session_connection(tree.roots, {}) is None
+
+
+def test_the_interface_of_the_session_is_the_one_with_its_address(tree: MachineTree) -> None:
+    environment = {"SSH_CONNECTION": "127.0.0.1 50000 127.0.0.1 22"}
+    assert Network.read(tree.roots, environment).session == {"lo"}

@@ -1,4 +1,4 @@
-"""The published schema is that of the models, and files of every version keep loading."""
+"""The published schema is that of the models, and files of other versions are refused."""
 
 from __future__ import annotations
 
@@ -11,20 +11,19 @@ from typing import Any
 import pytest
 from all_wrong import hold_each, relative
 from jsonschema import Draft202012Validator
-from record_samples import case_lines, case_record, header, run_lines, trial_line
+from record_samples import case_lines, header, run_lines, trial_line
 
 from vsperf.errors import Location, StoreError
 from vsperf.record.base import SCHEMA_VERSION
-from vsperf.record.migrations import MIGRATIONS, migrate, version_of
 from vsperf.record.run import LINE, Line, RunResume
 from vsperf.record.schema import line_schemas, record_schema, schema_text
 from vsperf.store.folders import RECORDS
-from vsperf.store.reader import read_run
+from vsperf.store.reader import read_run, refuse_other_versions
 from vsperf.store.validation import validate_file
 
 ROOT = Path(__file__).parents[2]
 PUBLISHED = ROOT / "docs" / "reference" / "schema" / f"records-{SCHEMA_VERSION}.json"
-SAMPLES = sorted((ROOT / "tests" / "golden" / "records").glob("version-*/*"))
+SAMPLES = sorted((ROOT / "tests" / "golden" / "records").glob("2026-*"))
 HERE = Location("records.jsonl", 1)
 
 
@@ -141,53 +140,14 @@ def test_validating_does_not_slow_down_commands_that_do_not_validate() -> None:
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
-def test_sample_files_of_every_version_keep_loading() -> None:
+def test_sample_files_load_and_follow_the_published_schema() -> None:
     def check(sample: Path) -> None:
         run = read_run(sample)
-        assert f"version-{run.schema_version}" == sample.parent.name
         assert any(case.trials for case in run.cases)
-
-    hold_each(SAMPLES, check, relative)
-
-
-def test_there_is_a_sample_of_every_version() -> None:
-    versions = {path.parent.name for path in SAMPLES}
-    assert versions == {f"version-{number}" for number in (*MIGRATIONS, SCHEMA_VERSION)}
-
-
-def test_a_sample_of_this_version_follows_the_published_schema() -> None:
-    for sample in SAMPLES:
-        if sample.parent.name == f"version-{SCHEMA_VERSION}" and not read_run(sample).torn:
+        if not run.torn:
             assert validate_file(sample / RECORDS)
 
-
-# Version 1 is the first, so there is nothing real to migrate yet. The mechanism is tried with two
-# made-up earlier versions: 0 called the load `rate_pps`, and -1 counted it in thousands.
-def thousands_to_units(line: dict[str, Any]) -> dict[str, Any]:
-    return {**line, "rate_pps": line["rate_kpps"] * 1000} if "rate_kpps" in line else line
-
-
-def rate_to_load(line: dict[str, Any]) -> dict[str, Any]:
-    return {**line, "load_fps": line["rate_pps"]} if "rate_pps" in line else line
-
-
-STEPS = {-1: thousands_to_units, 0: rate_to_load}
-
-
-def test_old_lines_are_lifted_one_version_at_a_time() -> None:
-    old = {"type": "trial", "rate_kpps": 5}
-    assert migrate(old, -1, migrations=STEPS, current=1)["load_fps"] == 5000
-    assert old == {"type": "trial", "rate_kpps": 5}, "the line itself stays as it was read"
-
-
-def test_a_migrated_header_says_the_version_it_was_lifted_to() -> None:
-    lifted = migrate({"type": "run", "schema_version": 0}, 0, migrations=STEPS, current=1)
-    assert lifted["schema_version"] == 1
-
-
-def test_lines_of_this_version_pass_unchanged() -> None:
-    line = plain(case_record("x"))
-    assert migrate(line, SCHEMA_VERSION) == line
+    hold_each(SAMPLES, check, relative)
 
 
 @pytest.mark.parametrize(
@@ -197,43 +157,41 @@ def test_lines_of_this_version_pass_unchanged() -> None:
         {"type": "trial", "trial": {"directions": 5, "generator": None}},
     ],
 )
-def test_an_old_line_that_lacks_its_fields_is_refused_as_a_damaged_one_of_today(
+def test_a_line_that_lacks_its_fields_is_refused_as_a_damaged_one(
     tmp_path: Path, line: object
 ) -> None:
-    def check(version: int) -> None:
-        first = {**plain(header()), "schema_version": version}
-        content = "".join(f"{json.dumps(each)}\n" for each in (first, line, first))
-        (tmp_path / RECORDS).write_text(content)
-        with pytest.raises(StoreError, match="cannot be read") as caught:
-            read_run(tmp_path)
-        assert caught.value.problems[0].where == Location(str(tmp_path / RECORDS), 2)
-
-    hold_each(range(1, SCHEMA_VERSION), check, "version {}".format)
+    content = "".join(f"{json.dumps(each)}\n" for each in (plain(header()), line, plain(header())))
+    (tmp_path / RECORDS).write_text(content)
+    with pytest.raises(StoreError, match="cannot be read") as caught:
+        read_run(tmp_path)
+    assert caught.value.problems[0].where == Location(str(tmp_path / RECORDS), 2)
 
 
-def test_an_older_version_is_accepted_if_there_is_a_way_up_from_it() -> None:
-    old = {"type": "run", "schema_version": -1}
-    assert version_of(old, HERE, migrations=STEPS, current=1) == -1
-    with pytest.raises(StoreError, match="never existed"):
-        version_of({"type": "run", "schema_version": -2}, HERE, migrations=STEPS, current=1)
+def refused(first: object) -> StoreError:
+    """Return why a file that begins with this line is refused."""
+    with pytest.raises(StoreError) as caught:
+        refuse_other_versions(Path("records.jsonl"), json.dumps(first).encode())
+    return caught.value
 
 
 def test_a_newer_version_is_refused_with_a_hint_to_upgrade() -> None:
-    newer = {"type": "run", "schema_version": SCHEMA_VERSION + 1}
-    with pytest.raises(StoreError, match="newer vsperf") as caught:
-        version_of(newer, HERE)
-    assert "upgrade" in (caught.value.problems[0].fix or "")
+    error = refused({"type": "run", "schema_version": SCHEMA_VERSION + 1})
+    assert "newer vsperf" in str(error)
+    assert "upgrade" in (error.problems[0].fix or "")
+
+
+def test_a_version_that_never_was_is_refused() -> None:
+    assert "never existed" in str(refused({"type": "run", "schema_version": 0}))
 
 
 @pytest.mark.parametrize(
     "first", [None, [], 3, {}, {"type": "trial"}, {"type": "run"}, plain(trial_line("x"))]
 )
 def test_a_file_that_does_not_begin_with_a_header_is_refused(first: object) -> None:
-    with pytest.raises(StoreError):
-        version_of(first, HERE)
+    assert refused(first).problems[0].where == HERE
 
 
 @pytest.mark.parametrize("version", ["1", True, 1.0, None])
 def test_a_version_that_is_no_number_is_refused(version: object) -> None:
-    with pytest.raises(StoreError, match="does not say which version"):
-        version_of({"type": "run", "schema_version": version}, HERE)
+    error = refused({"type": "run", "schema_version": version})
+    assert "does not say which version" in str(error)

@@ -13,7 +13,7 @@ from export_samples import exported, one_case
 from record_samples import case_record, goal_result, header, planned
 from search_models import METHODS, NDR_PDR, RANGE
 from simulated_cases import CAPACITY_FPS, SECOND, behaving, session, simulated_case
-from test_cli_tables import as_written
+from test_cli_output import as_written
 from test_criteria import AT_LEAST_5M, ndr, spec
 
 from vsperf.cli.tables import print_summary

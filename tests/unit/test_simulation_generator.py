@@ -1,4 +1,6 @@
-"""The simulated generator: its limits, its faults, its clock and its latencies."""
+"""The simulated generator: its limits, faults, clock, latencies and seconds."""
+
+from __future__ import annotations
 
 import time
 
@@ -11,11 +13,14 @@ from vsperf.errors import ComponentError, UsageError
 from vsperf.record.histogram import percentiles_ns, summary
 from vsperf.record.load import intended_frames
 from vsperf.record.plan import Endpoint
+from vsperf.record.sample import Sample
 from vsperf.spec.abilities import Ability
 from vsperf.spec.base import DriverSpec
 from vsperf.trafficgens.base import TrialRequest
 from vsperf.trafficgens.sim import SimulatedGenerator
 from vsperf.vswitches.sim import SimulatedSwitch
+
+# The simulated generator: its limits, its faults, its clock and its latencies.
 
 LINE_FPS = 14_880_952
 SANE = behaving("never-lossy")
@@ -232,3 +237,60 @@ def test_each_behaviour_gives_a_case_an_identity_of_its_own() -> None:
         for kind in ("ideal", "never-lossy", "one-frame-loss")
     }
     assert len(texts) == 3
+
+
+# What a simulated generator says once a second, while a long trial goes on.
+
+SECOND_LONG = 1_000_000_000
+
+
+def told(request: TrialRequest) -> list[Sample]:
+    samples: list[Sample] = []
+    with session(simulated_case(behaving("ideal"))) as running:
+        running.run(request, samples.append)
+    return samples
+
+
+def test_each_second_of_a_trial_for_latency_has_latencies() -> None:
+    samples = told(TrialRequest(500_000, 3 * SECOND_LONG, latency=True))
+
+    assert len(samples) == 3
+    for sample in samples:
+        for way in sample.directions:
+            assert way.latency is not None
+            latency = way.latency
+            assert latency.frames == 500_000
+            assert 4000 <= latency.min_ns < latency.p50_ns < latency.p99_ns < latency.max_ns
+
+
+def test_latencies_of_a_second_are_higher_at_a_higher_load() -> None:
+    low, high = (
+        max(
+            way.latency.p99_ns
+            for way in told(TrialRequest(fps, SECOND_LONG, latency=True))[0].directions
+            if way.latency is not None
+        )
+        for fps in (100_000, 990_000)
+    )
+    assert low < high
+
+
+def test_a_second_of_another_trial_has_none() -> None:
+    (sample,) = told(TrialRequest(500_000, SECOND_LONG))
+
+    assert [way.latency for way in sample.directions] == [None, None]
+
+
+def test_in_real_time_each_second_is_told_when_it_is_over() -> None:
+    """So a trial that is killed has told of what was over by then."""
+    moments: list[float] = []
+    case = simulated_case(behaving("ideal"), {"realtime": 0.05})
+    began = time.monotonic()
+    with session(case) as running:
+        running.run(
+            TrialRequest(1000, 4 * SECOND_LONG), lambda _: moments.append(time.monotonic() - began)
+        )
+
+    assert len(moments) == 4
+    assert all(moment >= 0.05 * (number + 1) for number, moment in enumerate(moments))
+    assert moments[-1] - moments[0] >= 0.1

@@ -1,4 +1,4 @@
-"""vsperf's traffic becomes tgen's streams, and tgen's counters become a direction."""
+"""Traffic as tgen is told of it, and its counters, slots, turns and clock as records."""
 
 from __future__ import annotations
 
@@ -10,12 +10,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from vsperf.engine.instruments import looked_back
 from vsperf.errors import ComponentError, UsageError
+from vsperf.record.generator import GeneratorActivity
+from vsperf.record.host import Surroundings
+from vsperf.record.turns import TurnColumns
 from vsperf.spec.flows import HOSTS
 from vsperf.spec.topology import Dispatch
 from vsperf.spec.traffic import Replay, TrafficProfile
+from vsperf.stats.environment import case_facts
+from vsperf.trafficgens.tgen.messages import counts
 from vsperf.trafficgens.tgen.replay import Replayed
+from vsperf.trafficgens.tgen.slots import LONGEST_NS, MOST, WIDTH_NS, asked_ns, slots_of
 from vsperf.trafficgens.tgen.traffic import Way, direction, flows_of, streams
+from vsperf.trafficgens.tgen.tsc import Tsc
+from vsperf.trafficgens.tgen.turns import (
+    StreamSide,
+    StreamTurns,
+    patience_s,
+    turns_message,
+    turns_of,
+)
+
+# vsperf's traffic becomes tgen's streams, and tgen's counters become a direction.
 
 WAYS = (Way("phy0 to phy1", 0, 1), Way("phy1 to phy0", 1, 0))
 STREAM: dict[str, Any] = {
@@ -304,3 +321,243 @@ def test_what_tgen_cannot_send_is_refused(settings: dict[str, Any], lanes: int, 
 def test_frames_that_cannot_be_are_refused(settings: dict[str, Any], words: str) -> None:
     with pytest.raises(ValidationError, match=words):
         profile(**settings)
+
+
+# How tgen itself fared in a trial, as the record has it.
+
+WORKER = {"busy_ppm": 5, "longest_gap_ns": 6, "gaps_over_10us": 7, "paused_ns": 8}
+
+
+def activity(*ports: dict[str, Any]) -> GeneratorActivity:
+    """Return it for a trial whose ports say this."""
+    listed = [{"port": number, **port} for number, port in enumerate(ports)]
+    result = {"streams": [], "settled": True, "workers": [WORKER], "ports": listed}
+    found = counts(result, (), None, 0).generator
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("ports", "missed"),
+    [
+        (({"missed": 3}, {"missed": 4}), 7),
+        (({"missed": 3}, {}), 3),
+        (({}, {}), 0),
+    ],
+)
+def test_of_what_was_missed_as_much_counts_as_devices_told(
+    ports: tuple[dict[str, Any], ...], missed: int
+) -> None:
+    assert activity(*ports).missed_frames == missed
+
+
+def test_the_port_that_was_behind_longest_says_for_how_long_tgen_was() -> None:
+    assert activity({"receive_behind_ns": 9}, {"receive_behind_ns": 70}).behind_ns == 70
+
+
+# Slots of time as tgen answers them become those of the record.
+
+
+def slot(index: int, **changes: Any) -> dict[str, Any]:
+    calm = {"slot": index, "sent": [100, 90], "received": [100, 90], "refused": [0, 0]}
+    return calm | {"held_ns": [0, 0], "away_ns": 0, "silent_ns": 0} | changes
+
+
+def answered(**changes: Any) -> dict[str, Any]:
+    """Return a trial of 300 slots; in one of them tgen was away, in another 32 frames were lost."""
+    noted = [slot(index) for index in (40, 41, 42, 98, 99, 100)]
+    noted[1] |= {"away_ns": 5_000_000}
+    noted[4] |= {"received": [100, 58], "refused": [0, 4], "held_ns": [0, 5]}
+    totals = {"sent": [30_000, 27_000], "received": [30_000, 26_968], "refused": [0, 4]}
+    found = {"slot_cycles": 1 << 25, "slot_ns": 12_935_879, "count": 300}
+    return {"slots": found | {"totals": totals, "noted": noted} | changes}
+
+
+def test_each_direction_keeps_its_place() -> None:
+    found = slots_of(answered())
+    assert found is not None
+    assert (found.width_ns, found.count, found.cut) == (12_935_879, 300, False)
+    assert [slot.index for slot in found.noted] == [40, 41, 42, 98, 99, 100]
+    assert found.noted[1].away
+    assert found.noted[4].lost_frames == (0, 32)
+    assert found.noted[4].refused_frames == found.refused_frames == (0, 4)
+    assert [slot.index for slot in found.left_out(silent=False)] == [40, 41, 42]
+
+
+def test_a_generator_that_counts_no_slots_has_none() -> None:
+    assert slots_of({"streams": []}) is None
+
+
+def test_slots_are_wider_in_longer_trials_and_none_in_the_longest() -> None:
+    assert asked_ns(1_000_000_000) == WIDTH_NS
+    assert asked_ns(60_000_000_000) == 60_000_000_000 // MOST > WIDTH_NS
+    assert asked_ns(LONGEST_NS) == LONGEST_NS // MOST
+    assert asked_ns(LONGEST_NS + 1) == 0
+
+
+# Turns as tgen is asked for them and answers them are those of the record.
+
+SIDES = (StreamSide((0, 1), (70,)), StreamSide((2, 3)))
+ASKED = StreamTurns(SIDES, (0, 1, 1, 0), loads_fps=(1000, 1000, None, 2000), latency=True)
+TIMES = (
+    "measured_ns",
+    "full_ns",
+    "gaps_ns",
+    "longest_gap_ns",
+    "silence_ns",
+    "continue_ns",
+    "drain_ns",
+)
+
+
+def answered_of_record(**changes: Any) -> dict[str, Any]:
+    """Return two turns, of which the second saw no frame arrive."""
+    turns: dict[str, Any] = {
+        name: [1, 2] for name in (*TIMES, "hold_ns", "sent", "distinct", "elsewhere")
+    }
+    turns |= {"side": [0, 1], "began_ns": [10, 20], "ended_ns": [19, 30], "first_ns": [4, None]}
+    turns |= {"drained": [1, 0], "turn_sent": [8, 9], "turn_distinct": [7, 0], "count": 2}
+    counted = ("sent", "received", "distinct", "lost", "corrupted", "misrouted", "reordered")
+    side = {"streams": [0], "ports": [0, 1], **dict.fromkeys(counted, 5)}
+    side |= {"duplicates": 3, "beyond_window": 4, "wrong_size": 0, "foreign": 1, "stale": 2}
+    side |= {"unreadable": 0, "elsewhere": 6, "latency": {"count": 2, "hdr": "HISTFAAAA"}}
+    result = {"number": 7, "end": "complete", "settled": True, "tsc_hz": 10**9}
+    result |= {"started_unix_ns": 5, "elapsed_ns": 30, "turns": turns, "sides": [side], "ports": []}
+    return result | changes
+
+
+def test_a_request_says_whose_turn_it_is_and_who_is_held_still() -> None:
+    message = turns_message(ASKED, burst=8)
+    assert message["sides"] == [
+        {"streams": [0, 1], "processes": [70]},
+        {"streams": [2, 3], "processes": []},
+    ]
+    assert message["order"] == [0, 1, 1, 0]
+    assert message["rate_fps"] == [1000, 1000, 0, 2000]
+    assert (message["latency"], message["burst"]) == (True, 8)
+    assert "rate_fps" not in turns_message(StreamTurns(SIDES, (0, 1)), burst=8)
+
+
+def test_the_answer_may_take_as_long_as_a_machine_that_is_mostly_away_needs() -> None:
+    many = StreamTurns(SIDES, (0, 1) * 500)
+    assert patience_s(many) > 3 * 1000 * 0.012
+    assert patience_s(ASKED) < patience_s(many)
+
+
+def test_each_turn_keeps_its_numbers() -> None:
+    found = turns_of(answered_of_record())
+    first, second = found.turns
+    assert (first.side, first.began_ns, first.ended_ns, first.first_ns) == (0, 10, 19, 4)
+    assert (second.side, second.first_ns, second.drained) == (1, None, False)
+    assert (first.sent_frames, second.received_frames, second.turn_sent_frames) == (1, 2, 9)
+    assert first.intended_frames is first.latencies is None
+    assert first.drained is True
+
+
+def test_what_was_due_and_latencies_are_there_where_tgen_knows_them() -> None:
+    answer = answered_of_record()
+    more = {"intended": [11, 12], "refused": [0, 1], "latencies": [2, 0], "latency_sum_ns": [9, 0]}
+    answer["turns"] |= more
+    (first, second) = turns_of(answer).turns
+    assert (first.intended_frames, second.refused_frames) == (11, 1)
+    assert (first.latencies, first.latency_sum_ns) == (2, 9)
+
+
+def test_a_side_adds_up_what_tgen_tells_apart_of_copies() -> None:
+    (side,) = turns_of(answered_of_record()).sides
+    assert side.duplicate_frames == 7
+    assert (side.elsewhere_frames, side.foreign_frames, side.stale_frames) == (6, 1, 2)
+    assert side.latency_histogram == "HISTFAAAA"
+
+
+def test_the_process_that_ended_them_is_told() -> None:
+    found = turns_of(answered_of_record(end="process-ended", ended_side=1, ended_process=70))
+    assert (found.end, found.ended_side, found.ended_process) == ("process-ended", 1, 70)
+
+
+def test_an_answer_without_a_column_is_none() -> None:
+    answer = answered_of_record()
+    del answer["turns"]["distinct"]
+    with pytest.raises(ComponentError, match="no 'distinct'"):
+        turns_of(answer)
+
+
+def test_columns_have_one_length() -> None:
+    columns = turns_of(answered_of_record()).columns.model_dump()
+    with pytest.raises(ValidationError, match="different lengths"):
+        TurnColumns.model_validate(columns | {"hold_ns": (1,)})
+
+
+def test_turns_can_be_stored() -> None:
+    found = turns_of(answered_of_record())
+    assert type(found).model_validate_json(found.model_dump_json()) == found
+
+
+# The speed of the TSC is in the record, and no trial is believed in which it was another.
+
+HZ = 2_600_000_000
+HELLO = {"tsc_hz": HZ, "tsc_hz_dpdk": 2_610_000_000}
+
+
+def heard(*meanwhile_hz: int, elapsed_ns: int = 1_000_000_000) -> Tsc:
+    """Return what is known after trials with these speeds."""
+    tsc = Tsc.of(HELLO)
+    for hz in meanwhile_hz:
+        tsc.hear({"tsc_hz": HZ, "tsc_hz_meanwhile": hz, "elapsed_ns": elapsed_ns})
+    return tsc
+
+
+def test_both_speeds_are_known_from_the_beginning() -> None:
+    assert Tsc.of(HELLO).facts() == {"hz": HZ, "hz_dpdk": 2_610_000_000}
+    assert Tsc.of({}).facts() == {}
+
+
+def test_the_greatest_deviation_of_all_trials_is_kept_either_way() -> None:
+    assert heard(HZ + 26, HZ - 5200, HZ + 2600).facts()["most_off_ppm"] == 2.0
+    assert heard(HZ).facts()["most_off_ppm"] == 0.0
+
+
+@pytest.mark.parametrize("hz", [HZ * 998 // 1000, HZ * 1002 // 1000])
+def test_a_trial_with_another_speed_is_refused_with_both(hz: int) -> None:
+    with pytest.raises(ComponentError, match=r"no rate and no time .* holds.*2\.0 ms") as error:
+        heard(hz)
+    assert f"{HZ} Hz when tgen started, and {hz} Hz" in str(error.value.problems[0].why)
+
+
+def test_where_another_clock_answers_for_it_the_speed_is_only_kept() -> None:
+    tsc = Tsc.of(HELLO)
+    result = {"tsc_hz": HZ, "tsc_hz_meanwhile": HZ // 2, "elapsed_ns": 10**9}
+    tsc.hear(result, refuse=False)
+    assert tsc.facts()["most_off_ppm"] == 500_000.0
+
+
+def test_a_moment_says_nothing_of_a_clock() -> None:
+    assert "most_off_ppm" not in heard(HZ // 2, elapsed_ns=99_999_999).facts()
+    tsc = Tsc.of(HELLO)
+    tsc.hear({"tsc_hz": HZ, "elapsed_ns": 10**9})
+    assert "most_off_ppm" not in tsc.facts()
+
+
+class Generator:
+    """As much of a session as is asked for what its trials have shown."""
+
+    def late_facts(self) -> dict[str, Any]:
+        return {"tsc": heard(HZ + 26).facts()}
+
+
+def test_the_record_has_what_the_trials_have_shown_beside_what_was_known_before() -> None:
+    before = Surroundings(generator={"tgen": "0.1.0", "tsc": {"hz": HZ}})
+    generator: Any = Generator()
+    assert looked_back(before, generator).generator == {
+        "tgen": "0.1.0",
+        "tsc": {"hz": HZ, "hz_dpdk": 2_610_000_000, "most_off_ppm": 0.01},
+    }
+    other: Any = object()
+    assert looked_back(before, other) is before, "not every generator knows more later"
+
+
+def test_two_runs_do_not_differ_by_the_last_digits_of_a_speed() -> None:
+    record: Any = type("Record", (), {})()
+    record.surroundings = Surroundings(generator={"tgen": "0.1.0", "tsc": {"hz": HZ}})
+    planned: Any = None
+    assert case_facts(planned, None, record) == {"generator.tgen": "0.1.0"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
 import subprocess
 from collections import Counter
 from functools import cache
@@ -14,7 +13,7 @@ import pytest
 import tiers
 from all_wrong import none_wrong, relative
 from conftest import REPOSITORY
-from tiers import GIT, STATES, Memory, Shard, by_module, changed, shards_of
+from tiers import GIT, Memory, Shard, by_module, changed, shards_of
 
 TESTS = REPOSITORY / "tests"
 EVERYDAY, THOROUGH = "pytest.mark.everyday", "pytest.mark.thorough"
@@ -54,10 +53,6 @@ def test_the_tests_of_a_divided_module_are_in_all_shards(monkeypatch: pytest.Mon
     }
 
 
-def test_a_module_that_nobody_has_timed_is_in_a_shard_too() -> None:
-    assert set(shards_of({"tests/unit/test_new.py": False}, 8)) == {"tests/unit/test_new.py"}
-
-
 @pytest.mark.parametrize("text", ["", "3", "0/8", "9/8", "a/8", "3/8/1", "-1/8"])
 def test_what_is_no_shard_is_refused(text: str) -> None:
     with pytest.raises(pytest.UsageError, match="3/8"):
@@ -73,22 +68,6 @@ def test_what_has_passed_is_remembered_whatever_cuts_it_off(tmp_path: Path) -> N
     memory.file.write_text(memory.file.read_text()[:-8])
     assert memory.passed() == {"a.py::test_x[1]": 1.5, "a.py::test_y": 2.0}
     assert by_module(memory.passed()) == {"a.py": 3.5}
-
-
-def test_of_states_of_the_checkout_the_latest_are_remembered(tmp_path: Path) -> None:
-    older = [tmp_path / f"passed-{number}.jsonl" for number in range(STATES + 2)]
-    for age, file in enumerate(older):
-        file.touch()
-        os.utime(file, (1_000_000 - age, 1_000_000 - age))
-    memory = Memory(tmp_path / "passed-now.jsonl")
-    memory.add("a.py::test_x", 1.0)
-    assert set(tmp_path.iterdir()) == {memory.file, *older[:STATES]}
-
-
-def test_outside_of_a_checkout_nothing_is_remembered() -> None:
-    memory = Memory(None)
-    memory.add("a.py::test_x", 1.0)
-    assert memory.passed() == {}
 
 
 def commit(repository: Path, name: str, date: str) -> None:
@@ -110,11 +89,6 @@ def test_scaffolding_is_tested_when_the_last_day_of_work_touched_it(tmp_path: Pa
     assert changed(["tools/old", "tools/now"], tmp_path)
     (tmp_path / "tools" / "fresh").write_text("not committed")
     assert changed(["tools/fresh"], tmp_path)
-
-
-def test_where_there_is_no_git_all_scaffolding_is_tested(tmp_path: Path) -> None:
-    (tmp_path / "tool").write_text("x")
-    assert changed(["tool"], tmp_path)
 
 
 # What contributing.md asks of tests, as far as a machine can look.

@@ -1,19 +1,29 @@
-"""What can be trusted: nobody else made it, and nobody else can change it or what leads to it."""
+"""What can be trusted: files and folders, files that a user names, and Python of our own."""
 
 from __future__ import annotations
 
+import ast
+import json
 import os
+import re
 import socket
 import stat
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
+from all_wrong import none_wrong
 from attacker import NOBODY, Town, as_nobody, town
 
-from vsperf import trusted
+from vsperf import own_python, trusted
+from vsperf.named_files import written, written_together
 from vsperf.trusted import DistrustedError
+
+# What can be trusted: nobody else made it, and nobody else can change it or what leads to it.
 
 Require = Callable[[str], None]
 
@@ -267,3 +277,246 @@ def test_a_folder_of_anybody_is_reached_but_through_no_link_of_others(here: Town
     assert not (here.run / "made").exists()
     with trusted.reached(theirs / "link", frozenset({0, NOBODY})) as folder:
         assert os.fstat(folder).st_ino == here.run.stat().st_ino
+
+
+# A file that a user names is there whole or not at all, and nothing else is written to.
+
+TO_STDOUT = """
+from pathlib import Path
+from vsperf.named_files import written
+with written(Path("/dev/stdout")) as file:
+    file.write(b"said")
+"""
+
+
+def names(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir()]
+
+
+def test_a_file_takes_its_place_when_it_is_whole(tmp_path: Path) -> None:
+    (path := tmp_path / "page").write_text("before")
+    with written(path) as file:
+        file.write(b"after")
+        assert path.read_text() == "before"
+    assert path.read_text() == "after"
+    assert names(tmp_path) == ["page"]
+    mask = os.umask(0)
+    os.umask(mask)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~mask
+
+
+def test_what_was_there_stays_where_it_does_not_become_whole(tmp_path: Path) -> None:
+    (path := tmp_path / "page").write_text("before")
+    paths = (path, tmp_path / "other")
+    with pytest.raises(ZeroDivisionError), written_together(paths) as (file, _):
+        file.write(b"after")
+        raise ZeroDivisionError
+    assert path.read_text() == "before"
+    assert names(tmp_path) == ["page"]
+
+
+def test_missing_folders_are_made(tmp_path: Path) -> None:
+    with written(tmp_path / "a" / "b" / "page") as file:
+        file.write(b"here")
+    assert (tmp_path / "a/b/page").read_text() == "here"
+
+
+def test_a_link_is_replaced_and_what_it_leads_to_stays(tmp_path: Path) -> None:
+    (other := tmp_path / "other").write_text("precious")
+    (path := tmp_path / "page").symlink_to(other)
+    with written(path) as file:
+        file.write(b"page")
+    assert (path.read_text(), other.read_text()) == ("page", "precious")
+    assert not path.is_symlink()
+
+
+def test_a_second_name_of_a_file_is_replaced_and_the_file_stays(tmp_path: Path) -> None:
+    (other := tmp_path / "other").write_text("precious")
+    (path := tmp_path / "page").hardlink_to(other)
+    with written(path) as file:
+        file.write(b"page")
+    assert (path.read_text(), other.read_text()) == ("page", "precious")
+
+
+def test_a_pipe_is_refused_and_nobody_waits_for_its_reader(tmp_path: Path) -> None:
+    os.mkfifo(path := tmp_path / "page")
+    with pytest.raises(DistrustedError, match="is there, and is no regular file"), written(path):
+        pass
+    assert names(tmp_path) == ["page"]
+
+
+def test_a_folder_is_reached_through_ones_own_links(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    with written(tmp_path / "link" / ".." / "link" / "page") as file:
+        file.write(b"page")
+    assert (tmp_path / "real" / "page").read_text() == "page"
+    (tmp_path / "round").symlink_to("round")
+    with pytest.raises(OSError, match="symbolic links"), written(tmp_path / "round" / "page"):
+        pass
+
+
+def test_the_longest_name_can_be_written(tmp_path: Path) -> None:
+    with written(tmp_path / ("ä" * 127)) as file:
+        file.write(b"page")
+
+
+@pytest.mark.parametrize("into", ["pipe", "file"])
+def test_the_standard_output_is_written_to_where_it_is(tmp_path: Path, into: str) -> None:
+    argv = own_python.module("says", folder=tmp_path)
+    (tmp_path / "says.py").write_text(TO_STDOUT)
+    if into == "pipe":
+        assert subprocess.run(argv, capture_output=True, check=True).stdout == b"said"
+        return
+    with (tmp_path / "out").open("wb") as out:
+        subprocess.run(argv, stdout=out, check=True)
+    assert (tmp_path / "out").read_bytes() == b"said"
+
+
+# No stranger's folder decides what Python of ours runs: there is one way to start it.
+
+TRAP = "import os\nos.write(2, b'a trap was run\\n')\nos._exit(99)\n"
+ALLOWED = {
+    "vsperf/own_python.py": "the one way",
+    "vsperf/host/doctor/installation.py": "a check of that name",
+    "tools/repeat-tests": "pytest, in the checkout whose tests these are",
+}
+INTERPRETER = re.compile(r"(.*/)?python3?(\.\d+)?")
+UNSAFE = re.compile(r"python[0-9.]*\"? +-(?![IVh])\S")
+"""In scripts and pages: an interpreter with options of which the first is not `-I`."""
+IN_A_CHECKOUT = re.compile(r"python\)? -m (ruff|mypy|pytest)\b")
+"""What the Makefile and contributors run in the checkout, which is theirs."""
+
+
+@pytest.fixture(name="trapped")
+def fixture_trapped(tmp_path: Path) -> Path:
+    """Give a folder whose owner would like to be run."""
+    (tmp_path / "vsperf").mkdir()
+    for name in ("json.py", "sitecustomize.py", "runpy.py", "vsperf/__init__.py"):
+        (tmp_path / name).write_text(TRAP)
+    return tmp_path
+
+
+def run_in(folder: Path, *argv: str) -> subprocess.CompletedProcess[str]:
+    environ = {**os.environ, "PYTHONPATH": str(folder), "PYTHONSTARTUP": str(folder / "json.py")}
+    return subprocess.run(
+        argv, cwd=folder, env=environ, check=False, capture_output=True, text=True, timeout=60
+    )
+
+
+def test_a_module_is_ours_whatever_lies_in_the_working_directory(trapped: Path) -> None:
+    assert run_in(trapped, sys.executable, "-m", "vsperf", "--version").returncode == 99
+    ended = run_in(trapped, *own_python.module("vsperf", "--version"))
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.startswith("vsperf")
+
+
+def test_a_script_of_the_standard_library_is_ours_too(trapped: Path, tmp_path: Path) -> None:
+    (file := tmp_path / "ours.txt").write_text("import json, sys; print(json.dumps(sys.argv[1:]))")
+    ended = run_in(trapped, *own_python.script(file, "a", "-b"))
+    assert (ended.returncode, json.loads(ended.stdout)) == (0, ["a", "-b"])
+
+
+def test_the_vsperf_that_runs_is_the_one_that_is_started(tmp_path: Path) -> None:
+    (package := tmp_path / "vsperf").mkdir()
+    (package / "__init__.py").touch()
+    (copy := package / "own_python.py").write_text(Path(own_python.__file__).read_text())
+    (package / "says.py").write_text("import sys; print(__name__, sys.argv)")
+    spec = spec_from_file_location("copied", copy)
+    assert spec is not None
+    assert spec.loader is not None
+    spec.loader.exec_module(copied := module_from_spec(spec))
+    ended = subprocess.run(
+        copied.module("vsperf.says", "a b"), capture_output=True, text=True, check=False
+    )
+    assert ended.stdout == f"__main__ {[str(package / 'says.py'), 'a b']}\n", ended.stderr
+
+
+def starts(text: str) -> Iterator[int]:
+    """Yield the lines that name an interpreter where a command is made; words of f-strings tell."""
+    tree = ast.parse(text)
+    told = {
+        id(one)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.JoinedStr)
+        for one in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if id(node) in told:
+            continue
+        if isinstance(node, ast.Attribute) and ast.unparse(node) == "sys.executable":
+            yield node.lineno
+        elif isinstance(node, ast.ImportFrom) and node.module == "sys":
+            yield from (node.lineno for name in node.names if name.name == "executable")
+        elif isinstance(node, (ast.List, ast.Tuple, ast.Call, ast.BinOp)):
+            yield from (
+                one.lineno
+                for one in ast.iter_child_nodes(node)
+                if isinstance(one, ast.Constant)
+                and isinstance(one.value, str)
+                and INTERPRETER.fullmatch(one.value)
+            )
+
+
+def programs(repository: Path) -> Iterator[tuple[str, str]]:
+    """Yield name and text of all that is Python, but for the tests."""
+    for part in ("vsperf", "tools", "vnfs", "setup.py", "docs"):
+        for path in sorted([repository / part, *(repository / part).rglob("*")]):
+            if not path.is_file() or path.stat().st_size > 1 << 20:
+                continue
+            name = str(path.relative_to(repository))
+            if path.suffix == ".ipynb":
+                cells = json.loads(path.read_text())["cells"]
+                code = ["".join(one["source"]) for one in cells if one["cell_type"] == "code"]
+                yield name, "\n".join(code)
+            elif path.suffix == ".py" or (
+                not path.suffix and path.read_bytes().startswith(b"#!/usr/bin/env python3")
+            ):
+                yield name, path.read_text()
+
+
+def test_nothing_starts_python_but_by_the_one_way(repository: Path) -> None:
+    looked_at = dict(programs(repository))
+    assert {"vsperf/host/tree.py", "tools/soak", "docs/notebooks/first-look.ipynb"} < {*looked_at}
+    found = {name: list(starts(text)) for name, text in looked_at.items()}
+    none_wrong(
+        f"{name}:{line} starts Python itself, and vsperf.own_python says how"
+        for name, lines in found.items()
+        for line in lines
+        if name not in ALLOWED
+    )
+    assert all(found[name] for name in ALLOWED), "a reason that is needed no more"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "run([sys.executable, '-m', 'x'])",
+        "from sys import executable",
+        "run(['python3', '-c', 'x'])",
+        "run('/usr/bin/python3.12')",
+        "PYTHON = FOLDER / 'python'",
+    ],
+)
+def test_each_way_to_start_python_is_found(text: str) -> None:
+    assert list(starts(text)) == [1]
+
+
+def test_what_tells_of_python_is_no_start() -> None:
+    assert not list(starts("ok(f'{platform.python_version()} at {sys.executable}')"))
+    assert not list(starts("FACTS = {'python': platform.python_version()}"))
+
+
+def test_scripts_and_pages_start_python_where_no_folder_decides(repository: Path) -> None:
+    pages = [
+        *sorted((repository / "docs").rglob("*.md")),
+        *sorted(path for path in (repository / "docs" / "ci").iterdir() if path.is_file()),
+        *(repository / name for name in ("README.md", "Makefile", ".ci/run", "tools/bootstrap")),
+        repository / "tools" / "fresh-machine",
+    ]
+    none_wrong(
+        f"{path.relative_to(repository)}:{number} {line.strip()}"
+        for path in pages
+        for number, line in enumerate(path.read_text().splitlines(), start=1)
+        if UNSAFE.search(IN_A_CHECKOUT.sub("", line))
+    )

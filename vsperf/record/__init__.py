@@ -1,1 +1,1 @@
-"""What was measured: frozen records, their schema and its migrations."""
+"""What was measured: frozen records, and their schema."""

@@ -2,8 +2,8 @@
 
 from pydantic import BaseModel, ConfigDict
 
-SCHEMA_VERSION = 10
-"""Raised when a record of an older version could be misread; `schema.py` migrates old ones."""
+SCHEMA_VERSION = 1
+"""Raised with any change of a record's fields after a release; others are refused, not misread."""
 
 
 class Record(BaseModel):

@@ -37,7 +37,7 @@ def fallen(found: Calibration, before: Sequence[Calibration]) -> str | None:
 def calibration_in(line: bytes | str) -> Calibration | None:
     """Return the cap in a line of a case that is over; None of one without, or that is damaged.
 
-    Lines of every version have it in the same place, and no more than it is looked at.
+    No more than it is looked at.
     """
     if b"cap_fps" not in (line.encode() if isinstance(line, str) else line):
         return None

@@ -152,7 +152,7 @@ class CaseRecord(Record):
     compliance: tuple[Compliance, ...]
     warnings: tuple[str, ...]
     surroundings: Surroundings | None = None
-    """None for a case that came to no result, and in records from before it was looked at."""
+    """None for a case that came to no result."""
     trials: int
     measured_ns: int
     """Sum of the time that its trials took; of a model, simulated time."""

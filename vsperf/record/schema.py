@@ -20,7 +20,7 @@ def record_schema(generator: type[GenerateJsonSchema] = DescribedSchema) -> dict
 
     Every field is required, the empty ones too: a writer that forgets a counter is caught, and
     nobody has to guess what a missing field means. A schema of one version never changes once it
-    is released; see `vsperf.record.migrations`.
+    is released.
     """
     schema = LINE.json_schema(mode="serialization", schema_generator=generator)
     definitions = schema.pop("$defs")

@@ -312,7 +312,7 @@ def _run(number: int, run: RunView) -> RunPart:
         *(Fact(f"label {name}", value) for name, value in run.labels.items()),
         Fact("command", _command(header.argv)),
         Fact("vsperf", header.vsperf_version),
-        Fact("records", f"{run.folder.name}/records.jsonl, version {run.schema_version}"),
+        Fact("records", f"{run.folder.name}/records.jsonl, version {run.header.schema_version}"),
     ]
     return RunPart(f"run-{number}", run.run, run.state.value, tuple(facts), groups_of(header))
 

@@ -32,7 +32,7 @@ __all__ = ["BrokenRun", "CaseEntry", "Filter", "Index", "RunEntry"]
 INDEX = "index.sqlite"
 SCRATCH = f".{INDEX}."
 """What the names begin with under which an index is written before it takes its place."""
-LAYOUT = 4
+LAYOUT = 5
 """Raised when the tables change; an index of another layout is made anew."""
 SEED = LAYOUT * 1000 + SCHEMA_VERSION
 """What the checksum begins with: that of another version of vsperf does not fit."""

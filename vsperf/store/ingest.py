@@ -28,12 +28,12 @@ from vsperf.record.run import (
 )
 from vsperf.store import lines
 from vsperf.store.folders import RECORDS
-from vsperf.store.reader import header_version, parse_lines
+from vsperf.store.reader import parse_lines, refuse_other_versions
 
 TABLES = """
 CREATE TABLE runs (
     run TEXT PRIMARY KEY, inode INTEGER, size INTEGER, mtime_ns INTEGER,
-    read_bytes INTEGER, read_lines INTEGER, read_crc INTEGER, version INTEGER, problem TEXT,
+    read_bytes INTEGER, read_lines INTEGER, read_crc INTEGER, problem TEXT,
     started_at TEXT, testbed TEXT, preset TEXT, simulated INTEGER, vsperf_version TEXT,
     cases INTEGER, exit_code INTEGER, labels TEXT
 ) WITHOUT ROWID;
@@ -97,23 +97,22 @@ def ingest(database: sqlite3.Connection, folder: Path, stamp: Stamp) -> None:
 def _read(database: sqlite3.Connection, folder: Path) -> None:
     run, path = folder.name, folder / RECORDS
     known = database.execute(
-        "SELECT version, read_lines, read_bytes, read_crc FROM runs "
-        "WHERE run = ? AND problem IS NULL",
+        "SELECT read_lines, read_bytes, read_crc FROM runs WHERE run = ? AND problem IS NULL",
         (run,),
     ).fetchone()
     with lines.opened(path) as found:
         whole, begin = iter(found), 1
-        if known is not None and found.skip(*known[1:]):
-            version, begin = known[0], found.count + 1
+        if known is not None and found.skip(*known):
+            begin = found.count + 1
         else:
             forget(database, run)
             header = next(whole, None)
             if header is None:
                 raise StoreError("it was killed before its header was written")
-            version = header_version(path, header)
-            _insert(database, "runs", {"run": run, "version": version})
+            refuse_other_versions(path, header)
+            _insert(database, "runs", {"run": run})
             whole = chain([header], whole)
-        _Rows(database, run).add(parse_lines(path, whole, version, first=begin))
+        _Rows(database, run).add(parse_lines(path, whole, first=begin))
     _mark_refuted(database, run)
     database.execute(
         "UPDATE runs SET read_lines = ?, read_bytes = ?, read_crc = ? WHERE run = ?",

@@ -13,7 +13,6 @@ from pydantic import ValidationError
 from vsperf.errors import Location, StoreError
 from vsperf.plain_json import refuse_wild_numbers
 from vsperf.record.base import SCHEMA_VERSION
-from vsperf.record.migrations import migrate, version_of
 from vsperf.record.run import (
     LINE,
     CaseRecord,
@@ -106,9 +105,6 @@ class StoredRun:
 
     folder: Path
     header: RunHeader
-    """As today's vsperf would write it, whatever version the file is in."""
-    schema_version: int
-    """Version that the file is written in."""
     cases: tuple[StoredCase, ...]
     """In planned order."""
     resumes: tuple[RunResume, ...]
@@ -149,16 +145,15 @@ def read_run(folder: Path) -> StoredRun:
     being_written = is_locked(path)
     with lines.opened(path) as found:
         whole = iter(found)
-        header, version = read_header(path, whole)
+        header = read_header(path, whole)
         order = Order.of(path, header)
         collector = _Collector(order, {case.key: [] for case in header.cases})
-        parsed = parse_lines(path, whole, version, first=2)
+        parsed = parse_lines(path, whole, first=2)
         for number, line in enumerate(parsed, start=2):
             collector.add(number, line)
     return StoredRun(
         folder=folder,
         header=header,
-        schema_version=version,
         cases=tuple(
             StoredCase(case, tuple(attempt.frozen() for attempt in collector.attempts[case.key]))
             for case in header.cases
@@ -175,9 +170,9 @@ def check_run(folder: Path) -> None:
     path = folder / RECORDS
     with lines.opened(path) as found:
         whole = iter(found)
-        header, version = read_header(path, whole)
+        header = read_header(path, whole)
         order = Order.of(path, header)
-        for number, line in enumerate(parse_lines(path, whole, version, first=2), start=2):
+        for number, line in enumerate(parse_lines(path, whole, first=2), start=2):
             match line:
                 case RunHeader():
                     raise contradiction(path, number, "a second header")
@@ -187,8 +182,8 @@ def check_run(folder: Path) -> None:
                     order.see(number, line.type, line.case)
 
 
-def read_header(path: Path, whole: Iterator[bytes]) -> tuple[RunHeader, int]:
-    """Take the header off the lines of a file; return it and the version the file is written in."""
+def read_header(path: Path, whole: Iterator[bytes]) -> RunHeader:
+    """Take the header off the lines of a file."""
     first = next(whole, None)
     if first is None:
         raise StoreError(
@@ -197,38 +192,53 @@ def read_header(path: Path, whole: Iterator[bytes]) -> tuple[RunHeader, int]:
             why="the run was killed before its header was written",
             fix=f"the folder can be deleted: {path.parent}",
         )
-    version = header_version(path, first)
-    header = next(parse_lines(path, [first], version))
+    refuse_other_versions(path, first)
+    header = next(parse_lines(path, [first]))
     if not isinstance(header, RunHeader):
         raise StoreError("the first line is not a header", where=Location(str(path), 1))
-    return header, version
+    return header
 
 
 def header_of(folder: Path) -> RunHeader:
     """Return the header of the run in a folder, and read no more of it."""
     path = folder / RECORDS
     with lines.opened(path) as opened:
-        header, _ = read_header(path, iter(opened))
-    return header
+        return read_header(path, iter(opened))
 
 
-def header_version(path: Path, first_line: bytes) -> int:
-    """Return the version that the file at `path` is written in, from its first line."""
+def refuse_other_versions(path: Path, first_line: bytes) -> None:
+    """Refuse a file that does not begin with a header, or whose records are of another version."""
     where = Location(str(path), 1)
     try:
         header = json.loads(first_line)
     except (ValueError, RecursionError):
         header = None
-    return version_of(header, where)
+    if not isinstance(header, dict) or header.get("type") != "run":
+        raise StoreError(
+            "the record file does not begin with the header of a run",
+            where=where,
+            why="its first line was damaged, or the file is something else",
+        )
+    version = header.get("schema_version")
+    if not isinstance(version, int) or isinstance(version, bool):
+        raise StoreError("the header does not say which version it is written in", where=where)
+    if version > SCHEMA_VERSION:
+        raise StoreError(
+            f"the run was recorded by a newer vsperf (records version {version})",
+            where=where,
+            why=f"this vsperf reads version {SCHEMA_VERSION} and would misread it",
+            fix="upgrade: pip install --upgrade vsperf",
+        )
+    if version < SCHEMA_VERSION:
+        raise StoreError(f"records version {version} never existed", where=where)
 
 
-def parse_lines(path: Path, whole: Iterable[bytes], version: int, first: int = 1) -> Iterator[Line]:
-    """Parse lines of a file written in `version`; `first` is the number of the first of them."""
+def parse_lines(path: Path, whole: Iterable[bytes], first: int = 1) -> Iterator[Line]:
+    """Parse lines of a file; `first` is the number of the first of them."""
     for number, content in enumerate(whole, start=first):
         try:
             refuse_wild_numbers(content)
-            text = content if version == SCHEMA_VERSION else _migrated(content, version)
-            yield LINE.validate_json(text, strict=True)
+            yield LINE.validate_json(content, strict=True)
         except (ValidationError, ValueError, RecursionError) as error:
             raise StoreError(
                 "a record cannot be read",
@@ -236,10 +246,6 @@ def parse_lines(path: Path, whole: Iterable[bytes], version: int, first: int = 1
                 why=why_unreadable(error),
                 fix="restore the file from a copy; vsperf itself never changes a written line",
             ) from error
-
-
-def _migrated(content: bytes, version: int) -> bytes:
-    return json.dumps(migrate(json.loads(content), version)).encode()
 
 
 def why_unreadable(error: Exception) -> str:

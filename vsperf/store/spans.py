@@ -96,8 +96,6 @@ class RecordFile:
     """A record file of which is known what lies where."""
 
     path: Path
-    version: int
-    """Version that the file is written in."""
     header: RunHeader
     spans: dict[str, Span]
     """By key, in planned order."""
@@ -116,8 +114,8 @@ class RecordFile:
         path = folder / RECORDS
         with lines.opened(path) as found:
             whole = iter(found)
-            header, version = read_header(path, whole)
-            file = cls(path, version, header, {case.key: Span() for case in header.cases})
+            header = read_header(path, whole)
+            file = cls(path, header, {case.key: Span() for case in header.cases})
             order = Order.of(path, header)
             for content in whole:
                 end = found.whole_bytes
@@ -172,7 +170,7 @@ class RecordFile:
             return None
         with lines.opened(self.path) as found:
             content = found.between(place.begin, place.end)
-            line = next(parse_lines(self.path, content, self.version, place.number), None)
+            line = next(parse_lines(self.path, content, place.number), None)
         return line if isinstance(line, kind) else None
 
     def _inside(self, key: str, wanted: str, kind: type[L]) -> Iterator[L]:
@@ -182,7 +180,7 @@ class RecordFile:
                 for number, content in enumerate(between, start=place.number):
                     if _begin_of(content) != (wanted, key):
                         continue
-                    for line in parse_lines(self.path, [content], self.version, number):
+                    for line in parse_lines(self.path, [content], number):
                         if isinstance(line, kind):
                             yield line
 
@@ -208,7 +206,7 @@ class RecordFile:
                 span.trial_bytes += len(content) if kind == "trial" else 0
 
     def _add_of_run(self, place: Place, content: bytes) -> None:
-        for line in parse_lines(self.path, [content], self.version, place.number):
+        for line in parse_lines(self.path, [content], place.number):
             match line:
                 case RunResume():
                     self.resumes.append(line)

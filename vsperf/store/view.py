@@ -118,7 +118,6 @@ class RunView:
 
     folder: Path
     header: RunHeader
-    """As today's vsperf would write it, whatever version the file is in."""
     state: RunState
     end: RunEnd | None = None
     """None if the run, or its last resumption, did not come to its end."""
@@ -142,11 +141,6 @@ class RunView:
     def labels(self) -> Mapping[str, str]:
         """What the user called the run, such as a git revision."""
         return self.header.labels
-
-    @property
-    def schema_version(self) -> int:
-        """Version of the records that the file is written in."""
-        return self.file.version if self.file else self.header.schema_version
 
     def cases(self) -> Iterator[CaseView]:
         """Yield its cases in planned order, those that never began too."""

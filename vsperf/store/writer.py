@@ -22,9 +22,8 @@ from typing import Any, Self
 from pydantic_core import PydanticSerializationError
 
 from vsperf import trusted
-from vsperf.errors import Location, NotReadyError, RecordingError, StoreError
+from vsperf.errors import Location, NotReadyError, RecordingError
 from vsperf.plain_json import refuse_wild_numbers
-from vsperf.record.base import SCHEMA_VERSION
 from vsperf.record.run import LINE, CaseRecord, Line, RunEnd, RunHeader, RunResume
 from vsperf.store import lines
 from vsperf.store.folders import RECORDS, make_folder, point_latest
@@ -91,13 +90,6 @@ class RunWriter:
             before = open_run(folder)
             ended = RunState.INTERRUPTED if before.end is None else RunState.FINISHED
             before = dataclasses.replace(before, state=ended)  # it is we who hold it
-            if before.schema_version != SCHEMA_VERSION:
-                raise StoreError(
-                    f"{before.run} cannot be resumed",
-                    why=f"it was begun by an older vsperf (records version "
-                    f"{before.schema_version}), and one file holds one version",
-                    fix="start a new run; the old one stays readable",
-                )
             if before.torn:
                 _set_torn_line_aside(path, descriptor)
         except BaseException:

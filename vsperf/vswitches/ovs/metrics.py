@@ -16,8 +16,6 @@ REST = ">"
 """The bound of what is above all others."""
 ABOVE = "bin_more"
 BIN = "bin_"
-MILLISECONDS = ("ms", "iterations", "cycles/it", "Kpps", "cycles/pkt", "pkts/batch")
-"""How the head of the history begins; frames per millisecond are kpps."""
 COLUMNS = 9
 AT, FRAMES, CYCLES, QUEUE, UPCALLS = 0, 3, 4, 6, 7
 LAST_MS = 1000

@@ -16,8 +16,6 @@ from vsperf.vswitches.vpp.layout import SwitchPort, addressed_to, end_number
 from vsperf.vswitches.vpp.routes import check_routes, idle_routes, routing
 from vsperf.vswitches.vpp.spec import VppSpec
 
-LEARN = 0x1
-"""The bit of a bridge that learns, as the API has it."""
 MANY = 10_000
 """Addresses that are sooner flushed than taken out one by one."""
 LEARN_LIMIT = 4_194_304

@@ -1,0 +1,276 @@
+"""Pages as a browser shows them: reports, still and interactive, and comparisons."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from browsing import CLIPPED, NARROW, OVERFLOWING, WIDE, fixture_browser, serious, shown
+from conftest import HERE
+from playwright.sync_api import Browser, Page, expect
+
+from vsperf.report.form import Form
+from vsperf.report.interactive import library
+from vsperf.report.target import write_report
+from vsperf.report.write import write_html
+from vsperf.results.compare_page import html_page
+from vsperf.results.comparison import compare
+from vsperf.results.sides import side
+
+__all__ = ["fixture_browser"]
+
+
+# Reports as a browser shows them: with and without scripts, light and dark, wide, narrow, printed.
+
+GOLDEN = HERE / "golden" / "records"
+RUNS = {
+    "simulated": GOLDEN / "2026-11-20-phy2phy_tput-gxq9",
+    "interrupted": GOLDEN / "2026-11-20-phy2phy_tput-w9dt",
+    "real": GOLDEN / "2026-11-21-phy2phy_smoke-acj4",
+    "machines": GOLDEN / "2026-11-21-pvp_vhost_reconnect-r5cp",
+    "soak": GOLDEN / "2026-11-22-phy2phy_soak-n10t",
+}
+
+
+@pytest.fixture(name="pages", scope="module")
+def fixture_pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Return a report of each run."""
+    folder, found = tmp_path_factory.mktemp("reports"), {}
+    for name, run in RUNS.items():
+        out = io.StringIO()
+        write_html([run], out, lambda *_: None)
+        found[name] = folder / f"{name}.html"
+        found[name].write_text(out.getvalue())
+    return found
+
+
+@pytest.mark.parametrize(
+    "run",
+    [pytest.param(run, marks=pytest.mark.everyday if run == "real" else ()) for run in RUNS],
+)
+@pytest.mark.parametrize(
+    ("width", "scripts"), [(WIDE, True), (WIDE, False), (768, True), (NARROW, True)]
+)
+def test_a_page_is_quiet_fetches_nothing_and_fits(
+    browser: Browser, pages: dict[str, Path], run: str, width: int, scripts: bool
+) -> None:
+    how: dict[str, Any] = {"java_script_enabled": scripts}
+    with shown(browser, pages[run], width=width, **how) as seen:
+        assert seen.page.locator("h1").is_visible()
+        assert seen.console == []
+        assert seen.requests == [pages[run].as_uri()]
+        if scripts:  # without them a page cannot be asked, and looks the same
+            assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
+            assert seen.page.evaluate(OVERFLOWING) == []
+            assert seen.page.evaluate(CLIPPED) == []
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_everything_that_is_folded_fits_when_it_is_opened(
+    browser: Browser, pages: dict[str, Path], run: str
+) -> None:
+    with shown(browser, pages[run], width=NARROW) as seen:
+        seen.page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+        assert seen.page.evaluate(OVERFLOWING) == []
+
+
+@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.parametrize(("scheme", "width"), [("light", WIDE), ("dark", NARROW)])
+def test_axe_finds_nothing_serious(
+    browser: Browser,
+    pages: dict[str, Path],
+    run: str,
+    scheme: Literal["light", "dark"],
+    width: int,
+) -> None:
+    how: dict[str, Any] = {"color_scheme": scheme, "bypass_csp": True}
+    with shown(browser, pages[run], width=width, **how) as seen:
+        seen.page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+        assert serious(seen.page) == []
+
+
+def test_a_dark_desktop_has_a_dark_page(browser: Browser, pages: dict[str, Path]) -> None:
+    background = "getComputedStyle(document.body).backgroundColor"
+    found = {}
+    for scheme in ("light", "dark"):
+        how: dict[str, Any] = {"color_scheme": scheme}
+        with shown(browser, pages["real"], **how) as seen:
+            found[scheme] = sum(
+                int(part) for part in seen.page.evaluate(background)[4:-1].split(",")
+            )
+    assert found["dark"] < 200 < 600 < found["light"]
+
+
+def test_the_answer_is_on_the_first_screen(browser: Browser, pages: dict[str, Path]) -> None:
+    with shown(browser, pages["real"]) as seen:
+        for place in (".verdict", ".answer .value", ".chart svg", "#what", "#worries"):
+            box = seen.page.locator(place).first.bounding_box()
+            assert box is not None, place
+            assert box["y"] + min(box["height"], 40) < 800, place
+
+
+def test_what_is_folded_is_printed_and_trials_are_not(
+    browser: Browser, pages: dict[str, Path]
+) -> None:
+    with shown(browser, pages["real"]) as seen:
+        computed = seen.page.locator("details:not(.bulk) > ul").first
+        trials = seen.page.locator("details.bulk table").first
+        assert not computed.is_visible()
+        seen.page.emulate_media(media="print")
+        assert computed.is_visible()
+        assert not trials.is_visible()
+        assert seen.page.locator(".printed").first.is_visible()
+
+
+def test_a_link_of_the_results_leads_to_its_case(browser: Browser, pages: dict[str, Path]) -> None:
+    with shown(browser, pages["simulated"]) as seen:
+        seen.page.locator("table.results a").last.click()
+        box = seen.page.locator("section.case h3").last.bounding_box()
+        assert box is not None
+        assert -5 < box["y"] < 800
+
+
+def test_a_pdf_is_printed_without_anybody_looking(
+    browser: Browser, pages: dict[str, Path], tmp_path: Path
+) -> None:
+    target = tmp_path / "report.pdf"
+    found = write_report([RUNS["real"]], target, Form.PDF, lambda *_: None)
+    assert found is not None
+    assert target.read_bytes().startswith(b"%PDF-")
+    assert [path.name for path in tmp_path.iterdir()] == ["report.pdf"]
+
+
+# Interactive reports in a browser: pointing at numbers, looking closer, and doing without.
+
+PATIENCE_MS = 60_000
+
+
+@pytest.fixture(name="pages_of_browser", scope="module")
+def fixture_pages_of_browser(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Return an interactive report of some runs."""
+    folder, packed, found = tmp_path_factory.mktemp("interactive"), library(), {}
+    for name in ("simulated", "soak"):
+        found[name] = folder / f"{name}.html"
+        write_report([RUNS[name]], found[name], Form.HTML, lambda *_: None, packed)
+    return found
+
+
+def look_at_all(page: Page) -> None:
+    """Bring each figure into sight, and wait until it is live."""
+    for figure in page.locator("figure:has(.plots)").all():
+        figure.scroll_into_view_if_needed()
+        expect(figure).to_have_class(re.compile("is-live"), timeout=PATIENCE_MS)
+
+
+def layout(page: Page, name: str) -> Any:
+    """Return something of the layout of the first plot."""
+    return page.evaluate(f"document.querySelector('.js-plotly-plot').layout.{name}")
+
+
+def wait_until(page: Page, question: Callable[[], bool]) -> None:
+    """Ask again and again; the page's policy lets playwright evaluate no text on its own."""
+    for _ in range(PATIENCE_MS // 100):
+        if question():
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError("it did not come true")
+
+
+@pytest.mark.parametrize("run", ["simulated", "soak"])
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_figures_come_to_life_quietly_fetch_nothing_and_fit(
+    browser: Browser, pages_of_browser: dict[str, Path], run: str, width: int
+) -> None:
+    with shown(browser, pages_of_browser[run], width=width) as seen:
+        look_at_all(seen.page)
+        assert not seen.page.locator("figure svg.figure").first.is_visible()
+        assert seen.console == []
+        assert seen.requests == [pages_of_browser[run].as_uri()]
+        assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
+        overflowing = OVERFLOWING.replace("'.wide, pre'", "'.wide, pre, #js-plotly-tester'")
+        assert seen.page.evaluate(overflowing) == []
+
+
+def test_pointing_at_a_point_shows_its_series_and_values_with_units(
+    browser: Browser, pages_of_browser: dict[str, Path]
+) -> None:
+    with shown(browser, pages_of_browser["simulated"]) as seen:
+        look_at_all(seen.page)
+        seen.page.locator(".is-live .points path").first.hover(force=True)
+        said = seen.page.locator(".hoverlayer .hovertext").first
+        said.wait_for(timeout=PATIENCE_MS)
+        assert "throughput per direction: 14.881 Mfps" in (said.text_content() or "")
+
+
+def test_dragging_looks_closer_and_a_double_click_leads_back(
+    browser: Browser, pages_of_browser: dict[str, Path]
+) -> None:
+    with shown(browser, pages_of_browser["simulated"]) as seen:
+        look_at_all(seen.page)
+        plot = seen.page.locator(".js-plotly-plot .nsewdrag").first
+        plot.scroll_into_view_if_needed()
+        box = plot.bounding_box()
+        assert box is not None
+        (_, most) = layout(seen.page, "yaxis.range")
+        mouse, middle = seen.page.mouse, (box["x"] + box["width"] / 2, box["y"] + 80)
+        mouse.move(*middle)
+        mouse.down()
+        mouse.move(middle[0] + 90, middle[1] + 70, steps=5)
+        mouse.up()
+        wait_until(seen.page, lambda: layout(seen.page, "yaxis.range")[1] < most)
+        mouse.dblclick(*middle)
+        wait_until(seen.page, lambda: layout(seen.page, "yaxis.range")[1] == most)
+
+
+def test_without_scripts_and_in_print_the_pictures_are_there(
+    browser: Browser, pages_of_browser: dict[str, Path]
+) -> None:
+    how: dict[str, Any] = {"java_script_enabled": False}
+    with shown(browser, pages_of_browser["simulated"], **how) as seen:
+        assert seen.page.locator("figure svg.figure").first.is_visible()
+        assert not seen.page.locator(".live").first.is_visible()
+        assert seen.console == []
+    with shown(browser, pages_of_browser["simulated"]) as seen:
+        look_at_all(seen.page)
+        seen.page.emulate_media(media="print")
+        assert seen.page.locator("figure svg.figure").first.is_visible()
+        assert not seen.page.locator(".live").first.is_visible()
+
+
+def test_in_the_dark_figures_are_written_in_light_letters(
+    browser: Browser, pages_of_browser: dict[str, Path]
+) -> None:
+    with shown(browser, pages_of_browser["simulated"], color_scheme="light") as seen:
+        look_at_all(seen.page)
+        dark = "rgba(232,232,232,1)"
+        assert layout(seen.page, "font.color") != dark
+        seen.page.emulate_media(color_scheme="dark")
+        wait_until(seen.page, lambda: layout(seen.page, "font.color") == dark)
+
+
+# Pages of comparisons as a browser shows them; they are held to what reports are held to.
+
+
+@pytest.fixture(name="page_file")
+def fixture_page_file(tmp_path: Path) -> Path:
+    runs = sorted(folder.name for folder in GOLDEN.glob("2026-*"))
+    found = compare([side(GOLDEN, runs[0]), side(GOLDEN, runs[0])], latency=True)
+    file = tmp_path / "change.html"
+    file.write_text(html_page(found), encoding="utf-8")
+    return file
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_page_fits_fetches_nothing_and_can_be_read(
+    browser: Browser, page_file: Path, width: int, scheme: Literal["light", "dark"]
+) -> None:
+    with shown(browser, page_file, width=width, color_scheme=scheme, bypass_csp=True) as seen:
+        assert seen.page.evaluate(OVERFLOWING) == []
+        assert seen.requests == [page_file.as_uri()]
+        assert seen.console == []
+        assert serious(seen.page) == []

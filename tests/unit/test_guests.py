@@ -1,0 +1,517 @@
+"""Guests: their image, their kernel, and the agent in them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import REPOSITORY, Require
+from guest_image import cpio, image, kernel, modules, programs
+from guest_image.failure import BuildError, output
+from guest_kernels import (
+    PACKAGE,
+    PACKET_BUILT_IN,
+    SIGNATURE,
+    SYSTEM,
+    commands,
+    fixture_package,
+    make_package,
+    module,
+    prepared,
+    system,
+)
+
+__all__ = ["fixture_package"]
+
+
+# The guest image: the same sources make the same bytes, and nothing is made twice.
+
+
+@pytest.fixture(name="built", scope="module")
+def fixture_built(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = prepared(tmp_path_factory.mktemp("built") / "image", package)
+    assert image.build(folder)
+    return folder
+
+
+@pytest.fixture(name="copy")
+def fixture_copy(built: Path, tmp_path: Path) -> Path:
+    """Return an image of the test's own, which is up to date."""
+    return Path(shutil.copytree(built, tmp_path / "image"))
+
+
+def test_an_archive_is_what_the_kernel_reads() -> None:
+    made = cpio.archive({"etc/a": cpio.file(b"text"), "l": cpio.link("etc/a")})
+    assert made[:110] == (
+        b"070701"
+        + b"00000001"
+        + b"000041ED"
+        + b"00000000" * 2
+        + b"00000002"
+        + b"00000000" * 6
+        + b"00000004"
+        + b"00000000"
+    )
+    assert made[110:116] == b"etc\0\0\0"
+    assert len(made) % 4 == 0
+
+
+def test_cpio_unpacks_what_was_packed(tmp_path: Path, require: Require) -> None:
+    require("cpio")
+    made = cpio.archive(
+        {"a/b/c": cpio.file(b"hello", executable=True), "a/l": cpio.link("b/c"), "e": cpio.folder()}
+    )
+    done = subprocess.run(["cpio", "-i", "--quiet"], input=made, cwd=tmp_path, check=True)
+    assert done.returncode == 0
+    assert (tmp_path / "a/l").read_bytes() == b"hello"
+    assert (tmp_path / "a/b/c").stat().st_mode & 0o777 == 0o755
+    assert (tmp_path / "e").is_dir()
+
+
+def test_the_order_of_names_does_not_matter() -> None:
+    one = {"b": cpio.file(b"1"), "a": cpio.file(b"2")}
+    assert cpio.archive(one) == cpio.archive(dict(reversed(one.items())))
+
+
+def test_equal_sources_make_equal_images(tmp_path: Path, package: Path, built: Path) -> None:
+    other = prepared(tmp_path / "in another folder", package)
+    assert image.build(other)
+    for name in (*image.OUTPUTS, image.MANIFEST):
+        assert (built / name).read_bytes() == (other / name).read_bytes()
+
+
+def test_nothing_is_built_twice_and_all_is_when_the_agent_changes(
+    tmp_path: Path, copy: Path
+) -> None:
+    agent = tmp_path / "agent"
+    shutil.copytree(image.AGENT, agent)
+    assert not image.build(copy, agent=agent)
+    first = json.loads((copy / image.MANIFEST).read_text())["image"]
+    with (agent / "main.c").open("a") as file:
+        file.write("/* changed */\n")
+    assert image.build(copy, agent=agent)
+    assert json.loads((copy / image.MANIFEST).read_text())["image"] != first
+
+
+def test_a_damaged_image_is_built_anew(copy: Path) -> None:
+    whole = (copy / "initrd").read_bytes()
+    (copy / "initrd").write_bytes(whole[:1000])
+    assert image.build(copy)
+    assert (copy / "initrd").read_bytes() == whole
+
+
+def test_the_manifest_says_what_is_in_it(built: Path) -> None:
+    manifest = json.loads((built / image.MANIFEST).read_text())
+    assert manifest["versions"]["kernel"] == "9.9-test"
+    assert {"name": PACKAGE.name, "version": PACKAGE.version} in manifest["packages"]
+    assert "console=ttyS0" in manifest["append"]
+
+
+def test_an_agent_that_does_not_compile_leaves_the_old_image(tmp_path: Path, copy: Path) -> None:
+    agent = tmp_path / "agent"
+    shutil.copytree(image.AGENT, agent)
+    before = (copy / "initrd").read_bytes()
+    (agent / "main.c").write_text("not C\n")
+    with pytest.raises(BuildError, match="gcc"):
+        image.build(copy, agent=agent)
+    assert (copy / "initrd").read_bytes() == before
+    assert not list(copy.glob(".new-*"))
+
+
+def test_a_package_that_was_cut_off_is_named(copy: Path) -> None:
+    (file,) = (copy / "downloads").glob("*.deb")
+    file.write_bytes(file.read_bytes()[:200])
+    with pytest.raises(BuildError, match="cannot be unpacked") as caught:
+        image.build(copy)
+    assert str(file) in caught.value.fix
+
+
+def test_a_missing_program_is_named_with_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    with pytest.raises(BuildError, match="dpdk-testpmd") as caught:
+        programs.find()
+    assert "package dpdk-dev" in caught.value.fix
+
+
+def test_tgen_is_taken_from_where_it_was_built_and_a_guest_does_without_it(
+    tmp_path: Path,
+) -> None:
+    built = tmp_path / "build" / "tgen" / "tgen"
+    assert programs.find_tgen({}, tmp_path) is None
+    built.parent.mkdir(parents=True)
+    shutil.copy("/bin/true", built)
+    assert programs.find_tgen({}, tmp_path) == built
+    other = tmp_path / "build" / "tgen-guest" / "tgen"
+    other.parent.mkdir()
+    shutil.copy("/bin/true", other)
+    assert programs.find_tgen({}, tmp_path) == other, "QEMU may not emulate this processor"
+    assert programs.find_tgen({programs.TGEN: "/bin/false"}, tmp_path) == Path("/bin/false")
+    assert programs.find_tgen({programs.TGEN: "/nonexistent"}, tmp_path) is None
+
+
+def test_the_owners_of_a_file_are_read_past_diversions_and_where_several_share_it() -> None:
+    said = """diversion by libc6 from: /lib64/ld-linux-x86-64.so.2
+diversion by libc6 to: /lib64/ld-linux-x86-64.so.2.usr-is-merged
+local diversion from: /lib64/a
+libc6:amd64, libc6:i386: /lib64/ld-linux-x86-64.so.2
+"""
+    assert programs.owners_named(said) == {
+        "/lib64/ld-linux-x86-64.so.2": ["libc6:amd64", "libc6:i386"]
+    }
+
+
+def test_a_package_database_that_cannot_answer_does_not_fail_the_build(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = 'case "$1" in --search) echo "nobody: $2" ;; *) echo "no packages" >&2; exit 1 ;; esac'
+    monkeypatch.setenv("PATH", commands(tmp_path / "bin", dpkg_query=query))
+    assert programs.packages([Path("/bin/sh")]) == []
+
+
+def test_tools_speak_english_and_see_nothing_that_changes_what_they_make(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    names = ("LD_LIBRARY_PATH", "CPATH", "LIBRARY_PATH")
+    for name in names:
+        monkeypatch.setenv(name, "/elsewhere")
+    monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
+    monkeypatch.setenv("LANGUAGE", "de")
+    seen = output(["env"], "").splitlines()
+    assert "LC_ALL=C" in seen
+    assert "LANGUAGE=" in seen
+    assert not [line for line in seen if line.partition("=")[0] in names]
+
+
+def test_where_programs_lie_and_how_tools_are_called_does_not_matter_but_their_versions_do(
+    tmp_path: Path, copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    busybox = shutil.which("busybox")
+    assert busybox is not None
+    other = commands(tmp_path / "bin")
+    shutil.copy(busybox, tmp_path / "bin")
+    monkeypatch.setenv("PATH", other)
+    assert not image.build(copy)
+    before = image.sources(copy / "downloads", image.AGENT).hash
+    monkeypatch.setattr("zlib.ZLIB_RUNTIME_VERSION", "another")
+    assert image.sources(copy / "downloads", image.AGENT).hash != before
+
+
+def test_an_image_that_is_current_needs_no_right_to_write(copy: Path, require: Require) -> None:
+    argv = [sys.executable, str(REPOSITORY / "vnfs/build"), "--output", str(copy)]
+    if os.geteuid() == 0:
+        require("setpriv")
+        kept = "-all,+dac_read_search"  # the checkout may lie in somebody's own folder
+        argv = ["setpriv", f"--inh-caps={kept}", f"--bounding-set={kept}", *argv]
+    for folder in (copy / "downloads", copy):
+        folder.chmod(0o555)
+    refused = subprocess.run([*argv[:-4], "touch", copy / "new"], capture_output=True, check=False)
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    for folder in (copy / "downloads", copy):
+        folder.chmod(0o755)
+    assert refused.returncode != 0
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_what_was_built_can_be_read_by_all(tmp_path: Path, package: Path) -> None:
+    folder = prepared(tmp_path / "image", package)
+    mask = os.umask(0o077)
+    try:
+        assert image.build(folder)
+    finally:
+        os.umask(mask)
+    for name in (*image.OUTPUTS, image.MANIFEST, ".lock"):
+        assert (folder / name).stat().st_mode & 0o777 == 0o644
+
+
+def test_a_full_disk_is_said_before_anything_is_written(
+    tmp_path: Path, package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = prepared(tmp_path / "image", package)
+    monkeypatch.setattr(image, "ROOM_BYTES", 1 << 62)
+    with pytest.raises(BuildError, match="too little room"):
+        image.build(folder)
+    assert not (folder / image.MANIFEST).exists()
+
+
+def test_a_command_that_fails_is_shown_with_its_last_words() -> None:
+    with pytest.raises(BuildError) as caught:
+        output(["/bin/sh", "-c", "echo it broke >&2; exit 7"], "mend it")
+    assert caught.value.why == "it broke"
+    assert str(caught.value).endswith("fix: mend it")
+
+
+def test_the_program_refuses_a_folder_that_it_cannot_write(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    argv = ["python3", str(REPOSITORY / "vnfs/build"), "--output", str(tmp_path / "file")]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert done.returncode == 3
+    assert "cannot be written" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+# The kernel of a guest: chosen once, fetched whole, its modules in the order of their needs.
+
+
+def test_modules_come_behind_what_they_need_and_once() -> None:
+    lists = modules.ordered(system(PACKET_BUILT_IN, **SYSTEM))
+    assert lists["linux_bridge"] == ("llc", "stp", "bridge")
+    assert lists["testpmd"] == ("uio", "uio_pci_generic")
+    boot = lists["boot"]
+    assert boot.index("virtio_ring") < boot.index("virtio_pci")
+    assert len(set(boot)) == len(boot)
+
+
+def test_what_the_kernel_has_built_in_is_not_loaded() -> None:
+    lists = modules.ordered(system(PACKET_BUILT_IN | {"virtio", "uio"}, **SYSTEM))
+    assert "virtio" not in lists["boot"]
+    assert lists["testpmd"] == ("uio_pci_generic",)
+
+
+def test_a_kernel_without_a_module_is_refused_by_its_name() -> None:
+    lacking = {name: needs for name, needs in SYSTEM.items() if name != "uio_pci_generic"}
+    with pytest.raises(BuildError, match=r"9\.9-test has no module uio_pci_generic"):
+        modules.ordered(system(PACKET_BUILT_IN, **lacking))
+
+
+def test_the_signature_of_a_module_is_taken_off() -> None:
+    signed = kernel.Kernel("9.9", b"", {"a": module("a") + SIGNATURE}, frozenset())
+    assert modules.plain(signed, "a") == module("a")
+
+
+def test_a_kernel_is_found_in_one_package_or_spread_over_several(
+    tmp_path: Path, require: Require
+) -> None:
+    """As in Debian up to 13, and from 14 on: the image is empty, and the kernel lies by modules."""
+    require("dpkg-deb")
+    spread = {
+        "linux-image-9.9-test": (None, {}),
+        "linux-binary-9.9-test": ("usr/lib/modules/9.9-test/vmlinuz", {}),
+        "linux-modules-9.9-test": (None, SYSTEM),
+    }
+    together = kernel.unpack({PACKAGE: make_package(tmp_path)})
+    apart = kernel.unpack(
+        {
+            kernel.Package(name, "9.9-1"): make_package(tmp_path / "apart", name, image, modules)
+            for name, (image, modules) in spread.items()
+        }
+    )
+    assert together == apart
+    assert (apart.release, len(apart.image)) == ("9.9-test", 6000)
+
+
+def test_without_package_lists_the_way_to_get_them_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    empty = tmp_path / "bin"
+    empty.mkdir()
+    (empty / "apt-cache").write_text("#!/bin/sh\nexit 100\n")
+    (empty / "apt-cache").chmod(0o755)
+    monkeypatch.setenv("PATH", str(empty))
+    (tmp_path / "downloads").mkdir()
+    with pytest.raises(BuildError, match="no kernel for the guest is known") as caught:
+        kernel.chosen(tmp_path / "downloads")
+    assert "apt-get update" in caught.value.fix
+
+
+def test_a_kernel_that_was_chosen_is_downloaded_again_where_its_file_is_missing(
+    tmp_path: Path, package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    downloads = prepared(tmp_path / "image", package) / "downloads"
+    (downloads / package.name).unlink()
+    get = f'case "$*" in *download*{PACKAGE.name}={PACKAGE.version}*) cp {package} . ;; esac'
+    path = commands(tmp_path / "bin", apt_get=get, apt_cache="exit 100")
+    monkeypatch.setenv("PATH", path)
+    assert kernel.chosen(downloads) == {PACKAGE: downloads / package.name}
+    assert (downloads / package.name).read_bytes() == package.read_bytes()
+
+
+def test_a_kernel_that_the_mirror_has_no_more_is_not_replaced_unasked(
+    tmp_path: Path, package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    downloads = prepared(tmp_path / "image", package) / "downloads"
+    (downloads / package.name).unlink()
+    offered = """case "$1" in
+        depends) echo '  Depends: linux-image-10.0-test' ;;
+        show) case "$3" in linux-image-10.0-test) echo 'Version: 10.0-1' ;; esac ;;
+    esac"""
+    get = f"""case "$*" in
+        *{PACKAGE.version}*) echo 'E: Version was not found' >&2; exit 100 ;;
+        *) cp {package} . ;;
+    esac"""
+    path = commands(tmp_path / "bin", apt_get=get, apt_cache=offered)
+    monkeypatch.setenv("PATH", path)
+    with pytest.raises(BuildError, match="cannot be downloaded again") as caught:
+        kernel.chosen(downloads)
+    assert "Version was not found" in caught.value.why
+    assert "--renew" in caught.value.fix
+    assert list(kernel.chosen(downloads, renew=True)) == [
+        kernel.Package("linux-image-10.0-test", "10.0-1")
+    ]
+
+
+def test_a_download_that_leaves_no_file_is_an_error(
+    tmp_path: Path, package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    downloads = prepared(tmp_path / "image", package) / "downloads"
+    (downloads / package.name).unlink()
+    monkeypatch.setenv("PATH", commands(tmp_path / "bin", apt_get="exit 0"))
+    with pytest.raises(BuildError) as caught:
+        kernel.chosen(downloads)
+    assert "left no file" in caught.value.why
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "7", "[7]", '[{"name": "a"}]', "\udcff"])
+def test_a_damaged_choice_of_a_kernel_is_named(tmp_path: Path, text: str) -> None:
+    (tmp_path / kernel.CHOICE).write_bytes(text.encode(errors="surrogateescape"))
+    with pytest.raises(BuildError, match=r"kernel\.json does not say") as caught:
+        kernel.chosen(tmp_path)
+    assert "--renew" in caught.value.fix
+
+
+def test_a_package_whose_unpacking_ends_badly_is_named_although_its_files_were_read(
+    tmp_path: Path, package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = shutil.which("dpkg-deb")
+    monkeypatch.setenv(
+        "PATH", commands(tmp_path / "bin", dpkg_deb=f'{real} "$@"; echo broken >&2; exit 2')
+    )
+    with pytest.raises(BuildError, match="cannot be unpacked") as caught:
+        kernel.unpack({PACKAGE: package})
+    assert caught.value.why == "broken"
+
+
+@pytest.mark.parametrize("magic", [b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"])
+def test_a_damaged_module_is_named(magic: bytes, require: Require) -> None:
+    require("zstd")
+    damaged = kernel.Kernel("9.9", b"", {"bridge": magic + b"cut off"}, frozenset())
+    with pytest.raises(BuildError, match="module bridge cannot be unpacked") as caught:
+        modules.plain(damaged, "bridge")
+    assert caught.value.why
+    assert "delete" in caught.value.fix
+
+
+# The parts of the agent in the guest that need no guest: what it reads, and what it writes.
+
+AGENT = Path(__file__).resolve().parents[2] / "vnfs" / "agent"
+REQUEST = r'{"id":1,"verb":"start","nics":["52:54"],"deep":{"a\n":[1,-2,null,true]},"u":"\u0041\""}'
+WHOLE = '{"id":1,"nics":["52:54"],"n":-12}'
+GOOD = ('{"a":[1,-2,{"b":null}],"c":"\\u0041\\n","d":true}', " 18446744073709551615 ", "[]", WHOLE)
+BAD = (
+    *("", "{", "[1,]", '{"a":1,"a":2}', "1.5", "1e3", "01", '"\\x"', '"\n"', "[1]x", "nul"),
+    *("[" * 1000, "-", '"\\u12"', "99999999999999999999", '{"a" 1}', '"abc'),
+    *(WHOLE[:length] for length in range(1, len(WHOLE), 4)),
+)
+HALVES = ('{"a\\', '{"a\n', '["a\\', '"a\\', '"\\u', '{"a"', "[1")
+
+
+@pytest.fixture(name="program", scope="module")
+def fixture_program(tmp_path_factory: pytest.TempPathFactory, require: Require) -> Path:
+    """Return a program that reads a request, or quotes bytes, under sanitizers."""
+    require("gcc")
+    folder = tmp_path_factory.mktemp("agent")
+    (folder / "main.c").write_text(PROGRAM)
+    argv = ["gcc", "-std=c11", "-D_DEFAULT_SOURCE", f"-I{AGENT}", "-o", "program", "main.c"]
+    argv += [str(path) for path in sorted(AGENT.glob("*.c")) if path.name != "main.c"]
+    argv += ["-fsanitize=address,undefined", "-fno-sanitize-recover"]
+    subprocess.run(argv, cwd=folder, check=True)
+    return folder / "program"
+
+
+@pytest.mark.parametrize("text", GOOD)
+def test_the_agent_reads_json(program: Path, text: str) -> None:
+    assert subprocess.run([program, "read", text], check=False).returncode == 0
+
+
+def test_a_request_that_breaks_off_anywhere_is_read_no_further_than_it_goes(program: Path) -> None:
+    assert subprocess.run([program, "every-beginning", REQUEST], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("text", [*BAD, *HALVES])
+def test_what_is_not_quite_json_is_refused_and_no_byte_behind_it_read(
+    program: Path, text: str
+) -> None:
+    done = subprocess.run([program, "read", text], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_what_an_application_wrote_becomes_at_most_twice_as_long(program: Path) -> None:
+    said = bytes(range(1, 256))
+    argv = [str(program).encode(), b"quote", said]
+    done = subprocess.run(argv, capture_output=True, check=False)
+    assert len(done.stdout) <= 2 * len(said) + 2
+    assert json.loads(done.stdout) == "".join(
+        chr(byte) if 0x20 <= byte < 0x7F or byte in b"\n\t" else "?" for byte in said
+    )
+
+
+@pytest.mark.parametrize(
+    ("cpus", "workers", "word"),
+    [(1, 1, "--lcores=0@0,1@0"), (2, 1, "--lcores=0-1"), (128, 127, "--lcores=0-127")],
+)
+def test_testpmd_gets_all_its_workers_however_many(
+    program: Path, cpus: int, workers: int, word: str
+) -> None:
+    argv = [str(program), "lcores", f"{cpus} {workers}"]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, word)
+
+
+PROGRAM = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "application.h"
+#include "json.h"
+#include "text.h"
+
+/* In memory that ends where the text does. */
+static int
+is_wrong(const char *text, size_t length)
+{
+	static struct json json;
+	char *copy = malloc(length + 1);
+	int wrong;
+
+	memcpy(copy, text, length);
+	copy[length] = 0;
+	wrong = json_read(&json, copy) != NULL;
+	free(copy);
+	return wrong;
+}
+
+int
+main(int argc, char **argv)
+{
+	static char bytes[4096];
+	struct text text;
+
+	if (argc != 3)
+		return 2;
+	if (strcmp(argv[1], "read") == 0)
+		return is_wrong(argv[2], strlen(argv[2]));
+	if (strcmp(argv[1], "quote") == 0) {
+		text_init(&text, bytes, sizeof(bytes));
+		text_quote(&text, argv[2], strlen(argv[2]));
+		return fwrite(bytes, text.length, 1, stdout) != 1;
+	}
+	if (strcmp(argv[1], "lcores") == 0) {
+		static struct application application;
+		unsigned int cpus = 0, workers = 0;
+
+		sscanf(argv[2], "%u %u", &cpus, &workers);
+		text_init(&application.storage, application.bytes, sizeof(application.bytes));
+		testpmd_lcores(&application, cpus, workers);
+		return application.argc != 1 || fputs(application.argv[0], stdout) < 0;
+	}
+	for (size_t length = 0; length < strlen(argv[2]); length++) {
+		if (!is_wrong(argv[2], length))
+			return 3;
+	}
+	return is_wrong(argv[2], strlen(argv[2]));
+}
+"""

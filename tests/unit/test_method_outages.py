@@ -1,0 +1,559 @@
+"""How long a switch is away, or goes on losing: resets, recovery, and what happens in a trial."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bench_models import LOADS, FluidBench, UnevenBench, figures, method
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+from search_models import LINE_RATE, POLICY, case_of
+
+from vsperf.engine.criteria import outcome_of
+from vsperf.engine.disturb import run_trial
+from vsperf.engine.happenings import Parts, happening_of
+from vsperf.engine.measurer import Measurer
+from vsperf.engine.watch import Watch
+from vsperf.errors import ComponentError
+from vsperf.methods.base import PLAIN, Manner
+from vsperf.methods.happening import known_events
+from vsperf.record.flags import Flag
+from vsperf.record.limit import Limit
+from vsperf.record.result import Level, Standard
+from vsperf.record.run import Outcome
+from vsperf.record.switch import AddressCounts, SwitchCounters
+from vsperf.record.trial import Direction, Trial, TrialCounts, to_machines
+from vsperf.search.base import Budget
+from vsperf.trafficgens.base import OnSample, TrialRequest
+from vsperf.units import NANOSECONDS
+
+# RFC 6201: both ways to tell how long a switch was away.
+
+
+def bench(killed_ns: int | None = 3 * NANOSECONDS) -> FluidBench:
+    outages: dict[str, int | None] = {
+        "restart-switch": NANOSECONDS,
+        "kill-switch": killed_ns,
+        "reboot-machines": 9 * NANOSECONDS,
+    }
+    return FluidBench(1_000_000, outages_ns=outages, loads=replace(LOADS, reference=1_000_000))
+
+
+def test_both_methods_find_the_outage_of_each_event() -> None:
+    found = figures(method("reset", throughput="1Mfps").run(bench()))
+
+    assert found["restart_time"] == NANOSECONDS
+    assert found["restart_lost_time"] == pytest.approx(NANOSECONDS)
+    assert found["restart_difference"] == pytest.approx(0)
+    assert found["restart_lost"] == 1_000_000
+    assert found["kill_time"] == 3 * NANOSECONDS
+
+
+@given(
+    outage_ns=st.integers(1_000_000, 40 * NANOSECONDS),
+    capacity=st.integers(100_000, LOADS.maximum),
+)
+def test_whatever_the_outage_both_methods_find_it(outage_ns: int, capacity: int) -> None:
+    loads = replace(LOADS, reference=capacity)
+    away = FluidBench(capacity, outages_ns={"kill-switch": outage_ns}, loads=loads)
+
+    found = figures(method("reset", throughput=f"{capacity}fps", events=["kill-switch"]).run(away))
+
+    gap_ns = 2 * NANOSECONDS / capacity
+    assert found["kill_time"] == outage_ns
+    assert found["kill_lost_time"] == pytest.approx(outage_ns, abs=gap_ns)
+    assert found["kill_difference"] == pytest.approx(0, abs=gap_ns)
+
+
+@pytest.mark.parametrize(
+    ("kept", "said"),
+    [
+        (0, "no more than the 1.000 µs between two frames, so both say the same"),
+        (1, "no more than the 1.000 µs between two frames, so both say the same"),
+        (-1, "no more than the 1.000 µs between two frames, so both say the same"),
+        (2, "below 0, as frames were kept and came later"),
+        (-2, "above 0, as frames were lost beside the outage"),
+    ],
+)
+def test_a_difference_of_one_gap_is_none(kept: int, said: str) -> None:
+    """An outage of n lost frames lasts from the frame before them to the one behind."""
+
+    class Keeping(FluidBench):
+        """So many frames of the outage come later; below 0, more are lost beside it."""
+
+        def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
+            trial = super().trial(load_fps, duration_ns, manner)
+            (way,) = trial.directions
+            counted = way.model_copy(update={"received_frames": way.received_frames + kept})
+            return trial.model_copy(update={"directions": (counted,)})
+
+    loads = replace(LOADS, reference=1_000_000)
+    stand = Keeping(1_000_000, outages_ns={"restart-switch": NANOSECONDS}, loads=loads)
+    asked = method("reset", throughput="1Mfps", events=["restart-switch"])
+
+    found = {figure.name: figure for figure in asked.run(stand).figures}
+
+    assert found["restart_difference"].reason == f"by loss less by time stamps: {said}"
+
+
+def test_a_reboot_of_the_machines_is_limited_by_them() -> None:
+    asked = method("reset", throughput="1Mfps", events=["reboot-machines"])
+
+    result = asked.run(bench())
+
+    assert figures(result)["reboot_time"] == 9 * NANOSECONDS
+    assert figures(result)["reboot_lost_time"] == pytest.approx(9 * NANOSECONDS)
+    assert result.figures[0].limit is Limit.GUEST
+    assert set(asked.metrics()) >= {"reboot_time"}
+
+
+def test_frames_that_do_not_come_back_leave_no_time_to_tell() -> None:
+    asked = method("reset", throughput="1Mfps", events=["kill-switch"])
+
+    result = asked.run(bench(killed_ns=None))
+
+    (away,) = result.figures
+    assert away.value is None and away.limit is Limit.UNKNOWN
+    assert away.reason == "no frame came back in 3 of 3 trials"
+
+
+def test_the_share_of_the_throughput_is_what_is_offered() -> None:
+    stand = bench()
+
+    method("reset", throughput="1Mfps", load="50%", repeats=1).run(stand)
+
+    assert {trial.load_fps for trial in stand.made} == {500_000}
+    assert {trial.reference for trial in stand.made} == {"50% of the throughput given"}
+
+
+def test_a_short_trial_does_not_comply() -> None:
+    asked = method("reset", throughput="1Mfps", duration="12s", load="50%")
+
+    (found,) = asked.compliance(case_of("mlr", search=asked), [64], asked.run(bench()))
+
+    assert found.level is Level.NOT
+    assert "3s of traffic before the event, not 15s" in found.deviations
+    assert "50% of the throughput is offered, not all of it" in found.deviations
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ({"duration": "3s"}, "at least 4s"),
+        ({"load": "0"}, "above 0"),
+        ({"events": ["kill-switch", "kill-switch"]}, "named once"),
+        ({"events": []}, "at least 1 item"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(settings: dict[str, object], why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        method("reset", **settings)
+
+
+def test_loss_is_time_at_the_load_that_each_direction_is_offered() -> None:
+    class SlowWayBack(UnevenBench):
+        """The reverse direction stays away for twice as long."""
+
+        def trial(self, load_fps: int, duration_ns: int, manner: Manner = PLAIN) -> Trial:
+            trial = super().trial(load_fps, duration_ns, manner)
+            forward, reverse = trial.directions
+            more = 2 * reverse.lost_frames
+            slow = {"received_frames": reverse.sent_frames - more, "longest_silence_ns": 2 * 10**9}
+            ways = (forward, reverse.model_copy(update=slow))
+            return trial.model_copy(update={"directions": ways})
+
+    stand = SlowWayBack(1_000_000, outages_ns={"restart-switch": NANOSECONDS})
+    asked = method("reset", throughput="1Mfps", events=["restart-switch"])
+    stand.loads = replace(LOADS, reference=1_000_000)
+
+    found = figures(asked.run(stand))
+
+    assert found["restart_time"] == 2 * NANOSECONDS
+    assert found["restart_lost_time"] == pytest.approx(2 * NANOSECONDS)
+
+
+def test_times_that_nobody_found_comply_with_nothing() -> None:
+    asked = method("reset", throughput="1Mfps", events=["kill-switch"])
+
+    (found,) = asked.compliance(
+        case_of("mlr", search=asked), [64], asked.run(bench(killed_ns=None))
+    )
+
+    assert found.level is Level.NOT
+    assert "there is no kill time" in found.deviations
+
+
+@pytest.mark.parametrize("seconds", [0, 1, 4])
+@pytest.mark.parametrize(
+    "kind", ["reset", "recovery", "latency", "soak", "back2back", "churn", "broadcast"]
+)
+def test_a_method_that_the_time_cuts_short_never_says_that_it_is_complete(
+    kind: str, seconds: int
+) -> None:
+    usual = {"throughput_duration": "1s", "throughput_sum": "1s"}
+    more = {**usual, "rules_per_second": [10]} if kind == "churn" else {}
+    stand = FluidBench(1_000_000, budget=Budget(seconds * NANOSECONDS))
+
+    result = method(kind, **more).run(stand)
+
+    first = result.figures[0]
+    assert not result.complete
+    assert first.value is None and first.reason
+    outcome, why = outcome_of(result, ())
+    assert outcome is Outcome.INVALID and why
+
+
+# System recovery: how long loss goes on when an overload ends.
+
+GIVEN = replace(LOADS, reference=5_000_000)
+
+
+@given(
+    recovery_ns=st.integers(0, 50 * NANOSECONDS),
+    capacity=st.integers(100_000, LOADS.maximum * 10 // 11),
+)
+def test_whatever_a_switch_can_do_and_takes_to_recover_is_found(
+    recovery_ns: int, capacity: int
+) -> None:
+    loads = replace(LOADS, reference=capacity)
+    bench = FluidBench(capacity, 1000, recovery_ns=recovery_ns, loads=loads)
+
+    (figure,) = method("recovery", throughput=f"{capacity}fps").run(bench).figures
+
+    assert figure.value == recovery_ns
+
+
+@pytest.mark.parametrize("recovery_ns", [0, 1_000_000, NANOSECONDS])
+def test_the_time_from_the_change_to_the_last_loss_is_found(recovery_ns: int) -> None:
+    bench = FluidBench(5_000_000, 1000, recovery_ns=recovery_ns, loads=GIVEN)
+
+    result = method("recovery", throughput="5Mfps").run(bench)
+
+    (figure,) = result.figures
+    assert figure.value == recovery_ns
+    assert figure.limit is Limit.DUT
+    assert figure.at == "5.500 Mfps, then 2.750 Mfps"
+    assert figure.spread is not None and figure.spread.runs == 5
+
+
+def test_the_throughput_is_looked_for_and_exceeded_by_a_tenth() -> None:
+    bench = FluidBench(5_000_000, recovery_ns=1_000_000)
+
+    result = method("recovery", repeats=1).run(bench)
+
+    found = result.goals[0].lower_fps
+    assert found is not None
+    assert bench.made[-1].load_fps == pytest.approx(found * 1.1, abs=1)
+    assert bench.made[-1].reference == "110% of the throughput, then 50% of that"
+
+
+def test_what_forwards_the_highest_load_cannot_be_overloaded() -> None:
+    (figure,) = method("recovery").run(FluidBench(LINE_RATE)).figures
+
+    assert figure.value is None
+    assert "nothing overloads it" in figure.reason
+
+
+def test_a_load_that_was_no_overload_tells_nothing() -> None:
+    """The buffer takes all that is too much."""
+    bench = FluidBench(5_000_000, 10**9, loads=GIVEN)
+
+    (figure,) = method("recovery", throughput="5Mfps").run(bench).figures
+
+    assert figure.value is None
+    assert figure.reason == "in 5 of 5 trials nothing was lost above the throughput"
+
+
+def test_the_standard_s_own_shares_and_times_comply() -> None:
+    asked = method("recovery", throughput_duration="60s", throughput_sum="60s")
+    result = asked.run(FluidBench(5_000_000))
+
+    (found,) = asked.compliance(
+        case_of("mlr", search=asked), [64, 128, 256, 512, 1024, 1280, 1518], result
+    )
+
+    assert (found.level, found.deviations) == (Level.UNCONDITIONAL, ())
+
+
+def test_what_a_single_size_leaves_out_is_named() -> None:
+    asked = method("recovery", throughput_duration="60s", throughput_sum="60s")
+
+    (found,) = asked.compliance(
+        case_of("mlr", search=asked), [64], asked.run(FluidBench(5_000_000))
+    )
+
+    assert found.level is Level.CONDITIONAL
+    assert "128, 256, 512, 1024, 1280, 1518" in "; ".join(found.deviations)
+
+
+def test_an_overload_that_the_generator_could_not_offer_does_not_comply() -> None:
+    weak = replace(LOADS, maximum=5_100_000, generator_cap=5_100_000)
+    asked = method("recovery", throughput_duration="60s", throughput_sum="60s")
+
+    result = asked.run(FluidBench(5_000_000, loads=weak))
+
+    (found,) = asked.compliance(
+        case_of("mlr", search=asked), [64, 128, 256, 512, 1024, 1280, 1518], result
+    )
+    assert found.level is Level.NOT
+    assert "the overload was 5.100 Mfps instead of 5.498 Mfps" in "; ".join(found.deviations)
+    assert figures(result)["overload_share"] == pytest.approx(5.1 / 5.5, rel=0.01)
+
+
+AWAY: dict[str, int | None] = {"restart-switch": NANOSECONDS, "kill-switch": NANOSECONDS}
+
+
+@pytest.mark.parametrize(
+    ("kind", "standard"),
+    [
+        ("latency", Standard.RFC2544),
+        ("latency", Standard.RFC8219),
+        ("recovery", Standard.RFC2544),
+        ("reset", Standard.RFC6201),
+    ],
+)
+@pytest.mark.parametrize("seconds", [59, 60])
+def test_a_throughput_from_short_trials_is_not_that_of_the_standard(
+    kind: str, standard: Standard, seconds: int
+) -> None:
+    asked = method(kind, throughput_duration=f"{seconds}s", throughput_sum="60s")
+    result = asked.run(FluidBench(5_000_000, outages_ns=AWAY))
+
+    words = asked.compliance(case_of("mlr", search=asked), [64], result)
+
+    (found,) = (one for one in words if one.standard is standard)
+    why = f"the throughput is from trials of {seconds}s instead of 60s"
+    assert (why in found.deviations) == (seconds < 60)
+
+
+def test_other_shares_do_not() -> None:
+    asked = method("recovery", throughput="5Mfps", overload="20%", after="10%", duration="1s")
+    result = asked.run(FluidBench(5_000_000, loads=GIVEN))
+
+    (found,) = asked.compliance(case_of("mlr", search=asked), [64], result)
+
+    assert found.level is Level.NOT
+    assert "20% above the throughput instead of 10%" in found.deviations
+    assert figures(result)["recovery_time"] == 0
+
+
+def test_loss_that_never_ends_is_no_recovery_time() -> None:
+    bench = FluidBench(5_000_000, recovery_ns=60 * NANOSECONDS - 1, loads=GIVEN)
+
+    (figure,) = method("recovery", throughput="5Mfps").run(bench).figures
+
+    assert figure.value is None
+    assert figure.reason.startswith(
+        "in 5 of 5 trials frames were lost to the end of the lower load"
+    )
+
+
+# What is done to a switch in the middle of a trial happens in the middle of it, or not at all.
+
+SECOND = 1_000_000_000
+KILLED = Manner(event="kill-switch")
+
+
+@dataclass
+class Restarting:
+    """A switch that says when it was restarted."""
+
+    restarts: list[float] = field(default_factory=list)
+
+    def failure(self) -> str | None:
+        return None
+
+    def await_ports(self, places: tuple[str, ...], patience_s: float) -> None:
+        pass
+
+    def counters(self) -> SwitchCounters | None:
+        return None
+
+    def facts(self) -> dict[str, Any]:
+        return {}
+
+    def restart(self, *, kill: bool) -> None:
+        self.restarts.append(time.monotonic())
+
+    def forget_flows(self) -> None:
+        pass
+
+    def change_rules(self, count: int) -> None:
+        pass
+
+    def access(self) -> tuple[str, ...]:
+        return ()
+
+
+def counted(lasts_s: float) -> TrialCounts:
+    time.sleep(lasts_s)
+    return TrialCounts(directions=(), sending_ns=None, elapsed_ns=0, settled=True)
+
+
+def test_an_event_comes_while_frames_are_sent() -> None:
+    switch = Restarting()
+    request = TrialRequest(1000, SECOND // 10)
+
+    _, happened = run_trial(lambda _: counted(0.5), request, KILLED, Parts(switch), 0)
+
+    assert len(switch.restarts) == 1
+    assert happened.event is not None and happened.event.began_ns >= SECOND // 40
+
+
+def test_an_event_whose_trial_was_over_before_it_does_not_happen() -> None:
+    switch = Restarting()
+    request = TrialRequest(1000, 4 * SECOND)
+
+    _, happened = run_trial(lambda _: counted(0), request, KILLED, Parts(switch), 0)
+
+    assert happened.event is None and not switch.restarts
+
+
+def test_an_event_that_would_come_after_the_last_frame_was_due_does_not_happen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As where the machine kept vsperf from running meanwhile; the generator still waits."""
+    request = TrialRequest(1000, SECOND // 1000)
+    now = time.monotonic_ns
+    moments = iter((0, 2 * SECOND, 3 * SECOND))
+    monkeypatch.setattr(time, "monotonic_ns", lambda: next(moments, now()))
+
+    switch = Restarting()
+    _, happened = run_trial(lambda _: counted(0.5), request, KILLED, Parts(switch), 0)
+
+    assert happened.event is None and not switch.restarts
+
+
+class Instant:
+    """A generator whose trials are over at once."""
+
+    def run(self, request: TrialRequest, on_sample: OnSample | None = None) -> TrialCounts:
+        way = Direction(
+            name="phy0 to phy1", intended_frames=4000, sent_frames=4000, received_frames=4000
+        )
+        return TrialCounts(
+            directions=(way,), sending_ns=4 * SECOND, elapsed_ns=4 * SECOND, settled=True
+        )
+
+    def failure(self) -> str | None:
+        return None
+
+    def round_trip_ns(self, cpus: tuple[int, int]) -> int | None:
+        return None
+
+    def facts(self) -> dict[str, Any]:
+        return {}
+
+
+def test_a_trial_without_the_event_that_it_was_made_for_is_invalid() -> None:
+    generator = Instant()
+    measurer = Measurer(generator, Watch(Restarting(), generator), POLICY, Budget(), 1)
+
+    trial = measurer.attempt(TrialRequest(1000, 4 * SECOND), KILLED)
+
+    assert trial.flags == (Flag.EVENT_MISSED,)
+    assert not trial.valid and trial.event is None
+
+
+@dataclass
+class LearningLate(Restarting):
+    """A switch that learns one more address of earlier frames until it has forgotten them."""
+
+    learned: int = 0
+
+    def forget_flows(self) -> None:
+        self.learned += 1
+
+    def counters(self) -> SwitchCounters | None:
+        known = AddressCounts(known=0, most=8, learned=self.learned, evicted=0, expired=0)
+        return SwitchCounters(addresses=known)
+
+
+def test_what_a_switch_counts_while_it_forgets_is_no_part_of_the_trial() -> None:
+    generator = Instant()
+    measurer = Measurer(generator, Watch(LearningLate(), generator), POLICY, Budget(), 1)
+
+    trial = measurer.attempt(TrialRequest(1000, 4 * SECOND), Manner(cold=True))
+
+    assert trial.switch is not None and trial.switch.addresses is not None
+    assert trial.switch.addresses.learned == 0
+
+
+def test_what_the_generator_says_of_its_failure_comes_first() -> None:
+    def fails(_: TrialRequest) -> TrialCounts:
+        raise ComponentError("the generator is gone")
+
+    with pytest.raises(ComponentError, match="the generator is gone"):
+        run_trial(fails, TrialRequest(1000, SECOND), KILLED, Parts(Restarting()), 0)
+
+
+# An event that comes with another package: one class, and one entry point.
+
+CODE = """
+class Freeze:
+    def act(self, parts):
+        parts.switch.restart(kill=False)
+
+    def away_ns(self, parts):
+        return None
+"""
+
+
+@pytest.fixture(name="installed")
+def fixture_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Install a package that brings an event."""
+    (tmp_path / "frozen_by_us.py").write_text(CODE)
+    info = tmp_path / "frozen-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: frozen\nVersion: 1\n")
+    points = "[vsperf.happenings]\nfreeze-switch = frozen_by_us:Freeze\n"
+    (info / "entry_points.txt").write_text(points)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    known_events.cache_clear()
+    yield
+    known_events.cache_clear()
+    happening_of.cache_clear()
+    sys.modules.pop("frozen_by_us", None)
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_method_that_knows_events_by_name_knows_it() -> None:
+    asked = method("reset", throughput="5Mfps", events=["freeze-switch"], repeats=1)
+    bench = FluidBench(5_000_000, outages_ns={"freeze-switch": SECOND}, loads=LOADS)
+
+    found = figures(asked.run(bench))
+
+    assert found["freeze_time"] == SECOND
+    assert "freeze_lost" in asked.metrics()
+
+
+@pytest.mark.usefixtures("installed")
+def test_it_happens_while_frames_are_sent() -> None:
+    switch = Restarting()
+
+    def send(_: TrialRequest) -> TrialCounts:
+        while not switch.restarts:
+            time.sleep(0.01)
+        return counted(0)
+
+    request = TrialRequest(1000, 2 * SECOND)
+    _, happened = run_trial(send, request, Manner(event="freeze-switch"), Parts(switch), 0)
+
+    assert happened.event is not None and happened.event.name == "freeze-switch"
+    assert len(switch.restarts) == 1
+
+
+def test_one_that_nobody_brings_is_refused_with_those_there_are() -> None:
+    with pytest.raises(ValidationError, match="there is no event 'freeze-switch'; known: kill-sw"):
+        method("reset", events=["freeze-switch"])
+
+
+def test_a_name_says_to_whom_it_happens() -> None:
+    assert [name for name in known_events() if to_machines(name)] == ["reboot-machines"]

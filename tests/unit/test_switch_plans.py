@@ -1,0 +1,383 @@
+"""Switches that need little: the kernel's bridge, none, and one that others put there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bench_models import method
+from places import PLACEMENT
+from pydantic import ValidationError
+from search_models import LOADS, lossy, trial, way
+from simulated_cases import simulated_case
+from switch_cases import PVP, PVPV, PVVP, driver_of, ran_nothing, switch_case
+
+from vsperf.errors import NotReadyError, UsageError
+from vsperf.host.files import Roots
+from vsperf.host.steering import steer
+from vsperf.methods.base import Method, loads_of
+from vsperf.methods.fixed import FixedLoad
+from vsperf.plugins import Plugins
+from vsperf.record.limit import Limit
+from vsperf.record.placeholder import shown
+from vsperf.record.plan import Endpoint, Placement
+from vsperf.search.classify import DurationRule
+from vsperf.search.fixed import load_result
+from vsperf.search.verdict import Question, answer
+from vsperf.spec.case import CaseSpec
+from vsperf.trafficgens.tgen.command import Options, command_line, port_of
+from vsperf.units import NANOSECONDS
+from vsperf.vswitches.external import ExternalSwitch
+from vsperf.vswitches.linux_bridge.driver import LinuxBridge
+from vsperf.vswitches.linux_bridge.layout import Design
+from vsperf.vswitches.linux_bridge.spec import LinuxBridgeSpec
+from vsperf.vswitches.none import NoSwitch
+
+# The kernel's bridge: which bridges a topology makes, what they are told, and what is refused.
+
+
+def bridge_case(switch: dict[str, Any] | None = None, **sections: Any) -> CaseSpec:
+    return switch_case("linux-bridge", switch, **sections)
+
+
+def design(case: CaseSpec) -> Design:
+    assert isinstance(case.vswitch, LinuxBridgeSpec)
+    return Design(case, case.vswitch, PLACEMENT)
+
+
+def refusal(case: CaseSpec, placement: Placement = PLACEMENT) -> UsageError:
+    with pytest.raises(UsageError) as caught:
+        LinuxBridge().plan(case, placement)
+    assert caught.value.problems[0].fix
+    return caught.value
+
+
+def lines(case: CaseSpec) -> list[str]:
+    return [line for step in LinuxBridge().plan(case, PLACEMENT).steps for line in step.lines]
+
+
+def test_it_is_found_by_its_kind() -> None:
+    assert isinstance(driver_of("linux-bridge"), LinuxBridge)
+
+
+@pytest.mark.parametrize(
+    ("topology", "bridges"),
+    [
+        (None, {"br0": ("phy0", "phy1")}),
+        (PVP, {"br0": ("phy0", "vm1_0"), "br1": ("vm1_1", "phy1")}),
+        (
+            PVVP,
+            {"br0": ("phy0", "vm1_0"), "br1": ("vm1_1", "vm2_0"), "br2": ("vm2_1", "phy1")},
+        ),
+        (
+            PVPV,
+            {"br0": ("phy0", "vm1_0", "vm2_0"), "br1": ("vm1_1", "phy1", "vm2_1")},
+        ),
+    ],
+)
+def test_ports_that_frames_pass_between_share_a_bridge_and_no_others_do(
+    topology: dict[str, Any] | None, bridges: dict[str, tuple[str, ...]]
+) -> None:
+    case = bridge_case({"flows": "l2"}, **({"topology": topology} if topology else {}))
+    found = design(case).bridges
+    assert {name: set(ports) for name, ports in found.items()} == {
+        name: set(ports) for name, ports in bridges.items()
+    }
+
+
+def test_everything_carries_the_deployments_name() -> None:
+    plan = LinuxBridge().plan(bridge_case(topology=PVP), PLACEMENT)
+    assert "namespace NAME" in [shown(line) for step in plan.steps for line in step.lines]
+    assert [(end.kind, shown(end.address)) for end in plan.endpoints] == [
+        ("tap", "NAME/TAP-0-0"),
+        ("tap", "NAME/TAP-0-1"),
+    ]
+    assert [(wire.kind, shown(wire.address)) for wire in plan.wires] == [
+        ("tap", "TAP-1-0"),
+        ("tap", "TAP-1-1"),
+    ]
+
+
+def test_a_cpu_is_asked_for_that_forwards() -> None:
+    (need,) = LinuxBridge().needs(bridge_case()).cpus
+    assert (need.role, need.count, need.busy, need.pinned) == ("pmd", 1, True, None)
+    (need,) = LinuxBridge().needs(bridge_case({"cpus": "2-3"})).cpus
+    assert (need.count, need.pinned) == (2, (2, 3))
+    steps = LinuxBridge().plan(bridge_case(), PLACEMENT).steps
+    assert any("have CPU 1 forward" in step.action for step in steps)
+
+
+def test_one_that_learns_is_told_nothing() -> None:
+    assert design(bridge_case()).entries == ()
+
+
+def test_one_that_does_not_learn_is_told_of_both_ends_and_of_machines_that_rewrite() -> None:
+    entries = design(bridge_case({"flows": "l2"}, topology=PVP)).entries
+    assert {(entry.mac, entry.port) for entry in entries} == {
+        ("02:01:00:00:00:01", "vm1_0"),
+        ("52:54:00:00:01:00", "vm1_0"),
+        ("02:00:00:00:00:01", "phy0"),
+        ("02:01:00:00:00:01", "phy1"),
+        ("52:54:00:00:01:01", "vm1_1"),
+        ("02:00:00:00:00:01", "vm1_1"),
+    }
+
+
+def test_parallel_machines_are_told_apart_by_the_address_of_the_path() -> None:
+    found = design(bridge_case({"flows": "l2"}, topology=PVPV))
+    entries = {(entry.mac, entry.port) for entry in found.entries}
+    assert {("02:01:00:00:00:01", "vm1_0"), ("02:01:00:00:00:02", "vm2_0")} <= entries
+    assert not any(found.floods(port) for port in found.ports)
+
+
+def test_a_bridge_of_two_ports_may_send_on_what_it_does_not_know() -> None:
+    found = design(bridge_case({"flows": "l2"}))
+    assert all(found.floods(port) for port in found.ports)
+
+
+def test_one_that_learns_cannot_join_three_ports() -> None:
+    error = refusal(bridge_case(topology=PVPV))
+    assert "cannot join" in str(error)
+    assert "vswitch.flows=l2" in str(error.problems[0].fix)
+
+
+def test_one_address_in_two_directions_of_one_card_is_refused() -> None:
+    error = refusal(bridge_case({"flows": "l2"}, topology={**PVP, "nics": 1}))
+    assert "one port for each address" in str(error.problems[0].why)
+
+
+@pytest.mark.parametrize("dispatch", ["ip", "udp"])
+def test_paths_that_differ_by_more_than_addresses_are_refused(dispatch: str) -> None:
+    error = refusal(bridge_case({"flows": "l2"}, topology={**PVPV, "dispatch": dispatch}))
+    assert f"topology.dispatch={dispatch}" in str(error)
+
+
+def test_frames_for_everybody_have_no_way_of_their_own_between_three_ports() -> None:
+    traffic = {"destination": "broadcast"}
+    error = refusal(bridge_case({"flows": "l2"}, topology=PVPV, traffic=traffic))
+    assert "more than one station" in str(error)
+    assert LinuxBridge().plan(bridge_case(traffic=traffic), PLACEMENT).endpoints
+
+
+def test_a_device_of_the_testbed_is_refused_as_its_ports_are_taps() -> None:
+    links = {"phy0": {"switch": "eth1", "generator": "net_null0"}}
+    assert "phy0 has a device" in str(refusal(bridge_case(links=links)))
+
+
+def test_frames_that_no_tap_of_the_generator_takes_are_refused() -> None:
+    assert LinuxBridge().plan(bridge_case(traffic={"frame_size": "1518B"}), PLACEMENT).steps
+    assert "9018 bytes" in str(refusal(bridge_case(traffic={"frame_size": "9018B"})))
+
+
+def test_the_generator_joins_the_network_of_its_taps() -> None:
+    plan = LinuxBridge().plan(bridge_case(), PLACEMENT)
+    filled = [end.model_copy(update={"address": f"vsperf-1-abcdef/vsp0-{n}"})
+              for n, end in enumerate(plan.endpoints)]  # fmt: skip
+    ports = [port_of(end, number, Options()) for number, end in enumerate(filled)]
+    argv = command_line("tgen", "n", Path("/run/x"), ports, Options())
+    assert argv[:4] == ("nsenter", "--net=/run/netns/vsperf-1-abcdef", "--", "tgen")
+    assert "--vdev=net_tap0,iface=vsp0-0" in argv
+
+
+def test_a_tap_of_the_host_needs_no_other_network() -> None:
+    end = LinuxBridge().plan(bridge_case(), PLACEMENT).endpoints[0]
+    port = port_of(end.model_copy(update={"address": "/tap0"}), 0, Options())
+    assert command_line("tgen", "n", Path("/run/x"), [port], Options())[0] == "tgen"
+
+
+def test_what_a_device_receives_is_handled_where_it_was_asked(tmp_path: Path) -> None:
+    queue = tmp_path / "sys/class/net/tap0/queues/rx-0"
+    queue.mkdir(parents=True)
+    (queue / "rps_cpus").write_text("0")
+    steer("tap0", (1, 33), Roots(tmp_path))
+    assert (queue / "rps_cpus").read_text() == "00000002,00000002"
+
+
+def test_a_kernel_that_steers_nothing_is_said_so(tmp_path: Path) -> None:
+    with pytest.raises(NotReadyError, match="has no queue"):
+        steer("tap0", (1,), Roots(tmp_path))
+
+
+# Without a switch: the generator's ports joined to each other, and who is blamed for a loss.
+
+NDR = DurationRule(Fraction(0), Fraction(0), NANOSECONDS, NANOSECONDS)
+
+
+def none_case(switch: dict[str, Any] | None = None, **sections: Any) -> CaseSpec:
+    return switch_case("none", switch, **sections)
+
+
+def addresses(case: CaseSpec) -> list[str]:
+    return [shown(end.address) for end in NoSwitch().plan(case, PLACEMENT).endpoints]
+
+
+def test_it_is_found_by_its_kind_of_none() -> None:
+    assert isinstance(driver_of("none"), NoSwitch)
+
+
+def test_of_each_pair_of_links_one_listens_and_the_other_calls() -> None:
+    assert addresses(none_case()) == [
+        "net_memif0,role=server,id=0,socket=RUN/none.sock,socket-abstract=no,rsize=10,bsize=2048",
+        "net_memif1,role=client,id=0,socket=RUN/none.sock,socket-abstract=no,rsize=10,bsize=2048",
+    ]
+
+
+def test_pairs_of_links_do_not_meet() -> None:
+    topology = {"name": "two", "paths": [["phy0", "phy3"], ["phy1", "phy2"]]}
+    found = addresses(none_case(topology=topology, links={"phy2": {}, "phy3": {}}))
+    ids = {word for one in found for word in one.split(",") if word.startswith("id=")}
+    assert ids == {"id=0", "id=1"}
+    assert [end.link for end in NoSwitch().plan(
+        none_case(topology=topology, links={"phy2": {}, "phy3": {}}), PLACEMENT
+    ).endpoints] == ["phy0", "phy3", "phy1", "phy2"]  # fmt: skip
+
+
+def test_a_slot_holds_the_longest_frame_and_the_ring_is_as_long_as_asked() -> None:
+    first, _ = addresses(none_case({"ring": 256}, traffic={"frame_size": "9018B"}))
+    assert first.endswith("rsize=8,bsize=9024")
+
+
+def test_a_ring_is_a_power_of_two() -> None:
+    with pytest.raises(ValidationError, match="no power of two"):
+        none_case({"ring": 1000})
+
+
+def test_nothing_is_needed_deployed_or_counted() -> None:
+    assert ran_nothing(NoSwitch(), none_case()).failure()
+
+
+def test_machines_cannot_be_plugged_into_nothing() -> None:
+    with pytest.raises(UsageError, match="vm1"):
+        NoSwitch().plan(none_case(topology=PVP), PLACEMENT)
+
+
+@pytest.mark.parametrize("name", ["reset", "flow_setup", "learning"])
+def test_nothing_can_be_done_to_it(name: str) -> None:
+    case = none_case(search=method(name).model_dump(mode="json"))
+    with pytest.raises(UsageError, match="where there is no switch"):
+        NoSwitch().plan(case, PLACEMENT)
+
+
+def test_a_link_with_a_device_is_a_cable_of_others() -> None:
+    case = none_case(links={"phy0": {"generator": "net_null0"}})
+    with pytest.raises(UsageError) as caught:
+        NoSwitch().plan(case, PLACEMENT)
+    assert "kind=external" in str(caught.value.problems[0].fix)
+
+
+def test_its_loads_know_that_there_is_no_switch() -> None:
+    assert not loads_of(none_case()).switched
+    assert loads_of(switch_case("testpmd")).switched
+
+
+@pytest.mark.parametrize("kind", ["none", "testpmd", "linux-bridge"])
+def test_the_cap_of_the_generator_says_nothing_on_what_it_is_measured_with_or_on_other_ports(
+    kind: str,
+) -> None:
+    assert not switch_case(kind).capped
+    assert simulated_case().capped
+
+
+def test_a_loss_is_the_generators_and_no_switch_is_named() -> None:
+    question = Question("ndr", NDR, replace(LOADS, switched=False), lambda low, high: True)
+    lost = trial(10**6, NANOSECONDS, [way(10**6, lost=7)])
+    found = answer(question, [lossy(999_000, 1), lost])
+    assert found.limit is Limit.GENERATOR
+    assert "the generator's own ports, with no switch between them, lost 7 of" in found.reason
+    of_load = load_result(replace(LOADS, switched=False), [lost])
+    assert of_load.limit is Limit.GENERATOR
+    assert "the switch" not in of_load.reason
+
+
+# An external switch is what lies between the devices that the testbed names.
+
+
+def external_case(*devices: str | None, **sections: Any) -> CaseSpec:
+    links = {
+        f"phy{number}": {"speed": "10G", "generator": device}
+        for number, device in enumerate(devices)
+    }
+    vswitch = ExternalSwitch.Spec.model_validate({"kind": "external"})
+    testbed = {"name": "lab", "links": links}
+    return simulated_case(vswitch=vswitch, testbed=testbed, **sections)
+
+
+def endpoints(*devices: str | None) -> tuple[Endpoint, ...]:
+    return ExternalSwitch().plan(external_case(*devices), Placement()).endpoints
+
+
+def test_it_is_found_by_its_kind_of_others() -> None:
+    assert isinstance(Plugins.load().driver("vswitch", "external"), ExternalSwitch)
+
+
+def test_a_pci_address_is_a_card_of_the_generator() -> None:
+    assert endpoints("0000:AF:00.0", "af:00.1,mprq_en=1") == (
+        Endpoint(link="phy0", kind="pci", address="0000:AF:00.0"),
+        Endpoint(link="phy1", kind="pci", address="af:00.1,mprq_en=1"),
+    )
+
+
+def test_a_virtual_device_is_handed_to_dpdk_as_it_is() -> None:
+    devices = ("net_af_packet0,iface=eth1", "net_memif1,role=client,id=0")
+    assert [(e.kind, e.address) for e in endpoints(*devices)] == [("vdev", d) for d in devices]
+
+
+def test_a_link_without_a_device_is_refused_with_the_setting_that_is_missing() -> None:
+    with pytest.raises(UsageError) as caught:
+        endpoints("0000:03:00.0", None)
+    problem = caught.value.problems[0]
+    assert "phy1" in problem.what
+    assert "--set testbed.links.phy1.generator=" in str(problem.fix)
+
+
+def test_a_device_of_the_kernel_is_refused_with_the_way_to_take_it() -> None:
+    with pytest.raises(UsageError) as caught:
+        endpoints("eth1", "eth2")
+    assert "net_af_packet0,iface=eth1" in str(caught.value.problems[0].fix)
+
+
+def test_machines_cannot_be_plugged_into_it() -> None:
+    topology = {"name": "pvp", "paths": [["phy0", "vm1", "phy1"]]}
+    case = external_case("net_ring0", "net_ring1", topology=topology)
+    with pytest.raises(UsageError, match="vm1"):
+        ExternalSwitch().plan(case, Placement())
+
+
+def test_nothing_is_needed_deployed_or_known() -> None:
+    case = external_case("net_ring0", "net_ring1")
+    assert ran_nothing(ExternalSwitch(), case).facts() == {}
+
+
+EVENT = {"kind": "fixed", "loads": ["1Mfps"], "duration": "10s", "event": "kill-switch"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "what"),
+    [
+        (FixedLoad.model_validate(EVENT), "restarted"),
+        (method("reset"), "restarted"),
+        (method("flow_setup"), "made to forget what it has seen"),
+        (method("learning"), "made to forget what it has seen"),
+        (method("caching"), "made to forget what it has seen"),
+        (
+            method("churn", rules_per_second=[10], throughput_duration="1s", throughput_sum="1s"),
+            "given other rules",
+        ),
+    ],
+)
+def test_a_method_that_does_something_to_the_switch_is_refused_before_anything_starts(
+    asked: Method, what: str
+) -> None:
+    case = external_case("net_ring0", "net_ring1", search=asked.model_dump(mode="json"))
+    with pytest.raises(UsageError, match=f"a switch that others deploy cannot be {what}"):
+        ExternalSwitch().plan(case, Placement())
+
+
+def test_a_method_that_only_sends_is_not_refused() -> None:
+    case = external_case(
+        "net_ring0", "net_ring1", search=method("back2back").model_dump(mode="json")
+    )
+    assert ExternalSwitch().plan(case, Placement()).endpoints
