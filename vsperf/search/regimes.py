@@ -63,9 +63,9 @@ class InRegime(Seen):
         """Take in the trials that are new, or all of them, if they are seen in another way now."""
         if self.looked_at == len(self.probe.trials):
             return
-        clean = self.cleaned is not None and self.cleaned.known
-        silent = self.cleaned is not None and self.cleaned.silent
-        now = boundary_of(self.probe.trials), clean, silent
+        boundary, cleaned = boundary_of(self.probe.trials), self.cleaned
+        clean = boundary is not None and cleaned is not None and cleaned.known
+        now = boundary, clean, clean and cleaned is not None and cleaned.silent
         if now != (self.boundary, self.in_clean_time, self.silent):
             self.boundary, self.in_clean_time, self.silent = now
             self.looked_at = 0
