@@ -23,7 +23,7 @@ from typing import Any
 from dpdk_files import dpdk_files
 from simulated_cases import simulated_case
 
-from vsperf.record.plan import Endpoint
+from vsperf.record.run import Endpoint
 from vsperf.spec.case import CaseSpec
 from vsperf.trafficgens.tgen.binary import TGEN
 from vsperf.trafficgens.tgen.command import Options

@@ -12,7 +12,7 @@ from places import PLACEMENT
 from switch_cases import started, switch_case
 
 from vsperf.host.workspace import Workspace
-from vsperf.record.plan import Placement
+from vsperf.record.run import Placement
 from vsperf.spec.case import CaseSpec
 from vsperf.vswitches.base import RunningSwitch
 from vsperf.vswitches.ovs.running import RunningOvs

@@ -14,7 +14,7 @@ from places import PLACEMENT
 from switch_cases import driver_of
 
 from vsperf.host.workspace import Workspace
-from vsperf.record.plan import Endpoint
+from vsperf.record.run import Endpoint
 from vsperf.record.switch import SwitchCounters
 from vsperf.spec.case import CaseSpec
 from vsperf.trafficgens.tgen import byhand

@@ -11,7 +11,7 @@ from typing import Any
 
 from vsperf.host.hugepages import reserve
 from vsperf.host.workspace import Workspace, given_or_own, workspace
-from vsperf.record.plan import Endpoint, Placement, Step
+from vsperf.record.run import Endpoint, Placement, Step
 from vsperf.spec.case import CaseSpec
 from vsperf.vswitches.base import SwitchPlan
 

@@ -11,7 +11,7 @@ from wires import wires_of
 
 from vsperf.guests.image import GuestImage
 from vsperf.guests.surroundings import Surroundings
-from vsperf.record.plan import Placement
+from vsperf.record.run import Placement
 from vsperf.spec.case import CaseSpec
 from vsperf.vnfs.qemu.plan import QemuMachine, machines_of
 from vsperf.vnfs.qemu.spec import QemuSpec

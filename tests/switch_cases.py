@@ -15,7 +15,7 @@ from vsperf.deploy.planner import Drivers, make_plan
 from vsperf.host.cpus import Cpu, CpuTopology, Needs
 from vsperf.host.workspace import Nowhere, Workspace
 from vsperf.plugins import Plugins
-from vsperf.record.plan import Placement
+from vsperf.record.run import Placement
 from vsperf.spec.case import CaseSpec
 from vsperf.trafficgens.tgen.driver import TgenGenerator
 from vsperf.vnfs.process.driver import ProcessVnf

@@ -9,7 +9,7 @@ from typing import Any
 
 from switch_cases import real_case
 
-from vsperf.record.plan import Endpoint
+from vsperf.record.run import Endpoint
 from vsperf.spec.case import CaseSpec
 from vsperf.trafficgens.trex.spec import TrexSpec
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from vsperf.record.placeholder import Placeholder
-from vsperf.record.plan import Wire
+from vsperf.record.run import Placeholder, Wire
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.wiring import nics
 from vsperf.vswitches.base import wire_of

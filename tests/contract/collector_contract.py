@@ -28,7 +28,7 @@ from simulated_cases import simulated_case
 from vsperf.collectors.base import COMPONENT, Collector, Parts, Seat
 from vsperf.errors import ComponentError
 from vsperf.host.workspace import Workspace
-from vsperf.record.plan import Placement
+from vsperf.record.run import Placement
 from vsperf.record.series import Nature, SeriesHeader
 from vsperf.spec.base import DriverSpec
 from vsperf.store.series import SeriesFile, StoredSeries, series_of

@@ -23,7 +23,7 @@ from simulated_cases import simulated_case
 
 from vsperf.host.workspace import Workspace
 from vsperf.loadgens.base import LoadGenerator, RunningLoad
-from vsperf.record.plan import Placement
+from vsperf.record.run import Placement
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.noise import NOISE
 

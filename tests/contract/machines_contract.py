@@ -20,7 +20,7 @@ from witness import witness
 from vsperf.deploy.planner import Drivers, make_plan
 from vsperf.errors import VsperfError
 from vsperf.host.workspace import Nowhere
-from vsperf.record.plan import Placement, Wire
+from vsperf.record.run import Placement, Wire
 from vsperf.record.trial import TrialCounts
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec

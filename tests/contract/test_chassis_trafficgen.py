@@ -17,7 +17,7 @@ from trafficgen_contract import Rig, TrafficGeneratorContract
 from xena_server import xena_server
 
 from vsperf.errors import ComponentError
-from vsperf.record.plan import Endpoint
+from vsperf.record.run import Endpoint
 from vsperf.spec.case import CaseSpec
 from vsperf.trafficgens.base import GeneratorSession, TrafficGenerator, TrialRequest
 from vsperf.trafficgens.chassis import session as trial

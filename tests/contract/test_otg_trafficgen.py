@@ -19,7 +19,7 @@ from trafficgen_contract import LIGHT, Rig, TrafficGeneratorContract
 
 from vsperf.errors import UsageError
 from vsperf.otg.server import OtgServer
-from vsperf.record.plan import Endpoint
+from vsperf.record.run import Endpoint
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.traffic import TrialPolicy
 from vsperf.trafficgens.base import TrafficGenerator

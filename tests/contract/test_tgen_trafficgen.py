@@ -16,7 +16,7 @@ from trafficgen_contract import LIGHT, Rig, TrafficGeneratorContract
 
 from vsperf.errors import ComponentError
 from vsperf.record.clean import CleanTrial, in_clean_time
-from vsperf.record.plan import Endpoint, Placement
+from vsperf.record.run import Endpoint, Placement
 from vsperf.record.trial import Purpose, Trial
 from vsperf.spec.case import CaseSpec
 from vsperf.trafficgens.base import TrafficGenerator

@@ -35,10 +35,8 @@ from witness import witness
 
 from vsperf.errors import ComponentError, VsperfError
 from vsperf.record.histogram import summary
-from vsperf.record.load import RateStep, intended_frames
-from vsperf.record.plan import Endpoint
-from vsperf.record.sample import Sample
-from vsperf.record.trial import TrialCounts
+from vsperf.record.run import Endpoint
+from vsperf.record.trial import RateStep, Sample, TrialCounts, intended_frames
 from vsperf.spec.abilities import Ability, Capabilities
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec

@@ -42,8 +42,7 @@ from vsperf.deploy.planner import Drivers, make_plan
 from vsperf.errors import VsperfError
 from vsperf.host.cpus import read_topology
 from vsperf.plugins import Plugins
-from vsperf.record.placeholder import shown
-from vsperf.record.plan import Endpoint, Step
+from vsperf.record.run import Endpoint, Step, shown
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.topology import Topology

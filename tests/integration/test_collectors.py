@@ -11,7 +11,7 @@ from real_runs import FIXED, Place, fixture_calibrations, fixture_place
 
 from vsperf.errors import ExitCode
 from vsperf.record.trial import Purpose
-from vsperf.stats.growth import Digest, digest
+from vsperf.stats.collected import Digest, digest
 from vsperf.store.series import StoredSeries, series_of
 
 pytestmark = pytest.mark.machine

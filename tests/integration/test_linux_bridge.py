@@ -17,7 +17,7 @@ from vsperf.host.dead import dead_deployments
 from vsperf.host.netns import FOLDER, apart, within
 from vsperf.host.networks import private_network
 from vsperf.host.workspace import workspace
-from vsperf.stats.growth import digest
+from vsperf.stats.collected import digest
 from vsperf.store.series import series_of
 from vsperf.trafficgens.base import TrialRequest
 from vsperf.vswitches.linux_bridge.netlink import connected

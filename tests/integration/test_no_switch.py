@@ -11,9 +11,8 @@ from places import started_generator, started_switch
 from real_runs import Place, fixture_calibrations, fixture_place
 from switch_cases import deployed, real_case
 
-from vsperf.record.limit import Limit
-from vsperf.record.plan import Placement
-from vsperf.record.run import Outcome
+from vsperf.record.result import Limit
+from vsperf.record.run import Outcome, Placement
 from vsperf.trafficgens.base import TrialRequest
 from vsperf.trafficgens.tgen.driver import TgenGenerator
 from vsperf.vswitches.external import ExternalSwitch

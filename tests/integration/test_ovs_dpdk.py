@@ -27,7 +27,7 @@ from places import PLACEMENT, hugepages
 
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.workspace import workspace
-from vsperf.record.plan import Placement
+from vsperf.record.run import Placement
 from vsperf.trafficgens.tgen.byhand import Sending
 from vsperf.vswitches.ovs.dpdk.driver import OvsDpdk
 from vsperf.vswitches.ovs.programs import planned_programs

@@ -19,8 +19,7 @@ from switch_cases import PVP, V2V
 from vsperf.deploy.deployment import Deployment
 from vsperf.errors import ComponentError
 from vsperf.host.workspace import Workspace
-from vsperf.record.placeholder import Placeholder
-from vsperf.record.plan import Endpoint, Placement, Wire
+from vsperf.record.run import Endpoint, Placeholder, Placement, Wire
 from vsperf.record.trial import TrialCounts
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.wiring import nic_mac

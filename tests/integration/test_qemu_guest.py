@@ -25,8 +25,7 @@ from vsperf.guests.image import find_image
 from vsperf.guests.kvm import Probe
 from vsperf.guests.surroundings import PROGRAM
 from vsperf.host.workspace import Workspace
-from vsperf.record.placeholder import Placeholder
-from vsperf.record.plan import Endpoint
+from vsperf.record.run import Endpoint, Placeholder
 from vsperf.spec.case import CaseSpec
 from vsperf.trafficgens.tgen.byhand import Sending
 from vsperf.trafficgens.tgen.process import Tgen

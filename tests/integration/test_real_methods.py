@@ -13,9 +13,8 @@ import pytest
 from real_runs import TIMES, Place, fixture_calibrations, fixture_place, fixture_switch
 
 from vsperf.errors import ExitCode
-from vsperf.record.figure import Figure
 from vsperf.record.histogram import summary
-from vsperf.record.limit import Limit
+from vsperf.record.result import Figure, Limit
 from vsperf.record.run import Outcome
 from vsperf.record.switch import AddressCounts
 from vsperf.record.trial import Purpose, Trial

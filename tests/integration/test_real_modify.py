@@ -22,9 +22,8 @@ from scapy.utils import wrpcap
 
 from vsperf.errors import ComponentError, ExitCode
 from vsperf.record.flags import Flag
-from vsperf.record.load import intended_frames
 from vsperf.record.result import Standard
-from vsperf.record.trial import Purpose, Trial
+from vsperf.record.trial import Purpose, Trial, intended_frames
 from vsperf.spec.flows import link_mac
 from vsperf.store.reader import StoredCase
 from vsperf.trafficgens.tgen.headers import frames_in, read

@@ -16,9 +16,8 @@ from real_runs import FIXED, Ended, Place, fixture_calibrations, fixture_place, 
 from vsperf.engine.surroundings import moved
 from vsperf.host.hugepages import read_pools
 from vsperf.record.host import Calibration
-from vsperf.record.limit import Limit
-from vsperf.record.plan import Plan
-from vsperf.record.run import Outcome
+from vsperf.record.result import Limit
+from vsperf.record.run import Outcome, Plan
 from vsperf.record.trial import Purpose
 from vsperf.store.reader import StoredCase, StoredRun
 from vsperf.store.validation import validate_file

@@ -13,7 +13,7 @@ import pytest
 
 from vsperf.cli.main import run_cli
 from vsperf.record.flags import Flag
-from vsperf.record.limit import Limit
+from vsperf.record.result import Limit
 from vsperf.record.run import Outcome
 from vsperf.simulation.generator import Fault
 from vsperf.simulation.models import AnyBehaviour

@@ -17,7 +17,7 @@ from vsperf.host.process import log_of
 from vsperf.host.procfs import start_ticks
 from vsperf.host.workspace import Workspace, workspace
 from vsperf.loadgens.stress import StressLoad, StressSpec
-from vsperf.record.plan import Placement
+from vsperf.record.run import Placement
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.noise import NOISE
 

@@ -22,7 +22,7 @@ from vsperf.host.tuntap import is_there, make_tap, remove_tap
 from vsperf.host.undo import BRIDGE_DEVICES
 from vsperf.host.workspace import Workspace, workspace
 from vsperf.record.flags import Flag
-from vsperf.record.placeholder import Placeholder
+from vsperf.record.run import Placeholder
 from vsperf.vswitches.ovs.dpdk.driver import OvsDpdk
 from vsperf.vswitches.ovs.running import SWITCH
 
@@ -32,7 +32,7 @@ KILLED = """
 import os, pathlib, signal, sys
 from vsperf.host.taps import tap
 from vsperf.host.workspace import workspace
-from vsperf.record.placeholder import Placeholder
+from vsperf.record.run import Placeholder
 with workspace("a run", pathlib.Path(sys.argv[1])) as place:
     name = place.fill(f"{Placeholder.TAP}-1-0")
     with tap(name, place, mtu=1500, several_queues=sys.argv[2] == "several"):

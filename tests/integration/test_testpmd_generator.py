@@ -12,7 +12,7 @@ from switch_cases import deployed, real_case
 
 from vsperf.deploy.deployment import Deployment
 from vsperf.errors import ComponentError
-from vsperf.record.plan import Placement
+from vsperf.record.run import Placement
 from vsperf.spec.case import CaseSpec
 from vsperf.trafficgens.base import TrialRequest
 from vsperf.trafficgens.testpmd.driver import TestpmdGenerator

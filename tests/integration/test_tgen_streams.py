@@ -23,7 +23,7 @@ from freezing import frozen_soon
 from loopbacks import OPTIONS, through_testpmd, witness_dut
 from shared_tgen import fixture_kept_tgen, fixture_ring
 
-from vsperf.record.headers import Headers
+from vsperf.record.trial import Headers
 from vsperf.spec.flows import host_ip, link_mac
 from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, trial, ways_between
 from vsperf.trafficgens.tgen.client import TgenError

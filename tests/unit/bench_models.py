@@ -11,10 +11,16 @@ from search_models import LINE_RATE
 
 from vsperf.methods.base import PLAIN, Manner, Method
 from vsperf.record.histogram import encode
-from vsperf.record.load import intended_frames
 from vsperf.record.result import SearchResult
-from vsperf.record.second import Second
-from vsperf.record.trial import Direction, Event, Purpose, StepCounts, Trial
+from vsperf.record.trial import (
+    Direction,
+    Event,
+    Purpose,
+    Second,
+    StepCounts,
+    Trial,
+    intended_frames,
+)
 from vsperf.search.base import Budget, Loads
 from vsperf.units import NANOSECONDS
 

@@ -15,7 +15,7 @@ from vsperf.collectors.base import Seat
 from vsperf.engine.collecting import Collecting, collected
 from vsperf.errors import ComponentError
 from vsperf.host.workspace import Nowhere
-from vsperf.record.plan import Placement
+from vsperf.record.run import Placement
 from vsperf.record.series import Note, Quantity
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import Case

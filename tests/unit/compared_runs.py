@@ -12,10 +12,8 @@ from zlib import crc32
 from record_samples import case_record, case_start, header, planned, run_end, trial_line
 from stored_runs import store
 
-from vsperf.record.figure import Figure
 from vsperf.record.host import Surroundings
-from vsperf.record.limit import Limit
-from vsperf.record.result import GoalResult, LoadResult, SearchResult
+from vsperf.record.result import Figure, GoalResult, Limit, LoadResult, SearchResult
 from vsperf.record.run import CaseRecord, Line, RunHeader
 from vsperf.results.comparison import Comparison, compare
 from vsperf.results.sides import side

@@ -7,8 +7,7 @@ from typing import Any
 
 from record_samples import case_record, header, planned
 
-from vsperf.record.limit import Limit
-from vsperf.record.result import GoalResult, SearchResult
+from vsperf.record.result import GoalResult, Limit, SearchResult
 from vsperf.record.run import Outcome
 from vsperf.record.trial import Trial
 from vsperf.store.view import CaseView

@@ -10,9 +10,8 @@ from typing import Any
 from figure_cases import case, goal
 from record_samples import trial
 
-from vsperf.record.figure import Figure
 from vsperf.record.histogram import encode
-from vsperf.record.result import SearchResult
+from vsperf.record.result import Figure, SearchResult
 from vsperf.record.switch import PmdCounters, SwitchCounters
 from vsperf.record.trial import Direction, Purpose, Trial
 from vsperf.store.view import CaseView, views

@@ -6,18 +6,19 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from vsperf.record.flags import Flag
-from vsperf.record.limit import Limit
-from vsperf.record.plan import Endpoint, Plan, Step
-from vsperf.record.result import Compliance, GoalResult, Level, SearchResult, Standard
+from vsperf.record.result import Compliance, GoalResult, Level, Limit, SearchResult, Standard
 from vsperf.record.run import (
     CaseRecord,
     CaseStart,
     Check,
+    Endpoint,
     Line,
     Outcome,
+    Plan,
     PlannedCase,
     RunEnd,
     RunHeader,
+    Step,
     TrialLine,
 )
 from vsperf.record.trial import Direction, Purpose, Trial

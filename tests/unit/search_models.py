@@ -10,9 +10,8 @@ from all_methods import method_of
 
 from vsperf.methods.throughput import Throughput
 from vsperf.record.flags import Flag
-from vsperf.record.load import intended_frames
 from vsperf.record.result import GoalResult, SearchResult
-from vsperf.record.trial import Direction, Purpose, Trial
+from vsperf.record.trial import Direction, Purpose, Trial, intended_frames
 from vsperf.search.base import Budget, Loads, Probe
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.traffic import TrialPolicy

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vsperf.record.load import intended_frames
 from vsperf.record.slots import Slot, Slots, even_share
 from vsperf.record.threads import SWITCH, ThreadActivity
-from vsperf.record.trial import Direction, Purpose, Trial
+from vsperf.record.trial import Direction, Purpose, Trial, intended_frames
 from vsperf.units import NANOSECONDS
 
 WIDTH_NS = 10_000_000

@@ -26,7 +26,7 @@ from vsperf.host.frame_stamps import Stamps
 from vsperf.host.netlink import messages
 from vsperf.host.packet_sockets import PacketSocket, drops_of, packet_sockets, read_socket
 from vsperf.plugins import Plugins
-from vsperf.record.plan import Endpoint, Placement
+from vsperf.record.run import Endpoint, Placement
 from vsperf.record.trial import Direction
 from vsperf.spec.case import CaseSpec
 from vsperf.store.series import SeriesFile, StoredSeries, series_of

@@ -15,7 +15,7 @@ from vsperf.collectors.ovs import OvsCollectorSpec, OvsInsides
 from vsperf.collectors.vpp import VppCollectorSpec, VppInsides
 from vsperf.errors import ComponentError, UsageError
 from vsperf.plugins import Plugins
-from vsperf.record.plan import Placement
+from vsperf.record.run import Placement
 from vsperf.store.series import SeriesFile, series_of
 from vsperf.vswitches.ovs import parse
 from vsperf.vswitches.ovs.insides import insides

@@ -24,12 +24,11 @@ from vsperf.host.undo import RemoveCacheGroup, ReturnCacheWays
 from vsperf.host.undo_base import Reach
 from vsperf.host.workspace import workspace
 from vsperf.quantity import UnitError
-from vsperf.record.cache import CacheActivity
-from vsperf.record.plan import Placement
-from vsperf.record.run import TrialLine
+from vsperf.record.run import Placement, TrialLine
+from vsperf.record.switch import CacheActivity
 from vsperf.record.trial import Purpose, Trial
 from vsperf.spec.cache import CacheShare
-from vsperf.stats.cached import HELD, LOCAL, MOVED, TITLE, cached
+from vsperf.stats.collected import HELD, LOCAL, MOVED, TITLE, cached
 
 # Parts of the last-level cache as they are asked for, and the ways that come of it. Pure.
 

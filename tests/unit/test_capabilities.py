@@ -32,11 +32,9 @@ from vsperf.methods.range import WithinRange
 from vsperf.plugins import Plugin, Plugins
 from vsperf.record.flags import Flag, Severity
 from vsperf.record.histogram import encode
-from vsperf.record.load import RateStep
-from vsperf.record.placeholder import Placeholder
-from vsperf.record.plan import Placement, Step
 from vsperf.record.result import Compliance, SearchResult
-from vsperf.record.trial import Direction, Purpose, TrialCounts
+from vsperf.record.run import Placeholder, Placement, Step
+from vsperf.record.trial import Direction, Purpose, RateStep, TrialCounts
 from vsperf.search.base import Budget
 from vsperf.spec.abilities import EVERYTHING, Ability, Capabilities
 from vsperf.spec.base import DriverSpec

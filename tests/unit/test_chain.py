@@ -8,8 +8,7 @@ import pytest
 
 from vsperf.cli.chain_view import chain_tables
 from vsperf.record.chain import gauges_of, joints_of, stages_of
-from vsperf.record.machine import MachineCounters, NicCounters
-from vsperf.record.switch import PortCounters, SwitchCounters
+from vsperf.record.switch import MachineCounters, NicCounters, PortCounters, SwitchCounters
 from vsperf.record.trial import Direction, Purpose, Trial
 from vsperf.spec.topology import Topology
 from vsperf.stats.ways import ways_of

@@ -27,8 +27,7 @@ from vsperf.cli.terminal import PlainConsole, between_words
 from vsperf.errors import ExitCode
 from vsperf.printable import printable
 from vsperf.record.flags import Flag
-from vsperf.record.limit import Limit
-from vsperf.record.result import CleanResult, Compliance, Level, SearchResult, Standard
+from vsperf.record.result import CleanResult, Compliance, Level, Limit, SearchResult, Standard
 from vsperf.stats.answers import reasons
 from vsperf.stats.summary import CaseRow
 

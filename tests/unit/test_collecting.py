@@ -22,12 +22,11 @@ from vsperf.engine.collecting import Collecting, apart_ns, load_of
 from vsperf.engine.measurer import Measurer
 from vsperf.engine.watch import Watch
 from vsperf.errors import ComponentError
-from vsperf.record.limit import Limit
-from vsperf.record.plan import Placement
-from vsperf.record.result import LoadResult, SearchResult
+from vsperf.record.result import Limit, LoadResult, SearchResult
+from vsperf.record.run import Placement
 from vsperf.record.series import Nature, Note, OwnTrial, Quantity, Sample
 from vsperf.record.trial import Purpose, Trial
-from vsperf.report.collected import collected_parts, sights
+from vsperf.report.case_part import collected_parts, sights
 from vsperf.search.base import Budget
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import Case

@@ -21,7 +21,7 @@ from vsperf.collectors.perf import Counting, counted
 from vsperf.collectors.perf_program import require_perf
 from vsperf.errors import NotReadyError
 from vsperf.host.files import Roots
-from vsperf.record.plan import Placement
+from vsperf.record.run import Placement
 from vsperf.record.series import Nature
 from vsperf.store.series import SeriesFile, series_of
 

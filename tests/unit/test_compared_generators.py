@@ -17,8 +17,7 @@ from vsperf.cli.main import cli
 from vsperf.record.flags import Flag
 from vsperf.record.histogram import encode
 from vsperf.record.host import Calibration, Surroundings
-from vsperf.record.limit import Limit
-from vsperf.record.result import LoadResult, SearchResult
+from vsperf.record.result import Limit, LoadResult, SearchResult
 from vsperf.record.run import Line, TrialLine
 from vsperf.record.series import Note, OwnTrial, Quantity, Sample
 from vsperf.record.trial import Purpose, Trial

@@ -14,8 +14,8 @@ from stored_runs import store
 
 from vsperf.cli.main import cli
 from vsperf.errors import UsageError
-from vsperf.figures.catalog import drawings
 from vsperf.figures.groups import Traits, groups_of, traits_of
+from vsperf.figures.plot import drawings
 from vsperf.record.run import Line
 from vsperf.results.comparison import compare
 from vsperf.results.sides import apart, side

@@ -17,9 +17,15 @@ from stored_runs import store
 from vsperf.errors import UsageError
 from vsperf.record.host import Surroundings
 from vsperf.record.run import Outcome
-from vsperf.results.compare_data import comparison_data
 from vsperf.results.compare_page import html_page, markdown
-from vsperf.results.compare_text import MEANING, change_grids, change_text, notes, reservations
+from vsperf.results.compare_text import (
+    MEANING,
+    change_grids,
+    change_text,
+    comparison_data,
+    notes,
+    reservations,
+)
 from vsperf.results.comparison import Comparison, compare
 from vsperf.results.sides import Side, baseline_side, side
 from vsperf.stats.difference import Change, Difference, Means

@@ -15,9 +15,16 @@ from vsperf.methods.compliance import ETHERNET_SIZES, qualified
 from vsperf.methods.fixed import FixedLoad
 from vsperf.methods.throughput import Throughput
 from vsperf.record.flags import Flag
-from vsperf.record.limit import Limit
 from vsperf.record.meaning import STANDARDS
-from vsperf.record.result import Compliance, GoalResult, Level, LoadResult, SearchResult, Standard
+from vsperf.record.result import (
+    Compliance,
+    GoalResult,
+    Level,
+    Limit,
+    LoadResult,
+    SearchResult,
+    Standard,
+)
 from vsperf.record.run import Outcome
 from vsperf.spec.case import CaseSpec
 from vsperf.unit import Unit

@@ -9,7 +9,6 @@ import pytest
 from figure_cases import case, goal
 from figure_world import SOAK, buffer_case, throughput_case, tried
 
-from vsperf.figures.catalog import drawings
 from vsperf.figures.drawing import (
     Axis,
     Bars,
@@ -22,7 +21,7 @@ from vsperf.figures.drawing import (
     Scale,
     Spans,
 )
-from vsperf.figures.plot import Options
+from vsperf.figures.plot import Options, drawings
 from vsperf.figures.scales import placing
 from vsperf.record.result import SearchResult
 from vsperf.record.run import Outcome

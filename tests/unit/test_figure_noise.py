@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 from figure_cases import case, goal
 
-from vsperf.figures.catalog import drawings
 from vsperf.figures.drawing import Drawing, Line, Point
-from vsperf.figures.plot import Options
+from vsperf.figures.plot import Options, drawings
 from vsperf.record.flags import Flag
 from vsperf.record.result import SearchResult
 from vsperf.store.view import CaseView

@@ -16,10 +16,9 @@ from figure_world import GOLDEN, HOSTILE, all_cases, throughput_case
 
 from vsperf.errors import UsageError
 from vsperf.figures import render, text, theme
-from vsperf.figures.catalog import all_plots, drawings
 from vsperf.figures.drawing import Drawing
 from vsperf.figures.layout import compose
-from vsperf.figures.plot import Options
+from vsperf.figures.plot import Options, all_plots, drawings
 from vsperf.store.view import views
 
 BESIDE = Options(beside=("plugfest_2017", "pod3_2016", "dpvs_1_9_2"))

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 from figure_cases import RING, case, goal
 
-from vsperf.figures.catalog import drawings
 from vsperf.figures.drawing import Drawing, Line, Look, Point, Points
-from vsperf.figures.plot import Options
+from vsperf.figures.plot import Options, drawings
 from vsperf.record.flags import Flag
 from vsperf.record.host import Calibration, Surroundings
 from vsperf.record.result import SearchResult

@@ -13,10 +13,8 @@ from simulated_cases import simulated_case
 
 from vsperf.cli.tables import print_summary
 from vsperf.engine.criteria import check_all, flags_of, outcome_of
-from vsperf.record.figure import Axis, Curve, Figure, Spread, amount
 from vsperf.record.flags import Flag
-from vsperf.record.limit import Limit
-from vsperf.record.result import SearchResult
+from vsperf.record.result import Axis, Curve, Figure, Limit, SearchResult, Spread, amount
 from vsperf.record.run import Outcome
 from vsperf.stats.answers import headlines
 from vsperf.stats.summary import CaseRow

@@ -18,9 +18,7 @@ from reread import answers
 from vsperf.engine.case import followed
 from vsperf.errors import InvalidTrialError
 from vsperf.methods.base import PLAIN, Bench, Manner
-from vsperf.record.limit import Limit
-from vsperf.record.referring import latency_trials
-from vsperf.record.result import GoalResult, SearchResult
+from vsperf.record.result import GoalResult, Limit, SearchResult, latency_trials
 from vsperf.record.trial import Purpose, Trial
 from vsperf.search.base import Budget, Loads
 from vsperf.units import NANOSECONDS

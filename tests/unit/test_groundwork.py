@@ -24,9 +24,8 @@ from vsperf.errors import InvalidTrialError, PathError
 from vsperf.host.cpus import Cpu, CpuTopology
 from vsperf.host.workspace import Nowhere, Workspace
 from vsperf.record.host import Calibration, Surroundings
-from vsperf.record.limit import Limit
-from vsperf.record.plan import Placement
-from vsperf.record.result import GoalResult, SearchResult
+from vsperf.record.result import GoalResult, Limit, SearchResult
+from vsperf.record.run import Placement
 from vsperf.record.slots import Slot, Slots
 from vsperf.record.switch import PortCounters, SwitchCounters
 from vsperf.record.threads import ThreadActivity

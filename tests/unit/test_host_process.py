@@ -31,7 +31,7 @@ from vsperf.host.undo import KillProcess
 from vsperf.host.workspace import PATIENCE_S, Workspace, workspace
 from vsperf.otg.serve import Location
 from vsperf.programs import program_path, whole
-from vsperf.record.placeholder import Placeholder
+from vsperf.record.run import Placeholder
 from vsperf.trafficgens.dpdk_ports import device_port
 from vsperf.trafficgens.tgen.command import Options
 from vsperf.waits import run

@@ -28,8 +28,7 @@ from vsperf.host.workspace import (
     remove_folder,
     workspace,
 )
-from vsperf.record.placeholder import Placeholder, fill_in, shown
-from vsperf.record.plan import Endpoint, Step
+from vsperf.record.run import Endpoint, Placeholder, Step, fill_in, shown
 
 # The place of a deployment: private, known by its owner, and gone when it is left.
 

@@ -30,9 +30,9 @@ from vsperf.export import case_columns
 from vsperf.record.histogram import summary
 from vsperf.record.result import SearchResult
 from vsperf.record.run import Line
-from vsperf.report.trials import MOST_TRIALS, trials_table
+from vsperf.report.account import MOST_TRIALS, trials_table
 from vsperf.report.write import write_markdown
-from vsperf.store import spans
+from vsperf.store import view
 from vsperf.store.reader import check_run, parse_lines
 from vsperf.store.view import RunView, open_run
 
@@ -141,7 +141,7 @@ def test_attempts_that_were_replaced_are_not_parsed_to_show_a_run(
             parsed.append(1)
             yield line
 
-    monkeypatch.setattr(spans, "parse_lines", counted)
+    monkeypatch.setattr(view, "parse_lines", counted)
     numbers = []
     for count in (FEW, FEW * TIMES):
         folder = of_attempts(tmp_path, count).folder
@@ -170,7 +170,7 @@ def test_more_trials_than_memory_should_hold_are_refused_with_the_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = of_trials(tmp_path, FEW)
-    monkeypatch.setattr(spans, "MOST_TRIAL_BYTES", 1000)
+    monkeypatch.setattr(view, "MOST_TRIAL_BYTES", 1000)
     (seen,) = run.cases()
     assert len(seen.trials) == FEW
     with pytest.raises(StoreError, match="too many to be looked at"):

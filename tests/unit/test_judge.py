@@ -32,15 +32,19 @@ from vsperf.host.files import Roots
 from vsperf.host.threads import LCORES, Look, Polling, Thread, threads_of
 from vsperf.host.workspace import Nowhere
 from vsperf.record.flags import Flag, Severity
-from vsperf.record.generator import GeneratorActivity
 from vsperf.record.host import Surroundings
-from vsperf.record.machine import MachineCounters, NicCounters
 from vsperf.record.run import CaseRecord
-from vsperf.record.switch import PmdCounters, PortCounters, SwitchCounters
+from vsperf.record.switch import (
+    MachineCounters,
+    NicCounters,
+    PmdCounters,
+    PortCounters,
+    SwitchCounters,
+)
 from vsperf.record.threads import ThreadActivity
-from vsperf.record.trial import Direction, Trial, TrialCounts
+from vsperf.record.trial import Direction, GeneratorActivity, Trial, TrialCounts
 from vsperf.spec.traffic import TrialPolicy
-from vsperf.stats.busy import TOO_BUSY, too_busy
+from vsperf.stats.summary import TOO_BUSY, too_busy
 from vsperf.store.view import open_run
 
 # A trial is judged by its counters alone, and every doubt has its own flag.

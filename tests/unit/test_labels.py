@@ -19,12 +19,10 @@ from vsperf.cli.main import cli
 from vsperf.cli.seconds_view import write_seconds
 from vsperf.errors import SpecError, StoreError, UsageError
 from vsperf.plugins import Plugins
-from vsperf.record.labels import MOST_CHARACTERS, parse_labels
-from vsperf.record.run import LINE, Line, RunHeader, SecondLine
-from vsperf.record.sample import DirectionSample, LatencySample, Sample
-from vsperf.record.second import Second
+from vsperf.record.run import LINE, MOST_CHARACTERS, Line, RunHeader, SecondLine, parse_labels
 from vsperf.record.switch import PmdCounters, SwitchCounters
 from vsperf.record.threads import ThreadActivity
+from vsperf.record.trial import DirectionSample, LatencySample, Sample, Second
 from vsperf.spec.case import Case
 from vsperf.spec.document import ALTERNATIVES
 from vsperf.spec.loader import Request, Shorthand

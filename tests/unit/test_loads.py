@@ -32,8 +32,8 @@ from vsperf.loadgens.memory_vm import GuestMemoryLoad, GuestMemorySpec
 from vsperf.loadgens.patterns import MEMORY_LOAD, last_report, words_of
 from vsperf.loadgens.stress import StressLoad, StressSpec
 from vsperf.loadgens.stress_vm import GuestStress, GuestStressLoad, GuestStressSpec
-from vsperf.record.noise import NoiseActivity
-from vsperf.record.plan import Placement
+from vsperf.record.run import Placement
+from vsperf.record.switch import NoiseActivity
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.noise import NoiseSpec
 

@@ -38,7 +38,7 @@ from vsperf.heard import LONGEST, split_before
 from vsperf.host.process import Managed, managed
 from vsperf.host.workspace import Workspace, workspace
 from vsperf.plugins import Plugins
-from vsperf.record.plan import Placement
+from vsperf.record.run import Placement
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.topology import Topology
 from vsperf.spec.wiring import nics, outer_nics, passes

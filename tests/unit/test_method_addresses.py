@@ -15,8 +15,7 @@ from simulated_cases import simulated_case
 
 from vsperf.errors import SpecError
 from vsperf.methods.base import PLAIN, Manner, loads_of
-from vsperf.record.limit import Limit
-from vsperf.record.result import Level
+from vsperf.record.result import Level, Limit
 from vsperf.record.switch import AddressCounts, SwitchCounters
 from vsperf.record.trial import Purpose, Trial
 from vsperf.search.base import Budget

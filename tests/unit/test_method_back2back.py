@@ -16,8 +16,7 @@ from simulated_cases import CAPACITY_FPS, behaving, session, simulated_case
 from vsperf.errors import SpecError
 from vsperf.methods.back2back import BufferTime
 from vsperf.methods.base import PLAIN, Manner, loads_of
-from vsperf.record.limit import Limit
-from vsperf.record.result import Level, Standard
+from vsperf.record.result import Level, Limit, Standard
 from vsperf.record.trial import Trial
 from vsperf.search.base import Budget
 from vsperf.search.highest import HighestPassing

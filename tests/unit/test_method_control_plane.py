@@ -13,7 +13,7 @@ from search_models import case_of
 from vsperf.errors import SpecError
 from vsperf.methods.base import PLAIN, Manner, loads_of
 from vsperf.methods.rates import Rates
-from vsperf.record.limit import Limit
+from vsperf.record.result import Limit
 from vsperf.record.switch import PmdCounters, SwitchCounters
 from vsperf.record.trial import Trial
 from vsperf.search.base import Budget

@@ -17,8 +17,7 @@ from vsperf.errors import SpecError
 from vsperf.methods.base import PLAIN, Manner, Method, loads_of
 from vsperf.record.flags import Flag
 from vsperf.record.histogram import encode
-from vsperf.record.limit import Limit
-from vsperf.record.result import Compliance, Level, SearchResult, Standard
+from vsperf.record.result import Compliance, Level, Limit, SearchResult, Standard
 from vsperf.record.run import Outcome
 from vsperf.record.trial import Direction, Purpose, Trial
 from vsperf.search.base import Budget

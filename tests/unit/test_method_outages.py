@@ -25,8 +25,7 @@ from vsperf.errors import ComponentError
 from vsperf.methods.base import PLAIN, Manner
 from vsperf.methods.happening import known_events
 from vsperf.record.flags import Flag
-from vsperf.record.limit import Limit
-from vsperf.record.result import Level, Standard
+from vsperf.record.result import Level, Limit, Standard
 from vsperf.record.run import Outcome
 from vsperf.record.switch import AddressCounts, SwitchCounters
 from vsperf.record.trial import Direction, Trial, TrialCounts, to_machines

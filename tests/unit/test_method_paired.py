@@ -19,21 +19,21 @@ from paired import hold
 from paired_models import MODELS, ModelTurns, PairedModel, method, session
 
 from vsperf.methods.turns import TurnsAsked, balanced
-from vsperf.record.figure import Figure
 from vsperf.record.flags import Flag
-from vsperf.record.limit import Limit
-from vsperf.record.paired import (
+from vsperf.record.result import Figure, Limit, SearchResult
+from vsperf.record.signed_ranks import LEAST, middle_of, outermost
+from vsperf.record.turns import (
     CONTROL,
+    Role,
+    Round,
     Terms,
+    TurnColumns,
     answering,
     clean_passes,
     compared,
     in_round,
     looks_of,
 )
-from vsperf.record.result import SearchResult
-from vsperf.record.signed_ranks import LEAST, middle_of, outermost
-from vsperf.record.turns import Role, Round, TurnColumns
 from vsperf.search.base import Budget
 from vsperf.units import Duration
 

@@ -14,14 +14,11 @@ from vsperf.engine.criteria import outcome_of
 from vsperf.methods.base import PLAIN, Manner
 from vsperf.methods.seconds import PARTS, Hours
 from vsperf.record.flags import Flag
-from vsperf.record.limit import Limit
-from vsperf.record.result import Compliance, Level, Standard
+from vsperf.record.result import Compliance, Level, Limit, Standard
 from vsperf.record.run import Outcome
-from vsperf.record.sample import DirectionSample, LatencySample, Sample
-from vsperf.record.second import Second
 from vsperf.record.switch import PmdCounters, SwitchCounters
 from vsperf.record.threads import ThreadActivity
-from vsperf.record.trial import Trial
+from vsperf.record.trial import DirectionSample, LatencySample, Sample, Second, Trial
 from vsperf.search.base import Budget
 from vsperf.units import NANOSECONDS
 

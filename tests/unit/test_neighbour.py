@@ -21,8 +21,8 @@ from vsperf.host.workspace import Nowhere
 from vsperf.loadgens.memory import MemorySpec
 from vsperf.record.flags import Flag
 from vsperf.record.host import Surroundings
-from vsperf.record.noise import NoiseActivity
-from vsperf.record.plan import Placement, Plan
+from vsperf.record.run import Placement, Plan
+from vsperf.record.switch import NoiseActivity
 from vsperf.spec.case import Case
 from vsperf.spec.noise import NOISE
 from vsperf.vswitches.base import SwitchPlan

@@ -22,9 +22,9 @@ from vsperf.host.files import Roots
 from vsperf.quantity import UnitError
 from vsperf.record.flags import Flag
 from vsperf.record.host import Surroundings
-from vsperf.record.noise import NoiseActivity
+from vsperf.record.switch import NoiseActivity
 from vsperf.record.trial import Trial
-from vsperf.report.noise import noise_table
+from vsperf.report.case_part import noise_table
 from vsperf.report.write import write_html, write_markdown
 from vsperf.results.quiet import MOST_LINES, against_quiet, costs_of
 from vsperf.spec.case import Case

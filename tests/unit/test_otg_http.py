@@ -33,7 +33,7 @@ from vsperf.otg.config import Config, Place, read_config
 from vsperf.otg.generator import Generator
 from vsperf.otg.password import password_in
 from vsperf.otg.server import MOST_BYTES, MOST_CONNECTIONS, SMALL_BYTES, OtgServer
-from vsperf.record.plan import Endpoint
+from vsperf.record.run import Endpoint
 from vsperf.trafficgens.otg.client import fitting
 from vsperf.trafficgens.otg.driver import OtgGenerator
 from vsperf.trafficgens.otg.session import OtgSession

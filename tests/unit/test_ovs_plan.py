@@ -15,8 +15,7 @@ from qemu_cases import PVP, qemu_spec
 from vsperf.errors import NotReadyError, UsageError
 from vsperf.host.files import Roots
 from vsperf.host.tree import Tree
-from vsperf.record.placeholder import shown
-from vsperf.record.plan import Endpoint, Placement, Step
+from vsperf.record.run import Endpoint, Placement, Step, shown
 from vsperf.vswitches.base import SwitchPlan
 from vsperf.vswitches.ovs.checks import check
 from vsperf.vswitches.ovs.counters import Unseen, switch_counters

@@ -19,9 +19,8 @@ from reread import of_runs
 
 from vsperf.cli.main import run_cli
 from vsperf.errors import ComponentError
-from vsperf.record.paired import answering
 from vsperf.record.run import LINE, RoundLine
-from vsperf.record.turns import Role
+from vsperf.record.turns import Role, answering
 from vsperf.simulation.turns import SimulatedTurns
 from vsperf.store.folders import resolve
 from vsperf.store.reader import StoredCase, read_run

@@ -36,8 +36,7 @@ from vsperf.host.files import Roots
 from vsperf.host.tuntap import refused_frames
 from vsperf.host.undo import UNDO, RemoveTap
 from vsperf.programs import whole
-from vsperf.record.placeholder import shown
-from vsperf.record.plan import Placement
+from vsperf.record.run import Placement, shown
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.wiring import Nic
 from vsperf.vnfs.qemu.driver import Qemu

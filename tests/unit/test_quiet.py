@@ -15,7 +15,7 @@ from vsperf.engine.run import Planned
 from vsperf.errors import NotReadyError
 from vsperf.host.activity import Share
 from vsperf.host.files import Roots
-from vsperf.record.plan import Placement, Plan
+from vsperf.record.run import Placement, Plan
 from vsperf.units import NANOSECONDS
 
 

@@ -31,9 +31,8 @@ from vsperf.record.clean import (
     in_clean_time,
     kept_silent,
 )
-from vsperf.record.generator import GeneratorActivity
 from vsperf.record.slots import SlotColumns
-from vsperf.record.trial import Trial
+from vsperf.record.trial import GeneratorActivity, Trial
 
 
 def indices(story: Story, guard: int = 1, *, silent: bool = True) -> tuple[int, ...]:

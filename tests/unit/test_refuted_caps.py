@@ -24,8 +24,7 @@ from vsperf.host.workspace import Nowhere, Workspace
 from vsperf.methods.estimate import Estimate
 from vsperf.plugins import Plugins
 from vsperf.record.host import Calibration, Surroundings
-from vsperf.record.plan import Placement
-from vsperf.record.run import CaseRecord, Outcome, PlannedCase, RunHeader
+from vsperf.record.run import CaseRecord, Outcome, Placement, PlannedCase, RunHeader
 from vsperf.report.write import write_html
 from vsperf.spec.case import Case, CaseSpec
 from vsperf.store.index import Filter, Index

@@ -23,9 +23,8 @@ from vsperf.engine.criteria import check_all
 from vsperf.engine.measurer import Measurer
 from vsperf.engine.watch import Watch
 from vsperf.methods.base import loads_of, method_of
-from vsperf.record.limit import Limit
 from vsperf.record.regime import Regime
-from vsperf.record.result import GoalResult, RegimeResult, SearchResult
+from vsperf.record.result import GoalResult, Limit, RegimeResult, SearchResult
 from vsperf.report.numbers import numbers_of
 from vsperf.results.compare_text import reservations
 from vsperf.search.base import Budget

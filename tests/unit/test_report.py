@@ -24,10 +24,9 @@ from stored_runs import RUN, finished, store
 
 from vsperf.errors import NotReadyError, RecordingError, UsageError
 from vsperf.record.flags import Flag
-from vsperf.record.limit import Limit
-from vsperf.record.result import SearchResult
+from vsperf.record.result import Limit, SearchResult
 from vsperf.record.run import Check, Line, Outcome, RunHeader, TrialLine
-from vsperf.report import pdf
+from vsperf.report import target
 from vsperf.report.form import Form, form_of
 from vsperf.report.target import write_report
 from vsperf.report.write import MANY
@@ -383,7 +382,7 @@ def test_a_pdf_is_printed_where_users_can_make_no_sandbox(
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     printed = BytesIO()
-    pdf.print_pdf(lambda page: None, printed)
+    target.print_pdf(lambda page: None, printed)
     assert printed.getvalue() == b"printed\n"
     assert (tmp_path / "asked").read_text() == "guarded\nunguarded\n"
 
@@ -402,7 +401,7 @@ def test_a_pdf_without_a_browser_is_refused_with_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = store(tmp_path, RUN, finished(whole()))
-    monkeypatch.setattr(pdf, "BROWSERS", ("no-such-browser",))
+    monkeypatch.setattr(target, "BROWSERS", ("no-such-browser",))
     with pytest.raises(NotReadyError, match="no browser") as caught:
         write_report([folder], tmp_path / "report.pdf", Form.PDF, lambda *_: None)
     assert "chromium" in str(caught.value.problems[0].fix)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from record_samples import goal_result, trial
 
-from vsperf.record.machine import MachineCounters, NicCounters
 from vsperf.record.result import SearchResult
-from vsperf.record.switch import PortCounters, SwitchCounters
+from vsperf.record.switch import MachineCounters, NicCounters, PortCounters, SwitchCounters
 from vsperf.record.trial import Direction
 from vsperf.report.account import account_of, account_table
 

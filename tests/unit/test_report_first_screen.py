@@ -13,18 +13,18 @@ from vsperf.cli.main import run_cli
 from vsperf.errors import ExitCode
 from vsperf.record.flags import Flag
 from vsperf.record.histogram import encode
-from vsperf.record.limit import Limit
 from vsperf.record.result import (
     CleanResult,
     Compliance,
     Level,
+    Limit,
     LoadResult,
     SearchResult,
     Standard,
 )
 from vsperf.record.run import Line, RunHeader, TrialLine
 from vsperf.record.trial import Purpose
-from vsperf.report.telling import telling
+from vsperf.report.account import telling
 from vsperf.report.write import FEW
 from vsperf.stats.columns import gigabits
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from vsperf.cli.main import run_cli
-from vsperf.record.limit import Limit
 from vsperf.record.meaning import LIMITED_BY
+from vsperf.record.result import Limit
+from vsperf.report.overview import trust_of
 from vsperf.report.page import Row
-from vsperf.report.verdict import trust_of
 from vsperf.report.write import write_html, write_markdown
 from vsperf.stats.summary import CaseRow
 from vsperf.store.view import RunView, open_run

@@ -6,9 +6,7 @@ import pytest
 from record_samples import case_record, planned
 from search_models import trial, way
 
-from vsperf.record.figure import Figure
-from vsperf.record.limit import Limit
-from vsperf.record.result import SearchResult
+from vsperf.record.result import Figure, Limit, SearchResult
 from vsperf.report.numbers import numbers_of
 from vsperf.stats.summary import CaseRow
 from vsperf.unit import Unit

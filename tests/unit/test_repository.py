@@ -19,11 +19,11 @@ from tiers import GIT
 
 from vsperf.errors import ExitCode
 from vsperf.record.flags import Flag
-from vsperf.record.limit import Limit
+from vsperf.record.result import Limit
 from vsperf.record.run import Outcome
 
 REFERENCE = REPOSITORY / "docs" / "reference"
-LONGEST_MODULE = 400
+LONGEST_MODULE = 600
 MACHINE_PATHS = re.compile(r"(?<![\w.~-])/(?:work|root|home/\w+|opt|Users)/\w|/tmp/[s]cratch\b")
 REGISTRIES = re.compile(r"\b(?:pypi|pythonhosted|npmjs|crates)\.(?:org|com|io)\b")
 CODE_BLOCK = re.compile(r"^( *)```.*?^\1```", re.MULTILINE | re.DOTALL)

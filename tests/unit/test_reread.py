@@ -23,10 +23,8 @@ from coverage import SEARCHES
 from coverage_models import MODELS
 from reread import Is, Weighed, answers, as_it_is, counted, of_runs, searched, unread
 
-from vsperf.record.figure import Figure
 from vsperf.record.flags import Flag
-from vsperf.record.limit import Limit
-from vsperf.record.result import GoalResult, LoadResult, SearchResult
+from vsperf.record.result import Figure, GoalResult, Limit, LoadResult, SearchResult
 from vsperf.record.trial import Event, Purpose, Trial
 from vsperf.search.base import Budget
 from vsperf.unit import Unit

@@ -27,8 +27,7 @@ from reread_trials import Measured, since_check
 from vsperf.cli.main import run_cli
 from vsperf.methods.base import PLAIN, Manner
 from vsperf.methods.seconds import Hours
-from vsperf.record.limit import Limit
-from vsperf.record.result import LoadResult, SearchResult
+from vsperf.record.result import Limit, LoadResult, SearchResult
 from vsperf.record.trial import Purpose, Trial
 from vsperf.store.view import CaseView, views
 from vsperf.units import NANOSECONDS

@@ -41,9 +41,8 @@ from vsperf.methods.estimate import (
 )
 from vsperf.methods.fixed import FixedLoad
 from vsperf.methods.follow import LatencyAtShares
-from vsperf.record.limit import Limit
-from vsperf.record.plan import Placement, Plan
-from vsperf.record.result import SearchResult
+from vsperf.record.result import Limit, SearchResult
+from vsperf.record.run import Placement, Plan
 from vsperf.record.switch import PortCounters, SwitchCounters
 from vsperf.record.trial import Event, Trial
 from vsperf.search.base import Budget, Loads, Probe

@@ -15,8 +15,7 @@ from vsperf.errors import InvalidTrialError
 from vsperf.human import human_fps
 from vsperf.record.clean import counted_ns, in_clean_time
 from vsperf.record.flags import Flag
-from vsperf.record.limit import Limit
-from vsperf.record.result import CleanResult, GoalResult, SearchResult
+from vsperf.record.result import CleanResult, GoalResult, Limit, SearchResult
 from vsperf.record.trial import Trial
 from vsperf.search.base import Probe
 from vsperf.search.classify import failed

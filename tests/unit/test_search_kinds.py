@@ -23,9 +23,8 @@ from search_models import (
 
 from vsperf.methods.tst009 import array_of
 from vsperf.record.flags import Flag
-from vsperf.record.limit import Limit
-from vsperf.record.load import intended_frames
-from vsperf.record.trial import Trial
+from vsperf.record.result import Limit
+from vsperf.record.trial import Trial, intended_frames
 from vsperf.search.base import Loads, Probe
 from vsperf.search.classify import DurationRule
 from vsperf.search.verify import verify_upper

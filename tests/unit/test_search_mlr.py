@@ -33,9 +33,8 @@ from search_models import (
 
 from vsperf.errors import ComponentError, InvalidTrialError
 from vsperf.record.flags import Flag
-from vsperf.record.limit import Limit
-from vsperf.record.load import intended_frames
-from vsperf.record.trial import Trial
+from vsperf.record.result import Limit
+from vsperf.record.trial import Trial, intended_frames
 from vsperf.search.base import Loads
 from vsperf.search.classify import Bound
 from vsperf.search.mlr import MultipleLossRatio

@@ -16,8 +16,7 @@ from vsperf.engine.watch import Watch
 from vsperf.errors import ComponentError, InvalidTrialError
 from vsperf.methods.base import Manner
 from vsperf.record.flags import Flag
-from vsperf.record.limit import Limit
-from vsperf.record.result import GoalResult, SearchResult
+from vsperf.record.result import GoalResult, Limit, SearchResult
 from vsperf.record.trial import Purpose, Trial
 from vsperf.search.base import Budget, Probe
 from vsperf.simulation.generator import Fault

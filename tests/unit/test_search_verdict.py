@@ -10,12 +10,9 @@ import pytest
 from search_models import LINE_RATE, LOADS, lossy, trial, way
 
 from vsperf.record.flags import Flag
-from vsperf.record.generator import GeneratorActivity
-from vsperf.record.limit import Limit
-from vsperf.record.machine import MachineCounters, NicCounters
-from vsperf.record.result import GoalResult
-from vsperf.record.switch import PortCounters, SwitchCounters
-from vsperf.record.trial import Direction, Trial
+from vsperf.record.result import GoalResult, Limit
+from vsperf.record.switch import MachineCounters, NicCounters, PortCounters, SwitchCounters
+from vsperf.record.trial import Direction, GeneratorActivity, Trial
 from vsperf.search.classify import Bounds, DurationRule
 from vsperf.search.doubts import constant_loss
 from vsperf.search.verdict import Question, answer, known_of

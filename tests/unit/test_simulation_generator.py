@@ -11,9 +11,8 @@ from simulated_cases import SECOND, behaving, session, simulated_case, trials
 
 from vsperf.errors import ComponentError, UsageError
 from vsperf.record.histogram import percentiles_ns, summary
-from vsperf.record.load import intended_frames
-from vsperf.record.plan import Endpoint
-from vsperf.record.sample import Sample
+from vsperf.record.run import Endpoint
+from vsperf.record.trial import Sample, intended_frames
 from vsperf.spec.abilities import Ability
 from vsperf.spec.base import DriverSpec
 from vsperf.trafficgens.base import TrialRequest

@@ -29,10 +29,8 @@ from vsperf.engine.happenings import Parts
 from vsperf.engine.judge import Asked, judge
 from vsperf.methods.base import Manner, burst_ns
 from vsperf.record.histogram import summary
-from vsperf.record.load import RateStep
-from vsperf.record.sample import Sample
 from vsperf.record.switch import AddressCounts, SwitchCounters
-from vsperf.record.trial import Direction, Event, TrialCounts
+from vsperf.record.trial import Direction, Event, RateStep, Sample, TrialCounts
 from vsperf.simulation.buffer import Buffered
 from vsperf.simulation.chance import Chance
 from vsperf.simulation.switch import Offer

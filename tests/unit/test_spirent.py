@@ -22,7 +22,7 @@ from vsperf.engine.judge import Asked, judge
 from vsperf.errors import ComponentError, NotReadyError, UsageError
 from vsperf.host.undo import RELEASE
 from vsperf.record.flags import Flag
-from vsperf.record.plan import Endpoint
+from vsperf.record.run import Endpoint
 from vsperf.spec.case import CaseSpec
 from vsperf.trafficgens.base import TrialRequest
 from vsperf.trafficgens.chassis import session as trial

@@ -7,8 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from vsperf.stats.dependence import SURE, averages, batches, order_p, taken_together
-from vsperf.stats.repeats import Series
+from vsperf.stats.repeats import SURE, Series, averages, batches, order_p, taken_together
 from vsperf.unit import Unit
 
 

@@ -9,11 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vsperf.stats.difference import Change, Means, difference_of
-from vsperf.stats.findings import Basis, Finding
-from vsperf.stats.ranks import LEVEL, can_tell, least_repeats, outermost, ratio_interval
-from vsperf.stats.sample import Sample
-from vsperf.stats.scatter import Scatter, scatter_of
+from vsperf.stats.answers import Basis, Finding
+from vsperf.stats.difference import (
+    LEVEL,
+    Change,
+    Means,
+    Sample,
+    Scatter,
+    can_tell,
+    difference_of,
+    least_repeats,
+    outermost,
+    ratio_interval,
+    scatter_of,
+)
 from vsperf.unit import Unit
 
 RATES = st.integers(1, 10**9)

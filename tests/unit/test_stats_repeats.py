@@ -9,14 +9,11 @@ from compared_runs import curve
 from record_samples import case_record, planned
 from search_models import trial, way
 
-from vsperf.record.figure import Figure
 from vsperf.record.flags import Flag
-from vsperf.record.limit import Limit
-from vsperf.record.lossless import unlikely_above
-from vsperf.record.result import GoalResult, SearchResult
+from vsperf.record.result import Figure, GoalResult, Limit, SearchResult, unlikely_above
 from vsperf.record.trial import Event, Purpose
 from vsperf.report.numbers import numbers_of
-from vsperf.stats.remarks import legend
+from vsperf.stats.columns import legend
 from vsperf.stats.repeated import repeat_rows
 from vsperf.stats.repeats import Series, series_of, student_95
 from vsperf.stats.summary import CaseRow, lossless_frames

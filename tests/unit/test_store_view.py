@@ -20,10 +20,8 @@ from stored_runs import finished, store
 
 from vsperf.errors import Location, StoreError, UsageError
 from vsperf.record.run import LINE, Line, Outcome, RunResume, SecondLine
-from vsperf.record.sample import Sample
-from vsperf.record.second import Second
-from vsperf.record.trial import Trial
-from vsperf.store import spans
+from vsperf.record.trial import Sample, Second, Trial
+from vsperf.store import view
 from vsperf.store.chosen import find_runs
 from vsperf.store.folders import RECORDS
 from vsperf.store.reader import RunState, read_run
@@ -130,7 +128,7 @@ def test_trials_that_nobody_looks_at_are_not_read(
     def refuse(*_: object) -> None:
         raise AssertionError("a trial was read")
 
-    monkeypatch.setattr(spans.RecordFile, "trials_of", refuse)
+    monkeypatch.setattr(view.RecordFile, "trials_of", refuse)
     assert [(case.outcome, len(case.trials)) for case in run.cases()] == [(Outcome.PASS, 3)] * 2
 
 

@@ -21,9 +21,8 @@ from vsperf.host.steering import steer
 from vsperf.methods.base import Method, loads_of
 from vsperf.methods.fixed import FixedLoad
 from vsperf.plugins import Plugins
-from vsperf.record.limit import Limit
-from vsperf.record.placeholder import shown
-from vsperf.record.plan import Endpoint, Placement
+from vsperf.record.result import Limit
+from vsperf.record.run import Endpoint, Placement, shown
 from vsperf.search.classify import DurationRule
 from vsperf.search.fixed import load_result
 from vsperf.search.verdict import Question, answer

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from vsperf.cli.account import account_table
 from vsperf.cli.tables import print_summary
-from vsperf.figures.catalog import drawings
+from vsperf.figures.plot import drawings
 from vsperf.methods.base import PLAIN, Manner
 from vsperf.record.result import SearchResult
 from vsperf.record.switch import PmdCounters, PortCounters, SwitchCounters

@@ -21,10 +21,8 @@ from vsperf.host.process import Managed
 from vsperf.methods.base import Method
 from vsperf.methods.sweep import LoadSweep
 from vsperf.plugins import Plugins
-from vsperf.record.figure import Figure
-from vsperf.record.placeholder import shown
-from vsperf.record.plan import Endpoint, Placement
-from vsperf.record.result import Compliance, LoadResult, SearchResult
+from vsperf.record.result import Compliance, Figure, LoadResult, SearchResult
+from vsperf.record.run import Endpoint, Placement, shown
 from vsperf.search.base import Loads
 from vsperf.spec.abilities import Ability
 from vsperf.spec.case import CaseSpec

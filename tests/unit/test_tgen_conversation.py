@@ -18,7 +18,7 @@ from vsperf.deploy.placement import place
 from vsperf.errors import ComponentError, NotReadyError, SpecError, UsageError
 from vsperf.host.cpus import Cpu, CpuNeed, CpuTopology
 from vsperf.host.doctor.finding import Answer, Status, Surroundings
-from vsperf.record.plan import Endpoint, Placement
+from vsperf.record.run import Endpoint, Placement
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.traffic import Replay
 from vsperf.testpmd.command import lcores

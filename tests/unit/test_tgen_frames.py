@@ -19,9 +19,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vsperf.errors import ComponentError
-from vsperf.record.headers import Headers
 from vsperf.record.histogram import percentiles_ns, summary
-from vsperf.record.trial import Direction, TrialCounts
+from vsperf.record.trial import Direction, Headers, TrialCounts
 from vsperf.trafficgens.tgen.headers import frames_in, read
 from vsperf.trafficgens.tgen.look import KEPT, Look
 from vsperf.trafficgens.tgen.traffic import Way

@@ -23,7 +23,7 @@ from vsperf.guests.image import GuestImage
 from vsperf.guests.surroundings import Surroundings
 from vsperf.record.flags import Flag
 from vsperf.record.host import Surroundings as Around
-from vsperf.record.plan import Endpoint, Placement
+from vsperf.record.run import Endpoint, Placement
 from vsperf.spec.abilities import Ability
 from vsperf.spec.case import CaseSpec
 from vsperf.trafficgens.tgen import guest

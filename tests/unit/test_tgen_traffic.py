@@ -12,8 +12,8 @@ from pydantic import ValidationError
 
 from vsperf.engine.instruments import looked_back
 from vsperf.errors import ComponentError, UsageError
-from vsperf.record.generator import GeneratorActivity
 from vsperf.record.host import Surroundings
+from vsperf.record.trial import GeneratorActivity
 from vsperf.record.turns import TurnColumns
 from vsperf.spec.flows import HOSTS
 from vsperf.spec.topology import Dispatch

@@ -14,8 +14,7 @@ from record_samples import case_record, case_start, header, planned, run_end, tr
 from stored_runs import store
 
 from vsperf.errors import UsageError
-from vsperf.record.limit import Limit
-from vsperf.record.result import GoalResult, SearchResult
+from vsperf.record.result import GoalResult, Limit, SearchResult
 from vsperf.record.run import Line
 from vsperf.results.trend import Trend, trends
 from vsperf.results.trend_text import changes, trend_data, trend_grid

@@ -21,9 +21,8 @@ from vsperf.engine.judge import Asked, judge
 from vsperf.errors import ComponentError, NotReadyError, UsageError
 from vsperf.record.flags import Flag
 from vsperf.record.histogram import summary
-from vsperf.record.load import RateStep
-from vsperf.record.plan import Endpoint
-from vsperf.record.trial import TrialCounts
+from vsperf.record.run import Endpoint
+from vsperf.record.trial import RateStep, TrialCounts
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.traffic import LatencyTrials
 from vsperf.trafficgens.base import TrialRequest

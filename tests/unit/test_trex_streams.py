@@ -13,9 +13,8 @@ from places import PLACEMENT
 from trex_cases import trex_case
 
 from vsperf.errors import UsageError
-from vsperf.record.headers import Headers
-from vsperf.record.load import RateStep
-from vsperf.record.plan import Endpoint
+from vsperf.record.run import Endpoint
+from vsperf.record.trial import Headers, RateStep
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.flows import Flow, flows_between
 from vsperf.trafficgens.tgen.headers import read

@@ -14,8 +14,7 @@ from switch_cases import P2P, PVP, PVPV, PVVP, V2V, switch_case
 from vpp_cases import vpp_case
 
 from vsperf.errors import NotReadyError, UsageError
-from vsperf.record.placeholder import shown
-from vsperf.record.plan import Endpoint, Placement, Step
+from vsperf.record.run import Endpoint, Placement, Step, shown
 from vsperf.trafficgens.tgen.cap import method_of
 from vsperf.vswitches.vpp.driver import Vpp, check
 from vsperf.vswitches.vpp.forwarding import MANY, forgetting, learning

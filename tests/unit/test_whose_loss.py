@@ -15,7 +15,7 @@ sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
 from coverage_models import MODELS
 from reread import searched
 
-from vsperf.record.limit import Limit
+from vsperf.record.result import Limit
 from vsperf.record.trial import Trial
 
 SEEDS = range(8)

@@ -6,15 +6,19 @@ import pytest
 from series_samples import header
 from why_samples import SECOND_NS, cap, case, lossy, passing, said, switch
 
-from vsperf.record.limit import Limit
-from vsperf.record.machine import MachineCounters, NicCounters
+from vsperf.record.result import Limit
 from vsperf.record.series import Quantity, Sample
-from vsperf.record.switch import PmdCounters, PortCounters, SwitchCounters
+from vsperf.record.switch import (
+    MachineCounters,
+    NicCounters,
+    PmdCounters,
+    PortCounters,
+    SwitchCounters,
+)
 from vsperf.record.threads import ThreadActivity
 from vsperf.record.trial import Direction, Trial
-from vsperf.stats.growth import digest
-from vsperf.stats.known import Measured, Verdict
-from vsperf.stats.why import explain, headline
+from vsperf.stats.collected import digest
+from vsperf.stats.why import Measured, Verdict, explain, headline
 
 
 class TestGenerator:

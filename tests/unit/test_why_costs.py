@@ -12,9 +12,8 @@ from why_samples import BOUND, bound_at, case, passing, said, switch
 
 from vsperf.record.flags import Flag
 from vsperf.record.series import Nature, Quantity, Sample
-from vsperf.stats.growth import Digest, digest
-from vsperf.stats.known import Measured, Verdict
-from vsperf.stats.why import explain
+from vsperf.stats.collected import Digest, digest
+from vsperf.stats.why import Measured, Verdict, explain
 
 
 def costing(*cycles: int, bound: int = BOUND) -> Measured:

@@ -16,7 +16,7 @@ from why_samples import BOUND, bound_at, passing
 from vsperf.cli.why_view import show_why, sister_of, why
 from vsperf.record.run import Line, PlannedCase, TrialLine
 from vsperf.record.series import Nature, OwnTrial, Quantity, Sample
-from vsperf.stats.known import Sentence, Verdict
+from vsperf.stats.why import Sentence, Verdict
 from vsperf.store.series import SeriesFile
 from vsperf.store.view import CaseView, RunView, open_run
 

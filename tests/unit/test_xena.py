@@ -27,7 +27,7 @@ from vsperf.host.undo import RELEASE, ReleaseChassis, owner_name
 from vsperf.host.undo_base import Reach
 from vsperf.host.workspace import LeftBehindError
 from vsperf.record.flags import Flag
-from vsperf.record.plan import Endpoint
+from vsperf.record.run import Endpoint
 from vsperf.record.trial import TrialCounts
 from vsperf.spec.abilities import Ability
 from vsperf.spec.case import CaseSpec

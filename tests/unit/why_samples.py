@@ -8,11 +8,10 @@ from typing import Any
 from record_samples import case_record, goal_result, trial
 
 from vsperf.record.host import Calibration, Surroundings
-from vsperf.record.limit import Limit
-from vsperf.record.result import SearchResult
+from vsperf.record.result import Limit, SearchResult
 from vsperf.record.switch import PmdCounters, PortCounters, SwitchCounters
 from vsperf.record.trial import Trial
-from vsperf.stats.known import Measured, Sentence
+from vsperf.stats.why import Measured, Sentence
 
 BOUND, ABOVE = 1_000_000, 1_100_000
 SECOND_NS = 1_000_000_000

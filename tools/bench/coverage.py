@@ -31,11 +31,17 @@ from vsperf.methods.mlr import MlrSearch
 from vsperf.methods.rfc2544 import Rfc2544Search
 from vsperf.methods.throughput import Throughput
 from vsperf.methods.tst009 import Tst009Search
-from vsperf.record.assumed import Assumption, assumed, at_bounds
 from vsperf.record.flags import Flag, Severity
-from vsperf.record.limit import Limit
 from vsperf.record.regime import Regime
-from vsperf.record.result import GoalResult, RegimeResult, SearchResult
+from vsperf.record.result import (
+    Assumption,
+    GoalResult,
+    Limit,
+    RegimeResult,
+    SearchResult,
+    assumed,
+    at_bounds,
+)
 from vsperf.record.switch import SwitchCounters
 from vsperf.record.trial import Trial, TrialCounts
 from vsperf.search.base import Budget, Loads, Probe

@@ -14,10 +14,9 @@ from random import Random
 
 from coverage_world import EITHER, MOMENT_NS, NOBODY, Lane, World, activity, slots_of
 
-from vsperf.record.load import intended_frames
 from vsperf.record.switch import PortCounters, SwitchCounters
 from vsperf.record.threads import GENERATOR, SWITCH
-from vsperf.record.trial import Direction, TrialCounts
+from vsperf.record.trial import Direction, TrialCounts, intended_frames
 from vsperf.units import NANOSECONDS
 
 BATCH = 32

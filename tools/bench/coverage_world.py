@@ -16,9 +16,9 @@ from fractions import Fraction
 from pathlib import Path
 from random import Random
 
-from vsperf.record.generator import GeneratorActivity
 from vsperf.record.slots import Column, SlotColumns, Slots, even_share
 from vsperf.record.threads import GENERATOR, SWITCH, ThreadActivity
+from vsperf.record.trial import GeneratorActivity
 from vsperf.units import NANOSECONDS
 
 RING = 1024

@@ -18,17 +18,18 @@ from pathlib import Path
 
 from common import Option, Ratio, carry_out, options, say, wanted
 
-from vsperf.record.limit import Limit
-from vsperf.record.plan import Endpoint, Plan, Step
-from vsperf.record.result import GoalResult, SearchResult
+from vsperf.record.result import GoalResult, Limit, SearchResult
 from vsperf.record.run import (
     CaseRecord,
     CaseStart,
+    Endpoint,
     Line,
     Outcome,
+    Plan,
     PlannedCase,
     RunEnd,
     RunHeader,
+    Step,
     TrialLine,
 )
 from vsperf.record.trial import Direction, Purpose, Trial

@@ -43,10 +43,8 @@ from reread_trials import (
 
 from vsperf.errors import ComponentError, InvalidTrialError
 from vsperf.record.flags import Flag
-from vsperf.record.limit import Limit
-from vsperf.record.result import GoalResult, LoadResult, PartialResult, SearchResult
-from vsperf.record.second import Second
-from vsperf.record.trial import Direction, Purpose, Trial
+from vsperf.record.result import GoalResult, Limit, LoadResult, PartialResult, SearchResult
+from vsperf.record.trial import Direction, Purpose, Second, Trial
 from vsperf.search.base import Budget
 from vsperf.store.view import views
 from vsperf.units import Duration, FrameSize, LinkSpeed, Rate

@@ -29,7 +29,7 @@ from reread_trials import (
     worst_of,
 )
 
-from vsperf.record.figure import Curve, Figure
+from vsperf.record.result import Curve, Figure
 from vsperf.record.trial import Direction, Purpose, Trial
 from vsperf.units import Ratio as Share
 

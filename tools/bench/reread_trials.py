@@ -12,8 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from vsperf.record.flags import Severity
-from vsperf.record.second import Second
-from vsperf.record.trial import Direction, Purpose, Trial
+from vsperf.record.trial import Direction, Purpose, Second, Trial
 from vsperf.units import Count, Duration
 
 SECOND = 10**9

@@ -27,7 +27,7 @@ from vsperf.deploy.planner import Drivers, make_plan
 from vsperf.host.cpus import read_topology
 from vsperf.host.workspace import Workspace, workspace
 from vsperf.plugins import Plugins
-from vsperf.record.plan import Endpoint
+from vsperf.record.run import Endpoint
 from vsperf.record.switch import SwitchCounters
 from vsperf.spec.loader import Request
 from vsperf.trafficgens.tgen.byhand import Sending, Stream, at_hand, trial, ways_between

@@ -12,7 +12,7 @@ from vsperf.store.view import CaseView
 
 def print_collected(out: Console, case: CaseView) -> None:
     """Print a table of each, and what it has to say."""
-    from vsperf.report.collected import sights  # what a report needs is loaded for it alone
+    from vsperf.report.case_part import sights  # what a report needs is loaded for it alone
 
     for one in sights(case.folder, case.key, case.attempt, case.trials):
         out.print(Text(one.title, style="bold"))

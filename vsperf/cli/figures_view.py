@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from vsperf.record.figure import Axis, Curve, amount, heading
+from vsperf.record.result import Axis, Curve, amount, heading
 from vsperf.stats.summary import CaseRow
 
 

@@ -13,8 +13,7 @@ from rich.text import Text
 from vsperf.record.flags import Flag, Severity
 from vsperf.record.result import Level, Standard
 from vsperf.record.run import Outcome
-from vsperf.stats.columns import column_case
-from vsperf.stats.remarks import compliances, legend, unclean
+from vsperf.stats.columns import column_case, compliances, legend, unclean
 from vsperf.stats.summary import CaseRow
 
 MOST_WARNINGS = 100

@@ -11,9 +11,8 @@ from rich.console import Console
 from vsperf.cli.grids import grid_table
 from vsperf.human import human_fps, human_share
 from vsperf.record.flags import Flag
-from vsperf.record.paired import CONTROL, FIRST, Compared, Terms, compared, rates_of
 from vsperf.record.run import CaseRecord
-from vsperf.record.turns import Named, Round
+from vsperf.record.turns import CONTROL, FIRST, Compared, Named, Round, Terms, compared, rates_of
 from vsperf.results.grid import Grid
 from vsperf.store.view import CaseView, RunView
 

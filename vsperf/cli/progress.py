@@ -29,9 +29,8 @@ from vsperf.events import (
 )
 from vsperf.human import human_expected, human_fps, human_ns, human_seconds
 from vsperf.record.flags import Flag
-from vsperf.record.paired import in_round
 from vsperf.record.trial import Purpose, Trial
-from vsperf.record.turns import Role, Round
+from vsperf.record.turns import Role, Round, in_round
 from vsperf.search.regimes import HELD
 from vsperf.search.words import percent
 from vsperf.spec.case import Case

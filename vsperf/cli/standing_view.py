@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from vsperf.deploy.planner import OWN_ROLE
 from vsperf.engine.standing import Standing
-from vsperf.record.plan import Endpoint, Placement, Wire
+from vsperf.record.run import Endpoint, Placement, Wire
 from vsperf.spec.case import CaseSpec
 
 

@@ -12,9 +12,8 @@ from rich.text import Text
 from vsperf.asked import Asked
 from vsperf.cli.tables import console, simulated_banner
 from vsperf.errors import UsageError
-from vsperf.stats.growth import digest
-from vsperf.stats.known import Measured, Sentence, Verdict
-from vsperf.stats.why import explain, headline
+from vsperf.stats.collected import digest
+from vsperf.stats.why import Measured, Sentence, Verdict, explain, headline
 from vsperf.store.series import series_of
 from vsperf.store.view import CaseView, RunView
 

@@ -17,7 +17,7 @@ from vsperf.collectors.base import (
     refuse,
 )
 from vsperf.errors import ComponentError
-from vsperf.record.plan import Placement, Step
+from vsperf.record.run import Placement, Step
 from vsperf.record.series import Sample, Value
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from vsperf.errors import UsageError
 from vsperf.host.workspace import Workspace
-from vsperf.record.plan import Endpoint, Placement, Step
+from vsperf.record.run import Endpoint, Placement, Step
 from vsperf.record.series import Quantity, Sample
 from vsperf.record.trial import Trial
 from vsperf.spec.base import DriverSpec

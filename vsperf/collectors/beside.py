@@ -22,8 +22,7 @@ from vsperf.collectors.base import COMPONENT, RunningCollector, Seat
 from vsperf.errors import ComponentError
 from vsperf.host.process import Managed, managed
 from vsperf.quantity import UnitError
-from vsperf.record.placeholder import Placeholder
-from vsperf.record.plan import Placement, Step
+from vsperf.record.run import Placeholder, Placement, Step
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
 from vsperf.units import Duration

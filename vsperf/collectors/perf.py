@@ -28,7 +28,7 @@ from vsperf.collectors.perf_program import (
 )
 from vsperf.host.doctor.finding import Check
 from vsperf.host.doctor.programs import program_check
-from vsperf.record.plan import Placement, Step
+from vsperf.record.run import Placement, Step
 from vsperf.record.series import Nature, Note, Quantity, Sample, Value
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec

@@ -20,7 +20,7 @@ from vsperf.collectors.perf_program import PROGRAM, PerRole, perf_facts, require
 from vsperf.errors import ComponentError
 from vsperf.host.process import managed
 from vsperf.printable import as_label
-from vsperf.record.plan import Placement, Step
+from vsperf.record.run import Placement, Step
 from vsperf.record.series import Nature, Note, Quantity, Sample
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec

@@ -22,7 +22,7 @@ from pydantic import Field
 from vsperf.collectors.base import COMPONENT, OwnTrialsSpec, Seat, own_trials_text, refuse
 from vsperf.errors import NotReadyError
 from vsperf.host.frame_stamps import Stamping, stamping
-from vsperf.record.plan import Endpoint, Placement, Step
+from vsperf.record.run import Endpoint, Placement, Step
 from vsperf.record.series import Nature, Note, Quantity, Sample, Value
 from vsperf.record.trial import Direction, Trial
 from vsperf.spec.base import DriverSpec

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from vsperf.errors import Problem, SpecError
 from vsperf.host.files import Roots
 from vsperf.host.resctrl import shared_with_devices
-from vsperf.record.plan import Placement, Step
+from vsperf.record.run import Placement, Step
 from vsperf.spec.case import CaseSpec
 
 ROLES = {"switch": "pmd", "generator": "generator", "noise": "noise"}

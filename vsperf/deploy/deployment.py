@@ -14,7 +14,7 @@ from vsperf.host.binding import bound, pci_addresses
 from vsperf.host.hugepages import reserve
 from vsperf.host.resctrl import Groups, partitioned
 from vsperf.host.workspace import Workspace
-from vsperf.record.plan import Endpoint
+from vsperf.record.run import Endpoint
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.wiring import nics
 from vsperf.trafficgens.base import GeneratorSession

@@ -21,8 +21,7 @@ from vsperf.host.binding import pci_addresses
 from vsperf.host.cpus import CpuNeed, CpuTopology, Needs
 from vsperf.loadgens.base import LoadGenerator
 from vsperf.plugins import Plugins
-from vsperf.record.placeholder import Placeholder
-from vsperf.record.plan import Endpoint, Placement, Plan, Step, Wire
+from vsperf.record.run import Endpoint, Placeholder, Placement, Plan, Step, Wire
 from vsperf.spec.abilities import EVERYTHING, Capabilities
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.demands import refusals

@@ -10,9 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from vsperf.errors import Problem, SpecError
-from vsperf.record.paired import Terms
-from vsperf.record.placeholder import Placeholder
-from vsperf.record.plan import Endpoint, Placement, Step
+from vsperf.record.run import Endpoint, Placeholder, Placement, Step
+from vsperf.record.turns import Terms
 from vsperf.spec.case import CaseSpec, Side
 from vsperf.spec.demands import ONE_AT_A_TIME
 from vsperf.vswitches.base import SwitchPlan, VSwitch

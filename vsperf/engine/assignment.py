@@ -11,8 +11,7 @@ from vsperf.engine.groundwork import Groundwork
 from vsperf.events import Emit, PhaseEntered, RoundFinished, TrialFinished, TrialHeld, TrialStarted
 from vsperf.host.workspace import Nowhere, Workspace, workspace
 from vsperf.record.run import RoundLine, SecondLine, TrialLine
-from vsperf.record.second import Second
-from vsperf.record.trial import Purpose, Trial
+from vsperf.record.trial import Purpose, Second, Trial
 from vsperf.record.turns import Round
 from vsperf.search.base import Budget
 from vsperf.spec.case import Case

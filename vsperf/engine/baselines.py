@@ -18,13 +18,12 @@ from vsperf.engine.criteria import latencies_ns
 from vsperf.errors import Location, Problem, SpecError, VsperfError
 from vsperf.host.facts import environment
 from vsperf.quantity import decimal_text
-from vsperf.record.figure import amount
-from vsperf.record.referring import latency_trials
+from vsperf.record.result import amount, latency_trials
 from vsperf.results.sides import Side, baseline_side
 from vsperf.spec.case import Case
 from vsperf.spec.expect import Bound, Expectation
+from vsperf.stats.answers import findings_of
 from vsperf.stats.environment import PROSE, contrasts, flat, obstacle, settings
-from vsperf.stats.findings import findings_of
 from vsperf.store.view import CaseView
 from vsperf.unit import Unit
 from vsperf.units import Ratio

@@ -24,8 +24,8 @@ from vsperf.engine.measurer import Measurer
 from vsperf.errors import RecordingError, VsperfError
 from vsperf.host.workspace import Workspace
 from vsperf.methods.base import Manner
-from vsperf.record.plan import Placement
 from vsperf.record.result import SearchResult
+from vsperf.record.run import Placement
 from vsperf.record.series import Note, OwnTrial, SeriesHeader
 from vsperf.record.trial import Purpose, Trial
 from vsperf.spec.case import Case, CaseSpec

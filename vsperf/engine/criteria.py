@@ -9,12 +9,17 @@ from fractions import Fraction
 from vsperf.factor import Factor
 from vsperf.human import human_fps, human_ns
 from vsperf.methods.base import method_of
-from vsperf.record.figure import Figure, amount
 from vsperf.record.flags import Flag, Severity, worst
 from vsperf.record.histogram import percentiles_ns
-from vsperf.record.limit import Limit
-from vsperf.record.referring import latency_trials
-from vsperf.record.result import GoalResult, LoadResult, SearchResult
+from vsperf.record.result import (
+    Figure,
+    GoalResult,
+    Limit,
+    LoadResult,
+    SearchResult,
+    amount,
+    latency_trials,
+)
 from vsperf.record.run import Check, Outcome
 from vsperf.record.trial import Purpose, Trial
 from vsperf.spec.case import CaseSpec

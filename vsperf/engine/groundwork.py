@@ -24,8 +24,7 @@ from vsperf.errors import InvalidTrialError
 from vsperf.host.cache import cache_folder, read_found, write_found
 from vsperf.host.procfs import boot_id
 from vsperf.host.workspace import Workspace
-from vsperf.record.caps import fallen
-from vsperf.record.host import Calibration
+from vsperf.record.host import Calibration, fallen
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.noise import NOISE
 from vsperf.spec.traffic import FRAME_SETTINGS

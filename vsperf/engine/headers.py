@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from vsperf.record.headers import Headers
-from vsperf.record.trial import Direction, Trial
+from vsperf.record.trial import Direction, Headers, Trial
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.flows import TTL
 

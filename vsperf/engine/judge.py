@@ -8,8 +8,7 @@ from fractions import Fraction
 
 from vsperf.record.clean import CleanTrial, in_clean_time
 from vsperf.record.flags import Flag
-from vsperf.record.load import RateStep
-from vsperf.record.trial import Direction, Trial, TrialCounts
+from vsperf.record.trial import Direction, RateStep, Trial, TrialCounts
 from vsperf.spec.traffic import LATE_NS, TrialPolicy
 from vsperf.units import NANOSECONDS
 

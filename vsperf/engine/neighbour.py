@@ -12,7 +12,7 @@ from vsperf.errors import ComponentError
 from vsperf.host.workspace import Workspace
 from vsperf.loadgens.base import RunningLoad
 from vsperf.record.host import Surroundings
-from vsperf.record.noise import NoiseActivity
+from vsperf.record.switch import NoiseActivity
 from vsperf.spec.noise import NOISE, NoiseSpec
 from vsperf.waits import sleep
 

@@ -22,7 +22,7 @@ from vsperf.record.host import Calibration
 from vsperf.record.run import CaseRecord, CaseStart, Outcome
 from vsperf.search.base import Budget
 from vsperf.spec.case import Case
-from vsperf.stats.busy import too_busy
+from vsperf.stats.summary import too_busy
 from vsperf.stop import raise_if_stopped
 from vsperf.store.writer import RunWriter
 

@@ -14,9 +14,8 @@ from vsperf.errors import ComponentError
 from vsperf.host.files import Roots
 from vsperf.host.threads import Look, Thread
 from vsperf.methods.base import OnSecond
-from vsperf.record.sample import Sample
-from vsperf.record.second import Second
 from vsperf.record.switch import SwitchCounters
+from vsperf.record.trial import Sample, Second
 from vsperf.vswitches.base import RunningSwitch
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from vsperf.errors import UsageError
 from vsperf.quantity import decimal_text
-from vsperf.record.paired import CONTROL, FIRST, ratio_name
+from vsperf.record.turns import CONTROL, FIRST, ratio_name
 from vsperf.spec.case import Case
 from vsperf.spec.expect import Bound, Expectation
 from vsperf.units import Ratio

@@ -23,7 +23,7 @@ from vsperf.host.workspace import Workspace, workspace
 from vsperf.methods.estimate import Estimate
 from vsperf.plugins import Plugins
 from vsperf.record.host import Calibration
-from vsperf.record.plan import Endpoint, Placement, Step
+from vsperf.record.run import Endpoint, Placement, Step
 from vsperf.record.trial import TrialCounts
 from vsperf.spec.abilities import EVERYTHING, Capabilities
 from vsperf.spec.base import DriverSpec

@@ -10,10 +10,8 @@ from vsperf.methods.base import loads_of
 from vsperf.record.clean import LEAST, clean_share
 from vsperf.record.flags import Flag
 from vsperf.record.host import Calibration, Surroundings
-from vsperf.record.limit import Limit
-from vsperf.record.referring import COUNTED
 from vsperf.record.regime import boundary_of
-from vsperf.record.result import SearchResult
+from vsperf.record.result import COUNTED, Limit, SearchResult
 from vsperf.record.trial import Purpose, Trial
 from vsperf.search.base import Loads
 from vsperf.spec.case import CaseSpec

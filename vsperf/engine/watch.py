@@ -10,11 +10,8 @@ from vsperf.errors import ComponentError
 from vsperf.host.files import Roots
 from vsperf.host.resctrl import Groups
 from vsperf.host.threads import Look, Thread
-from vsperf.record.cache import CacheActivity
 from vsperf.record.flags import Flag
-from vsperf.record.machine import MachineCounters
-from vsperf.record.noise import NoiseActivity
-from vsperf.record.switch import SwitchCounters
+from vsperf.record.switch import CacheActivity, MachineCounters, NoiseActivity, SwitchCounters
 from vsperf.record.threads import ThreadActivity
 from vsperf.record.trial import to_machines
 from vsperf.trafficgens.base import GeneratorSession

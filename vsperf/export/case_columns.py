@@ -23,9 +23,8 @@ from vsperf.export.columns import (
     slug,
     unique,
 )
-from vsperf.record.figure import Figure
 from vsperf.record.regime import Regime
-from vsperf.record.result import GoalResult, LoadResult, RegimeResult, SearchResult
+from vsperf.record.result import Figure, GoalResult, LoadResult, RegimeResult, SearchResult
 from vsperf.record.run import CaseRecord
 from vsperf.store.view import CaseView, RunView
 

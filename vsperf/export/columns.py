@@ -15,12 +15,10 @@ from functools import cached_property, partial
 from typing import Generic, TypeVar
 
 from vsperf.export.latency import PERCENTILES, Latency, latency_of, percentile_name
-from vsperf.record.figure import Figure
-from vsperf.record.referring import latency_trials
-from vsperf.record.result import GoalResult
+from vsperf.record.result import Figure, GoalResult, latency_trials
 from vsperf.record.trial import Trial
-from vsperf.stats.known import Measured
 from vsperf.stats.summary import CaseRow
+from vsperf.stats.why import Measured
 from vsperf.store.view import CaseView
 
 Value = int | float | str | bool | None

@@ -16,7 +16,7 @@ from vsperf.export.columns import CaseData, plain
 from vsperf.printable import printable
 from vsperf.record.run import CaseRecord, Outcome
 from vsperf.stats.answers import headlines
-from vsperf.stats.busy import too_busy
+from vsperf.stats.summary import too_busy
 from vsperf.store.view import CaseView, RunView
 from vsperf.units import NANOSECONDS
 

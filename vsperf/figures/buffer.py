@@ -8,12 +8,19 @@ from dataclasses import dataclass
 from itertools import product
 
 from vsperf.figures.drawing import Axis, Bars, Drawing, Layer, Line, Panel, Point, Scale, Tick
-from vsperf.figures.evidence import Evidence, caption, evidence_of
 from vsperf.figures.facts import Facts, trusted
-from vsperf.figures.groups import Traits, groups_of, most_of, traits_of
+from vsperf.figures.groups import (
+    Evidence,
+    Traits,
+    caption,
+    evidence_of,
+    groups_of,
+    most_of,
+    size_axis,
+    traits_of,
+)
 from vsperf.figures.plot import Options, Plot, Scope
 from vsperf.figures.published import beside
-from vsperf.figures.sizes import size_axis
 from vsperf.store.view import CaseView
 
 CORRECTED, IMPLIED = "buffer_time", "implied_buffer_time"

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vsperf.figures.drawing import Axis, Drawing, Line, Panel, Point, Scale
-from vsperf.figures.evidence import Evidence, caption, evidence_of
+from vsperf.figures.groups import Evidence, caption, evidence_of
 from vsperf.figures.plot import Options, Plot, Scope
-from vsperf.record.figure import Axis as Column
-from vsperf.record.figure import Curve, heading
+from vsperf.record.result import Axis as Column
+from vsperf.record.result import Curve, heading
 from vsperf.store.view import CaseView
 from vsperf.unit import Unit
 

@@ -18,7 +18,6 @@ from vsperf.figures.drawing import (
     Points,
     Scale,
 )
-from vsperf.figures.hover import escaped
 from vsperf.figures.layout import LEFT, LONGEST_TICK, MARK, RIGHT
 from vsperf.figures.paint import (
     color_of,
@@ -30,7 +29,7 @@ from vsperf.figures.paint import (
 )
 from vsperf.figures.scales import Placing
 from vsperf.figures.text import any_letters, plain, shortened
-from vsperf.figures.traces import PIXELS, Data, Sheet, aside_in
+from vsperf.figures.traces import PIXELS, Data, Sheet, aside_in, escaped
 from vsperf.figures.traces import traces as layer_traces
 
 AROUND = 56.0

@@ -6,12 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vsperf.figures.drawing import Drawing, Intervals, Panel, Point
-from vsperf.figures.evidence import Evidence, caption, evidence_of
 from vsperf.figures.facts import Facts, trusted
-from vsperf.figures.groups import Traits, groups_of, most_of, traits_of
+from vsperf.figures.groups import (
+    Evidence,
+    Traits,
+    caption,
+    evidence_of,
+    groups_of,
+    most_of,
+    size_axis,
+    traits_of,
+)
 from vsperf.figures.plot import Options, Plot, Scope
 from vsperf.figures.rates import RATE_AXIS
-from vsperf.figures.sizes import size_axis
 from vsperf.store.view import CaseView
 
 

@@ -6,11 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from vsperf.figures.drawing import Axis, Drawing, Layer, Line, Panel, Point
-from vsperf.figures.evidence import Evidence, caption
-from vsperf.figures.groups import Group, Traits, groups_of, most_of
-from vsperf.figures.latencies import Case, Latency, gather, latency_axis, share_name
+from vsperf.figures.groups import Evidence, Group, Traits, caption, groups_of, most_of, size_axis
+from vsperf.figures.latency_case import Case, Latency, gather, latency_axis, share_name
 from vsperf.figures.plot import Options, Plot, Scope
-from vsperf.figures.sizes import size_axis
 
 MOST_PANELS = 4
 MOST_GROUPS = 4

@@ -7,13 +7,11 @@ from typing import Protocol, TypeVar
 
 from vsperf.figures import latency_sizes
 from vsperf.figures.drawing import Axis, Drawing, Panel, Scale, Tick
-from vsperf.figures.evidence import caption
-from vsperf.figures.groups import Traits, groups_of, most_of
-from vsperf.figures.latencies import Case
-from vsperf.figures.latencies import gather as gather_latencies
+from vsperf.figures.groups import Traits, caption, groups_of, most_of, size_axis
+from vsperf.figures.latency_case import Case
+from vsperf.figures.latency_case import gather as gather_latencies
 from vsperf.figures.plot import Options, Plot, Scope
 from vsperf.figures.rates import RATE_AXIS, Rate, gather, left_out, line_of, remarks, shown_of
-from vsperf.figures.sizes import size_axis
 from vsperf.spec.noise import NOISE, QUIET
 
 

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from vsperf.figures.drawing import Axis, Line, Point, Scale
-from vsperf.figures.evidence import Evidence, evidence_of
 from vsperf.figures.facts import Facts, trusted
-from vsperf.figures.groups import Group, Traits, traits_of
+from vsperf.figures.groups import Evidence, Group, Traits, evidence_of, traits_of
 from vsperf.record.result import SearchResult
 from vsperf.store.view import CaseView
 from vsperf.unit import Unit

@@ -6,15 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from vsperf.figures.drawing import Axis, Drawing, Line, Look, Panel, Point, Points, Scale, Tick
-from vsperf.figures.evidence import Evidence, caption, evidence_of
+from vsperf.figures.groups import Evidence, caption, evidence_of
 from vsperf.figures.plot import Options, Plot, Scope
-from vsperf.record.figure import heading
-from vsperf.record.labels import labels_text
-from vsperf.stats.difference import difference_of
+from vsperf.record.result import heading
+from vsperf.record.run import labels_text
+from vsperf.stats.answers import Finding, findings_of
+from vsperf.stats.difference import Sample, difference_of, samples_of, scatter_of
 from vsperf.stats.environment import ground_of_case
-from vsperf.stats.findings import Finding, findings_of
-from vsperf.stats.sample import Sample, samples_of
-from vsperf.stats.scatter import scatter_of
 from vsperf.store.view import CaseView
 from vsperf.unit import Unit
 

@@ -6,8 +6,7 @@ import statistics
 from collections.abc import Sequence
 
 from vsperf.figures.drawing import Axis, Boxes, Drawing, Panel, Point, Scale, Tick
-from vsperf.figures.evidence import caption
-from vsperf.figures.groups import groups_of
+from vsperf.figures.groups import caption, groups_of
 from vsperf.figures.plot import Options, Plot, Scope
 from vsperf.figures.rates import Rate, gather, shown_of
 from vsperf.human import human_fps

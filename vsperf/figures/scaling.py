@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from vsperf.figures.drawing import Axis, Drawing, Layer, Line, Look, Panel, Point, Scale, Tick
-from vsperf.figures.evidence import caption
-from vsperf.figures.groups import Group, groups_of, most_of
+from vsperf.figures.groups import Group, caption, groups_of, most_of
 from vsperf.figures.plot import Options, Plot, Scope
 from vsperf.figures.published import beside
 from vsperf.figures.rates import RATE_AXIS, Rate, gather, line_of, remarks, shown_of

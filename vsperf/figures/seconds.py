@@ -6,14 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from vsperf.figures.drawing import Axis, Drawing, Layer, Line, Panel, Point, Scale
-from vsperf.figures.evidence import Evidence, caption
-from vsperf.figures.happened import Happened, spans_of
-from vsperf.figures.latencies import latency_axis
+from vsperf.figures.groups import Evidence, caption
+from vsperf.figures.latency_case import latency_axis
 from vsperf.figures.plot import Options, Plot, Scope
+from vsperf.figures.stalls import Happened, spans_of
 from vsperf.human import human_count
-from vsperf.record.sample import DirectionSample
-from vsperf.record.second import Second
-from vsperf.record.trial import Purpose
+from vsperf.record.trial import DirectionSample, Purpose, Second
 from vsperf.store.view import CaseView
 
 MOST_POINTS = 300

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from vsperf.figures.drawing import Axis, Drawing, Layer, Line, Panel, Point, Scale, Spans
-from vsperf.figures.evidence import Evidence, caption, evidence_of
-from vsperf.figures.happened import Happened, moment_s, spans_of
+from vsperf.figures.groups import Evidence, caption, evidence_of
 from vsperf.figures.plot import Options, Plot, Scope
+from vsperf.figures.stalls import Happened, moment_s, spans_of
 from vsperf.human import human_count
 from vsperf.record.series import Nature, Quantity, Sample, SeriesHeader
 from vsperf.record.trial import Trial

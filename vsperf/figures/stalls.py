@@ -4,14 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import compress
 
-from vsperf.figures.drawing import Axis, Drawing, Layer, Look, Panel, Point, Points, Scale
-from vsperf.figures.evidence import Evidence, caption, evidence_of_trials
-from vsperf.figures.happened import Happened, moment_s, spans_of
+from vsperf.figures.drawing import Axis, Drawing, Layer, Look, Panel, Point, Points, Scale, Spans
+from vsperf.figures.groups import Evidence, caption, evidence_of_trials
 from vsperf.figures.plot import Options, Plot, Scope
 from vsperf.record.trial import Purpose
 from vsperf.store.view import CaseView
+
+# What was done to the switch while frames were sent, as stretches of a drawing's time.
+
+Happened = tuple[str, float, float]
+"""The name of an event, its begin and its end."""
+
+
+def moment_s(text: str) -> float | None:
+    """Return a time of a record in seconds since 1970; None for one that is none."""
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except ValueError:
+        return None
+
+
+def spans_of(events: Iterable[Happened], *, simulated: bool = False) -> list[Spans]:
+    """Return events as layers, one for each name, in the order in which they came."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for name, begin, end in events:
+        found.setdefault(name, []).append((begin, end))
+    return [Spans(name, tuple(times), simulated=simulated) for name, times in found.items()]
+
 
 NS = 1e9
 AWAY, SILENT, GAP = "generator kept from running", "path silent", "longest gap of a trial"

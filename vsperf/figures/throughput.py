@@ -6,8 +6,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 
 from vsperf.figures.drawing import Drawing, Layer, Line, Look, Panel, Point, Points
-from vsperf.figures.evidence import caption
-from vsperf.figures.groups import Group, groups_of, most_of
+from vsperf.figures.groups import Group, caption, groups_of, most_of, size_axis
 from vsperf.figures.plot import Options, Plot, Scope
 from vsperf.figures.published import beside
 from vsperf.figures.rates import (
@@ -20,7 +19,6 @@ from vsperf.figures.rates import (
     remarks,
     shown_of,
 )
-from vsperf.figures.sizes import size_axis
 from vsperf.units import WIRE_OVERHEAD_BYTES
 
 CLOSE = 0.02

@@ -10,12 +10,12 @@ from pydantic import ValidationError
 
 from vsperf.errors import VsperfError
 from vsperf.figures.drawing import Arrow, Diagram, Drawing, Node
-from vsperf.figures.evidence import Evidence, caption, evidence_of
 from vsperf.figures.facts import Facts, trusted
+from vsperf.figures.groups import Evidence, caption, evidence_of
 from vsperf.figures.plot import Options, Plot, Scope
 from vsperf.human import human_fps
 from vsperf.record.chain import Way
-from vsperf.record.plan import Placement
+from vsperf.record.run import Placement
 from vsperf.spec.topology import Topology
 from vsperf.stats.ways import ways_of
 from vsperf.store.view import CaseView

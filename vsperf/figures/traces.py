@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from vsperf.figures import theme
 from vsperf.figures.drawing import (
+    Axis,
     Bars,
     Boxes,
     Intervals,
@@ -20,16 +22,113 @@ from vsperf.figures.drawing import (
     Scale,
     Spans,
 )
-from vsperf.figures.hover import said, span_said
-from vsperf.figures.paint import (
-    LOOKS,
-    aside_of,
-    bar_width,
-    points_aside,
-    unbroken,
-)
-from vsperf.figures.quartiles import box_of
+from vsperf.figures.paint import LOOKS, aside_of, bar_width, name_of, points_aside, unbroken
 from vsperf.figures.scales import Placing
+from vsperf.figures.text import plain
+
+# What is said of a point when somebody points at it: names and values with their units.
+#
+# The library of the browser reads some HTML in what it shows, so all that comes from records is
+# escaped the way it understands; between dollars it would look for a formula.
+
+ENTITIES = {ord(one): f"&#{ord(one)};" for one in "&<>$"}
+
+
+def escaped(text: str) -> str:
+    """Return text that plotly shows letter by letter: no elements, no links, no entities."""
+    return plain(text).translate(ENTITIES)
+
+
+def said(layer: Layer, point: Point, x: Placing, y: Placing, *, alone: bool) -> str:
+    """Return what is said of a point: the series, where it is, its value, and how sure that is."""
+    lines = [
+        f"{_label(x.axis)}{value(point.x, x)}",
+        f"{_label(y.axis)}{_value_of(layer, point, y)}",
+    ]
+    if point.low is not None or point.high is not None:
+        lines += _ends(layer, point, y)
+    return "<br>".join([f"<b>{escaped(name_of(layer, alone=alone))}</b>", *map(escaped, lines)])
+
+
+def span_said(layer: Spans, begin: float, end: float, x: Placing) -> str:
+    """Return what is said of a stretch of the axis."""
+    name = escaped(name_of(layer, alone=True))
+    return f"<b>{name}</b><br>{escaped(f'{value(begin, x)} to {value(end, x)}')}"
+
+
+def value(number: float, placing: Placing) -> str:
+    """Return a number as the axis counts it, with its unit, or the name of its place."""
+    names = {tick.at: tick.name for tick in placing.axis.ticks}
+    if placing.axis.scale is Scale.NAMES and number in names:
+        return f"{names[number]} {placing.unit}".rstrip()
+    if placing.axis.scale is Scale.NINES:
+        return f"{100 * number:.9g} %"
+    return f"{number / placing.factor:,.6g} {placing.unit}".rstrip()
+
+
+def _label(axis: Axis) -> str:
+    return f"{axis.label}: " if axis.label else ""
+
+
+def _value_of(layer: Layer, point: Point, y: Placing) -> str:
+    if not isinstance(layer, Intervals):
+        return value(point.y, y)
+    if point.high is None:
+        return f"{value(point.y, y)} or more"
+    return f"{value(point.y, y)} to {value(point.high, y)}"
+
+
+def _ends(layer: Layer, point: Point, y: Placing) -> list[str]:
+    """Say what an error bar says; the ends of an interval are its value already."""
+    if isinstance(layer, Intervals | Boxes):
+        return []
+    ends = [
+        f"{word} {value(end, y)}"
+        for word, end in (("from", point.low), ("to", point.high))
+        if end is not None
+    ]
+    return [" ".join(ends)]
+
+
+# Boxes of plotly, with the quartiles that matplotlib draws.
+
+FEWEST = 4
+"""Values that have quartiles; of fewer only the middle is drawn."""
+REACH = 1.5
+"""Whiskers end at the farthest values that are not farther from the box, in heights of it."""
+
+
+def box_of(at: float, values: Sequence[float], color: str) -> dict[str, Any]:
+    """Return a box for the values at one place, or a line where they are few."""
+    if len(values) < FEWEST:
+        middle = statistics.median(values)
+        return {
+            "type": "scatter",
+            "mode": "lines",
+            "x": [at - 0.22, at + 0.22],
+            "y": [middle, middle],
+            "line": {"color": theme.INK, "width": 1.9},
+            "hoverinfo": "skip",
+            "showlegend": False,
+        }
+    lower, middle, upper = statistics.quantiles(values, n=4, method="inclusive")
+    reach = REACH * (upper - lower)
+    within = [value for value in values if lower - reach <= value <= upper + reach]
+    return {
+        "type": "box",
+        "x": [at],
+        "q1": [lower],
+        "median": [middle],
+        "q3": [upper],
+        "lowerfence": [min(within)],
+        "upperfence": [max(within)],
+        "width": 0.5,
+        "line": {"color": color, "width": 1.3},
+        "fillcolor": "rgba(0,0,0,0)",
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
+
 
 SYMBOLS = {
     "o": "circle", "s": "square", "^": "triangle-up", "D": "diamond", "v": "triangle-down",

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from vsperf.figures.drawing import Axis, Drawing, Layer, Line, Look, Panel, Point, Points, Tick
-from vsperf.figures.evidence import Evidence, caption, evidence_of
+from vsperf.figures.groups import Evidence, caption, evidence_of
 from vsperf.figures.plot import Options, Plot, Scope
-from vsperf.record.figure import heading
+from vsperf.record.result import heading
+from vsperf.stats.answers import Finding, findings_of, more_is_better
+from vsperf.stats.difference import Sample
 from vsperf.stats.environment import ground_of
-from vsperf.stats.findings import Finding, findings_of, more_is_better
-from vsperf.stats.sample import Sample
 from vsperf.stats.segments import Segment, segments_of
 from vsperf.store.view import CaseView
 from vsperf.unit import Unit

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from vsperf.figures.drawing import Axis, Drawing, Line, Look, Panel, Point, Points, Scale
-from vsperf.figures.evidence import Evidence, caption, evidence_of_trials
+from vsperf.figures.groups import Evidence, caption, evidence_of_trials
 from vsperf.figures.plot import Options, Plot, Scope
 from vsperf.human import human_fps, human_share
 from vsperf.record.trial import Purpose

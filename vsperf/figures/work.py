@@ -6,11 +6,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from vsperf.figures.drawing import Axis, Bars, Drawing, Line, Panel, Point, Scale, Tick
-from vsperf.figures.evidence import Evidence, caption, evidence_of_trials
 from vsperf.figures.facts import Facts
-from vsperf.figures.groups import Traits, groups_of, most_of, traits_of
+from vsperf.figures.groups import (
+    Evidence,
+    Traits,
+    caption,
+    evidence_of_trials,
+    groups_of,
+    most_of,
+    size_axis,
+    traits_of,
+)
 from vsperf.figures.plot import Options, Plot, Scope
-from vsperf.figures.sizes import size_axis
 from vsperf.record.switch import SwitchCounters
 from vsperf.record.trial import Purpose, Trial
 from vsperf.stats.summary import hit_shares

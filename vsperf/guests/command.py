@@ -13,8 +13,7 @@ from typing import Generic, TypeVar
 from vsperf.guests.emulator import command_of, file_of, files_of
 from vsperf.guests.image import GuestImage
 from vsperf.guests.settings import GuestSettings
-from vsperf.record.placeholder import Placeholder
-from vsperf.record.plan import Wire
+from vsperf.record.run import Placeholder, Wire
 from vsperf.trusted import opened_file
 
 CONTROL_PORT = "vsperf.control"

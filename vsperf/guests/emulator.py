@@ -10,7 +10,7 @@ from vsperf.guests.image import GuestImage
 from vsperf.guests.settings import GuestSettings
 from vsperf.host.enter_tree import OWN
 from vsperf.programs import whole
-from vsperf.record.placeholder import Placeholder
+from vsperf.record.run import Placeholder
 
 DEVICES = ("kvm", "net/tun", "vhost-net", "vfio")
 """What it may need of /dev, where it is run in a tree."""

@@ -17,7 +17,7 @@ from vsperf.guests.console import Console
 from vsperf.guests.inside import seen_inside
 from vsperf.host.process import Managed
 from vsperf.host.workspace import Workspace
-from vsperf.record.machine import MachineCounters, NicCounters
+from vsperf.record.switch import MachineCounters, NicCounters
 from vsperf.waits import sleep
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from vsperf.host.procfs import is_running, marked_below, start_ticks
 from vsperf.host.undo import KillProcess
 from vsperf.host.undo_base import Reach
 from vsperf.host.workspace import end_the_rest, forget_all, remove_folder, undo_all
-from vsperf.store.locks import lock
+from vsperf.store.folders import lock
 
 LOCK_S = 10.0
 

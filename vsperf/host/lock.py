@@ -12,7 +12,7 @@ from urllib.parse import quote
 from vsperf import trusted
 from vsperf.errors import NotReadyError
 from vsperf.host.places import make_root, runtime_folder
-from vsperf.store.locks import is_locked, lock
+from vsperf.store.folders import is_locked, lock
 
 SUFFIX = ".lock"
 LOOK_S = 0.1

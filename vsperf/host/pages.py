@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from vsperf.record.base import Record
-from vsperf.store.locks import lock
+from vsperf.store.folders import lock
 
 
 class Pool(Record):

@@ -17,7 +17,7 @@ from vsperf.host.files import Roots, integer, text
 from vsperf.host.schemata import cache_line, masks_in, values_of
 from vsperf.host.undo import RemoveCacheGroup, ReturnCacheWays
 from vsperf.host.workspace import Workspace
-from vsperf.record.cache import CacheActivity
+from vsperf.record.switch import CacheActivity
 from vsperf.spec.cache import CacheShare
 from vsperf.units import CpuSet
 

@@ -27,7 +27,7 @@ from vsperf.host.procfs import end_all, marked_below
 from vsperf.host.threads import Polling, Thread, threads_of
 from vsperf.host.undo import AnyUndo, SweepDpdk
 from vsperf.host.undo_base import Reach
-from vsperf.record.placeholder import Placeholder, fill_in
+from vsperf.record.run import Placeholder, fill_in
 from vsperf.stop import raise_if_stopped
 
 PATIENCE_S = 4.0

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Protocol, TypeVar
 from vsperf.errors import UsageError
 from vsperf.host.cpus import Beside, CpuNeed, Needs
 from vsperf.host.workspace import Workspace
-from vsperf.record.noise import NoiseActivity
-from vsperf.record.plan import Placement, Step
+from vsperf.record.run import Placement, Step
+from vsperf.record.switch import NoiseActivity
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.noise import NOISE, NoiseSpec

@@ -8,7 +8,7 @@ from pathlib import Path
 from vsperf.host.activity import ticks_per_second
 from vsperf.host.files import Roots
 from vsperf.host.process import Managed
-from vsperf.record.noise import NoiseActivity
+from vsperf.record.switch import NoiseActivity
 from vsperf.units import NANOSECONDS
 
 SESSION, USER, CHILDREN_SYSTEM = 3, 11, 14

@@ -12,7 +12,7 @@ from vsperf.host.workspace import Workspace
 from vsperf.loadgens.base import RunningLoad, cpu_of, names_of, needs_of, settings_of
 from vsperf.loadgens.patterns import MEMORY_LOAD, PatternSpec, last_report, words_of
 from vsperf.loadgens.programs import Instance, started
-from vsperf.record.plan import Placement, Step
+from vsperf.record.run import Placement, Step
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
 

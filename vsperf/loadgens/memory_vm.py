@@ -24,8 +24,7 @@ from vsperf.loadgens.base import RunningLoad, cpu_of, names_of, needs_of, settin
 from vsperf.loadgens.initrd import initrd_of
 from vsperf.loadgens.patterns import MEMORY_LOAD, PatternSpec, last_report, words_of
 from vsperf.loadgens.programs import Instance, Programs, started
-from vsperf.record.placeholder import Placeholder
-from vsperf.record.plan import Placement, Step
+from vsperf.record.run import Placeholder, Placement, Step
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.noise import NOISE

@@ -11,7 +11,7 @@ from pydantic import model_validator
 from vsperf.byte_units import ByteRate, ByteSize
 from vsperf.host.own_program import OwnProgram
 from vsperf.plain_json import MOST_COUNTED, loads
-from vsperf.record.noise import NoiseActivity
+from vsperf.record.switch import NoiseActivity
 from vsperf.spec.noise import NoiseSpec
 
 MEMORY_LOAD = OwnProgram("memory-load", "memory-load, the program that loads memory,")

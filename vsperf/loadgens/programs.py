@@ -10,7 +10,7 @@ from typing import Any
 
 from vsperf.host.process import Managed, managed
 from vsperf.host.workspace import Workspace
-from vsperf.record.noise import NoiseActivity
+from vsperf.record.switch import NoiseActivity
 
 Count = Callable[[Managed, str], NoiseActivity]
 """Reads what an instance has done so far."""

@@ -20,8 +20,7 @@ from vsperf.loadgens.strain import (
     strain_words,
     stress_version,
 )
-from vsperf.record.placeholder import Placeholder
-from vsperf.record.plan import Placement, Step
+from vsperf.record.run import Placeholder, Placement, Step
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
 

@@ -30,9 +30,8 @@ from vsperf.loadgens.carried import carried, libraries_of
 from vsperf.loadgens.cpu_time import cpu_time
 from vsperf.loadgens.initrd import joined
 from vsperf.loadgens.strain import StrainSpec, find_stress, strain_words, stress_version
-from vsperf.record.noise import NoiseActivity
-from vsperf.record.placeholder import Placeholder
-from vsperf.record.plan import Placement, Step
+from vsperf.record.run import Placeholder, Placement, Step
+from vsperf.record.switch import NoiseActivity
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.noise import NOISE

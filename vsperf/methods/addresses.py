@@ -14,9 +14,7 @@ from dataclasses import dataclass, field
 from vsperf.methods.base import Bench, Manner, burst_ns, probe_on, refused, repeated
 from vsperf.methods.compliance import Findings
 from vsperf.methods.spread import spread_of
-from vsperf.record.figure import Figure
-from vsperf.record.limit import Limit
-from vsperf.record.result import Compliance, SearchResult, Standard
+from vsperf.record.result import Compliance, Figure, Limit, SearchResult, Standard
 from vsperf.record.switch import AddressCounts
 from vsperf.record.trial import Trial
 from vsperf.search.base import Loads, Probe

@@ -15,9 +15,7 @@ from vsperf.methods.compliance import FULL_NS, Findings, fewer_sizes, too_short
 from vsperf.methods.prerequisite import TIME_OVER, Reference, WithThroughput, unanswered, why_not
 from vsperf.methods.range import TrialDuration
 from vsperf.methods.spread import spread_of
-from vsperf.record.figure import Figure
-from vsperf.record.limit import Limit
-from vsperf.record.result import Compliance, LoadResult, SearchResult, Standard
+from vsperf.record.result import Compliance, Figure, Limit, LoadResult, SearchResult, Standard
 from vsperf.record.trial import Trial
 from vsperf.search.base import Loads, Probe
 from vsperf.search.fixed import load_result

@@ -13,10 +13,8 @@ from functools import partial
 from typing import ClassVar, Generic, Protocol, TypeVar
 
 from vsperf.errors import InvalidTrialError, Problem, SpecError
-from vsperf.record.load import RateStep
 from vsperf.record.result import Compliance, SearchResult
-from vsperf.record.second import Second
-from vsperf.record.trial import Purpose, Trial
+from vsperf.record.trial import Purpose, RateStep, Second, Trial
 from vsperf.search.base import Budget, BudgetExhausted, Loads, Probe, Whereabouts
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.method import MethodSpec

@@ -23,9 +23,8 @@ from vsperf.methods.prerequisite import (
 )
 from vsperf.methods.range import TrialDuration
 from vsperf.methods.spread import spread_of
-from vsperf.record.figure import Figure
 from vsperf.record.histogram import merge, percentiles_ns
-from vsperf.record.result import Compliance, SearchResult, Standard
+from vsperf.record.result import Compliance, Figure, SearchResult, Standard
 from vsperf.record.trial import Purpose, Trial
 from vsperf.search.base import Loads
 from vsperf.spec.abilities import Ability

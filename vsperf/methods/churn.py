@@ -10,10 +10,8 @@ from pydantic import Field
 
 from vsperf.methods.base import Bench, Manner, probe_on, refused
 from vsperf.methods.prerequisite import TIME_OVER, WithThroughput, unanswered, why_not
-from vsperf.record.figure import Axis, Curve, Figure
 from vsperf.record.flags import Severity, worst
-from vsperf.record.limit import Limit
-from vsperf.record.result import Compliance, GoalResult, SearchResult
+from vsperf.record.result import Axis, Compliance, Curve, Figure, GoalResult, Limit, SearchResult
 from vsperf.record.trial import Trial
 from vsperf.search.base import Loads
 from vsperf.spec.case import CaseSpec

@@ -17,8 +17,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from vsperf.record.flags import FUNCTIONAL_ONLY, Flag, Severity, worst
-from vsperf.record.limit import Limit
-from vsperf.record.result import Compliance, GoalResult, Level, SearchResult, Standard
+from vsperf.record.result import Compliance, GoalResult, Level, Limit, SearchResult, Standard
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.traffic import FULL, TrafficProfile
 from vsperf.units import NANOSECONDS, Duration, Ratio

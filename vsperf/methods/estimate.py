@@ -16,9 +16,8 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from vsperf.methods.base import PLAIN, Manner, Method
-from vsperf.record.load import intended_frames
 from vsperf.record.slots import Slot, Slots, even_share
-from vsperf.record.trial import Direction, Purpose, Trial
+from vsperf.record.trial import Direction, Purpose, Trial, intended_frames
 from vsperf.search.base import Budget, BudgetExhausted, Loads
 from vsperf.spec.traffic import TrialPolicy
 from vsperf.units import NANOSECONDS

@@ -15,10 +15,8 @@ from vsperf.methods.base import Bench, Manner, burst_ns, probe_on, refused, repe
 from vsperf.methods.range import WithinRange
 from vsperf.methods.rates import Rates, Width
 from vsperf.methods.spread import spread_of
-from vsperf.record.figure import Figure
 from vsperf.record.histogram import merge, percentiles_ns
-from vsperf.record.limit import Limit
-from vsperf.record.result import Compliance, SearchResult
+from vsperf.record.result import Compliance, Figure, Limit, SearchResult
 from vsperf.record.trial import Purpose, Trial
 from vsperf.search.base import Loads, Probe
 from vsperf.search.fixed import load_result

@@ -9,8 +9,7 @@ from typing import ClassVar, Protocol
 from vsperf.errors import InvalidTrialError
 from vsperf.methods.base import Bench, Manner, probe_on
 from vsperf.record.flags import Severity, worst
-from vsperf.record.referring import load_at
-from vsperf.record.result import SearchResult
+from vsperf.record.result import SearchResult, load_at
 from vsperf.record.trial import Purpose
 from vsperf.search.base import BudgetExhausted
 from vsperf.spec.case import CaseSpec

@@ -8,8 +8,7 @@ from typing import ClassVar, Literal
 from vsperf.human import human_fps
 from vsperf.methods.compliance import Findings, fewer_sizes
 from vsperf.methods.sweep import LoadSweep
-from vsperf.record.figure import Figure
-from vsperf.record.result import Compliance, LoadResult, SearchResult, Standard
+from vsperf.record.result import Compliance, Figure, LoadResult, SearchResult, Standard
 from vsperf.search.base import Loads
 from vsperf.spec.case import CaseSpec
 from vsperf.unit import Unit

@@ -23,10 +23,8 @@ from vsperf.methods.prerequisite import (
 )
 from vsperf.methods.range import TrialDuration
 from vsperf.methods.spread import mean_of, spread_of
-from vsperf.record.figure import Figure
 from vsperf.record.histogram import merge, percentiles_ns, summary
-from vsperf.record.referring import load_at
-from vsperf.record.result import Compliance, SearchResult, Standard
+from vsperf.record.result import Compliance, Figure, SearchResult, Standard, load_at
 from vsperf.record.trial import Purpose, Trial
 from vsperf.spec.abilities import Ability
 from vsperf.spec.case import CaseSpec

@@ -9,10 +9,15 @@ from typing import ClassVar, Literal
 
 from vsperf.methods.compliance import Findings, evidence, too_short
 from vsperf.methods.sweep import LoadSweep
-from vsperf.record.figure import Figure
-from vsperf.record.limit import Limit
-from vsperf.record.lossless import none_lost
-from vsperf.record.result import Compliance, LoadResult, SearchResult, Standard
+from vsperf.record.result import (
+    Compliance,
+    Figure,
+    Limit,
+    LoadResult,
+    SearchResult,
+    Standard,
+    none_lost,
+)
 from vsperf.search.base import Loads
 from vsperf.spec.case import CaseSpec
 from vsperf.unit import Unit

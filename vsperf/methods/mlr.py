@@ -10,8 +10,7 @@ from pydantic import Field, model_validator
 from vsperf.methods.compliance import FULL_NS, NOT_ITS_OWN, Findings, too_short
 from vsperf.methods.range import SHORTEST_NS
 from vsperf.methods.throughput import Throughput
-from vsperf.record.limit import Limit
-from vsperf.record.result import SearchResult
+from vsperf.record.result import Limit, SearchResult
 from vsperf.search import mlr
 from vsperf.search.base import Loads
 from vsperf.search.classify import DurationRule

@@ -19,9 +19,13 @@ from vsperf.factor import Factor
 from vsperf.methods.base import Bench, Method, one_rhythm, refused
 from vsperf.methods.paired_figures import figures_of, stand
 from vsperf.methods.turns import TurnsAsked, TurnsBench, balanced
-from vsperf.record.paired import (
+from vsperf.record.result import Compliance, SearchResult
+from vsperf.record.signed_ranks import LEAST
+from vsperf.record.turns import (
     CONTROL,
     DECIDED,
+    Role,
+    Round,
     Terms,
     answering,
     carried,
@@ -29,9 +33,6 @@ from vsperf.record.paired import (
     ratio_name,
     was_short,
 )
-from vsperf.record.result import Compliance, SearchResult
-from vsperf.record.signed_ranks import LEAST
-from vsperf.record.turns import Role, Round
 from vsperf.search.base import BudgetExhausted, Loads
 from vsperf.spec.abilities import Ability
 from vsperf.spec.case import CaseSpec

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from vsperf.human import human_fps, human_share
 from vsperf.methods.spread import spread_of
-from vsperf.record.figure import Figure
 from vsperf.record.flags import Flag
-from vsperf.record.limit import Limit
-from vsperf.record.paired import (
+from vsperf.record.result import Figure, Limit
+from vsperf.record.turns import (
     CONTROL,
     FIRST,
     Compared,
+    Named,
+    Round,
     Terms,
     carried,
     compared,
@@ -23,7 +24,6 @@ from vsperf.record.paired import (
     ratio_name,
     was_away,
 )
-from vsperf.record.turns import Named, Round
 from vsperf.unit import Unit
 
 NOBODY_KNOWS = (

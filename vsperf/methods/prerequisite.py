@@ -13,10 +13,8 @@ from vsperf.human import human_fps
 from vsperf.methods.base import Bench, probe_on, refused
 from vsperf.methods.compliance import FULL_NS, Findings, undetermined
 from vsperf.methods.range import TrialDuration, WithinRange
-from vsperf.record.figure import Figure
 from vsperf.record.flags import Flag, Severity, worst
-from vsperf.record.limit import Limit
-from vsperf.record.result import GoalResult, SearchResult
+from vsperf.record.result import Figure, GoalResult, Limit, SearchResult
 from vsperf.record.trial import Trial
 from vsperf.search.base import Loads, Probe
 from vsperf.search.classify import Bound, DurationRule, by_load, failed

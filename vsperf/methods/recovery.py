@@ -14,11 +14,8 @@ from vsperf.methods.compliance import FULL_NS, Findings, evidence, unnumbered
 from vsperf.methods.prerequisite import TIME_OVER, WithThroughput, unanswered, why_not
 from vsperf.methods.range import TrialDuration
 from vsperf.methods.spread import mean_of
-from vsperf.record.figure import Figure
-from vsperf.record.limit import Limit
-from vsperf.record.load import RateStep
-from vsperf.record.result import Compliance, SearchResult, Standard
-from vsperf.record.trial import Trial
+from vsperf.record.result import Compliance, Figure, Limit, SearchResult, Standard
+from vsperf.record.trial import RateStep, Trial
 from vsperf.search.base import Loads
 from vsperf.spec.abilities import Ability
 from vsperf.spec.case import CaseSpec

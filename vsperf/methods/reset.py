@@ -23,10 +23,7 @@ from vsperf.methods.happening import EventName, without_machines, word_of
 from vsperf.methods.prerequisite import TIME_OVER, Reference, WithThroughput, unanswered, why_not
 from vsperf.methods.range import TrialDuration
 from vsperf.methods.spread import mean_of
-from vsperf.record.figure import Figure
-from vsperf.record.limit import Limit
-from vsperf.record.referring import load_at
-from vsperf.record.result import Compliance, SearchResult, Standard
+from vsperf.record.result import Compliance, Figure, Limit, SearchResult, Standard, load_at
 from vsperf.record.trial import Trial, to_machines
 from vsperf.spec.abilities import Ability
 from vsperf.spec.case import CaseSpec

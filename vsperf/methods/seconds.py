@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from vsperf.record.second import Second
+from vsperf.record.trial import Second
 from vsperf.units import NANOSECONDS
 
 PARTS = 12

@@ -18,12 +18,18 @@ from vsperf.methods.prerequisite import (
 )
 from vsperf.methods.range import TrialDuration
 from vsperf.methods.seconds import Hours, Stretch
-from vsperf.record.figure import Axis, Curve, Figure
 from vsperf.record.flags import Flag, Severity, worst
-from vsperf.record.limit import Limit
-from vsperf.record.lossless import none_lost
-from vsperf.record.referring import load_at
-from vsperf.record.result import Compliance, SearchResult, Standard
+from vsperf.record.result import (
+    Axis,
+    Compliance,
+    Curve,
+    Figure,
+    Limit,
+    SearchResult,
+    Standard,
+    load_at,
+    none_lost,
+)
 from vsperf.record.trial import Purpose, Trial
 from vsperf.search.base import BudgetExhausted
 from vsperf.search.fixed import load_result

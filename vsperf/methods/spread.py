@@ -5,8 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
-from vsperf.record.figure import Figure, Spread
-from vsperf.record.limit import Limit
+from vsperf.record.result import Figure, Limit, Spread
 from vsperf.unit import Unit
 
 

@@ -15,9 +15,7 @@ from pydantic import model_validator
 from vsperf.methods.base import Bench, probe_on
 from vsperf.methods.compliance import Findings
 from vsperf.methods.range import TrialDuration, WithinRange
-from vsperf.record.figure import Figure
-from vsperf.record.limit import Limit
-from vsperf.record.result import LoadResult, SearchResult
+from vsperf.record.result import Figure, Limit, LoadResult, SearchResult
 from vsperf.search.base import BudgetExhausted, Loads
 from vsperf.search.fixed import load_result
 from vsperf.spec.abilities import Ability

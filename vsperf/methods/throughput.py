@@ -16,8 +16,7 @@ from vsperf.methods.compliance import (
     verifies_no_loss,
 )
 from vsperf.methods.range import WithinRange
-from vsperf.record.referring import COUNTED
-from vsperf.record.result import Compliance, SearchResult, Standard
+from vsperf.record.result import COUNTED, Compliance, SearchResult, Standard
 from vsperf.record.trial import Trial
 from vsperf.search import base
 from vsperf.search.confirm import Confirmed

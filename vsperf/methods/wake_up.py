@@ -13,13 +13,9 @@ from vsperf.methods.base import Bench, Manner, burst_ns, one_rhythm, probe_on, r
 from vsperf.methods.prerequisite import TIME_OVER, WithThroughput, unanswered, why_not
 from vsperf.methods.range import TrialDuration
 from vsperf.methods.spread import spread_of
-from vsperf.record.figure import Figure
 from vsperf.record.histogram import merge, percentiles_ns
-from vsperf.record.load import RateStep
-from vsperf.record.lossless import none_lost
-from vsperf.record.referring import load_at
-from vsperf.record.result import Compliance, SearchResult
-from vsperf.record.trial import Purpose, Trial
+from vsperf.record.result import Compliance, Figure, SearchResult, load_at, none_lost
+from vsperf.record.trial import Purpose, RateStep, Trial
 from vsperf.search.base import Loads
 from vsperf.spec.abilities import Ability
 from vsperf.spec.case import CaseSpec

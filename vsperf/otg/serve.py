@@ -12,7 +12,7 @@ from vsperf.otg.config import Place
 from vsperf.otg.generator import Generator, say_nothing
 from vsperf.otg.server import OtgServer, listening
 from vsperf.programs import whole
-from vsperf.record.plan import Endpoint
+from vsperf.record.run import Endpoint
 from vsperf.trafficgens.dpdk_ports import KINDS, Port, device_port
 from vsperf.trafficgens.tgen.command import Options, port_of
 from vsperf.trafficgens.tgen.process import running

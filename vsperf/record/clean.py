@@ -15,9 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from vsperf.record.load import intended_frames
 from vsperf.record.slots import Slot, Slots
-from vsperf.record.trial import Direction, Trial
+from vsperf.record.trial import Direction, Trial, intended_frames
 from vsperf.units import NANOSECONDS
 
 BURST_FRAMES = 64

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from vsperf.record.flags import Severity
-from vsperf.record.limit import Limit
-from vsperf.record.result import Level, Standard
+from vsperf.record.result import Level, Limit, Standard
 from vsperf.record.run import Outcome
 
 SEVERITIES = {

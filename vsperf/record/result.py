@@ -3,24 +3,179 @@
 from __future__ import annotations
 
 import enum
-from typing import Annotated
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import Annotated, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from vsperf.human import human_count, human_fps, human_ns, human_share
+from vsperf.quantity import UnitError
 from vsperf.record.base import Record
-from vsperf.record.figure import Curve, Figure
 from vsperf.record.flags import Flag
-from vsperf.record.limit import Limit
 from vsperf.record.regime import Regime
+from vsperf.record.trial import Purpose, Trial
+from vsperf.unit import Unit
+from vsperf.units import Ratio
 
-Ratio = Annotated[str, Field(pattern=r"^-?\d+(/[1-9]\d*)?$", max_length=4000)]
+# What keeps a result from being better.
+
+
+class Limit(enum.StrEnum):
+    """What kept the result from being higher."""
+
+    DUT = "dut"
+    """The switch: it lost frames that were really sent."""
+    GUEST = "guest"
+    """The virtual machines: the switch had the frames, and they did not take or keep them."""
+    GENERATOR = "generator"
+    """The generator could not send more; the switch may well do better."""
+    LINK = "link"
+    """The line rate passed."""
+    HOST = "host"
+    """The machine itself stalled; the loss says nothing on the switch."""
+    UNCOUNTED = "uncounted"
+    """Frames went missing, and nobody counted most of them: who lost them cannot be told."""
+    SETTING = "setting"
+    """The highest load that the user allowed passed."""
+    BUDGET = "budget"
+    """The time ended before the limit was found."""
+    UNKNOWN = "unknown"
+    """Trials contradict each other, or do not answer what was asked; see flags and reason."""
+
+
+# Numbers and curves that a method found, each with what it takes to defend it.
+#
+# All that is shown, judged and exported of a method beyond the bounds of goals and the outcome of
+# loads is one of these two: so a new method needs no code where results are read.
+
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_.]{0,31}$")]
+
+NO_ANSWER = "no answer"
+"""What stands where there is no number; `none` is how many frames were lost."""
+
+
+def heading(name: str) -> str:
+    """Write the name of a figure or of an axis for people."""
+    return name.replace("_", " ")
+
+
+def amount(value: float, unit: Unit) -> str:
+    """Write a number for people."""
+    match unit:
+        case Unit.FPS:
+            return human_fps(value)
+        case Unit.NANOSECONDS:
+            return human_ns(value)
+        case Unit.RATIO | Unit.FACTOR:
+            return human_share(value)
+        case Unit.FRAMES:
+            return f"{human_count(value)} frames"
+        case Unit.PER_SECOND:
+            return f"{human_count(value)}/s"
+        case Unit.COUNT:
+            return human_count(value)
+
+
+class Spread(Record):
+    """How far the repeats lie apart of which a figure is the mean or the median."""
+
+    runs: int
+    minimum: float
+    maximum: float
+    deviation: float | None = None
+    """Sample standard deviation; None of a single run."""
+
+
+class Figure(Record):
+    """One number, or the reason why there is none."""
+
+    name: Name
+    unit: Unit
+    value: float | None
+    """None where there is no number to give; the reason says why."""
+    lower: float | None = None
+    """Highest value that was seen to hold, where an interval was searched."""
+    upper: float | None = None
+    """Lowest value that was seen not to hold."""
+    spread: Spread | None = None
+    at: str = ""
+    """What it was measured at, such as `bursts at 5.61 Mfps, the cap of the generator`."""
+    limit: Limit | None = None
+    """What kept it from being better; None where the figure is no limit of anything."""
+    reason: str = ""
+    """One sentence on why it is what it is."""
+    flags: tuple[Flag, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The number for people, with what bounds it."""
+        if self.value is None:
+            return NO_ANSWER if self.upper is None else f"< {amount(self.upper, self.unit)}"
+        if self.lower is not None and self.open_ended:
+            return f"≥ {amount(self.lower, self.unit)}"
+        return amount(self.value, self.unit)
+
+    @property
+    def open_ended(self) -> bool:
+        """Whether it is only known to be as high or higher."""
+        return self.lower is not None and self.upper is None
+
+    @property
+    def spread_text(self) -> str:
+        """How far the repeats lie apart, for people; empty of one that was not repeated."""
+        if self.spread is None or self.spread.runs < 2:
+            return ""
+        ends = (self.spread.minimum, self.spread.maximum)
+        if self.spread.minimum == self.spread.maximum:
+            return f"the same in {self.spread.runs} runs"
+        low, high = (amount(end, self.unit) for end in ends)
+        deviation = ""
+        if self.spread.deviation is not None:
+            deviation = f", s = {amount(self.spread.deviation, self.unit)}"
+        return f"{low} … {high}{deviation}, {self.spread.runs} runs"
+
+    @model_validator(mode="after")
+    def _nothing_without_a_reason(self) -> Self:
+        if self.value is None and not self.reason:
+            raise ValueError(f"the figure {self.name} has no value and no reason")
+        return self
+
+
+class Axis(Record):
+    """One column of a curve."""
+
+    name: Name
+    unit: Unit
+
+
+class Curve(Record):
+    """How numbers depend on another one, in the order of that one."""
+
+    name: Name
+    x: Axis
+    columns: tuple[Axis, ...]
+    points: tuple[tuple[float | None, ...], ...]
+    """Each the value of x, then one for each column; None where there is none."""
+    at: str = ""
+
+    @model_validator(mode="after")
+    def _rows_are_whole(self) -> Self:
+        if any(len(point) != 1 + len(self.columns) for point in self.points):
+            raise ValueError(f"a point of the curve {self.name} has not one value for each column")
+        if any(point[0] is None for point in self.points):
+            raise ValueError(f"a point of the curve {self.name} has no place")
+        return self
+
+
+ExactRatio = Annotated[str, Field(pattern=r"^-?\d+(/[1-9]\d*)?$", max_length=4000)]
 """An exact ratio, such as 0 or 1/200."""
 
 
 class PartialResult(Record):
     """The answer to a goal from a part of the time; there may be none."""
 
-    share: Ratio
+    share: ExactRatio
     """Of the time of the search."""
     lower_fps: int | None = None
     upper_fps: int | None = None
@@ -49,7 +204,7 @@ class RegimeResult(PartialResult):
     """Shortest round trip of a cache line in it,"""
     most_ns: int
     """and the longest."""
-    clean: Ratio | None
+    clean: ExactRatio | None
     """Of the sending time of its trials, what is clean and counts; None where nobody knows that,
     and all of it does."""
 
@@ -58,7 +213,7 @@ class GoalResult(Record):
     """The answer to one goal: the interval in which the highest passing load lies."""
 
     goal: str
-    loss_ratio: Ratio
+    loss_ratio: ExactRatio
     """Loss that the goal allows, as an exact ratio such as 0 or 1/200."""
     lower_fps: int | None
     """Highest load that passed below the upper bound, per direction; None if none did."""
@@ -93,9 +248,9 @@ class LoadResult(Record):
     trials: int
     passed: int
     """Trials whose loss stayed within the allowed ratio."""
-    worst_loss_ratio: Ratio
+    worst_loss_ratio: ExactRatio
     """Greatest loss ratio among the trials, as an exact ratio."""
-    short_ratio: Ratio = "0"
+    short_ratio: ExactRatio = "0"
     """Greatest share of the frames that the generator was too slow for; 0 where that is tolerated.
     So much of the loss is not the switch's."""
     throughput_fps: int
@@ -191,3 +346,98 @@ class Compliance(Record):
     standard: Standard
     level: Level
     deviations: tuple[str, ...] = ()
+
+
+# Which trials an answer rests on, and which refer to it, such as latency at half of NDR.
+
+COUNTED = (Purpose.SEARCH, Purpose.LATENCY)
+"""Trials that say what a load is, whoever asked for them."""
+
+
+def of_a_load(trial: Trial) -> bool:
+    """Whether a trial is one of those that say what its load is, if it is valid.
+
+    Nothing was done meanwhile to switch or machines, such as a restart or changes of rules, and the
+    load did not change. What such a trial lost says nothing of the load.
+    """
+    if trial.purpose not in COUNTED or trial.event is not None:
+        return False
+    beside = trial.purpose is Purpose.SEARCH and trial.reference is not None
+    return not beside and not any(way.steps for way in trial.directions)
+
+
+def load_at(bound_fps: int, share: Fraction) -> int:
+    """Return the load that is a share of what was found."""
+    return max(1, round(bound_fps * share))
+
+
+def latency_trials(trials: Iterable[Trial], result: SearchResult | None) -> tuple[Trial, ...]:
+    """Return the valid latency trials that refer to the answer that there is in the end.
+
+    What a share is of may have moved by what such a trial lost. At a share of the new bound it is
+    made once more, unless the time is over; the one before it refers to nothing any more.
+    """
+    bounds = {} if result is None else {one.goal: one.lower_fps for one in result.goals}
+    valid = (one for one in trials if one.purpose is Purpose.LATENCY and one.valid)
+    return tuple(one for one in valid if _refers(one, bounds))
+
+
+def _refers(trial: Trial, bounds: dict[str, int | None]) -> bool:
+    """Whether the load of a trial is the share of a goal that it was made for, if it was."""
+    share, _, goal = (trial.reference or "").partition(" of ")
+    if goal not in bounds:
+        return True
+    bound = bounds[goal]
+    try:
+        return bound is not None and load_at(bound, Ratio.parse(share).value) == trial.load_fps
+    except UnitError:  # a stranger's record says anything
+        return False
+
+
+# What an answer assumes, since no trial at its bounds can tell.
+
+
+class Assumption(enum.StrEnum):
+    """One thing that is taken for granted, in words."""
+
+    STEADY = "a capacity that is another one at other times is not seen"
+    NO_BUFFER = (
+        "the generator does not tell when frames arrived: what a buffer takes in a trial passes "
+        "for forwarded"
+    )
+    NO_COPIES = "the generator cannot tell copies: one passes for the frame that is missing"
+
+
+def at_bounds(goal: GoalResult, trials: Sequence[Trial]) -> list[Trial]:
+    """Return the trials that an answer rests on."""
+    ends = (goal.lower_fps, goal.upper_fps)
+    return [one for one in trials if one.valid and one.load_fps in ends and of_a_load(one)]
+
+
+def assumed(trials: Sequence[Trial]) -> tuple[Assumption, ...]:
+    """Return what is taken for granted by an answer that rests on these trials."""
+    ways = [way for one in trials for way in one.directions]
+    taken = {
+        Assumption.STEADY: bool(ways),
+        Assumption.NO_BUFFER: any(way.receiving_ns is None for way in ways),
+        Assumption.NO_COPIES: any(way.duplicate_frames is None for way in ways),
+    }
+    return tuple(one for one, applies in taken.items() if applies)
+
+
+# What it proves that not one of so many frames was lost.
+
+LEAST_LOSS = 3
+"""No loss in n frames leaves a loss ratio below 3/n, at 95 %."""
+
+
+def unlikely_above(frames: int) -> float | None:
+    """Return the loss ratio that no loss in so many frames makes unlikely; None of too few."""
+    return LEAST_LOSS / frames if frames > LEAST_LOSS else None
+
+
+def none_lost(frames: int) -> str:
+    """Say of how many frames none was lost, and what that makes unlikely."""
+    share = unlikely_above(frames)
+    makes = "" if share is None else f": a loss ratio above {share:.1e} is unlikely (3/n, at 95 %)"
+    return f"none of {human_count(frames)} frames sent each way was lost{makes}"

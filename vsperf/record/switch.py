@@ -202,3 +202,133 @@ def _stages_growth(
                 frames=stage.frames - then.frames,
                 cycles=stage.cycles - then.cycles,
             )
+
+
+# What a virtual machine says about itself: counters of its network cards.
+#
+# Counters are cumulative and may start anywhere; only differences mean something. What a machine
+# does not count is missing, never 0.
+
+
+class NicCounters(Record):
+    """Frames through one network card, as the machine sees them."""
+
+    received_frames: int
+    sent_frames: int
+    drops: dict[str, int] = Field(default_factory=dict)
+    """Frames lost at this card by reason, such as `no buffer`."""
+
+    @property
+    def all_counts(self) -> tuple[int, ...]:
+        """Every counter of it."""
+        return (self.received_frames, self.sent_frames, *self.drops.values())
+
+
+class MachineCounters(Record):
+    """All counters of a machine at one moment, or their growth over a trial."""
+
+    name: str
+    """Such as vm1."""
+    nics: tuple[NicCounters, ...] = ()
+    """In the order of its cards; empty when it counts nothing."""
+
+    def since(self, before: MachineCounters) -> MachineCounters:
+        """Return how much each counter grew."""
+        pairs = zip(self.nics, before.nics, strict=False)
+        return MachineCounters(
+            name=self.name, nics=tuple(_growth(now, then) for now, then in pairs)
+        )
+
+    @property
+    def least_growth(self) -> int:
+        """The least of what counters grew by; below zero where one was reset."""
+        return min((count for nic in self.nics for count in nic.all_counts), default=0)
+
+    @property
+    def lost_frames(self) -> int | None:
+        """Frames that came in and did not go out again; None when it counts nothing."""
+        if not self.nics:
+            return None
+        return sum(nic.received_frames - nic.sent_frames for nic in self.nics)
+
+
+def _growth(now: NicCounters, before: NicCounters) -> NicCounters:
+    return NicCounters(
+        received_frames=now.received_frames - before.received_frames,
+        sent_frames=now.sent_frames - before.sent_frames,
+        drops=growth(now.drops, before.drops),
+    )
+
+
+# What a group of the last-level cache held and moved, by the processor's own monitoring.
+
+
+class CacheActivity(Record):
+    """One group during a trial; what the processor does not monitor is missing, never 0."""
+
+    role: str
+    """Whose group it is, such as `switch`."""
+    occupancy_bytes: int | None = None
+    """What it held in the cache at the end of the trial."""
+    total_bytes: int | None = None
+    """What it read from memory and wrote to it."""
+    local_bytes: int | None = None
+    """The part of that on its own memory node."""
+
+    def since(self, before: CacheActivity) -> CacheActivity:
+        """Return what was moved from one look to another; what is held is that of the later."""
+        known = ("total_bytes", "local_bytes")
+        now = {name: count for name in known if (count := getattr(self, name)) is not None}
+        then = {name: getattr(before, name) for name in now}
+        if None in then.values():
+            return self.model_copy(update=dict.fromkeys(known))
+        return self.model_copy(update=growth(now, then))
+
+
+# What a load beside a case did during a trial, by its own count and the kernel's.
+
+
+class NoiseActivity(Record):
+    """One instance of a load, between its last words before a trial and its last ones in it.
+
+    What nobody counted is missing, never 0.
+    """
+
+    instance: str
+    """Such as `noise 1`."""
+    elapsed_ns: int | None = None
+    """Time between the two counts."""
+    read_bytes: int | None = None
+    written_bytes: int | None = None
+    cpu_ns: int | None = None
+    """CPU time that it got."""
+    worked_ns: int | None = None
+    """Time in which its guest says that it worked. A guest that is emulated does not see that it
+    waits for a CPU, and takes that for work."""
+
+    def since(self, before: NoiseActivity) -> NoiseActivity:
+        """Return what was done from one count to another of the same instance."""
+        return NoiseActivity(
+            instance=self.instance,
+            elapsed_ns=_grown(self.elapsed_ns, before.elapsed_ns),
+            read_bytes=_grown(self.read_bytes, before.read_bytes),
+            written_bytes=_grown(self.written_bytes, before.written_bytes),
+            cpu_ns=_grown(self.cpu_ns, before.cpu_ns),
+            worked_ns=_grown(self.worked_ns, before.worked_ns),
+        )
+
+    @property
+    def bytes_per_second(self) -> float | None:
+        """What it read and wrote together; None where it does not count that."""
+        if self.read_bytes is None or self.written_bytes is None or not self.elapsed_ns:
+            return None
+        return (self.read_bytes + self.written_bytes) * 1e9 / self.elapsed_ns
+
+    @property
+    def cpu_share(self) -> float | None:
+        """The part of the time in which it had a CPU; None where that is not known."""
+        return None if self.cpu_ns is None or not self.elapsed_ns else self.cpu_ns / self.elapsed_ns
+
+
+def _grown(now: int | None, before: int | None) -> int | None:
+    return None if now is None or before is None else now - before

@@ -8,20 +8,98 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal
 
 from vsperf.record.base import Record
-from vsperf.record.cache import CacheActivity
 from vsperf.record.flags import Flag, Severity, worst
-from vsperf.record.generator import GeneratorActivity
-from vsperf.record.headers import Headers
 from vsperf.record.held import Held
-from vsperf.record.machine import MachineCounters
-from vsperf.record.noise import NoiseActivity
 from vsperf.record.slots import Slots
-from vsperf.record.switch import PmdCounters, SwitchCounters
+from vsperf.record.switch import (
+    CacheActivity,
+    MachineCounters,
+    NoiseActivity,
+    PmdCounters,
+    SwitchCounters,
+)
 from vsperf.record.threads import GENERATOR, ThreadActivity
 from vsperf.units import NANOSECONDS
+
+# Loads as frames: how many a rate means over a time.
+
+
+def intended_frames(load_fps: int, duration_ns: int) -> int:
+    """Return how many frames a load means over a duration: the nearest whole number."""
+    return (2 * load_fps * duration_ns + NANOSECONDS) // (2 * NANOSECONDS)
+
+
+@dataclass(frozen=True, slots=True)
+class RateStep:
+    """A stretch of a trial with a load of its own."""
+
+    load_fps: int
+    """Per direction."""
+    duration_ns: int
+
+    @property
+    def frames(self) -> int:
+        """What is to be sent per direction."""
+        return intended_frames(self.load_fps, self.duration_ns)
+
+    def shared(self, share: Fraction) -> RateStep:
+        """Return the step of a direction that is offered a share of the load: a frame at least."""
+        return RateStep(max(1, int(self.load_fps * share)), self.duration_ns)
+
+
+# What stood in the headers of a frame that arrived: the proof of what became of it.
+
+
+class Headers(Record):
+    """The outer headers of one frame, as they were when it arrived."""
+
+    source_mac: str
+    destination_mac: str
+    vlans: tuple[int, ...] = ()
+    """Ids of the VLAN tags, outermost first."""
+    mpls: tuple[int, ...] = ()
+    """MPLS labels, outermost first."""
+    layer3: Literal["ipv4", "ipv6"] | None = None
+    """None of a frame without IP; what follows is then unknown."""
+    source_ip: str | None = None
+    destination_ip: str | None = None
+    dscp: int | None = None
+    ttl: int | None = None
+    """TTL, or hop limit."""
+    source_port: int | None = None
+    """Of UDP or TCP; None where there is neither, as in GRE."""
+    destination_port: int | None = None
+
+
+# How a generator itself fared during a trial.
+
+
+class GeneratorActivity(Record):
+    """How the generator itself fared during a trial."""
+
+    busy_ppm: int | None = None
+    """Share of its time in which its loop had something to do; of the busiest worker. None, as
+    with the next two, where the generator does not watch its own time."""
+    longest_gap_ns: int | None = None
+    """Longest time in which the machine kept one of its loops from running."""
+    gaps_over_10us: int | None = None
+    """How often it was kept from running for more than 10 µs."""
+    paused_ns: int | None = None
+    """Time that its schedule stood still because it was kept from running: what was due then was
+    sent later, and not faster. Of the worker that had most of it; None of one that catches up."""
+    no_buffers: int = 0
+    """Times that it had no buffer for a frame."""
+    ring_frames: int | None = None
+    """Frames that wait in a receive ring of it at most, while it does not run."""
+    behind_ns: int = 0
+    """Time in which half a receive ring or more waited for it: it found nothing but full bursts."""
+    missed_frames: int = 0
+    """Frames that its device says it dropped, because its ring was full."""
 
 
 class Purpose(enum.StrEnum):
@@ -395,3 +473,53 @@ class Trial(TrialCounts):
             Fraction(way.good_frames * most, max(1, way.intended_frames)) for way in self.directions
         )
         return Fraction(good * NANOSECONDS, self.duration_ns)
+
+
+# What a generator says while a trial runs, about once a second.
+
+
+class LatencySample(Record):
+    """Latencies of the frames that arrived since the sample before."""
+
+    frames: int
+    min_ns: int
+    p50_ns: int
+    p99_ns: int
+    p999_ns: int
+    max_ns: int
+
+
+class DirectionSample(Record):
+    """Counters of one direction since the trial began; approximate, as frames are on their way."""
+
+    name: str
+    sent_frames: int
+    received_frames: int
+    refused_frames: int | None = None
+    """What should have been sent by now, and the port did not take; it may take it later."""
+    lost_frames: int | None = None
+    """Frames missing before one that arrived; None when nobody can tell before the end."""
+    latency: LatencySample | None = None
+    """None when it is not measured, or when no frame arrived since the sample before."""
+
+
+class Sample(Record):
+    """All directions at a moment of a trial."""
+
+    elapsed_ns: int
+    """Since the trial began."""
+    directions: tuple[DirectionSample, ...]
+
+
+# A second of a long trial: what the generator said, and what the machine did meanwhile.
+
+
+class Second(Record):
+    """All that is known of about a second; what was counted, is so since the one before."""
+
+    sample: Sample
+    """Of the generator; its frames count since the trial began."""
+    switch: SwitchCounters | None = None
+    """None where the switch does not count, or could not be asked."""
+    threads: tuple[ThreadActivity, ...] = ()
+    """What kept polling threads from running."""

@@ -2,14 +2,100 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeVar
 
-from vsperf.human import human_count, human_fps, human_share
-from vsperf.record.result import SearchResult
-from vsperf.record.trial import Trial
+from vsperf.errors import VsperfError
+from vsperf.human import human_count, human_fps, human_seconds, human_share
+from vsperf.record.result import GoalResult, SearchResult
+from vsperf.record.trial import Purpose, Trial
 from vsperf.report.page import Account, Branch, Stage, Table
-from vsperf.report.telling import telling
-from vsperf.report.trials import MOST_TRIALS
+from vsperf.stats.answers import loss_text
+
+# The trials of a case as a table, and the command that shows more of them.
+
+NAMES = ("trial", "for", "load", "time", "sent", "arrived", "lost", "loss", "said of it")
+MOST_TRIALS = 1_000
+"""That stand in a page one by one; searches make some hundreds, somebody's record may hold more."""
+
+
+def trials_table(trials: Sequence[Trial]) -> Table | None:
+    """Return one row for each of the first trials; None where there are none."""
+    rows = tuple(_row(trial) for trial in trials[:MOST_TRIALS])
+    return Table(NAMES, rows, len(trials) if len(trials) > MOST_TRIALS else None) if rows else None
+
+
+def _row(trial: Trial) -> tuple[str, ...]:
+    reference = f" {trial.reference}" if trial.reference else ""
+    said = [flag.value for flag in trial.flags]
+    if trial.retry_of is not None:
+        said.append(f"repeats #{trial.retry_of}")
+    if trial.event is not None:
+        said.append(trial.event.name)
+    if trial.error:
+        said.append(trial.error)
+    counted = bool(trial.directions)
+    return (
+        f"#{trial.index}",
+        f"{trial.purpose.value}{reference}",
+        human_fps(trial.load_fps),
+        human_seconds(trial.duration_ns / 1e9),
+        human_count(trial.sent_frames) if counted else "–",
+        human_count(sum(way.good_frames for way in trial.directions)) if counted else "–",
+        human_count(trial.lost_frames) if counted else "–",
+        loss_text(trial.loss_ratio) if counted else "–",
+        ", ".join(said),
+    )
+
+
+# Which trial of a case a report tells of: its sentence, its drawing and its account have one.
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """The trial that says most of a case."""
+
+    trial: Trial
+    why: str
+    """Why this one and no other."""
+
+    @property
+    def name(self) -> str:
+        """The trial and why it is told of, for a heading."""
+        return f"trial #{self.trial.index}, {self.why}"
+
+
+def telling(result: SearchResult, trials: Sequence[Trial]) -> Telling | None:
+    """Choose the trial that ended the search; else one with loss; else the one at most load."""
+    usable = [one for one in trials if one.valid and one.intended_frames > 0]
+    made = [one for one in usable if one.purpose is Purpose.SEARCH]
+    for goal in result.goals[:1]:
+        if (ending := ending_of(goal, made)) is not None:
+            return Telling(ending, f"at {human_fps(ending.load_fps)}, where {goal.goal} ends")
+    lossy = [one for one in made if one.lost_frames > 0]
+    if lossy:
+        least = min(lossy, key=lambda one: one.load_fps)
+        return Telling(least, f"at {human_fps(least.load_fps)}, the lowest load that lost frames")
+    if made or usable:
+        most = max(made or usable, key=lambda one: one.load_fps)
+        why = f"at {human_fps(most.load_fps)}, the highest load; no frame was lost"
+        return Telling(most, why)
+    return None
+
+
+def ending_of(goal: GoalResult, trials: Sequence[Trial]) -> Trial | None:
+    """Return the mildest trial that failed at the upper bound: the reason of a goal names it."""
+    allowed = Fraction(goal.loss_ratio)
+    failed = [
+        one
+        for one in trials
+        if one.valid and one.purpose is Purpose.SEARCH and one.load_fps == goal.upper_fps
+        if one.switch_loss_ratio > allowed
+    ]
+    return min(failed, key=lambda one: one.switch_loss_ratio, default=None)
+
 
 NOBODY = "not counted"
 NOTHING = "–"
@@ -158,3 +244,18 @@ def account_table(trials: Sequence[Trial]) -> Table | None:
     if rows and all(row[-1] == NOTHING for row in rows):
         return Table(names[:-1], tuple(row[:-1] for row in rows), of)
     return Table(names, tuple(rows), of) if rows else None
+
+
+# What a damaged record, or one of another version, says as far as it can be made out.
+
+T = TypeVar("T")
+DAMAGED = (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError, VsperfError)
+"""What reading a specification of another version, or a damaged one, may come to."""
+
+
+def told(question: Callable[[], T], otherwise: T) -> T:
+    """Return what a record says, or `otherwise` where it cannot be made out."""
+    try:
+        return question()
+    except DAMAGED:
+        return otherwise

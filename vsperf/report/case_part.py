@@ -3,28 +3,320 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
+from vsperf.asked import Asked
+from vsperf.errors import StoreError
+from vsperf.human import human_fps
+from vsperf.record.chain import Way
 from vsperf.record.meaning import LIMITED_BY
 from vsperf.record.result import SearchResult
-from vsperf.record.run import Outcome
-from vsperf.report.account import account_of, account_table
-from vsperf.report.asked import asked_of
-from vsperf.report.collected import collected_parts
+from vsperf.record.run import CaseRecord, Outcome, Placement, Plan, shown
+from vsperf.record.run import Step as PlanStep
+from vsperf.record.trial import Direction, Trial
+from vsperf.report.account import account_of, account_table, telling, told, trials_table
 from vsperf.report.doubts import Concerns, criteria_of, standing_of
 from vsperf.report.environment import Found, found_of
-from vsperf.report.noise import cost_lines, noise_table
 from vsperf.report.numbers import curve_tables, latency_table, numbers_of
-from vsperf.report.page import CasePart, Costs, Doubt, Number
+from vsperf.report.page import (
+    CasePart,
+    CollectedPart,
+    CostPart,
+    Costs,
+    Doubt,
+    Drawn,
+    Fact,
+    Lane,
+    Number,
+    Place,
+    Planned,
+    Step,
+    Table,
+)
 from vsperf.report.pictures import NoPictures, Pictures
-from vsperf.report.plan import Plans
-from vsperf.report.topology import drawn
-from vsperf.report.trials import trials_table
+from vsperf.spec.topology import Topology
+from vsperf.stats.collected import NAMES, Saw, cached, saw, title_of
 from vsperf.stats.columns import outcome_text
+from vsperf.stats.noise import reached, silent_trials
 from vsperf.stats.summary import CaseRow
+from vsperf.stats.ways import ways_of
 from vsperf.store.reader import RunState
+from vsperf.store.series import StoredSeries, series_of
 from vsperf.store.view import CaseView, RunView
+from vsperf.units import NANOSECONDS
+
+# What a case was asked, in a few words each.
+
+
+def asked_of(asked: Asked) -> tuple[Fact, ...]:
+    """Return what a case was asked, in a few words each."""
+    traffic = asked.section("traffic")
+    flows = str(traffic.get("flows", "")) or None
+    frames = traffic.get("imix") or traffic.get("frame_size")
+    found = {
+        "frames": None if frames is None else str(frames),
+        "flows": f"{flows} per direction" if flows else None,
+        "direction": traffic.get("direction"),
+        "method": asked.value("search", "kind"),
+        "warm-up": asked.value("trial", "warm_up"),
+        "switch": asked.value("vswitch", "kind"),
+        "generator": asked.value("generator", "kind"),
+        "machines": asked.value("vnf", "kind") if asked.passes_machines else None,
+        "noise": _noise(asked),
+        "links": _links(asked),
+    }
+    return tuple(Fact(name, str(value)) for name, value in found.items() if value)
+
+
+def _links(asked: Asked) -> str | None:
+    """Say whether there were cables; who reads of ports thinks of network cards."""
+    virtual = [link.virtual for link in asked.links.values()]
+    if asked.value("testbed", "simulated") or not virtual or not all(virtual):
+        return None
+    return "virtual, without a network card"
+
+
+def _noise(asked: Asked) -> str | None:
+    """Say what ran beside the case, and next to what; the plan has the rest."""
+    noise = asked.section("noise")
+    if not noise:
+        return None
+    where = f", {noise['near']} of {noise['to']}" if noise.get("near") else ""
+    return f"{noise.get('instances', 1)} × {noise.get('kind')}{where}"
+
+
+# A topology as people draw it: the parts in the order of the frames, with CPUs and rates.
+
+OWN = "vsperf"
+GENERATOR = "generator"
+
+
+def drawn(
+    asked: Asked, plan: Plan | None, result: SearchResult, trials: Sequence[Trial]
+) -> Drawn | None:
+    """Return the topology of a case; None where its specification says nothing of one."""
+    return told(lambda: _drawn(asked, plan, result, trials), None)
+
+
+def _drawn(
+    asked: Asked, plan: Plan | None, result: SearchResult, trials: Sequence[Trial]
+) -> Drawn | None:
+    topology = Topology.model_validate(dict(asked.section("topology")))
+    placement = plan.placement if plan is not None else Placement()
+    named: tuple[str, ...] = ("vswitch", GENERATOR)
+    kinds = {part: kind for part in named if (kind := asked.text(part, "kind"))}
+    vnf = asked.text("vnf", "kind") or "machine"
+    parts = _Parts(placement, set(topology.machines), kinds, vnf)
+    links = asked.section("testbed", "links")
+    ways = ways_of(topology)
+    lanes = tuple(Lane(tuple(parts.along(way, links))) for way in ways[::2])
+    found = telling(result, trials)
+    rates = tuple(_rate(way, found.trial) for way in found.trial.directions) if found else ()
+    name = found.name if found else ""
+    return Drawn(topology.name, lanes, rates, name, tuple(parts.others()), tuple(placement.notes))
+
+
+class _Parts:
+    """The parts of a deployment and their CPUs."""
+
+    def __init__(
+        self, placement: Placement, machines: set[str], kinds: dict[str, str], vnf: str
+    ) -> None:
+        self._placement = placement
+        self._machines = machines
+        self._kinds = kinds
+        self._vnf = vnf
+
+    def along(self, way: Way, links: Mapping[str, Any]) -> Iterator[Place]:
+        """Yield what frames pass from one end to the other."""
+        yield self._generator("sends")
+        if not way.inside[0]:
+            yield _link(way.begin, links)
+        for machine in way.inside:
+            if machine is None:
+                kind = self._kinds.get("vswitch", "switch")
+                yield Place("switch", kind, self._cpus(None))
+            else:
+                yield Place("machine", machine, (self._vnf, *self._cpus(machine)))
+        if not way.inside[-1]:
+            yield _link(way.end, links)
+        yield self._generator("receives")
+
+    def others(self) -> Iterator[Fact]:
+        """Yield the CPUs of what frames do not pass."""
+        for role, cpus in self._placement.cpus.items():
+            if _first(role) == OWN:
+                yield Fact(role, _cpu_text(cpus))
+
+    def _generator(self, does: str) -> Place:
+        kind = self._kinds.get(GENERATOR, GENERATOR)
+        return Place(GENERATOR, kind, (does, *self._cpus(GENERATOR)))
+
+    def _cpus(self, part: str | None) -> tuple[str, ...]:
+        """Return the CPUs of a part by role; None is the switch."""
+        found = []
+        for role, cpus in self._placement.cpus.items():
+            first = _first(role)
+            mine = first == part
+            if part is None:
+                mine = first not in {*self._machines, GENERATOR, OWN}
+            if mine:
+                inner = role.removeprefix(part or "").strip()
+                found.append(f"{_cpu_text(cpus)} {inner}".strip())
+        return tuple(found)
+
+
+def _first(role: str) -> str:
+    return role.partition(" ")[0]
+
+
+def _cpu_text(cpus: Sequence[int]) -> str:
+    return f"CPU {','.join(str(cpu) for cpu in cpus)}" if cpus else "no CPU of its own"
+
+
+def _link(name: str, links: Mapping[str, Any]) -> Place:
+    link = links.get(name, {})
+    if link.get("virtual"):
+        return Place("link", name, ("virtual",))
+    return Place("link", name, (str(link["speed"]),) if "speed" in link else ())
+
+
+def _rate(way: Direction, trial: Trial) -> str:
+    sent = way.sent_frames * NANOSECONDS / trial.duration_ns
+    arrived = way.good_frames * NANOSECONDS / trial.duration_ns
+    return f"{way.name}: {human_fps(sent)} sent, {human_fps(arrived)} arrived"
+
+
+# The plan of a case as it can be carried out by hand, each step told once in a report.
+
+FEW = 4
+"""A plan that differs in so many steps at most is told by these."""
+
+
+@dataclass(slots=True)
+class Plans:
+    """The plans that a report has told so far; cases of one testcase share nearly all steps."""
+
+    _told: list[tuple[str, str, tuple[PlanStep, ...]]] = field(default_factory=list)
+
+    def tell(self, plan: Plan, anchor: str, label: str) -> Planned:
+        """Return a plan, by what is different where one like it was told before."""
+        memory = tuple(
+            f"{size >> 20} MB of hugepages on memory node {node}"
+            for node, size in plan.hugepage_bytes.items()
+        )
+        for other, name, steps in self._told:
+            if len(steps) != len(plan.steps):
+                continue
+            pairs = zip(plan.steps, steps, strict=True)
+            changed = [place for place, (one, two) in enumerate(pairs) if one != two]
+            if len(changed) <= FEW and len(changed) < len(steps):
+                found = tuple(_step(place + 1, plan.steps[place]) for place in changed)
+                return Planned(found, other, name, memory)
+        self._told.append((anchor, label, plan.steps))
+        whole = tuple(_step(number, step) for number, step in enumerate(plan.steps, start=1))
+        return Planned(whole, "", "", memory)
+
+
+def _step(number: int, step: PlanStep) -> Step:
+    command = "" if step.argv is None else shlex.join(shown(word) for word in step.argv)
+    return Step(number, step.component, step.action, command, tuple(step.lines))
+
+
+# What ran beside a case, and what that cost, as tables and sentences.
+
+BESIDE = ("noise", "settled at", "in trials", "had a CPU", "heard of in", "died or slackened in")
+COSTS = ("case", "number", "beside", "quiet", "beside noise", "change", "judged", "repeats")
+
+
+def noise_table(record: CaseRecord | None, trials: Sequence[Trial]) -> Table | None:
+    """Return a row for each instance of a load; None where nothing ran beside the case."""
+    made = sum(bool(trial.noise) for trial in trials)
+    lost = ", ".join(f"#{index}" for index in silent_trials(trials)) or "none"
+    rows = tuple(
+        (
+            one.instance,
+            one.settled or "–",
+            one.rates or "–",
+            one.shares or "–",
+            f"{one.trials} of {made} trials",
+            lost,
+        )
+        for one in reached(record, trials)
+    )
+    return Table(BESIDE, rows) if rows else None
+
+
+def cost_part(found: Costs, common: str, *, single: bool) -> CostPart:
+    """Return what noise cost in a run as a table; `common` is left out of the names of cases."""
+    rows = tuple(
+        (
+            one.case.removeprefix(common),
+            one.number,
+            one.level,
+            one.quiet,
+            one.noisy,
+            one.change,
+            one.judged,
+            one.repeats,
+        )
+        for one in found.rows
+    )
+    run = "" if single else found.run
+    return CostPart(run, Table(COSTS, rows) if rows else None, found.notes)
+
+
+def cost_lines(found: Sequence[Costs], run: str, label: str) -> tuple[str, ...]:
+    """Return what noise cost one case, a sentence for each of its numbers."""
+    return tuple(
+        f"{one.number}, {one.noisy} beside {one.level} and {one.quiet} without noise: "
+        f"{one.change}, {one.judged} ({one.repeats} repeats)"
+        for costs in found
+        if costs.run == run
+        for one in costs.rows
+        if one.label == label
+    )
+
+
+# What was seen around the trials of a case, as tables; of a file that is damaged, that it is.
+
+
+def sights(run: Path, case: str, attempt: int, trials: Sequence[Trial]) -> tuple[Saw, ...]:
+    """Return what parts of the cache did, then what each collector saw in an attempt at a case.
+
+    Of collectors, those of whole cases come first.
+    """
+    series = series_of(run, case, max(1, attempt))
+    found = sorted(series, key=lambda one: (one.header.heavy, one.header.collector))
+    parts = cached(trials)
+    return (*(() if parts is None else (parts,)), *(_sight(one) for one in found))
+
+
+def collected_parts(
+    run: Path, case: str, attempt: int, trials: Sequence[Trial]
+) -> tuple[CollectedPart, ...]:
+    """Return a table for each of them, or what it has to say instead."""
+    return tuple(
+        CollectedPart(
+            f"{one.title[0].upper()}{one.title[1:]}",
+            Table(NAMES, one.rows) if one.rows else None,
+            one.notes,
+        )
+        for one in sights(run, case, attempt, trials)
+    )
+
+
+def _sight(stored: StoredSeries) -> Saw:
+    try:
+        return saw(stored.header, stored.samples(), stored.notes(), stored.own_trials())
+    except StoreError as error:
+        header = stored.header
+        return Saw(title_of(header.collector, heavy=header.heavy), (), (str(error),))
+
 
 HEADLINES = 2
 """Numbers that stand in the line of a case."""

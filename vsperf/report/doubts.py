@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from vsperf.record.flags import FUNCTIONAL_ONLY, Flag, Severity
-from vsperf.record.limit import Limit
 from vsperf.record.meaning import LEVELS, LIMITED_BY, LIMITS, OUTCOMES, SEVERITIES, STANDARDS
-from vsperf.record.result import Compliance, Level
+from vsperf.record.result import Compliance, Level, Limit
 from vsperf.record.run import CaseRecord, Outcome
 from vsperf.report.page import Concern, Criterion, Doubt, Standing
 from vsperf.stats.columns import LEVEL_MARKS

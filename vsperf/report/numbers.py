@@ -7,16 +7,22 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from vsperf.human import human_count, human_fps, human_ns, human_seconds
-from vsperf.record.figure import Curve, Figure, amount, heading
-from vsperf.record.limit import Limit
 from vsperf.record.meaning import LIMITED_BY, LIMITS
-from vsperf.record.referring import COUNTED, of_a_load
-from vsperf.record.result import GoalResult, LoadResult
+from vsperf.record.result import (
+    COUNTED,
+    Curve,
+    Figure,
+    GoalResult,
+    Limit,
+    LoadResult,
+    amount,
+    heading,
+    of_a_load,
+)
 from vsperf.record.trial import Trial
 from vsperf.record.words import meaning
+from vsperf.report.account import ending_of, told
 from vsperf.report.page import Fact, Number, Table
-from vsperf.report.telling import ending_of
-from vsperf.report.told import told
 from vsperf.stats.answers import another, by_regime, interval, loss_text, share_text
 from vsperf.stats.columns import gigabits
 from vsperf.stats.summary import LOSSY, PERCENTILES, CaseRow

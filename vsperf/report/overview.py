@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from vsperf import __version__
 from vsperf.human import human_seconds
-from vsperf.record.limit import Limit
+from vsperf.record.flags import FUNCTIONAL_ONLY, Severity
 from vsperf.record.meaning import LIMITED_BY
+from vsperf.record.result import Level, Limit
 from vsperf.record.run import Outcome
-from vsperf.report.asked import asked_of
-from vsperf.report.brief import brief_of
-from vsperf.report.case_part import Teller
-from vsperf.report.doubts import criteria_of
+from vsperf.record.words import meaning
+from vsperf.report.account import told
+from vsperf.report.case_part import Teller, asked_of, cost_part
+from vsperf.report.doubts import NOT_THE_SWITCH, WORDS, criteria_of
 from vsperf.report.environment import groups_of, machine_text, short_machine, switch_version
-from vsperf.report.glossary import glossary_of
-from vsperf.report.noise import cost_part
 from vsperf.report.page import (
+    Brief,
     CasePart,
     Concern,
     Criterion,
@@ -28,10 +29,10 @@ from vsperf.report.page import (
     Overview,
     Row,
     RunPart,
+    Standing,
     Table,
+    Verdict,
 )
-from vsperf.report.told import told
-from vsperf.report.verdict import verdict_of
 from vsperf.stats.columns import (
     Column,
     column_case,
@@ -40,16 +41,222 @@ from vsperf.stats.columns import (
     goal_columns,
     hit_columns,
     latency_columns,
+    legend,
     load_columns,
     outcome_text,
     rate_columns,
     switch_columns,
 )
-from vsperf.stats.remarks import legend
 from vsperf.stats.repeated import NAMES, repeat_rows
-from vsperf.stats.summary import CaseRow
+from vsperf.stats.summary import TOO_BUSY, CaseRow, too_busy
 from vsperf.store.reader import RunState
 from vsperf.store.view import CaseView, RunView
+
+# How runs came out: the verdict in a word, and whether their numbers can be trusted.
+
+GRAVEST = (Outcome.ERROR, Outcome.INVALID, Outcome.FAIL, Outcome.ABORTED, Outcome.SKIP)
+WITHOUT_NUMBER = (Outcome.ERROR, Outcome.INVALID)
+
+
+def verdict_of(
+    runs: Sequence[RunView], rows: Sequence[CaseRow], criteria: Sequence[Criterion]
+) -> Verdict:
+    """Say in a word and a sentence how it came out; first of all whether the machine let it."""
+    outcomes = Counter(row.record.outcome for row in rows if row.record is not None)
+    text = f"{'; '.join(_parts(outcomes, len(rows), criteria))}."
+    busy = too_busy(row.record for row in rows if row.record is not None)
+    if busy is not None and not outcomes[Outcome.ERROR]:
+        why = busy.removeprefix(f"{TOO_BUSY}: ")
+        return Verdict(TOO_BUSY, "bad", f"{why[:1].upper()}{why[1:]}. {text}")
+    return _by_outcome(runs, rows, outcomes, text, criteria)
+
+
+def _by_outcome(
+    runs: Sequence[RunView],
+    rows: Sequence[CaseRow],
+    outcomes: Counter[Outcome],
+    text: str,
+    criteria: Sequence[Criterion],
+) -> Verdict:
+    told_of = sum(outcomes.values())
+    states = {run.state for run in runs}
+    grave = next((one for one in GRAVEST if outcomes[one]), None)
+    if grave in (Outcome.ERROR, Outcome.INVALID, Outcome.FAIL):
+        return Verdict(grave.value, "bad", text)
+    if RunState.RUNNING in states:
+        return Verdict("STILL RUNNING", "open", text)
+    if RunState.INTERRUPTED in states or told_of < len(rows) or grave is Outcome.ABORTED:
+        return Verdict("INCOMPLETE", "open", text)
+    if grave is Outcome.SKIP:
+        return Verdict("SKIPPED" if outcomes[grave] == told_of else "PARTLY SKIPPED", "open", text)
+    word = "PASS" if criteria else "MEASURED"
+    doubted = sum(_doubted(row) for row in rows)
+    if not doubted:
+        return Verdict(word, "good", text)
+    if all(_functional(row) for row in rows):
+        text += " FUNCTIONAL ONLY: it shows that frames pass, and says nothing of how fast."
+    of = _of(doubted, len(rows))
+    return Verdict(f"{word}, WITH DOUBTS", "doubt", f"{text} Doubts: {of}, see below.")
+
+
+def _parts(outcomes: Counter[Outcome], cases: int, criteria: Sequence[Criterion]) -> list[str]:
+    told_of = sum(outcomes.values())
+    parts = [f"{told_of} of {cases} cases have a result"]
+    if criteria or set(outcomes) - {Outcome.PASS}:  # without a target there is nothing to pass
+        parts += [f"{outcomes[one]} {one.value}" for one in Outcome if outcomes[one] and cases > 1]
+    if not criteria:
+        return [*parts, "no target was set (`expect:`), so nobody says whether that is enough"]
+    words = Counter(one.word for one in criteria)
+    said = [f"{words[word]} {word.lower()}" for word in WORDS.values() if words[word]]
+    noun = "criterion" if len(criteria) == 1 else "criteria"
+    return [*parts, f"{len(criteria)} {noun}: {', '.join(said)}"]
+
+
+def trust_of(rows: Sequence[CaseRow], concerns: Sequence[Concern], *, simulated: bool) -> str:
+    """Say whether the numbers can be trusted; yes or no comes first."""
+    measured = [row for row in rows if row.record is not None]
+    lost = sum(row.record.outcome in WITHOUT_NUMBER for row in measured if row.record is not None)
+    if simulated:
+        return "No, not as numbers of a switch: a model made them."
+    if not measured or lost == len(measured):
+        return "There is no number that could be."
+    if all(_functional(row) for row in measured):
+        return "No, not as a speed: it shows that frames pass, and nothing of how fast."
+    said = []
+    if lost:
+        said.append(f"{_of(lost, len(rows))} {_ended(measured)}, without a number")
+    doubted = sum(_doubted(row) for row in measured)
+    if doubted:
+        why = next((one for one in concerns if one.doubt.word == Severity.SUSPECT.value), None)
+        because = f": {_small(why.doubt.title)}{_in(why)}" if why else ""
+        said.append(f"in {_of(doubted, len(rows))} there is a doubt{because}")
+    others = sum(_lower_only(row) for row in measured)
+    if others:
+        least = "is a lower limit only, since it was not the switch that set it"
+        said.append(f"in {_of(others, len(rows))} the number {least}")
+    if not said:
+        return "Yes: nothing speaks against them."
+    first = "Partly" if lost else "With reservations"
+    return f"{first}: {'; '.join(said)}."
+
+
+def _lower_only(row: CaseRow) -> bool:
+    """Whether the number of a case is a lower limit, set by something that is not the switch.
+
+    Where no load held, or no number was found, there is none that could be one.
+    """
+    if row.record is None or row.record.limit not in NOT_THE_SWITCH:
+        return False
+    first = next(iter(row.figures), None)
+    if first is not None:
+        return first.value is not None
+    return not row.goals or row.goals[0].lower_fps is not None
+
+
+def _ended(rows: Sequence[CaseRow]) -> str:
+    found = {row.record.outcome for row in rows if row.record is not None}
+    return " or ".join(f"ended {one.value}" for one in WITHOUT_NUMBER if one in found)
+
+
+def _small(title: str) -> str:
+    return f"{title[:1].lower()}{title[1:]}"
+
+
+def _in(concern: Concern) -> str:
+    return f" ({concern.cases})" if concern.cases else ""
+
+
+def _of(some: int, cases: int) -> str:
+    return "each case" if some == cases else f"{some} of {cases} cases"
+
+
+def _doubted(row: CaseRow) -> bool:
+    flags = row.record.flags if row.record is not None else ()
+    return any(flag.severity is not Severity.NOTE for flag in flags)
+
+
+def _functional(row: CaseRow) -> bool:
+    return row.record is not None and any(flag in FUNCTIONAL_ONLY for flag in row.record.flags)
+
+
+# A report in three lines: what was measured, which standards that meets, and its worth.
+
+STANDS = {
+    Level.UNCONDITIONAL: "complies with {}",
+    Level.CONDITIONAL: "complies with {} in all that it must, not in all that it should",
+    Level.NOT: "does not comply with {}",
+}
+COMPLIANCE = {True: ("compliance", "what it deviates in"), False: ("", "")}
+"""Where a report that was held against standards says more."""
+FEW = 3
+"""So many frame sizes are named one by one."""
+
+
+def brief_of(
+    facts: Mapping[str, str],
+    frames: Sequence[str],
+    rows: Sequence[CaseRow],
+    concerns: Sequence[Concern],
+    standings: Sequence[tuple[Standing, str]],
+    *,
+    simulated: bool,
+) -> tuple[Brief, ...]:
+    """Return what is to be known before anything else."""
+    return (
+        Brief(
+            "What was measured?",
+            _measured(facts, frames, simulated=simulated),
+            "cases",
+            "case by case",
+        ),
+        Brief("By which standard?", _standards(standings), *COMPLIANCE[bool(standings)]),
+        Brief(
+            "Can it be trusted?", trust_of(rows, concerns, simulated=simulated), "concerns", "why"
+        ),
+    )
+
+
+def _measured(facts: Mapping[str, str], frames: Sequence[str], *, simulated: bool) -> str:
+    sizes = ", ".join(frames)
+    if len(frames) > FEW:
+        sizes = f"{len(frames)} frame sizes from {frames[0]} to {frames[-1]}"
+    elif frames:
+        sizes = f"frames of {sizes}"
+    machines = f"with machines ({facts['machines']})" if "machines" in facts else ""
+    where = f"on {facts['machine']}" if facts.get("machine") else ""
+    links = f"over links that are {facts['links']}" if "links" in facts else ""
+    switch = f"a model ({facts.get('switch', '?')})" if simulated else facts.get("switch", "")
+    parts = (switch, machines, sizes, links, where)
+    return f"{', '.join(part for part in parts if part)}."
+
+
+def _standards(standings: Sequence[tuple[Standing, str]]) -> str:
+    """Say how the gravest case stands to each standard."""
+    levels = list(Level)
+    found: dict[str, Level] = {}
+    for standing, _ in standings:
+        level = Level(standing.level)
+        known = found.get(standing.standard, level)
+        found[standing.standard] = max(level, known, key=levels.index)
+    said = [
+        words.format(", ".join(name for name, stands in found.items() if stands is level))
+        for level, words in STANDS.items()
+        if level in found.values()
+    ]
+    return f"It {'; '.join(said)}." if said else "It was held against none."
+
+
+# What the words of a report mean, for whoever reads the first one.
+
+OTHERS = ("load", "fps", "note", "suspect", "invalid", "clean time")
+"""Words that stand in every report, whatever its columns."""
+
+
+def glossary_of(columns: Iterable[str]) -> tuple[Fact, ...]:
+    """Return what the words of a report with these columns mean."""
+    found = ((word, meaning(word)) for word in dict.fromkeys((*columns, *OTHERS)))
+    return tuple(Fact(word, text) for word, text in found if text is not None)
+
 
 TONES = {
     Outcome.PASS: "good",

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from vsperf.figures.catalog import all_plots
 from vsperf.figures.drawing import Drawing
-from vsperf.figures.plot import Options, Plot, Scope
+from vsperf.figures.plot import Options, Plot, Scope, all_plots
 from vsperf.figures.render import svg
 from vsperf.record.trial import Purpose
 from vsperf.report.interactive import plots_of

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING
 
 from vsperf.errors import UsageError
 from vsperf.record.meaning import how_far
-from vsperf.results.compare_page import html_tables
+from vsperf.results.compare_page import html_table, html_tables, simulated_note
 from vsperf.results.comparison import Comparison, compare
 from vsperf.results.frames import case_table, second_table, trial_table
 from vsperf.results.grid import Grid
-from vsperf.results.grid_page import html_table, simulated_note
 from vsperf.results.sides import apart, baseline_side, side
 from vsperf.results.trend import Trend, trends
 from vsperf.results.trend_text import changes, trend_grid
@@ -186,7 +185,7 @@ class Results:
 
     def plot(self, name: str, *runs: str) -> Answer:
         """Draw a plot as `vsperf plot` does."""
-        from vsperf.figures.catalog import drawings
+        from vsperf.figures.plot import drawings
         from vsperf.figures.render import svg
 
         cases = (case for view in self._views(runs) for case in view.cases())

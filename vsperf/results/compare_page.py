@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
 from importlib.resources import files
 
+from vsperf.printable import printable
 from vsperf.results.compare_text import (
     change_grids,
     environment_grid,
@@ -17,7 +18,40 @@ from vsperf.results.compare_text import (
 from vsperf.results.comparison import Comparison
 from vsperf.results.generators_text import generators_grid
 from vsperf.results.grid import Grid
-from vsperf.results.grid_page import SIMULATED, html_table, simulated_note
+
+# Tables of plain text as a part of a page.
+
+SIMULATED = "these numbers come from a model, and say nothing of any switch."
+
+
+def html_table(grid: Grid) -> str:
+    """Return a table; whatever its texts hold is shown, and never run."""
+    numbers = [' style="text-align: right"' if n in grid.numbers else "" for n in _places(grid)]
+    head = "".join(
+        f'<th scope="col"{style}>{_cell(name)}</th>'
+        for name, style in zip(grid.columns, numbers, strict=True)
+    )
+    body = "".join(
+        "<tr>"
+        + "".join(f"<td{style}>{_cell(c)}</td>" for c, style in zip(row, numbers, strict=True))
+        + "</tr>"
+        for row in grid.rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def simulated_note(simulated: bool) -> str:
+    """Return what stands above all numbers of a model; nothing above others."""
+    return f"<p><strong>SIMULATED</strong>: {SIMULATED}</p>" if simulated else ""
+
+
+def _places(grid: Grid) -> range:
+    return range(len(grid.columns))
+
+
+def _cell(text: str) -> str:
+    return escape(printable(text))
+
 
 NOTHING = "nothing"
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from typing import Any
 
-from vsperf.record.figure import heading
+from vsperf.record.result import heading
 from vsperf.record.run import RunHeader
-from vsperf.results.cells import common_prefix, value_text
 from vsperf.results.comparison import Comparison, Row
 from vsperf.results.generators_text import MEANING as OF_GENERATORS
-from vsperf.results.generators_text import generators_notes
-from vsperf.results.grid import Grid
-from vsperf.stats.difference import Change, Difference, Means
-from vsperf.stats.findings import regime_in
-from vsperf.stats.ranks import LEVEL, least_repeats
-from vsperf.stats.scatter import SEEN
+from vsperf.results.generators_text import generators_data, generators_notes
+from vsperf.results.grid import Grid, common_prefix, value_text
+from vsperf.stats.answers import regime_in
+from vsperf.stats.difference import LEVEL, SEEN, Change, Difference, Means, Sample, least_repeats
 from vsperf.unit import Unit
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -271,3 +270,69 @@ def _between(least: float | None, most: float | None) -> str:
     if most is None:
         return f"[≥ {_percent(least)}]"
     return f"[{100 * least:+.2f} … {_percent(most)}]"
+
+
+# A comparison as plain data, for programs.
+
+
+def comparison_data(found: Comparison, *, only_changed: bool = False) -> dict[str, Any]:
+    """Return all of it; what is not known is null, and shares are of one."""
+    return {
+        "simulated": found.simulated,
+        "sides": [
+            {"name": side.name, "runs": [run.run for run in side.runs]} for side in found.sides
+        ],
+        "obstacles": list(found.obstacles),
+        "environment": [
+            {"name": one.name, "values": [list(v) for v in one.values], "cases": list(one.cases)}
+            for one in found.contrasts
+        ],
+        "rows": [_row(row) for row in found.rows if row.changed or not only_changed],
+        "gaps": [{"case": gap.label, "side": gap.side, "why": gap.why} for gap in found.gaps],
+        "scatter": {
+            name: {"share": one.share, "repeats_to_see_3_percent": one.repeats_to_see()}
+            for name, one in found.scatters.items()
+        },
+        **({"generators": generators_data(found.generators)} if found.generators else {}),
+        "notes": list(notes(found)),
+    }
+
+
+def _row(row: Row) -> dict[str, Any]:
+    return {
+        "case": row.label,
+        "number": row.name,
+        "unit": row.unit.value,
+        "sides": [_sample(sample) for sample in row.samples],
+        "changes": [_difference(row, place) for place in range(len(row.differences))],
+    }
+
+
+def _sample(sample: Sample | None) -> dict[str, Any] | None:
+    if sample is None:
+        return None
+    low, high = sample.middle
+    return {
+        "repeats": sample.count,
+        "median": sample.median,
+        "low": low,
+        "high": None if math.isinf(high) else high,
+        "values": list(sample.values),
+    }
+
+
+def _difference(row: Row, place: int) -> dict[str, Any] | None:
+    one: Difference | None = row.differences[place]
+    if one is None:
+        return None
+    return {
+        "change": one.change.value,
+        "worse": row.worse(place + 1),
+        "by": one.means.value,
+        "share": one.share,
+        "least": one.least,
+        "most": one.most,
+        "p": one.p,
+        "p_is_exact": None if one.p is None else one.exact,
+        "repeats_as_one": one.together,
+    }

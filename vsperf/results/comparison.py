@@ -11,7 +11,23 @@ from vsperf.errors import UsageError
 from vsperf.record.regime import Regime
 from vsperf.results.generators import GENERATOR, GeneratorRow, generator_rows
 from vsperf.results.sides import Side, why_empty
-from vsperf.stats.difference import Change, Difference, difference_of
+from vsperf.stats.answers import (
+    Finding,
+    at_load,
+    findings_of,
+    in_regime,
+    latencies_of,
+    more_is_better,
+)
+from vsperf.stats.difference import (
+    Change,
+    Difference,
+    Sample,
+    Scatter,
+    difference_of,
+    samples_of,
+    scatter_of,
+)
 from vsperf.stats.environment import (
     OWN_FACTS,
     Contrast,
@@ -23,10 +39,6 @@ from vsperf.stats.environment import (
     together,
     told_apart,
 )
-from vsperf.stats.findings import Finding, at_load, findings_of, in_regime, more_is_better
-from vsperf.stats.latencies import latencies_of
-from vsperf.stats.sample import Sample, samples_of
-from vsperf.stats.scatter import Scatter, scatter_of
 from vsperf.store.view import CaseView
 from vsperf.unit import Unit
 

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from vsperf.export.case_columns import case_columns
 from vsperf.export.columns import CaseData, Column, TrialData
 from vsperf.export.trial_columns import trial_columns
-from vsperf.record.sample import DirectionSample
-from vsperf.record.second import Second
+from vsperf.record.trial import DirectionSample, Second
 from vsperf.store.view import CaseView, RunView
 
 if TYPE_CHECKING:

@@ -3,21 +3,64 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
 from vsperf.record.flags import Flag
 from vsperf.record.histogram import merged_percentiles_ns
-from vsperf.record.limit import Limit
+from vsperf.record.result import Limit
+from vsperf.record.series import Value
 from vsperf.record.trial import Purpose, Trial
 from vsperf.results.sides import Side, why_empty
-from vsperf.results.witnessed import middle_of, pace_of
-from vsperf.stats.findings import findings_of
-from vsperf.stats.sample import Sample, samples_of
-from vsperf.stats.scatter import scatter_of
+from vsperf.stats.answers import findings_of
+from vsperf.stats.collected import digest
+from vsperf.stats.difference import Sample, samples_of, scatter_of
+from vsperf.store.series import StoredSeries, series_of
 from vsperf.store.view import CaseView
+
+# How evenly generators sent, as a collector such as `witness` saw it.
+
+JUDGED_BY = "gap_off_p99_ns"
+"""What the less even direction is known by; who collects it is a witness."""
+
+
+def pace_of(case: CaseView) -> Mapping[str, Value] | str:
+    """Return what a witness saw of a case, the median of its trials; or why there is nothing."""
+    collected = series_of(case.folder, case.key, max(1, case.attempt))
+    found = next((one for one in collected if one.header.quantity(JUDGED_BY)), None)
+    if found is None:
+        return "no witness was asked: --set collect=witness"
+    if seen := _rows_of_witness(found):
+        return _middle(seen)
+    *_, said = ("its witness had no trial that can be believed", *(n.text for n in found.notes()))
+    return said
+
+
+def _rows_of_witness(found: StoredSeries) -> Sequence[Mapping[str, Value]]:
+    """Return of each trial what is told of its less even direction, where all frames were seen."""
+    trials: dict[int, dict[str, dict[str, Value]]] = {
+        one.trial.index: {} for one in found.own_trials() if one.trial.valid
+    }
+    for (trial, of, name), course in digest(found.header, found.samples()).courses.items():
+        if trial in trials:
+            trials[trial].setdefault(of, {})[name] = course.last
+    return [
+        max(ways.values(), key=lambda one: one[JUDGED_BY])
+        for ways in trials.values()
+        if ways and all(JUDGED_BY in values for values in ways.values())
+    ]
+
+
+def middle_of(repeats: Sequence[Mapping[str, Value]]) -> dict[str, float] | None:
+    """Return the median of each number over repeats, and how many they are; None without any."""
+    return {"repeats": len(repeats), **_middle(repeats)} if repeats else None
+
+
+def _middle(found: Sequence[Mapping[str, Value]]) -> dict[str, Value]:
+    return {name: statistics.median(one[name] for one in found) for name in found[0]}
+
 
 GENERATOR = "generator"
 UNMARKED = (Flag.UNCHECKED, Flag.COUNTED_BY_SWITCH)

@@ -6,10 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from vsperf.human import human_fps, human_ns
-from vsperf.results.cells import common_prefix, value_text
-from vsperf.results.generators import Column, GeneratorRow
-from vsperf.results.grid import Grid
-from vsperf.results.witnessed import JUDGED_BY
+from vsperf.results.generators import JUDGED_BY, Column, GeneratorRow
+from vsperf.results.grid import Grid, common_prefix, value_text
 
 NONE = "–"
 HEADINGS: dict[Column, str] = {

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from vsperf.errors import UsageError
-from vsperf.record.figure import heading
+from vsperf.record.result import heading
+from vsperf.report.account import told
 from vsperf.report.page import Cost, Costs
-from vsperf.report.told import told
-from vsperf.results.cells import value_text
 from vsperf.results.compare_text import MEANING, change_text, reservations
 from vsperf.results.comparison import Comparison, compare
+from vsperf.results.grid import value_text
 from vsperf.results.sides import Side, apart
 from vsperf.spec.noise import NOISE, QUIET
 from vsperf.stats.difference import Difference, Means

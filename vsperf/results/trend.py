@@ -11,6 +11,8 @@ from pathlib import Path
 from vsperf.errors import UsageError
 from vsperf.record.run import PlannedCase, RunHeader
 from vsperf.results.comparison import findings_in
+from vsperf.stats.answers import Finding, more_is_better
+from vsperf.stats.difference import Sample
 from vsperf.stats.environment import (
     Contrast,
     case_facts,
@@ -20,8 +22,6 @@ from vsperf.stats.environment import (
     settings,
     together,
 )
-from vsperf.stats.findings import Finding, more_is_better
-from vsperf.stats.sample import Sample
 from vsperf.stats.segments import Segment, segments_of
 from vsperf.store.index import CaseEntry, Filter, Index
 from vsperf.store.reader import header_of

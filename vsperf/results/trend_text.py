@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from vsperf.record.figure import amount, heading
-from vsperf.results.cells import value_text
-from vsperf.results.grid import Grid
+from vsperf.record.result import amount, heading
+from vsperf.results.grid import Grid, value_text
 from vsperf.results.trend import Step, Trend
 from vsperf.stats.environment import Contrast
 

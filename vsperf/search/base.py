@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
-from vsperf.record.limit import Limit
-from vsperf.record.result import SearchResult
+from vsperf.record.result import Limit, SearchResult
 from vsperf.record.trial import Trial
 
 Measure = Callable[[int, int], Trial]

@@ -22,11 +22,11 @@ from dataclasses import dataclass, field
 
 from vsperf.errors import InvalidTrialError
 from vsperf.record.flags import Flag
-from vsperf.record.limit import Limit
 from vsperf.record.regime import boundary_of
 from vsperf.record.result import (
     CleanResult,
     GoalResult,
+    Limit,
     PartialResult,
     SearchResult,
 )

@@ -8,9 +8,7 @@ from fractions import Fraction
 
 from vsperf.human import human_ns
 from vsperf.record.flags import Flag
-from vsperf.record.limit import Limit
-from vsperf.record.lossless import none_lost
-from vsperf.record.result import LoadResult, SearchResult
+from vsperf.record.result import Limit, LoadResult, SearchResult, none_lost
 from vsperf.record.trial import Trial
 from vsperf.search.base import BudgetExhausted, Loads, Probe
 from vsperf.search.classify import failed, failed_in_switch

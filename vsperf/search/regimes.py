@@ -18,9 +18,8 @@ from typing import Any
 from vsperf.human import human_fps
 from vsperf.record.clean import LEAST, clean_share
 from vsperf.record.flags import Flag
-from vsperf.record.limit import Limit
 from vsperf.record.regime import Boundary, Regime, boundary_of, regime_of, shares_of
-from vsperf.record.result import GoalResult, RegimeResult
+from vsperf.record.result import GoalResult, Limit, RegimeResult
 from vsperf.record.trial import Trial
 from vsperf.search.base import BudgetExhausted, Probe
 from vsperf.search.clean import PARTIAL, Cleaned, not_to_be_had

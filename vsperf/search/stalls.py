@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from vsperf.human import human_fps
 from vsperf.record.clean import LEAST, CleanTrial, clean_share, in_clean_time, kept_silent
-from vsperf.record.limit import Limit
+from vsperf.record.result import Limit
 from vsperf.record.trial import Trial
 from vsperf.search.classify import failed_in_switch
 from vsperf.search.words import percent

@@ -13,8 +13,7 @@ from fractions import Fraction
 
 from vsperf.human import human_fps, human_ns
 from vsperf.record.flags import Flag
-from vsperf.record.limit import Limit
-from vsperf.record.result import GoalResult
+from vsperf.record.result import GoalResult, Limit
 from vsperf.record.trial import Trial
 from vsperf.search.base import Loads
 from vsperf.search.classify import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vsperf.record.headers import Headers
+from vsperf.record.trial import Headers
 from vsperf.spec.flows import (
     DESTINATION_PORT,
     SOURCE_PORT,

@@ -15,7 +15,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from vsperf.record.load import intended_frames
+from vsperf.record.trial import intended_frames
 from vsperf.simulation.chance import Chance
 from vsperf.simulation.truth import Truth, overload
 from vsperf.spec.base import Spec

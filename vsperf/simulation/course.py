@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from vsperf.record.load import RateStep
-from vsperf.record.sample import DirectionSample, LatencySample, Sample
-from vsperf.record.trial import Event, StepCounts
+from vsperf.record.trial import DirectionSample, Event, LatencySample, RateStep, Sample, StepCounts
 from vsperf.simulation.base import Conditions, Forwarded
 from vsperf.simulation.chance import Chance
 from vsperf.units import NANOSECONDS

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from pydantic import Field
 
-from vsperf.record.load import intended_frames
+from vsperf.record.trial import intended_frames
 from vsperf.simulation.base import share_of
 from vsperf.simulation.restless import Restless
 from vsperf.spec.base import Spec

@@ -15,9 +15,7 @@ from typing import Any
 
 from vsperf.errors import ComponentError
 from vsperf.record.histogram import encode
-from vsperf.record.load import RateStep
-from vsperf.record.sample import Sample
-from vsperf.record.trial import Direction, Event, TrialCounts
+from vsperf.record.trial import Direction, Event, RateStep, Sample, TrialCounts
 from vsperf.simulation.arriving import arriving
 from vsperf.simulation.base import Conditions
 from vsperf.simulation.course import Course, samples

@@ -3,13 +3,95 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from statistics import median
+from typing import Final
 
-from vsperf.human import human_count, human_ns, human_share
-from vsperf.record.series import Nature, Note, OwnTrial, Quantity, Sample, SeriesHeader
-from vsperf.stats.growth import NS, Course, digest
+from vsperf.human import human_byte_rate, human_bytes, human_count, human_ns, human_share
+from vsperf.record.series import Nature, Note, OwnTrial, Quantity, Sample, SeriesHeader, Value
+from vsperf.record.switch import CacheActivity
+from vsperf.record.trial import Purpose, Trial
+from vsperf.units import NANOSECONDS
+
+# What series say of each trial: how much counters grew in it, and how gauges stood. Pure.
+
+NS = 1e9
+
+
+@dataclass(slots=True)
+class Course:
+    """One quantity of one thing within one trial; samples are not kept."""
+
+    nature: Nature
+    first: Value
+    first_ns: int
+    last: Value
+    last_ns: int
+    least: Value
+    most: Value
+
+    @property
+    def value(self) -> Value | None:
+        """What it came to: growth of a counter, the last of a gauge, the sum of totals.
+
+        None of a counter that was seen once, or that was reset.
+        """
+        if self.nature is not Nature.COUNTER:
+            return self.last
+        grown = self.last - self.first
+        return grown if self.last_ns > self.first_ns and grown >= 0 else None
+
+    @property
+    def per_second(self) -> float | None:
+        """How fast a counter grew; None where that is not known."""
+        span_ns, grown = self.last_ns - self.first_ns, self.value
+        return None if grown is None or not span_ns else grown * NS / span_ns
+
+
+Key = tuple[int, str, str]
+"""Trial, what it is about, name of the quantity."""
+
+
+@dataclass(slots=True)
+class Digest:
+    """What one collector saw, trial by trial; as much as trials, not as samples."""
+
+    header: SeriesHeader
+    courses: dict[Key, Course] = field(default_factory=dict)
+
+    def value(self, trial: int, of: str, name: str) -> Value | None:
+        """Return what a quantity came to in a trial; None where nobody knows."""
+        found = self.courses.get((trial, of, name))
+        return None if found is None else found.value
+
+    def of_trial(self, trial: int) -> Mapping[str, Mapping[str, Course]]:
+        """Return what was seen in a trial, by what it is about and by name."""
+        found: dict[str, dict[str, Course]] = {}
+        for (number, of, name), course in self.courses.items():
+            if number == trial:
+                found.setdefault(of, {})[name] = course
+        return found
+
+
+def digest(header: SeriesHeader, samples: Iterable[Sample]) -> Digest:
+    """Go through the samples of a collector once."""
+    found = Digest(header)
+    for sample in samples:
+        for name, value in sample.values.items():
+            key = (sample.trial, sample.of, name)
+            course = found.courses.get(key)
+            if course is None:
+                quantity = header.quantity(name)
+                nature = quantity.nature if quantity is not None else Nature.GAUGE
+                at_ns = sample.at_ns
+                found.courses[key] = Course(nature, value, at_ns, value, at_ns, value, value)
+                continue
+            total = course.last if course.nature is Nature.TOTAL else 0
+            course.last, course.last_ns = total + value, sample.at_ns
+            course.least, course.most = min(course.least, value), max(course.most, value)
+    return found
+
 
 MOST_ROWS = 24
 """Of a collector; the file has all of them."""
@@ -130,3 +212,50 @@ def _instructions_per_cycle(
         ]
         if shares:
             yield (of, "instructions per cycle", *spread(shares, "{:.2f}".format), "")
+
+
+# What parts of the last-level cache held and moved in the trials of a case, as rows of texts.
+
+TITLE: Final = "what parts of the last-level cache held and moved, over all trials"
+HELD, MOVED, LOCAL = "held when the trial ended", "moved from and to memory", "on its own node"
+SILENT: Final = "not counted here: {}; not every processor monitors that (CMT, MBM)"
+
+
+def cached(trials: Sequence[Trial]) -> Saw | None:
+    """Return what each part did over the trials; None of a case that shares out no cache."""
+    looked = [one for one in trials if one.cache and one.purpose is not Purpose.PATH_CHECK]
+    roles = dict.fromkeys(part.role for one in looked for part in one.cache)
+    if not roles:
+        return None
+    rows = tuple(row for role in roles for row in _cache_rows(role, looked))
+    told = {row[1] for row in rows}
+    missing = [what for what in (HELD, MOVED) if what not in told]
+    notes = (SILENT.format(" and ".join(f"what they {what}" for what in missing)),)
+    return Saw(TITLE, rows, notes if missing else ())
+
+
+def _cache_rows(role: str, trials: Sequence[Trial]) -> Iterator[tuple[str, ...]]:
+    """Yield what a part held, and what it moved in a second and for a frame."""
+    found = [(trial, part) for trial in trials for part in trial.cache if part.role == role]
+    held = [part.occupancy_bytes for _, part in found if part.occupancy_bytes is not None]
+    if held:
+        yield (role, HELD, *spread(held, human_bytes), "")
+    for what, name in ((MOVED, "total_bytes"), (LOCAL, "local_bytes")):
+        yield from _moved(role, what, name, found)
+
+
+def _moved(
+    role: str, what: str, name: str, found: Sequence[tuple[Trial, CacheActivity]]
+) -> Iterator[tuple[str, ...]]:
+    """Yield the row of a counter; a trial that took no time, such as one that failed, has none."""
+    counts = [
+        (trial, count)
+        for trial, part in found
+        if (count := getattr(part, name)) is not None and trial.elapsed_ns > 0
+    ]
+    if not counts:
+        return
+    rates = [count * NANOSECONDS / trial.elapsed_ns for trial, count in counts]
+    frames = sum(trial.sent_frames for trial, _ in counts)
+    each = f"{sum(count for _, count in counts) / frames:.3g} bytes" if frames else ""
+    yield (role, what, *spread(rates, human_byte_rate), each)

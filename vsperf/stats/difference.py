@@ -7,22 +7,303 @@ what is known of their scatter. A number without bounds that was measured once s
 from __future__ import annotations
 
 import enum
+import itertools
 import math
+import statistics
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from typing import Literal
 
-from vsperf.stats.dependence import taken_together
-from vsperf.stats.findings import Basis, Finding
-from vsperf.stats.ranks import (
-    LEVEL,
-    can_tell,
-    distance_interval,
-    is_exact,
-    middle_ratio,
-    one_sided,
-    ratio_interval,
-)
-from vsperf.stats.sample import Sample
-from vsperf.stats.scatter import Scatter
+from vsperf.stats.answers import Basis, Finding
+from vsperf.stats.repeats import batches, student_95, taken_together
+from vsperf.unit import Unit
+
+# Two sets of repeats, compared by their ranks: no shape of their scatter is presumed.
+#
+# Some numbers are only known to be as high or higher. Each claim is therefore tested in the case
+# that speaks most against it: that one is lower, with what is open on its side as high as can be.
+
+LEVEL = 0.05
+"""Differences that chance makes in fewer cases than this are believed."""
+MOST_ARRANGEMENTS = 1_000
+"""So many ways to share equal numbers out are gone through one by one; beyond, the ranks are as
+good as normal."""
+
+
+def can_tell(first: int, second: int) -> bool:
+    """Return whether so many repeats can show a difference at all, however large it is."""
+    return first > 0 and second > 0 and 2 / math.comb(first + second, first) < LEVEL
+
+
+def least_repeats() -> int:
+    """Return how many repeats on each side can show a difference at all."""
+    return next(count for count in range(2, 100) if can_tell(count, count))
+
+
+def one_sided(
+    base: Sequence[float], other: Sequence[float], way: Literal["less", "greater"]
+) -> float:
+    """Return how often chance alone puts the other set at least as far to one side."""
+    from scipy.stats import PermutationMethod, mannwhitneyu
+
+    # As ranks, so that equal ones stay equal and what has no end has one.
+    places = {value: place for place, value in enumerate(sorted({*base, *other}))}
+    first, second = ([float(places[value]) for value in side] for side in (other, base))
+    if not is_exact(base, other):
+        found = mannwhitneyu(first, second, alternative=way, method="asymptotic")
+    elif _has_ties(base, other):
+        every = PermutationMethod(n_resamples=MOST_ARRANGEMENTS)
+        found = mannwhitneyu(first, second, alternative=way, method=every)
+    else:
+        found = mannwhitneyu(first, second, alternative=way, method="exact")
+    return float(found.pvalue)
+
+
+def is_exact(base: Sequence[float], other: Sequence[float]) -> bool:
+    """Return whether all arrangements are counted, rather than approached by the normal one."""
+    arrangements = math.comb(len(base) + len(other), len(base))
+    return arrangements <= MOST_ARRANGEMENTS or not _has_ties(base, other)
+
+
+def _has_ties(base: Sequence[float], other: Sequence[float]) -> bool:
+    return len({*base, *other}) < len(base) + len(other)
+
+
+def ratio_interval(base: Sequence[float], other: Sequence[float]) -> tuple[float, float]:
+    """Return the interval that holds the ratio of the second to the first, at 95 %.
+
+    Multiply the first by a ratio outside of it, and the test sees that they are not the same
+    (Hodges and Lehmann). No number is below zero, and there are enough that the test can tell.
+    """
+    return _outer_pair(_ratios(base, other), outermost(len(base), len(other)))
+
+
+def middle_ratio(base: Sequence[float], other: Sequence[float]) -> float:
+    """Return the ratio in the middle of those of all pairs, which belongs to that interval."""
+    found = _ratios(base, other)
+    half = len(found) // 2
+    low, high = found[half - (len(found) % 2 == 0)], found[half]
+    return high if low == high else math.sqrt(low) * math.sqrt(high)
+
+
+def distance_interval(base: Sequence[float], other: Sequence[float]) -> tuple[float, float]:
+    """Return the interval that holds what is added to the first, where ratios say nothing."""
+    found = sorted(after - before for before in base for after in other)
+    return _outer_pair(found, outermost(len(base), len(other)))
+
+
+def _outer_pair(ordered: Sequence[float], outer: int) -> tuple[float, float]:
+    return ordered[outer], ordered[-1 - outer]
+
+
+def _ratios(base: Sequence[float], other: Sequence[float]) -> list[float]:
+    return sorted(_ratio(before, after) for before in base for after in other)
+
+
+def _ratio(before: float, after: float) -> float:
+    """Return by what the first is multiplied to be the second: nothing stays what it is."""
+    if after == before:
+        return 1.0
+    return after / before if before else math.inf
+
+
+@cache
+def outermost(first: int, second: int) -> int:
+    """Return how many pairs at either end lie outside of the interval at 95 %.
+
+    As many as the rank sum of Mann and Whitney can be for a difference that is just believed.
+    """
+    ways = _ways(first, second)
+    total, seen = sum(ways), 0
+    for place, count in enumerate(ways):
+        seen += count
+        if 2 * seen >= LEVEL * total:
+            return max(0, place - 1)
+    return 0  # pragma: no cover - half of all ways is always reached
+
+
+def _ways(first: int, second: int) -> list[int]:
+    """Return in how many arrangements each count of pairs stands the wrong way round.
+
+    The coefficients of the Gaussian binomial, by its product: exact, as integers.
+    """
+    most = first * second
+    ways = [1] + [0] * most
+    for step in range(1, first + 1):
+        for place in range(most, second + step - 1, -1):
+            ways[place] -= ways[place - second - step]
+        for place in range(step, most + 1):
+            ways[place] += ways[place - step]
+    return ways
+
+
+# One number over the repeats of a case on one side of a comparison.
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The answers of all repeats, in the order in which they were made; at least one."""
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def name(self) -> str:
+        """What they answer."""
+        return self.findings[0].name
+
+    @property
+    def unit(self) -> Unit:
+        """What they count."""
+        return self.findings[0].unit
+
+    @property
+    def count(self) -> int:
+        """How many repeats there are."""
+        return len(self.findings)
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """The numbers themselves."""
+        return tuple(one.value for one in self.findings)
+
+    @property
+    def lows(self) -> tuple[float, ...]:
+        """What each cannot be below."""
+        return tuple(one.low for one in self.findings)
+
+    @property
+    def highs(self) -> tuple[float, ...]:
+        """What each cannot be above."""
+        return tuple(one.high for one in self.findings)
+
+    @property
+    def median(self) -> float:
+        """The one in the middle."""
+        return statistics.median(self.values)
+
+    @property
+    def middle(self) -> tuple[float, float]:
+        """The interval of the one in the middle."""
+        return statistics.median(self.lows), statistics.median(self.highs)
+
+    @property
+    def resolved(self) -> tuple[float, float]:
+        """The same, as far as a search could tell loads apart; what was measured, as it is."""
+        return self.middle if self.searched else (self.median, self.median)
+
+    @property
+    def searched(self) -> bool:
+        """Whether all of them are bounds that a search found."""
+        return all(one.basis is Basis.SEARCH for one in self.findings)
+
+    @property
+    def median_is_open(self) -> bool:
+        """Whether the one in the middle is only known to be as high or higher."""
+        return math.isinf(self.middle[1])
+
+    @property
+    def bounded(self) -> bool:
+        """Whether every one of them came with its bounds."""
+        return all(one.basis is not Basis.NOTHING for one in self.findings)
+
+    @property
+    def open_ended(self) -> bool:
+        """Whether one of them is only known to be as high or higher."""
+        return any(one.open_ended for one in self.findings)
+
+    def batched(self, size: int) -> Sample:
+        """Return a sample in which each so many neighbours are one answer, that in their middle."""
+        if size == 1:
+            return self
+        told = zip(
+            *(batches(ends, size) for ends in (self.values, self.lows, self.highs)), strict=True
+        )
+        bases = {one.basis for one in self.findings}
+        basis = bases.pop() if len(bases) == 1 else Basis.NOTHING
+        return Sample(
+            tuple(
+                replace(self.findings[0], value=value, low=low, high=high, basis=basis)
+                for value, low, high in told
+            )
+        )
+
+
+def samples_of(findings: Iterable[Finding]) -> dict[tuple[str, Unit], Sample]:
+    """Return the answers of several repeats, put together by what they answer."""
+    found: dict[tuple[str, Unit], list[Finding]] = {}
+    for one in findings:
+        found.setdefault((one.name, one.unit), []).append(one)
+    return {key: Sample(tuple(group)) for key, group in found.items()}
+
+
+# How far repeats lie apart, as a share of what they find, and how many show a change.
+
+SEEN = 0.03
+"""The change that people ask to see."""
+NORMAL_95 = 1.96
+POWER = 0.8416
+"""Quantile of the normal distribution at 80 %: so often is a change of that size to be seen."""
+EFFICIENCY = 3 / math.pi
+"""Ranks need so many times fewer samples than averages would, of what scatters normally."""
+ENOUGH = 9
+"""With so many repeats, less one for each group, it is they that say what others will do."""
+MOST_REPEATS = 9_999
+"""More nobody makes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scatter:
+    """The standard deviation of repeats, as a share of their mean."""
+
+    share: float
+    freedom: int
+    """How many repeats it rests on, less one for each group."""
+    groups: tuple[tuple[float, ...], ...] = ()
+    """Their logarithms."""
+
+    def margin(self, first: int, second: int) -> float:
+        """Return how far the means of so many repeats lie apart by chance, at 95 %, as a share."""
+        return student_95(self.freedom) * self.share * math.sqrt(1 / first + 1 / second)
+
+    @property
+    def presumes_normal(self) -> bool:
+        """Whether there are too few repeats to go by anything but the normal distribution."""
+        return self.freedom < ENOUGH or not self.groups
+
+    def repeats_to_see(self, change: float = SEEN) -> int:
+        """Return how many repeats on each side show a change of that share, 4 times out of 5.
+
+        What counts for ranks is how often one with the change lies above one without it (Noether).
+        That is counted over all pairs of repeats: where they lie in two states, it is far more
+        often than their standard deviation lets expect. No shape needs many more than the normal.
+        """
+        needed = 2 * ((NORMAL_95 + POWER) * self.share / change) ** 2 / EFFICIENCY
+        if not self.presumes_normal:
+            beyond = self._above(math.log1p(change)) - 0.5
+            by_pairs = ((NORMAL_95 + POWER) / beyond) ** 2 / 6 if beyond > 0 else math.inf
+            needed = min(needed, by_pairs)
+        return min(MOST_REPEATS, max(least_repeats(), math.ceil(min(needed, MOST_REPEATS))))
+
+    def _above(self, shift: float) -> float:
+        """Return how often one repeat lies above another of its group once it is shifted."""
+        above = pairs = 0.0
+        for group in self.groups:
+            for one, other in itertools.permutations(group, 2):
+                above += 1.0 if one + shift > other else 0.5 if one + shift == other else 0.0
+                pairs += 1
+        return above / pairs
+
+
+def scatter_of(groups: Iterable[Sequence[float]]) -> Scatter | None:
+    """Return the scatter of several groups of repeats together; None where nothing is repeated."""
+    repeated = [group for group in groups if len(group) > 1 and min(group) > 0]
+    logs = tuple(tuple(math.log(value) for value in group) for group in repeated)
+    freedom = sum(len(group) - 1 for group in logs)
+    if not freedom:
+        return None
+    squares = sum(statistics.variance(group) * (len(group) - 1) for group in logs)
+    return Scatter(math.sqrt(squares / freedom), freedom, logs)
 
 
 class Means(enum.StrEnum):

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from vsperf.record.flags import Flag
-from vsperf.record.noise import NoiseActivity
 from vsperf.record.run import CaseRecord
+from vsperf.record.switch import NoiseActivity
 from vsperf.record.trial import Trial
 
 MOST_CPUS = 4096

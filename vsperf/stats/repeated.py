@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vsperf.record.figure import amount, heading
+from vsperf.record.result import amount, heading
 from vsperf.stats.repeats import Series, series_of
 from vsperf.stats.summary import CaseRow
 

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, groupby, pairwise
 
-from vsperf.stats.dependence import FEWEST, SURE, order_p
+from vsperf.stats.repeats import FEWEST, SURE, order_p
 
 FINEST = 2**13 - 1
 """The greatest number has so many steps, as the library takes them by itself."""

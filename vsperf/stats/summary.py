@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, TypeVar
 
 from vsperf.asked import Asked
-from vsperf.record.assumed import Assumption, assumed, at_bounds
-from vsperf.record.figure import Curve, Figure
-from vsperf.record.flags import Severity, worst
+from vsperf.record.flags import Flag, Severity, worst
 from vsperf.record.histogram import merged_percentiles_ns
-from vsperf.record.limit import Limit
-from vsperf.record.referring import latency_trials, of_a_load
-from vsperf.record.result import GoalResult, LoadResult, SearchResult
+from vsperf.record.result import (
+    Assumption,
+    Curve,
+    Figure,
+    GoalResult,
+    Limit,
+    LoadResult,
+    SearchResult,
+    assumed,
+    at_bounds,
+    latency_trials,
+    of_a_load,
+)
 from vsperf.record.run import CaseRecord, PlannedCase
 from vsperf.record.trial import Purpose, Trial
 from vsperf.units import FrameSize, LinkSpeed
@@ -275,3 +283,25 @@ def hit_shares(trials: Sequence[Trial]) -> dict[str, float]:
 def flows_differ(rows: Sequence[CaseRow]) -> bool:
     """Whether cases differ in their number of flows: there caches of a switch overflow."""
     return len({row.planned.point.get("flows") for row in rows}) > 1
+
+
+# The verdict on a whole run that its machine kept from telling anything.
+
+TOO_BUSY = "machine: too busy to tell"
+
+
+def too_busy(records: Iterable[CaseRecord]) -> str | None:
+    """Say so if most of the time of a run was measured on a machine that was too busy.
+
+    A case is marked by its own trials; here it is the time of cases that counts.
+    """
+    measured = [record for record in records if record.trials]
+    busy = [record for record in measured if Flag.TOO_BUSY in record.flags]
+    whole_ns = sum(record.measured_ns for record in measured)
+    if 2 * sum(record.measured_ns for record in busy) <= whole_ns:
+        return None
+    which = "each case" if len(busy) == len(measured) else f"{len(busy)} of {len(measured)} cases"
+    return (
+        f"{TOO_BUSY}: in {which} a part of the testbed was kept from running in more than half of "
+        "the time"
+    )

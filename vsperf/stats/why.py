@@ -6,17 +6,219 @@ told, and who would have counted it. Nothing is guessed.
 
 from __future__ import annotations
 
+import enum
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from statistics import median
 
 from vsperf.human import human_count, human_fps, human_ns, human_share
-from vsperf.record.limit import Limit
 from vsperf.record.meaning import LIMITED_BY
+from vsperf.record.result import Limit
+from vsperf.record.run import CaseRecord
+from vsperf.record.switch import PmdCounters, SwitchCounters
 from vsperf.record.threads import SWITCH, ThreadActivity
-from vsperf.record.trial import Trial
-from vsperf.stats.drops import Drop, counts_rings, dropped_in
-from vsperf.stats.known import Measured, Sentence, Spread, Verdict, busy_shares
+from vsperf.record.trial import Purpose, Trial
+from vsperf.stats.collected import Digest
+
+# What explanations go by: a case with its trials and series, and the sentences they come to.
+
+
+class Verdict(enum.StrEnum):
+    """What a sentence says of its resource."""
+
+    FULL = "full"
+    """It kept the result from being higher, or may have."""
+    FREE = "free"
+    """It did not."""
+    UNKNOWN = "cannot be told"
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """What is known of one resource."""
+
+    resource: str
+    verdict: Verdict
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """What trials at one load found of one thing."""
+
+    load_fps: int
+    found: tuple[float, ...]
+    digits: int = 0
+    """Places after the point that are said of it; what differs by less is the same."""
+
+    @property
+    def middle(self) -> float | None:
+        """What stands for them all; None where there is none."""
+        return median(self.found) if self.found else None
+
+    def said(self) -> str:
+        """Return it in words, with what single trials say of it."""
+        if not self.found:
+            return "nothing"
+        least, middle, most = (
+            f"{one:.{self.digits}f}"
+            for one in (min(self.found), median(self.found), max(self.found))
+        )
+        ends = f"{least} to {most} in {len(self.found)} trials"
+        return f"{middle} ({ends if len(self.found) > 1 else 'in a single trial'})"
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A case with all that is known of it."""
+
+    label: str
+    record: CaseRecord
+    trials: Sequence[Trial]
+    series: Sequence[Digest] = ()
+    own: Sequence[tuple[str, Trial]] = ()
+    """Trials that heavy collectors had for themselves, by the names of these."""
+
+    @property
+    def bound_fps(self) -> int | None:
+        """The load that the case came to."""
+        result = self.record.result
+        goals = [one.lower_fps for one in result.goals] if result is not None else []
+        loads = [one.load_fps for one in result.loads if one.passed] if result is not None else []
+        return next((fps for fps in goals if fps is not None), max(loads, default=None))
+
+    @property
+    def counted(self) -> list[Trial]:
+        """Trials that something may be concluded from."""
+        return [
+            one
+            for one in self.trials
+            if one.valid and one.purpose is Purpose.SEARCH and one.intended_frames > 0
+        ]
+
+    @property
+    def at_bound(self) -> list[Trial]:
+        """Trials at the load that the case came to."""
+        return [one for one in self.counted if one.load_fps == self.bound_fps]
+
+    @property
+    def cycles(self) -> Spread:
+        """What a frame cost the switch, in each trial at that load in which it counts cycles."""
+        return Spread(
+            self.bound_fps or 0,
+            tuple(
+                cycles
+                for one in self.at_bound
+                if one.switch is not None
+                and not one.counts_backwards
+                and (cycles := one.switch.cycles_per_frame) is not None
+            ),
+        )
+
+    @property
+    def beyond(self) -> Trial | None:
+        """The trial just above it that lost frames: there, something was full."""
+        bound = self.bound_fps or 0
+        lossy = [one for one in self.counted if one.load_fps > bound and one.lost_frames > 0]
+        return min(lossy, key=lambda one: (one.load_fps, one.loss_ratio), default=None)
+
+
+def busy_shares(trial: Trial) -> list[tuple[PmdCounters, Fraction | None]]:
+    """Return each polling thread with the share of the sending time in which it had work; about.
+
+    A thread that counted no cycles has no share, and none has where a counter fell. A mean over all
+    would hide the one that is full.
+    """
+    if trial.switch is None or trial.counts_backwards:
+        return []
+    return [(pmd, trial.busy_share((pmd,))) for pmd in trial.switch.pmds]
+
+
+# What a switch counted as dropped, and which of it was a full ring. Pure.
+#
+# Each driver has its own words. Where a word stands for more than full rings, it is not said to be
+# one.
+
+OF_RINGS = (
+    "full",  # of a tap or of a packet socket: OVS, VPP, the bridge of Linux
+    "missed",  # of a device: VPP, testpmd
+    "not taken",  # testpmd
+    "tx dropped",  # OVS
+    "tx failure",  # OVS, at a port of the kind dpdkvhostuser
+    "no free",  # VPP: memif, tap, AF_XDP
+    "no available descriptors",  # VPP: vhost, and its name in other versions
+    "nobuf",
+    "overrun",  # VPP: packet socket
+)
+"""What is in the reasons that can only be a ring or queue without room."""
+PERHAPS_OF_RINGS = ("rx dropped", "no buffer")
+"""What is in reasons that may be one, or something else, such as a frame that no rule is for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """Frames that the switch lost for one reason, at one place."""
+
+    where: str
+    reason: str
+    frames: int
+
+    @property
+    def of_ring(self) -> bool:
+        """Whether it can only have been a full ring."""
+        return is_ring(self.reason)
+
+    @property
+    def perhaps_of_ring(self) -> bool:
+        """Whether it may have been one."""
+        return any(word in self.reason for word in PERHAPS_OF_RINGS)
+
+
+def is_ring(reason: str) -> bool:
+    """Whether a reason says that a ring or queue was full."""
+    words = reason.replace("_", " ").lower()
+    return any(word in words for word in OF_RINGS)
+
+
+def dropped_in(trial: Trial) -> list[Drop]:
+    """Return what the switch dropped; nothing where a counter fell, as none is believed then."""
+    if trial.switch is None or trial.counts_backwards:
+        return []
+    at_ports = [
+        Drop(f"at {port.link or port.machine or port.name} ({reason})", reason, count)
+        for port in trial.switch.ports
+        for reason, count in port.drops.items()
+    ]
+    elsewhere = [Drop(name, name, count) for name, count in trial.switch.drops.items()]
+    return [one for one in (*at_ports, *elsewhere) if one.frames > 0]
+
+
+def counts_rings(trial: Trial) -> bool:
+    """Whether a ring before or behind the switch could not be full without being counted."""
+    switch = trial.switch
+    if switch is None:
+        return False
+    told = all(way.refused_frames is not None for way in trial.directions)
+    return _counts_behind(switch) and (told or _counts_before(switch))
+
+
+def _counts_behind(switch: SwitchCounters) -> bool:
+    """Whether each port counts full rings, or the switch does for ports that count nothing."""
+    places = [port.drops for port in switch.ports]
+    if any(is_ring(reason) for reason in switch.drops):
+        places.append(switch.drops)
+    return bool(places) and all(any(map(is_ring, reasons)) for reasons in places)
+
+
+def _counts_before(switch: SwitchCounters) -> bool:
+    """Whether each port to a link counts what it did not take in."""
+    places = [port.drops for port in switch.ports if port.link is not None]
+    return bool(places) and all(
+        any(reason.startswith("rx ") for reason in reasons) for reasons in places
+    )
+
 
 FULL = Fraction(95, 100)
 """From this share of what there is on, a resource counts as full."""

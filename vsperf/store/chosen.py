@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from vsperf.errors import UsageError
-from vsperf.record.labels import parse_label
+from vsperf.record.run import parse_label
 from vsperf.store.folders import resolve
 from vsperf.store.index import Index
 from vsperf.store.query import Filter

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vsperf import trusted
-from vsperf.store.folders import LATEST, RECORDS, run_folders
+from vsperf.store.folders import FILE as REFUSED
+from vsperf.store.folders import LATEST, RECORDS, is_locked, run_folders
 from vsperf.store.index import SCRATCH
-from vsperf.store.locks import is_locked
-from vsperf.store.refused import FILE as REFUSED
 
 SETTLED_S = 60.0
 """A run that starts has a folder before it has a header; within this time it is left alone."""

@@ -13,11 +13,9 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from vsperf.errors import UsageError
-from vsperf.record.limit import Limit
-from vsperf.record.result import GoalResult, LoadResult
+from vsperf.record.result import GoalResult, Limit, LoadResult
 from vsperf.record.run import CaseRecord, Outcome
-from vsperf.store.folders import RECORDS
-from vsperf.store.locks import is_locked
+from vsperf.store.folders import RECORDS, is_locked
 from vsperf.store.reader import RunState
 
 

@@ -30,8 +30,7 @@ from vsperf.record.run import (
 from vsperf.record.trial import Trial
 from vsperf.record.turns import Round
 from vsperf.store import lines
-from vsperf.store.folders import RECORDS
-from vsperf.store.locks import is_locked
+from vsperf.store.folders import RECORDS, is_locked
 
 
 class RunState(enum.StrEnum):

@@ -26,8 +26,7 @@ from vsperf.errors import Location, NotReadyError, RecordingError
 from vsperf.plain_json import refuse_wild_numbers
 from vsperf.record.run import LINE, CaseRecord, Line, RunEnd, RunHeader, RunResume
 from vsperf.store import lines
-from vsperf.store.folders import RECORDS, make_folder, point_latest
-from vsperf.store.locks import lock
+from vsperf.store.folders import RECORDS, lock, make_folder, point_latest
 from vsperf.store.reader import RunState, check_run
 from vsperf.store.view import RunView, open_run
 

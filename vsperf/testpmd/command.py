@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vsperf.record.placeholder import Placeholder
+from vsperf.record.run import Placeholder
 
 PROGRAM = "dpdk-testpmd"
 USUAL_FRAME = 1518

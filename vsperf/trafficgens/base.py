@@ -11,10 +11,8 @@ from vsperf.errors import ComponentError
 from vsperf.host.cpus import Needs
 from vsperf.host.workspace import Workspace
 from vsperf.record.host import Calibration, Stalls
-from vsperf.record.load import RateStep
-from vsperf.record.plan import Endpoint, Placement, Step
-from vsperf.record.sample import Sample
-from vsperf.record.trial import Event, TrialCounts
+from vsperf.record.run import Endpoint, Placement, Step
+from vsperf.record.trial import Event, RateStep, Sample, TrialCounts
 from vsperf.record.turns import Turns
 from vsperf.spec.abilities import Capabilities
 from vsperf.spec.base import DriverSpec

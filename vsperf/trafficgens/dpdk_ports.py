@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from vsperf.errors import UsageError
 from vsperf.host.netns import path_of
 from vsperf.programs import whole
-from vsperf.record.placeholder import MARK
-from vsperf.record.plan import Endpoint
+from vsperf.record.run import MARK, Endpoint
 
 KINDS = ("vhost-user", "vhost-user-client", "vhost-user-backend", "tap", "vdev", "pci")
 """Kinds of endpoints that programs of DPDK speak to."""

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 from vsperf.errors import ComponentError, UsageError
 from vsperf.host.cpus import Needs
 from vsperf.host.workspace import Workspace
-from vsperf.record.plan import Endpoint, Placement, Step
+from vsperf.record.run import Endpoint, Placement, Step
 from vsperf.record.trial import TrialCounts
 from vsperf.record.turns import TurnColumns, Turns
 from vsperf.simulation.generator import Fault, GeneratorSettings

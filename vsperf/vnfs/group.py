@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from vsperf.record.machine import MachineCounters
+from vsperf.record.switch import MachineCounters
 
 
 class Member(Protocol):

@@ -12,8 +12,8 @@ from pydantic import Field
 from vsperf.errors import UsageError
 from vsperf.host.cpus import Needs
 from vsperf.host.workspace import Workspace
-from vsperf.record.machine import MachineCounters
-from vsperf.record.plan import Placement, Step, Wire
+from vsperf.record.run import Placement, Step, Wire
+from vsperf.record.switch import MachineCounters
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
 from vsperf.units import Duration

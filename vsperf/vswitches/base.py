@@ -10,7 +10,7 @@ from pydantic import Field
 
 from vsperf.host.cpus import Needs
 from vsperf.host.workspace import Workspace
-from vsperf.record.plan import Endpoint, Placement, Step, Wire
+from vsperf.record.run import Endpoint, Placement, Step, Wire
 from vsperf.record.switch import SwitchCounters
 from vsperf.record.trial import TrialCounts
 from vsperf.spec.base import DriverSpec

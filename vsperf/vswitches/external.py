@@ -16,7 +16,7 @@ from vsperf.errors import UsageError
 from vsperf.host.binding import pci_addresses
 from vsperf.host.cpus import Needs
 from vsperf.host.workspace import Workspace
-from vsperf.record.plan import Endpoint, Placement, Step
+from vsperf.record.run import Endpoint, Placement, Step
 from vsperf.record.switch import SwitchCounters
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec

@@ -12,8 +12,7 @@ from typing import Literal
 from vsperf.errors import UsageError
 from vsperf.host.places import LONGEST_SHORT_NAME
 from vsperf.host.tuntap import LONGEST_NAME
-from vsperf.record.placeholder import Placeholder, fill_in
-from vsperf.record.plan import Endpoint, Wire
+from vsperf.record.run import Endpoint, Placeholder, Wire, fill_in
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.topology import Topology
 from vsperf.spec.wiring import Nic, nics

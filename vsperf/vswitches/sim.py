@@ -12,7 +12,7 @@ from pydantic import Field, field_validator, model_validator
 from vsperf.errors import UsageError
 from vsperf.host.cpus import Needs
 from vsperf.host.workspace import Workspace
-from vsperf.record.plan import Endpoint, Placement, Step
+from vsperf.record.run import Endpoint, Placement, Step
 from vsperf.record.switch import SwitchCounters
 from vsperf.record.trial import TrialCounts
 from vsperf.simulation.addresses import AddressTable

@@ -15,11 +15,11 @@ from vsperf.cli.stored import complete_run, results_option
 from vsperf.cli.tables import console, simulated_banner
 from vsperf.errors import ExitCode, RecordingError, UsageError
 from vsperf.named_files import written
-from vsperf.results.compare_data import comparison_data
 from vsperf.results.compare_page import html_page, markdown
 from vsperf.results.compare_text import (
     MOST_SIDES,
     change_grids,
+    comparison_data,
     environment_grid,
     meanings,
     notes,

@@ -23,7 +23,7 @@ from vsperf.human import human_expected, human_fps
 from vsperf.methods.base import loads_of
 from vsperf.methods.estimate import Estimate, together
 from vsperf.plugins import Plugins
-from vsperf.record.placeholder import shown
+from vsperf.record.run import shown
 from vsperf.search.regimes import HELD
 from vsperf.search.words import percent
 from vsperf.spec.loader import Request

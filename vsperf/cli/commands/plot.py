@@ -29,7 +29,7 @@ def complete_plot(
     ctx: click.Context, param: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Complete names of plots, with what they show."""
-    from vsperf.figures.catalog import all_plots
+    from vsperf.figures.plot import all_plots
 
     return [
         CompletionItem(plot.name, help=plot.title)
@@ -101,8 +101,7 @@ def command(
     label. A plot of single cases makes a file for each, called by the case. Simulated numbers are
     hatched and say SIMULATED.
     """
-    from vsperf.figures import catalog
-    from vsperf.figures.plot import Options
+    from vsperf.figures.plot import Options, drawings, named
     from vsperf.figures.published import known
     from vsperf.figures.render import format_of
 
@@ -114,13 +113,13 @@ def command(
             "a plot needs a name and a run",
             fix="`vsperf plot --list` names the plots; `vsperf plot throughput latest` draws one",
         )
-    plot = catalog.named(name)
+    plot = named(name)
     target = output or Path(f"{name}.svg")
     format_of(target)  # a wrong one is better known before than after
     for table in beside:
         known(table)
     cases = _cases(find_runs(results, runs), glob)
-    found = [one for _, one in catalog.drawings(cases, [plot.name], Options(by, beside))]
+    found = [one for _, one in drawings(cases, [plot.name], Options(by, beside))]
     if not found:
         raise UsageError(
             f"there is nothing to draw for {name}",
@@ -176,7 +175,7 @@ def _several(found: Sequence[Any], target: Path) -> list[Path]:
 
 
 def _print_list(*, as_json: bool) -> None:
-    from vsperf.figures.catalog import all_plots
+    from vsperf.figures.plot import all_plots
     from vsperf.figures.published import names
 
     plots = all_plots()
@@ -196,7 +195,7 @@ def _print_list(*, as_json: bool) -> None:
 def _print_data(name: str, found: Sequence[Any], *, as_json: bool) -> None:
     """Print every point, with units and what it belongs to; what is not known is empty."""
     from vsperf.export.csv_tables import field
-    from vsperf.figures.data import COLUMNS, rows
+    from vsperf.figures.plot import COLUMNS, rows
 
     every = (row for drawing in found for row in rows(name, drawing))
     if as_json:

@@ -16,9 +16,8 @@ from vsperf.cli.selection import complete_testcase
 from vsperf.cli.stored import json_option, results_option
 from vsperf.cli.tables import Column, console, fitted
 from vsperf.errors import ExitCode
-from vsperf.record.labels import labels_text, parse_labels
 from vsperf.record.meaning import how_far
-from vsperf.record.run import Outcome
+from vsperf.record.run import Outcome, labels_text, parse_labels
 from vsperf.stats.answers import headlines
 from vsperf.store.index import CaseEntry, Filter, Index, RunEntry
 from vsperf.store.reader import RunState

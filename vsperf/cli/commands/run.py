@@ -29,11 +29,10 @@ from vsperf.errors import ExitCode, UsageError, VsperfError
 from vsperf.events import Event
 from vsperf.human import human_seconds
 from vsperf.plugins import Plugins
-from vsperf.record.labels import parse_labels
+from vsperf.record.run import parse_labels
 from vsperf.spec.loader import Loaded, Request
 from vsperf.stop import forget_stop, raise_if_stopped
-from vsperf.store.folders import RECORDS, resolve
-from vsperf.store.refused import note
+from vsperf.store.folders import RECORDS, note, resolve
 from vsperf.store.view import open_run
 from vsperf.units import Duration, Ratio
 

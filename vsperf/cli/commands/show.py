@@ -33,15 +33,14 @@ from vsperf.cli.why_view import show_why
 from vsperf.errors import ExitCode, Location, StoreError, UsageError, VsperfError
 from vsperf.human import human_count, human_fps, human_ns
 from vsperf.plugins import Plugins
-from vsperf.record.labels import labels_text
+from vsperf.record.run import labels_text
 from vsperf.record.trial import Trial
 from vsperf.spec.document import COMPARABLE
 from vsperf.spec.loader import Request
 from vsperf.spec.topology import Topology
 from vsperf.stats.answers import reasons
-from vsperf.stats.busy import too_busy
 from vsperf.stats.noise import noise_lines
-from vsperf.stats.summary import LOSSY, CaseRow, LatencyRow
+from vsperf.stats.summary import LOSSY, CaseRow, LatencyRow, too_busy
 from vsperf.store.folders import RECORDS, resolve, run_folders
 from vsperf.store.reader import RunState, header_of
 from vsperf.store.view import CaseView, RunView, open_run

@@ -13,7 +13,7 @@ from vsperf.cli.selection import complete_testcase
 from vsperf.cli.stored import json_option, results_option
 from vsperf.cli.tables import console, simulated_banner
 from vsperf.errors import ExitCode
-from vsperf.record.labels import parse_labels
+from vsperf.record.run import parse_labels
 from vsperf.results.trend import trends
 from vsperf.results.trend_text import changes, trend_data, trend_grid
 from vsperf.store.query import Filter

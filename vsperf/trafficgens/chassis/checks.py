@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from vsperf.errors import UsageError
-from vsperf.record.plan import Endpoint
+from vsperf.record.run import Endpoint
 from vsperf.trafficgens.directions import check_directions
 
 KIND = "chassis"

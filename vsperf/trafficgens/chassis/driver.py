@@ -11,7 +11,7 @@ from vsperf.errors import ComponentError, UsageError
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.undo import ReleaseChassis, owner_name
 from vsperf.host.workspace import Workspace
-from vsperf.record.plan import Endpoint, Placement, Step
+from vsperf.record.run import Endpoint, Placement, Step
 from vsperf.spec.abilities import Ability, Capabilities
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec

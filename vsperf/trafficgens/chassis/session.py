@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 from vsperf.errors import ComponentError
-from vsperf.record.load import RateStep
-from vsperf.record.trial import Direction, TrialCounts
+from vsperf.record.trial import Direction, RateStep, TrialCounts
 from vsperf.spec.traffic import TrialPolicy
 from vsperf.trafficgens.base import OnSample, TrialRequest
 from vsperf.trafficgens.streams import Stream

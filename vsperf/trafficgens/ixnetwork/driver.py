@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import ClassVar, Literal
 
 from vsperf.errors import UsageError
-from vsperf.record.plan import Endpoint, Placement, Step
+from vsperf.record.run import Endpoint, Placement, Step
 from vsperf.spec.abilities import Ability, Capabilities
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from vsperf.errors import ComponentError
-from vsperf.record.load import RateStep
+from vsperf.record.trial import RateStep
 from vsperf.trafficgens.otg.traffic import Way
 from vsperf.units import NANOSECONDS
 

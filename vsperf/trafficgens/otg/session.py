@@ -9,9 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vsperf.errors import ComponentError, DiedError, NotReadyError
-from vsperf.record.load import RateStep
-from vsperf.record.sample import DirectionSample, Sample
-from vsperf.record.trial import Direction, TrialCounts
+from vsperf.record.trial import Direction, DirectionSample, RateStep, Sample, TrialCounts
 from vsperf.spec.traffic import TrafficProfile, TrialPolicy
 from vsperf.trafficgens.base import OnSample, TrialRequest
 from vsperf.trafficgens.otg.accounts import (

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from vsperf.errors import ComponentError, UsageError
-from vsperf.record.load import RateStep
+from vsperf.record.trial import RateStep
 from vsperf.spec.flows import (
     DESTINATION_PORT,
     HOSTS,

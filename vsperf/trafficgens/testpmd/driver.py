@@ -19,7 +19,7 @@ from vsperf.host.threads import LCORES, Polling
 from vsperf.host.workspace import Workspace
 from vsperf.record import threads
 from vsperf.record.host import Calibration
-from vsperf.record.plan import Endpoint, Placement, Step
+from vsperf.record.run import Endpoint, Placement, Step
 from vsperf.spec.abilities import Ability, Capabilities
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from vsperf.record.placeholder import Placeholder
-from vsperf.record.plan import Endpoint, Placement, Step
+from vsperf.record.run import Endpoint, Placeholder, Placement, Step
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.wiring import directions_of
 from vsperf.testpmd.command import PROGRAM, Rings, Testpmd

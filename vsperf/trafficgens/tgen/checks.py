@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from vsperf.errors import ComponentError, UsageError
-from vsperf.record.plan import Endpoint
+from vsperf.record.run import Endpoint
 from vsperf.spec.case import CaseSpec
 from vsperf.trafficgens.tgen.spec import TgenSpec
 

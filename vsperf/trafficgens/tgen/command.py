@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from vsperf.record.plan import Endpoint
+from vsperf.record.run import Endpoint
 from vsperf.testpmd.command import lcores
 from vsperf.trafficgens.dpdk_ports import Port, entering, reaching
 

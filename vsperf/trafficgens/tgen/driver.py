@@ -17,7 +17,7 @@ from vsperf.host.doctor.finding import Check
 from vsperf.host.doctor.wants import Want
 from vsperf.host.workspace import Workspace
 from vsperf.record.host import Calibration
-from vsperf.record.plan import Endpoint, Placement, Step
+from vsperf.record.run import Endpoint, Placement, Step
 from vsperf.record.trial import TrialCounts
 from vsperf.spec.abilities import Ability, Capabilities
 from vsperf.spec.base import DriverSpec

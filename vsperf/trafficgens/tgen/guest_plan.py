@@ -15,7 +15,7 @@ from vsperf.guests.command import Machine, command_line
 from vsperf.guests.settings import OwnGuest
 from vsperf.guests.surroundings import ON, PROGRAM, Surroundings
 from vsperf.host.cpus import CpuNeed, Needs
-from vsperf.record.plan import Endpoint, Placement, Step, Wire
+from vsperf.record.run import Endpoint, Placement, Step, Wire
 from vsperf.spec.abilities import Ability, Capabilities
 from vsperf.testpmd.command import lcores
 from vsperf.trafficgens.dpdk_ports import Port

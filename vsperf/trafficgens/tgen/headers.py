@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from vsperf.errors import ComponentError
-from vsperf.record.headers import Headers
+from vsperf.record.trial import Headers
 
 FILE_HEAD, FRAME_HEAD = struct.Struct("=IHHiIII"), struct.Struct("=IIII")
 NANOSECOND_PCAP = 0xA1B23C4D

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vsperf.errors import ComponentError
-from vsperf.record.headers import Headers
-from vsperf.record.trial import Direction, TrialCounts
+from vsperf.record.trial import Direction, Headers, TrialCounts
 from vsperf.trafficgens.tgen.headers import frames_in, read
 from vsperf.trafficgens.tgen.process import Tgen
 from vsperf.trafficgens.tgen.traffic import Way

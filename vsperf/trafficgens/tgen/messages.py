@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from vsperf.errors import ComponentError
-from vsperf.record.generator import GeneratorActivity
-from vsperf.record.load import RateStep
-from vsperf.record.trial import TrialCounts
+from vsperf.record.trial import GeneratorActivity, RateStep, TrialCounts
 from vsperf.spec.traffic import Bursts, TrialPolicy
 from vsperf.trafficgens.base import TrialRequest
 from vsperf.trafficgens.tgen.replay import Replayed

@@ -21,7 +21,7 @@ from vsperf.host.open_files import require_open_files
 from vsperf.host.process import Managed, log_of, managed
 from vsperf.host.threads import LCORES, Polling
 from vsperf.host.workspace import Workspace, given_or_own
-from vsperf.record.placeholder import Placeholder
+from vsperf.record.run import Placeholder
 from vsperf.record.threads import GENERATOR
 from vsperf.trafficgens.dpdk_ports import Port
 from vsperf.trafficgens.tgen.binary import TGEN

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from vsperf.record.sample import DirectionSample, LatencySample, Sample
+from vsperf.record.trial import DirectionSample, LatencySample, Sample
 from vsperf.trafficgens.base import OnSample
 from vsperf.trafficgens.tgen.client import Event
 from vsperf.trafficgens.tgen.traffic import Way

@@ -10,7 +10,7 @@ from typing import Any
 
 from vsperf.errors import ComponentError, UsageError
 from vsperf.host.workspace import Workspace
-from vsperf.record.plan import Endpoint
+from vsperf.record.run import Endpoint
 from vsperf.record.turns import Turns
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.wiring import load_share

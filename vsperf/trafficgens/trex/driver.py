@@ -12,7 +12,7 @@ from vsperf.host.doctor.finding import Check
 from vsperf.host.doctor.programs import program_check
 from vsperf.host.undo import ReleaseChassis, owner_name
 from vsperf.host.workspace import Workspace
-from vsperf.record.plan import Endpoint, Placement, Step
+from vsperf.record.run import Endpoint, Placement, Step
 from vsperf.spec.abilities import Ability, Capabilities
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 
 from vsperf.errors import UsageError
-from vsperf.record.placeholder import Placeholder
-from vsperf.record.plan import Endpoint
+from vsperf.record.run import Endpoint, Placeholder
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.flows import link_mac
 from vsperf.trafficgens.dpdk_ports import Port, device_port

@@ -10,7 +10,7 @@ from pathlib import Path
 from vsperf.errors import NotReadyError, UsageError
 from vsperf.host.process import Managed, managed
 from vsperf.host.workspace import Workspace
-from vsperf.record.placeholder import Placeholder
+from vsperf.record.run import Placeholder
 from vsperf.spec.case import CaseSpec
 from vsperf.trafficgens.trex.ports import spec_of
 

@@ -13,10 +13,8 @@ from typing import Any
 
 from vsperf.errors import ComponentError
 from vsperf.human import human_ns
-from vsperf.record.generator import GeneratorActivity
 from vsperf.record.histogram import of_microseconds, summary
-from vsperf.record.load import RateStep
-from vsperf.record.trial import Direction, TrialCounts
+from vsperf.record.trial import Direction, GeneratorActivity, RateStep, TrialCounts
 from vsperf.spec.case import CaseSpec
 from vsperf.trafficgens.base import OnSample, TrialRequest
 from vsperf.trafficgens.trex.server import Counted, Server

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from vsperf.record.load import RateStep
+from vsperf.record.trial import RateStep
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.flows import link_ip, link_mac
 from vsperf.spec.traffic import TrafficProfile

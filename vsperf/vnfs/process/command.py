@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from vsperf import own_python
 from vsperf.errors import UsageError
 from vsperf.host.cpus import CpuNeed, Needs
-from vsperf.record.placeholder import Placeholder
-from vsperf.record.plan import Placement, Wire
+from vsperf.record.run import Placeholder, Placement, Wire
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.wiring import nics
 from vsperf.testpmd.command import MEGABYTE, Rings, Testpmd

@@ -10,7 +10,7 @@ from typing import ClassVar
 from vsperf.errors import UsageError
 from vsperf.host.cpus import Needs
 from vsperf.host.workspace import LONGEST_NAME, Workspace, require_short
-from vsperf.record.plan import Placement, Step, Wire
+from vsperf.record.run import Placement, Step, Wire
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
 from vsperf.testpmd.command import PROGRAM

@@ -13,7 +13,7 @@ from typing import Any
 from vsperf.host.process import Managed, managed
 from vsperf.host.threads import LCORES, Polling
 from vsperf.host.workspace import Workspace
-from vsperf.record.machine import MachineCounters, NicCounters
+from vsperf.record.switch import MachineCounters, NicCounters
 from vsperf.testpmd.running import Patience, RunningTestpmd, drops_of
 from vsperf.vnfs.process.command import Machine, command_line
 

@@ -11,7 +11,7 @@ from vsperf.host.cpus import Needs
 from vsperf.host.doctor.finding import Check
 from vsperf.host.doctor.wants import Want
 from vsperf.host.workspace import Workspace
-from vsperf.record.plan import Placement, Step, Wire
+from vsperf.record.run import Placement, Step, Wire
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
 from vsperf.vnfs.qemu.checks import check, require_no_devices

@@ -10,7 +10,7 @@ from vsperf.errors import UsageError
 from vsperf.guests.command import Machine, command_line
 from vsperf.guests.surroundings import ON, Surroundings
 from vsperf.host.cpus import CpuNeed, Needs
-from vsperf.record.plan import Placement, Step, Wire
+from vsperf.record.run import Placement, Step, Wire
 from vsperf.spec.case import CaseSpec
 from vsperf.vnfs.qemu.spec import QemuSpec
 from vsperf.vnfs.settings import by_machine, deal_out, require_ways_told_apart

@@ -18,7 +18,7 @@ from vsperf.host.steering import steer
 from vsperf.host.taps import tap
 from vsperf.host.tuntap import is_held
 from vsperf.host.workspace import Workspace
-from vsperf.record.plan import Placement
+from vsperf.record.run import Placement
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
 from vsperf.vswitches.base import SwitchPlan

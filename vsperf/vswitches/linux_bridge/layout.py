@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from vsperf.errors import UsageError
-from vsperf.record.placeholder import Placeholder
-from vsperf.record.plan import Placement
+from vsperf.record.run import Placeholder, Placement
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.flows import lane_mac
 from vsperf.spec.wiring import Pass, passes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vsperf.record.plan import Step
+from vsperf.record.run import Step
 from vsperf.vswitches.base import SwitchPlan, wire_of
 from vsperf.vswitches.linux_bridge.layout import MTU, NETWORK, Design, check
 from vsperf.vswitches.ports import tap_endpoint

@@ -8,7 +8,7 @@ from vsperf.errors import NotReadyError
 from vsperf.host.tuntap import is_there
 from vsperf.host.undo import BRIDGE_DEVICES
 from vsperf.host.workspace import Workspace, require_fitting
-from vsperf.record.placeholder import Placeholder
+from vsperf.record.run import Placeholder
 from vsperf.vswitches.ovs import layout
 from vsperf.vswitches.ovs.layout import SwitchPort
 from vsperf.vswitches.ovs.plan import Design

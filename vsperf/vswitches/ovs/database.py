@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from vsperf.errors import ComponentError
-from vsperf.record.placeholder import Placeholder, shown
+from vsperf.record.run import Placeholder, shown
 from vsperf.stop import raise_if_stopped
 from vsperf.vswitches.ovs.layout import BRIDGE, SwitchPort
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from vsperf.host.undo import BRIDGE_DEVICES
-from vsperf.record.placeholder import Placeholder
+from vsperf.record.run import Placeholder
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.wiring import Nic
 

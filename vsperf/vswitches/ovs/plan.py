@@ -9,8 +9,7 @@ from typing import ClassVar
 
 from vsperf.host.netns import path_of
 from vsperf.host.threads import Polling
-from vsperf.record.placeholder import Placeholder
-from vsperf.record.plan import Endpoint, Placement, Step, Wire
+from vsperf.record.run import Endpoint, Placeholder, Placement, Step, Wire
 from vsperf.spec.case import CaseSpec
 from vsperf.vswitches.base import SwitchPlan
 from vsperf.vswitches.ovs import layout

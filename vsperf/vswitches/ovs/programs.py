@@ -10,7 +10,7 @@ from vsperf.errors import NotReadyError
 from vsperf.host.tree import HERE, Tree
 from vsperf.host.versions import version_text
 from vsperf.programs import whole
-from vsperf.record.placeholder import Placeholder
+from vsperf.record.run import Placeholder
 
 DISTRIBUTION = Path("/usr")
 WITH_DPDK = ("lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk", "sbin/ovs-vswitchd-dpdk")

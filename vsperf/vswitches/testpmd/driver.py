@@ -18,7 +18,7 @@ from vsperf.host.threads import LCORES, Polling
 from vsperf.host.tree import Tree
 from vsperf.host.workspace import LONGEST_NAME, Workspace, require_short
 from vsperf.record import threads
-from vsperf.record.plan import Placement
+from vsperf.record.run import Placement
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
 from vsperf.testpmd.command import MEGABYTE

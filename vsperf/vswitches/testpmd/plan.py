@@ -7,8 +7,7 @@ from functools import cached_property
 
 from vsperf.errors import UsageError
 from vsperf.host.tree import Tree
-from vsperf.record.placeholder import Placeholder
-from vsperf.record.plan import Endpoint, Placement, Step
+from vsperf.record.run import Endpoint, Placeholder, Placement, Step
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.flows import link_mac
 from vsperf.spec.method import RESTARTED

@@ -14,7 +14,7 @@ from vsperf.host.doctor.wants import POLLING_SWITCH, Want
 from vsperf.host.hugepages import read_pools
 from vsperf.host.tree import Tree
 from vsperf.host.workspace import Workspace, require_fitting
-from vsperf.record.plan import Placement
+from vsperf.record.run import Placement
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
 from vsperf.vswitches.base import SwitchPlan

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from vsperf.errors import UsageError
-from vsperf.record.placeholder import Placeholder
-from vsperf.record.plan import Endpoint, Wire
+from vsperf.record.run import Endpoint, Placeholder, Wire
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.flows import lane_mac, link_mac
 from vsperf.spec.topology import Topology

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 
-from vsperf.record.placeholder import Placeholder
-from vsperf.record.plan import Placement, Step
+from vsperf.record.run import Placeholder, Placement, Step
 from vsperf.spec.case import CaseSpec
 from vsperf.vswitches.base import SwitchPlan
 from vsperf.vswitches.vpp import layout

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vsperf.errors import UsageError
-from vsperf.record.placeholder import Placeholder
-from vsperf.record.plan import Placement
+from vsperf.record.run import Placeholder, Placement
 from vsperf.vswitches.vpp import layout
 from vsperf.vswitches.vpp.layout import SwitchPort
 from vsperf.vswitches.vpp.programs import Programs, plugin_file

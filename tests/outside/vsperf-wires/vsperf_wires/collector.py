@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from vsperf.collectors.base import COMPONENT, Asking, RunningCollector, Seat
-from vsperf.record.plan import Placement, Step
+from vsperf.record.run import Placement, Step
 from vsperf.record.series import Nature, Quantity, Sample
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vsperf.figures.drawing import Axis, Drawing, Panel, Point, Points
-from vsperf.figures.evidence import Evidence, caption, evidence_of_trials
+from vsperf.figures.groups import Evidence, caption, evidence_of_trials
 from vsperf.figures.plot import Options, Plot, Scope
 from vsperf.record.trial import Purpose
 from vsperf.store.view import CaseView

@@ -15,7 +15,7 @@ from vsperf.errors import ComponentError, UsageError
 from vsperf.host.cpus import Needs
 from vsperf.host.doctor.wants import Want
 from vsperf.host.workspace import Workspace
-from vsperf.record.plan import Endpoint, Placement, Step
+from vsperf.record.run import Endpoint, Placement, Step
 from vsperf.record.trial import Direction, TrialCounts
 from vsperf.spec.abilities import Ability, Capabilities
 from vsperf.spec.base import DriverSpec

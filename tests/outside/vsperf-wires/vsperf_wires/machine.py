@@ -17,8 +17,8 @@ from vsperf.host.doctor.wants import Want
 from vsperf.host.process import Managed, managed, written
 from vsperf.host.workspace import Workspace
 from vsperf.own_python import script
-from vsperf.record.machine import MachineCounters
-from vsperf.record.plan import Placement, Step, Wire
+from vsperf.record.run import Placement, Step, Wire
+from vsperf.record.switch import MachineCounters
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
 from vsperf.vnfs.group import Group

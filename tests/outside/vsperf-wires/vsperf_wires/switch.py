@@ -17,7 +17,7 @@ from vsperf.host.files import integer
 from vsperf.host.process import Managed, managed
 from vsperf.host.workspace import Workspace
 from vsperf.own_python import script
-from vsperf.record.plan import Endpoint, Placement, Step
+from vsperf.record.run import Endpoint, Placement, Step
 from vsperf.record.switch import SwitchCounters
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec

@@ -9,7 +9,7 @@ from typing import ClassVar
 from vsperf.errors import UsageError
 from vsperf.host.threads import Polling
 from vsperf.record import threads
-from vsperf.record.plan import Endpoint, Wire
+from vsperf.record.run import Endpoint, Wire
 from vsperf.vswitches.ovs.dpdk.memory import memory_mb
 from vsperf.vswitches.ovs.dpdk.ports import (
     endpoints_of,

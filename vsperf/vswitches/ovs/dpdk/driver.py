@@ -10,7 +10,7 @@ from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.doctor.finding import Check
 from vsperf.host.doctor.wants import POLLING_SWITCH, Want
 from vsperf.host.workspace import Workspace
-from vsperf.record.plan import Placement
+from vsperf.record.run import Placement
 from vsperf.spec.base import DriverSpec
 from vsperf.spec.case import CaseSpec
 from vsperf.vswitches.base import SwitchPlan

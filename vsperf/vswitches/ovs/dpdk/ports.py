@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from vsperf.errors import UsageError
-from vsperf.record.placeholder import Placeholder
-from vsperf.record.plan import Endpoint, Wire
+from vsperf.record.run import Endpoint, Placeholder, Wire
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.wiring import Nic
 from vsperf.vswitches.base import wire_of

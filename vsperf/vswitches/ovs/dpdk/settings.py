@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from vsperf.errors import UsageError
-from vsperf.record.placeholder import Placeholder
-from vsperf.record.plan import Placement
+from vsperf.record.run import Placeholder, Placement
 from vsperf.units import CpuSet
 from vsperf.vswitches.ovs.dpdk.spec import OvsDpdkSpec
 from vsperf.vswitches.ovs.settings import MAIN_ROLE, PMD_ROLE, caches, limits, word

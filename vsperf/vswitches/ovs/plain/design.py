@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from vsperf.host.threads import Polling
 from vsperf.record import threads
-from vsperf.record.plan import Endpoint, Wire
+from vsperf.record.run import Endpoint, Wire
 from vsperf.units import CpuSet
 from vsperf.vswitches.ovs.layout import SwitchPort
 from vsperf.vswitches.ovs.plain.ports import endpoints_of, ports_of, wires_of

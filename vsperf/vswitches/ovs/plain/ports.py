@@ -6,8 +6,7 @@ import re
 
 from vsperf.errors import UsageError
 from vsperf.host.tuntap import LONGEST_NAME
-from vsperf.record.placeholder import Placeholder
-from vsperf.record.plan import Endpoint, Wire
+from vsperf.record.run import Endpoint, Placeholder, Wire
 from vsperf.spec.case import CaseSpec
 from vsperf.spec.wiring import Nic
 from vsperf.vswitches.base import wire_of
