@@ -11,7 +11,7 @@ import pytest
 from compared_runs import of, run
 from export_samples import exported, one_case
 from record_samples import case_record, goal_result, header, planned
-from search_models import METHODS, NDR_PDR, RANGE
+from search_models import METHODS, NDR_PDR, RANGE, case_of
 from simulated_cases import CAPACITY_FPS, SECOND, behaving, session, simulated_case
 from test_cli_output import as_written
 from test_criteria import AT_LEAST_5M, ndr, spec
@@ -24,7 +24,7 @@ from vsperf.engine.measurer import Measurer
 from vsperf.engine.watch import Watch
 from vsperf.methods.base import loads_of, method_of
 from vsperf.record.regime import Regime
-from vsperf.record.result import GoalResult, Limit, RegimeResult, SearchResult
+from vsperf.record.result import GoalResult, Limit, RegimeResult, SearchResult, Standard
 from vsperf.report.numbers import numbers_of
 from vsperf.results.compare_text import reservations
 from vsperf.search.base import Budget
@@ -199,3 +199,15 @@ def test_a_criterion_that_the_machine_decided_says_what_passed_in_each_regime() 
     (check,) = check_all(spec(AT_LEAST_5M), result, ())
     assert check.met is None
     assert "5.200 Mfps while they were near, 4.000 Mfps while they were far" in check.found
+
+
+def test_a_search_that_went_by_regime_is_no_binary_search_of_tst_009() -> None:
+    case = case_of("tst009")
+    alone = SearchResult(goals=(goal_result(),))
+    for result, told in ((found(8_200_000, 6_000_000), True), (alone, False)):
+        (tst009,) = (
+            one
+            for one in method_of(case).compliance(case, (64,), result)
+            if one.standard is Standard.TST009
+        )
+        assert ("not by a binary search" in " ".join(tst009.deviations)) is told

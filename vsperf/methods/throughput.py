@@ -88,6 +88,11 @@ class Throughput(WithinRange):
         for found in (rfc2544, tst009):
             loss_allowed(found, name, asked[name].loss_ratio)
             undetermined(found, strictest)
+        if strictest is not None and strictest.regimes:
+            tst009.breaking.append(
+                "the machine moved its CPUs: loads were chosen by what trials said of each regime, "
+                "and not by a binary search"
+            )
         evidence(rfc2544, case, sister_sizes)
         return (
             rfc2544.verdict(Standard.RFC2544),

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 from vsperf.errors import Problem
 from vsperf.spec.document import BY_KIND, EXTENDS, SELECTION
 from vsperf.spec.messages import refusal
-from vsperf.spec.rival import RIVALS, VSWITCH, as_written
+from vsperf.spec.rival import MADE, RIVALS, VSWITCH, as_written
 from vsperf.spec.shape import ANY_NAME, Shape, kinds, shape
 from vsperf.spec.suggest import did_you_mean, listed, nearest, quoted
 from vsperf.spec.tree import Entry, Listing, Mark, Node, Scalar, Section, plain
@@ -205,6 +205,7 @@ def _unknown(place: Place, mark: Mark, context: Context, prefix: str) -> Problem
     inside = ".".join(filter(None, (prefix, *as_written(place.path)[:-1])))
     where = f"in `{inside}`" if inside else "as a section"
     known = [*place.parent.keys(), *(() if inside or not context.paths else ABOUT_LAYERS)]
+    known = [one for one in known if inside or one not in MADE]
     others = [model for model in place.union.models if key in model.model_fields]
     why = None
     exact = [path for path in context.paths if path.endswith(f".{key}") and ANY_NAME not in path]
