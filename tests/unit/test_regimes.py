@@ -18,10 +18,9 @@ sys.path.insert(0, str(REPOSITORY / "tools" / "bench"))
 
 from reread_trials import by_distance
 
-from vsperf.record.held import Held
 from vsperf.record.regime import Boundary, Regime, boundary_of, regime_of, shares_of
 from vsperf.record.result import GoalResult, Limit, RegimeResult, SearchResult
-from vsperf.record.trial import Trial
+from vsperf.record.trial import Held, Trial
 from vsperf.search.base import Budget, BudgetExhausted, Probe
 from vsperf.search.confirm import Confirmed
 from vsperf.units import NANOSECONDS

@@ -165,8 +165,7 @@ def _fitting(
 def _width(rows: Sequence[CaseRow], column: Shown) -> int:
     """Return how many places a column takes, with the gap behind it."""
     name, cell = column
-    lines = [name, *(line for row in rows for line in str(cell(row)).splitlines())]
-    return max(map(cell_len, lines)) + GAP
+    return Column(name, [str(cell(row)) for row in rows]).width
 
 
 def _table(rows: Sequence[CaseRow], columns: Sequence[Shown]) -> Table:

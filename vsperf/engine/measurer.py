@@ -23,8 +23,7 @@ from vsperf.errors import ComponentError, DiedError, InvalidTrialError
 from vsperf.human import human_fps
 from vsperf.methods.base import PLAIN, Manner, OnSecond
 from vsperf.record.flags import Flag, Severity
-from vsperf.record.held import Held
-from vsperf.record.trial import Purpose, Trial, TrialCounts, to_machines
+from vsperf.record.trial import Held, Purpose, Trial, TrialCounts, to_machines
 from vsperf.search.base import Budget
 from vsperf.spec.abilities import EVERYTHING, Capabilities
 from vsperf.spec.traffic import TrialPolicy

@@ -14,7 +14,6 @@ from typing import Literal
 
 from vsperf.record.base import Record
 from vsperf.record.flags import Flag, Severity, worst
-from vsperf.record.held import Held
 from vsperf.record.slots import Slots
 from vsperf.record.switch import (
     CacheActivity,
@@ -265,6 +264,14 @@ class Event(Record):
     def to_machines(self) -> bool:
         """Whether it was done to machines, and not to the switch."""
         return to_machines(self.name)
+
+
+class Held(Record):
+    """A wait before a trial, while the CPUs were in a regime in which nothing was to be asked."""
+
+    ns: int
+    round_trip_ns: int
+    """By the last look at which they were."""
 
 
 class Trial(TrialCounts):
