@@ -60,8 +60,8 @@ test-all: setup-dev ## everything that has not passed at this commit; SHARD=3/8,
 test-seconds: ## note how long modules took in test-all, so that its shards are equally long
 	@$(python) tests/tiers.py
 
-check: lint ## set up, then the gates and the unit tests: what to run before each commit
-	@$(python) -m pytest -n 2 --dist loadfile --tier=everyday --hypothesis-profile=brief tests/unit
+check: lint ## set up, then the gates and the quick unit tests: what to run before each commit
+	@$(python) -m pytest -n 2 --dist loadfile --tier=quick --hypothesis-profile=brief tests/unit
 
 test-tgen: setup-dev ## the unit tests and the fuzzer of the traffic generator, with sanitizers too
 	@for build in tgen tgen-sanitized; do \

@@ -15,6 +15,7 @@ from tiers import (
     by_module,
     digest_of,
     is_everyday,
+    is_quick,
     is_real,
     remember_scaffolding,
     shards_of,
@@ -27,15 +28,19 @@ AGAIN = 2
 LONG_S = 15.0
 """An everyday test of the real machine that takes longer has to say why it is worth it."""
 EVIDENCE = "machine"
+TIERS: dict[str, tuple[Callable[[pytest.Item], bool], str]] = {
+    "quick": (is_quick, "that take longer (make test)"),
+    "everyday": (is_everyday, "of the thorough tier (make test-all)"),
+    "all": (lambda _: True, ""),
+}
+"""Which tests a tier has, and what is said of the others."""
 PLACES = 10
 
 
 def add_options(parser: pytest.Parser) -> None:
     """Add the options of `make test` and `make test-all`."""
     group = parser.getgroup("tiers of tests")
-    group.addoption(
-        "--tier", choices=["everyday", "all"], default="all", help="which tests (default: all)"
-    )
+    group.addoption("--tier", choices=list(TIERS), default="all", help="which tests (default: all)")
     group.addoption(
         "--disturbable", action="store_true", help="only what touches machine, processes or clocks"
     )
@@ -50,7 +55,7 @@ class Selection:
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
-        self.everyday: bool = config.option.tier == "everyday"
+        self.is_of_tier, self.of_other_tiers = TIERS[config.option.tier]
         self.shard: Shard | None = config.option.shard
         # Workers are told what has passed, so that all of them choose alike.
         told = getattr(config, "workerinput", {})
@@ -87,8 +92,8 @@ class Selection:
         self.config.hook.pytest_deselected(items=left_out)
 
     def _reason_against(self, item: pytest.Item, shards: dict[str, int]) -> str | None:
-        if self.everyday and not is_everyday(item):
-            return "of the thorough tier (make test-all)"
+        if not self.is_of_tier(item):
+            return self.of_other_tiers
         if self.config.option.disturbable and not touches_the_machine(item):
             return "that no machine can disturb"
         if self.shard and shards[unit_of(item)] != self.shard.number:

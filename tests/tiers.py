@@ -1,8 +1,9 @@
 """Two tiers: what every change runs (`make test`), and everything (`make test-all`).
 
-Of the tests that touch no machine all are everyday. Of the others only those that are marked so: a
-real switch, generator or guest takes seconds to start, and a busy machine spoils what it does.
-`make test-all` runs in shards, each one of them again and again until all has passed at a commit.
+Of the tests that touch no machine all are everyday; `make check` runs those of them that are quick.
+Of the others only those that are marked so: a real switch, generator or guest takes seconds to
+start, and a busy machine spoils what it does. `make test-all` runs in shards, each one of them
+again and again until all has passed at a commit.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ GIT = ("git", "-c", "safe.directory=*")
 TOUCHING = frozenset({"subprocess", "threading", "time", "signal", "multiprocessing"})
 """What a unit test imports that starts processes or looks at clocks."""
 A_DAY_S = 24 * 3600
+QUICK_S = 5
+"""A module of unit tests that takes no longer is part of `make check`."""
 STATES = 9
 """How many states of the checkout are remembered beside the present one."""
 
@@ -60,6 +63,22 @@ def is_everyday(item: pytest.Item) -> bool:
     if scaffolding := item.get_closest_marker("scaffolding"):
         return changed(scaffolding.args)
     return item.get_closest_marker("everyday") is not None or not is_real(item)
+
+
+def is_quick(item: pytest.Item) -> bool:
+    """Whether `make check` runs a test: it is a short one, or has been changed since the commit."""
+    module = module_of(item.nodeid)
+    short = seconds_of_modules().get(module, 0.0) <= QUICK_S
+    return (short or module in changed_since_commit()) and is_everyday(item) and not is_real(item)
+
+
+@cache
+def changed_since_commit() -> frozenset[str]:
+    """Return the files that differ from the latest commit; none where git cannot say."""
+    try:
+        return frozenset(_git(REPOSITORY, "ls-files", "-mo", "--exclude-standard").split("\n"))
+    except (OSError, subprocess.CalledProcessError):
+        return frozenset()
 
 
 def is_real(item: pytest.Item) -> bool:
@@ -201,6 +220,7 @@ class Memory:
             old.unlink()
 
 
+@cache
 def seconds_of_modules() -> dict[str, float]:
     """Return how long each module took when it was last looked at."""
     lines = SECONDS.read_text().splitlines() if SECONDS.exists() else []

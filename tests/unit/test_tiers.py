@@ -13,7 +13,7 @@ import pytest
 import tiers
 from all_wrong import none_wrong, relative
 from conftest import REPOSITORY
-from tiers import GIT, Memory, Shard, by_module, changed, shards_of
+from tiers import GIT, Memory, Shard, by_module, changed, is_quick, shards_of
 
 TESTS = REPOSITORY / "tests"
 EVERYDAY, THOROUGH = "pytest.mark.everyday", "pytest.mark.thorough"
@@ -51,6 +51,22 @@ def test_the_tests_of_a_divided_module_are_in_all_shards(monkeypatch: pytest.Mon
         found["one"]: 2,
         **dict.fromkeys({1, 2, 3} - {found["one"]}, 4),
     }
+
+
+def test_a_check_has_short_modules_and_those_that_were_changed(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    item, here = request.node, "tests/unit/test_tiers.py"
+    changed_files: set[str] = set()
+    monkeypatch.setattr(tiers, "changed_since_commit", lambda: changed_files)
+    monkeypatch.setattr(tiers, "seconds_of_modules", dict)
+    assert is_quick(item), "nobody has looked how long it takes"
+    monkeypatch.setattr(tiers, "seconds_of_modules", lambda: {here: tiers.QUICK_S + 1.0})
+    assert not is_quick(item)
+    changed_files.add(here)
+    assert is_quick(item)
+    item.add_marker(pytest.mark.thorough)
+    assert not is_quick(item)
 
 
 @pytest.mark.parametrize("text", ["", "3", "0/8", "9/8", "a/8", "3/8/1", "-1/8"])
